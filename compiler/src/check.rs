@@ -1,0 +1,1 @@
+//! The checks of a concrete program, and the list of them.

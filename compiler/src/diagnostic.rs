@@ -1,0 +1,149 @@
+//! What a report says: plain data, made where the mistake is found, drawn by `render`, written out by `json`.
+
+pub mod code;
+pub mod json;
+pub mod render;
+
+use crate::source::{Place, Span};
+pub use code::Code;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; never changes an exit code.
+    Note,
+    /// Suspicious; an error under `--deny`.
+    Warning,
+    /// The program is refused.
+    Error,
+}
+
+/// A place with what is to be said of it; the text may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// What is underlined.
+    pub place: Place,
+    /// What is said beside it.
+    pub text: String,
+}
+
+/// A change of source text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced; an empty span inserts.
+    pub span: Span,
+    /// What it is replaced by.
+    pub text: String,
+}
+
+/// A change that an editor can make on its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, in the imperative: "remove `relaxed`".
+    pub title: String,
+    /// Its edits, none overlapping another.
+    pub edits: Vec<Edit>,
+}
+
+/// One mistake, one report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The rule that was broken.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// Where. A report without a place is about a whole file or command.
+    pub primary: Option<Label>,
+    /// The other places that matter, in the order in which they are to be read.
+    pub secondary: Vec<Label>,
+    /// Why, for which ranks, how often.
+    pub notes: Vec<String>,
+    /// The smallest ways out.
+    pub helps: Vec<String>,
+    /// A way out that an editor can take.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// A report of the severity that the code's letter stands for: `E` is an error, `W` a warning, `N` a note.
+    #[must_use]
+    pub fn new(code: Code, place: impl Into<Place>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code,
+            severity: code.severity(),
+            message: message.into(),
+            primary: Some(Label { place: place.into(), text: String::new() }),
+            secondary: Vec::new(),
+            notes: Vec::new(),
+            helps: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// A report about something that has no place in a text.
+    #[must_use]
+    pub fn without_place(code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code,
+            severity: code.severity(),
+            message: message.into(),
+            primary: None,
+            secondary: Vec::new(),
+            notes: Vec::new(),
+            helps: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// Says `text` beside the primary place.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>) -> Diagnostic {
+        if let Some(primary) = &mut self.primary {
+            primary.text = text.into();
+        }
+        self
+    }
+
+    /// Adds another place.
+    #[must_use]
+    pub fn and(mut self, place: impl Into<Place>, text: impl Into<String>) -> Diagnostic {
+        self.secondary.push(Label { place: place.into(), text: text.into() });
+        self
+    }
+
+    /// Adds a line of explanation.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Adds a way out.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
+        self.helps.push(text.into());
+        self
+    }
+
+    /// Adds the change that mends it; its title becomes a help line too.
+    #[must_use]
+    pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
+        self.fix = Some(Fix { title: title.into(), edits });
+        self
+    }
+}
+
+/// "did you mean": the candidate nearest to a misspelt name, if one is near enough.
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .filter(|c| *c != name)
+        .map(|c| (strsim::damerau_levenshtein(name, c), c))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, c)| c)
+}

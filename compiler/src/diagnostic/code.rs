@@ -1,0 +1,131 @@
+//! The catalogue: one row per rule, for ever. Every row has an explain page of its name and at least one test case.
+//!
+//! Groups: E01 syntax, E02 names and types, E03 elaboration, E04 bounds, E05 races, E06 deadlocks, E07 the
+//! collective's promise, E08 limits of the target, E09 files and plans, W warnings, N notes.
+
+use super::Severity;
+
+/// Makes the enum, its list and its texts from one row a code.
+macro_rules! catalogue {
+    ($($code:ident: $title:literal,)*) => {
+        /// A rule that a program can break.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = $title] $code,)*
+        }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &[Code] = &[$(Code::$code),*];
+
+            /// What is printed and what `cclc explain` takes, as `E0201`.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Code::$code => stringify!($code),)* }
+            }
+
+            /// The rule in a few words.
+            #[must_use]
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$code => $title,)* }
+            }
+
+            /// The page that `cclc explain` prints, in Markdown.
+            #[must_use]
+            pub fn explain(self) -> &'static str {
+                match self { $(Code::$code => include_str!(concat!("../../explain/", stringify!($code), ".md")),)* }
+            }
+        }
+    };
+}
+
+catalogue! {
+    E0101: "unexpected text",
+    E0102: "a character that begins nothing",
+    E0103: "a string that does not end",
+    E0104: "a number that does not fit",
+    E0105: "missing punctuation",
+    E0106: "no such statement",
+    E0107: "a reserved word as a name",
+    E0108: "a statement in the wrong place",
+    E0109: "nesting too deep",
+
+    E0201: "unknown name",
+    E0202: "a name that hides another",
+    E0203: "declared twice",
+    E0204: "wrong kind of value",
+    E0205: "wrong number of arguments or indices",
+    E0206: "an import that cannot be found",
+    E0207: "an import that is not allowed",
+    E0208: "no such field or method",
+    E0209: "an operation that this channel cannot do",
+    E0210: "packets outside scratch",
+    E0211: "unknown option or option value",
+    E0212: "an incomplete program",
+    E0213: "unknown attribute",
+    E0214: "wrong operands",
+
+    E0301: "arithmetic error",
+    E0302: "a requirement that does not hold",
+    E0303: "not a rank",
+    E0304: "not an index of this family",
+    E0305: "too many operations",
+    E0306: "recursion or repetition without end",
+    E0307: "a channel end without its partner",
+    E0308: "a channel that leads elsewhere",
+    E0309: "sizes that differ",
+    E0310: "operands that do not pair up",
+    E0311: "thread-block ids that collide",
+    E0312: "an option value out of range",
+    E0313: "a slice that is not contiguous",
+    E0314: "a bad argument",
+
+    E0401: "a slice beyond its buffer",
+    E0402: "an empty slice",
+    E0403: "a list index out of range",
+
+    E0504: "a written input",
+
+    E0701: "the collective's promise is broken",
+
+    E0801: "too many operations in a block",
+    E0802: "too many channels in a block",
+    E0803: "too many remote buffers in a block",
+    E0804: "too many barriers",
+    E0805: "a message size that the plan cannot serve",
+    E0806: "more thread blocks than run at once",
+    E0807: "an operation that the executor lacks",
+    E0808: "instances that would not be apart",
+    E0809: "a pipeline that the executor cannot run",
+    E0810: "an option that the executor gets wrong",
+
+    E0901: "a file that cannot be read",
+    E0902: "not an execution plan",
+
+    W0201: "unused import",
+    W0202: "unused channel",
+    W0203: "unused scratch",
+    W0204: "unused semaphore",
+    W0205: "unused name",
+    W0301: "a hole in the thread-block ids",
+
+    N0301: "message sizes rounded",
+}
+
+impl Code {
+    /// The code of that id, in either case.
+    #[must_use]
+    pub fn parse(id: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.id().eq_ignore_ascii_case(id))
+    }
+
+    /// What the code's letter stands for.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self.id().as_bytes().first() {
+            Some(b'N') => Severity::Note,
+            Some(b'W') => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Reports for people; the only file that knows ariadne.

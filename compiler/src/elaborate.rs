@@ -1,0 +1,1 @@
+//! A resolved program and its parameters to the concrete program.

@@ -1,0 +1,1 @@
+//! Runs a program over symbolic chunks.

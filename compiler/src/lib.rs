@@ -1,0 +1,22 @@
+//! The ccl compiler.
+//!
+//! ```text
+//! text -> tokens -> ast::File -> program::Unit -> ir::Program -> Checked -> Optimized -> Proved -> plan
+//!         \__ syntax __/         resolve          elaborate      check      optimize    check     plan::write
+//!                                plan JSON -> ir::Program -> Proved                (cclc verify)
+//! ```
+//!
+//! Every phase is a function from plain data to plain data and its diagnostics; nothing here reads a file, a clock or
+//! the environment, and nothing prints.
+
+pub mod check;
+pub mod diagnostic;
+pub mod elaborate;
+pub mod interrupt;
+pub mod ir;
+pub mod optimize;
+pub mod plan;
+pub mod resolve;
+pub mod source;
+pub mod syntax;
+pub mod table;

@@ -1,0 +1,1 @@
+//! The passes over a checked program, in order.

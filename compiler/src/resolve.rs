@@ -1,0 +1,3 @@
+//! Trees to a resolved, typed program.
+
+pub mod program;

@@ -1,0 +1,742 @@
+//! The resolved, typed program: names are ids, every expression has a type; plain data.
+//!
+//! What `resolve` makes and `elaborate` evaluates. Expressions that were reported are [`ExprKind::Error`]; a program
+//! for which errors were reported is not elaborated.
+
+use crate::source::Span;
+use crate::syntax::ast::{BinaryOp, RangeKind, SynchroniseVerb, TransferVerb, UnaryOp};
+use crate::table::{Table, id};
+
+id! {
+    /// A row of [`Unit::functions`].
+    FunctionId
+}
+id! {
+    /// A row of [`Unit::procedures`].
+    ProcedureId
+}
+id! {
+    /// A row of [`Unit::collectives`].
+    CollectiveId
+}
+id! {
+    /// A row of [`Unit::constants`].
+    ConstantId
+}
+id! {
+    /// A row of [`Unit::programs`].
+    ProgramId
+}
+id! {
+    /// A row of a [`Frame`]: a parameter, a `let` or a binder.
+    LocalId
+}
+id! {
+    /// A row of [`Program::scratch`].
+    RegionId
+}
+id! {
+    /// A row of [`Program::channels`].
+    ChannelFamilyId
+}
+id! {
+    /// A row of [`Program::semaphores`].
+    SemaphoreFamilyId
+}
+id! {
+    /// A row of [`Program::blocks`].
+    BlockFamilyId
+}
+
+/// All declarations of all files that one file needs, the library's among them.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    /// Functions.
+    pub functions: Table<FunctionId, Function>,
+    /// Procedures.
+    pub procedures: Table<ProcedureId, Procedure>,
+    /// Collectives.
+    pub collectives: Table<CollectiveId, Collective>,
+    /// `let`s at the top of a file.
+    pub constants: Table<ConstantId, Constant>,
+    /// Programs of the file that was asked for (imported files' programs are not resolved).
+    pub programs: Table<ProgramId, Program>,
+}
+
+/// The type of an expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A 64-bit integer.
+    Int,
+    /// An integer that names a rank; interchangeable with `int`, checked where a parameter is declared so.
+    Rank,
+    /// `true` or `false`.
+    Bool,
+    /// Text, for options only.
+    Str,
+    /// A slice of a buffer, of any rank.
+    Chunk,
+    /// A whole buffer: `input`, `output`, a scratch region.
+    Buffer,
+    /// One channel.
+    Channel,
+    /// One semaphore.
+    Semaphore,
+    /// One thread block.
+    Block,
+    /// A list. A family of channels, semaphores or blocks named without brackets is one too.
+    List(Box<Type>),
+    /// Unknown, since something was wrong and has been reported: agrees with every type.
+    Error,
+}
+
+/// The locals of a body.
+pub type Frame = Table<LocalId, Local>;
+
+/// A parameter, a `let` or a binder.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Its name.
+    pub name: String,
+    /// Where it is bound.
+    pub span: Span,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A parameter; its local is that of the same number in the frame.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub span: Span,
+    /// Its type.
+    pub ty: Type,
+    /// What it is without an argument; may use the parameters before it.
+    pub default: Option<Expr>,
+}
+
+/// A `let` at the top of a file: no `rank`, only constants and functions.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// Its value.
+    pub value: Expr,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// What it gives.
+    pub result: Type,
+    /// Its value.
+    pub body: Expr,
+    /// Its locals, parameters first.
+    pub frame: Frame,
+}
+
+/// A procedure.
+#[derive(Clone, Debug)]
+pub struct Procedure {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// Its statements.
+    pub body: Vec<Stmt>,
+    /// Its locals, parameters first.
+    pub frame: Frame,
+}
+
+/// A collective. `in_place: bool` and `op` are understood by every `Implements` and are not among the parameters.
+#[derive(Clone, Debug)]
+pub struct Collective {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// `let`s and `require`s, in order.
+    pub body: Vec<Stmt>,
+    /// Chunks of the input buffer.
+    pub input: Expr,
+    /// Chunks of the output buffer.
+    pub output: Expr,
+    /// The `in_place` clause, if it has one.
+    pub in_place: Option<InPlace>,
+    /// Its promises.
+    pub ensures: Vec<Ensures>,
+    /// Its locals, parameters first.
+    pub frame: Frame,
+}
+
+/// `in_place { input = output[..]; }`
+#[derive(Clone, Debug)]
+pub struct InPlace {
+    /// The buffer that lies in the other one.
+    pub inner: BufferName,
+    /// The slice that it is; a chunk of the other buffer, or that whole buffer.
+    pub value: Expr,
+    /// All of the clause.
+    pub span: Span,
+}
+
+/// A promise: for all values of `binders`, `output == value`.
+#[derive(Clone, Debug)]
+pub struct Ensures {
+    /// For which values it is made.
+    pub binders: Vec<Binder>,
+    /// The output chunk.
+    pub output: Expr,
+    /// Whose contributions it holds.
+    pub value: Promised,
+    /// All of it.
+    pub span: Span,
+    /// Whether `rank` (or anything that follows from it) is mentioned; without, it is the same for all ranks.
+    pub mentions_rank: bool,
+}
+
+/// What an output chunk must hold.
+#[derive(Clone, Debug)]
+pub enum Promised {
+    /// One input chunk.
+    Chunk(Expr),
+    /// The reduction of several: `reduce(r in 0..ranks: r.input[c])`.
+    Reduce(Vec<Binder>, Expr),
+}
+
+/// A program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// What `-D` sets: `ranks` is one of them.
+    pub parameters: Vec<Parameter>,
+    /// The local of the parameter `ranks`.
+    pub ranks: Option<LocalId>,
+    /// The local of the parameter `ranks_per_node`, if it has one.
+    pub ranks_per_node: Option<LocalId>,
+    /// What it implements.
+    pub collective: Option<Implements>,
+    /// Its options, in order; each at most once.
+    pub options: Vec<OptionSetting>,
+    /// Scratch regions, in order.
+    pub scratch: Table<RegionId, Region>,
+    /// Channel families, in order.
+    pub channels: Table<ChannelFamilyId, ChannelFamily>,
+    /// Semaphore families, in order.
+    pub semaphores: Table<SemaphoreFamilyId, SemaphoreFamily>,
+    /// Block families: declared ones and those that are only opened, in order of their first mention.
+    pub blocks: Table<BlockFamilyId, BlockFamily>,
+    /// Everything at the top level, in order: statements, and where each declaration stands among them.
+    pub body: Vec<ProgramItem>,
+    /// Its locals, parameters first.
+    pub frame: Frame,
+}
+
+/// A part of a program's top level.
+#[derive(Clone, Debug)]
+pub enum ProgramItem {
+    /// The region is declared here.
+    Scratch(RegionId),
+    /// The channels are declared here.
+    Channel(ChannelFamilyId),
+    /// The semaphores are declared here.
+    Semaphore(SemaphoreFamilyId),
+    /// The blocks are declared here.
+    Block(BlockFamilyId),
+    /// A statement.
+    Statement(Stmt),
+}
+
+/// The collective of a program.
+#[derive(Clone, Debug)]
+pub struct Implements {
+    /// Which.
+    pub collective: CollectiveId,
+    /// The arguments: the parameter's position, and its value.
+    pub arguments: Vec<(usize, Expr)>,
+    /// `in_place = ..`, where it is given.
+    pub in_place: Option<Expr>,
+    /// `op = ..`, where it is given.
+    pub op: Option<(Op, Span)>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A reduction, as the source names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `sum`
+    Sum,
+    /// `min`
+    Min,
+    /// `max`
+    Max,
+}
+
+/// One option.
+#[derive(Clone, Debug)]
+pub struct OptionSetting {
+    /// Its name; known, and its value of the right kind.
+    pub name: OptionName,
+    /// Its value.
+    pub value: OptionValue,
+    /// All of it.
+    pub span: Span,
+}
+
+/// The options of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OptionName {
+    /// `name`
+    Name,
+    /// `protocol`
+    Protocol,
+    /// `threads`
+    Threads,
+    /// `instances`
+    Instances,
+    /// `replication`
+    Replication,
+    /// `message_size`
+    MessageSize,
+    /// `alignment`
+    Alignment,
+    /// `double_scratch`
+    DoubleScratch,
+    /// `reuse_resources`
+    ReuseResources,
+    /// `tags`
+    Tags,
+    /// `fuse`
+    Fuse,
+    /// `auto_sync`
+    AutoSync,
+}
+
+/// What an option is set to.
+#[derive(Clone, Debug)]
+pub enum OptionValue {
+    /// An `int`, `bool` or `str`.
+    Value(Expr),
+    /// A word: `Simple`, `LL`, `interleaved`, `none`.
+    Word(String),
+    /// A range of bytes; the last byte is included.
+    Bytes {
+        /// The first end.
+        from: Option<Expr>,
+        /// The other end.
+        to: Option<Expr>,
+        /// Whether the other end is included (`..=`).
+        inclusive: bool,
+    },
+    /// `{ nvls = 1 }`
+    Map(Vec<(String, Expr)>),
+}
+
+/// A dimension of a family: what it runs over.
+#[derive(Clone, Debug)]
+pub enum Dimension {
+    /// `p in peers if ..`: the binder's local is visible in later dimensions and in the declaration's value.
+    Binder(Binder),
+    /// `n`: means `0..n`.
+    Count(Expr),
+}
+
+/// `p in peers if p > rank`
+#[derive(Clone, Debug)]
+pub struct Binder {
+    /// What is bound, for each value in turn.
+    pub local: LocalId,
+    /// A list of integers (or of anything else, in operands and loops).
+    pub list: Expr,
+    /// A condition that may use the local.
+    pub filter: Option<Expr>,
+}
+
+/// Warnings that an attribute accepts: `#[allow(shared, "why")]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// The words: `shared`, `clobber`, or a code such as `W0201`.
+    pub words: Vec<String>,
+}
+
+/// A scratch region.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// The declaration, without `scratch`.
+    pub span: Span,
+    /// Its extents, at least one.
+    pub dimensions: Vec<Dimension>,
+    /// What is accepted of it.
+    pub allowed: Allowed,
+}
+
+/// A channel, or a family of them.
+#[derive(Clone, Debug)]
+pub struct ChannelFamily {
+    /// Its name.
+    pub name: String,
+    /// The declaration.
+    pub span: Span,
+    /// What it is over; empty for a single channel.
+    pub dimensions: Vec<Dimension>,
+    /// What it leads to.
+    pub link: Link,
+    /// The other end, where it is named.
+    pub to: Option<ChannelEnd>,
+    /// Without `to`: the dimension whose index is the argument of `memory` or `port`, if one is.
+    pub peer_dimension: Option<usize>,
+    /// What is accepted of it.
+    pub allowed: Allowed,
+}
+
+/// What a channel leads to.
+#[derive(Clone, Debug)]
+pub enum Link {
+    /// `memory(p)`
+    Memory(Expr),
+    /// `port(p)`
+    Port(Expr),
+    /// `switch(ranks, buffer)`: the members, and a buffer (for a region: the whole of it).
+    Switch(Expr, BufferName),
+}
+
+/// `to behind[p]`
+#[derive(Clone, Debug)]
+pub struct ChannelEnd {
+    /// The family.
+    pub family: ChannelFamilyId,
+    /// The indices.
+    pub indices: Vec<Expr>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A semaphore, or a family of them.
+#[derive(Clone, Debug)]
+pub struct SemaphoreFamily {
+    /// Its name.
+    pub name: String,
+    /// The declaration.
+    pub span: Span,
+    /// What it is over; empty for a single one.
+    pub dimensions: Vec<Dimension>,
+    /// The value it starts with; 0 if left out.
+    pub initial: Option<Expr>,
+    /// What is accepted of it.
+    pub allowed: Allowed,
+}
+
+/// A block, or a family of them.
+#[derive(Clone, Debug)]
+pub struct BlockFamily {
+    /// Its name.
+    pub name: String,
+    /// The declaration, or the first opening.
+    pub span: Span,
+    /// How many indices it has.
+    pub arity: usize,
+    /// The declaration's dimensions; none where it is only opened.
+    pub dimensions: Option<Vec<Dimension>>,
+    /// The pinned id, which may use the dimensions' locals.
+    pub id: Option<Expr>,
+    /// What is accepted of it.
+    pub allowed: Allowed,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it is.
+    pub kind: StmtKind,
+    /// All of it.
+    pub span: Span,
+    /// What is accepted of it.
+    pub allowed: Allowed,
+}
+
+/// The kinds of [`Stmt`]. Placement has been checked: operations stand in blocks, groups or procedures.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// Binds a local.
+    Let(LocalId, Expr),
+    /// Stops where the condition does not hold.
+    Require(Expr, Option<String>),
+    /// Repeats.
+    For(Vec<Binder>, Vec<Stmt>),
+    /// Chooses.
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// Opens one block, or each of several.
+    Block(BlockFamilyId, Vec<BlockIndex>, Vec<Stmt>),
+    /// Opens several blocks that share each operation.
+    Group(Vec<Operand>, Vec<Stmt>),
+    /// Repeats over windows.
+    Pipeline {
+        /// Bytes.
+        unit: Expr,
+        /// Chunks.
+        chunks: Expr,
+        /// What is repeated: blocks, or inside a block its operations.
+        body: Vec<Stmt>,
+    },
+    /// Blocks meet.
+    Barrier(Vec<Operand>),
+    /// The threads of the block meet.
+    Sync,
+    /// Moves data.
+    Transfer(Transfer),
+    /// Synchronises.
+    Synchronise(Synchronise),
+    /// Calls a procedure: one argument for each parameter, in order, defaults filled in by `elaborate`.
+    Call(ProcedureId, Vec<(usize, Expr)>),
+}
+
+/// How a block family is opened, for one of its indices.
+#[derive(Clone, Debug)]
+pub enum BlockIndex {
+    /// Each of a list: `block send[p in peers] {`.
+    Binder(Binder),
+    /// One: `block recv[p] {`.
+    At(Expr),
+    /// Each of the declared values: `block pump[*] {`.
+    All(Span),
+}
+
+/// An operation that moves data.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// Which.
+    pub verb: TransferVerb,
+    /// The word.
+    pub verb_span: Span,
+    /// What is read; each a chunk or a list of chunks.
+    pub sources: Vec<Operand>,
+    /// What is written; likewise.
+    pub destinations: Vec<Operand>,
+    /// The channels; each a channel or a list of channels.
+    pub via: Vec<Operand>,
+    /// `op = ..`
+    pub op: Option<(Op, Span)>,
+    /// `sync = ..`
+    pub sync: Option<Sync>,
+    /// `slice = i of n`
+    pub slice: Option<(Expr, Expr)>,
+}
+
+/// An operation on channels or semaphores.
+#[derive(Clone, Debug)]
+pub struct Synchronise {
+    /// Which.
+    pub verb: SynchroniseVerb,
+    /// The word.
+    pub verb_span: Span,
+    /// Channels, or semaphores; or lists of them.
+    pub operands: Vec<Operand>,
+    /// Where `relaxed` stands, if it does.
+    pub relaxed: Option<Span>,
+    /// `sync = ..`
+    pub sync: Option<Sync>,
+}
+
+/// `sync = before | after | both | none`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// `before`
+    Before,
+    /// `after`
+    After,
+    /// `both`
+    Both,
+    /// `none`
+    None,
+}
+
+/// One operand, or one for each of something. An expression of list type stands for each of its members.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// `mem[*]`
+    One(Expr),
+    /// `(p in peers: p.output[rank])`
+    Each(Vec<Binder>, Expr),
+}
+
+/// `input`, `output` or a scratch region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BufferName {
+    /// `input`
+    Input,
+    /// `output`
+    Output,
+    /// A region.
+    Scratch(RegionId),
+}
+
+/// The names that every body has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Builtin {
+    /// This rank. Of `p`: `p` itself.
+    Rank,
+    /// How many there are.
+    Ranks,
+    /// All ranks but this one, ascending.
+    Peers,
+    /// The node it lies in.
+    Node,
+    /// How many nodes there are.
+    Nodes,
+    /// Its number in its node.
+    LocalRank,
+    /// How many ranks share a node.
+    RanksPerNode,
+    /// The other ranks of its node.
+    NodePeers,
+    /// The ranks of other nodes with its local rank.
+    RailPeers,
+}
+
+/// An expression with its type.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stands.
+    pub span: Span,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// The kinds of [`Expr`].
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A number.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// Text.
+    Str(String),
+    /// A parameter, `let` or binder of this body.
+    Local(LocalId),
+    /// A `let` of a file.
+    Constant(ConstantId),
+    /// `rank`, `peers`; with an expression, those of that rank: `p.node`.
+    Builtin(Builtin, Option<Box<Expr>>),
+    /// `rank_at(node, local_rank)`
+    RankAt(Box<Expr>, Box<Expr>),
+    /// `input`, `inbox`: this rank's whole buffer.
+    Buffer(BufferName),
+    /// `p.inbox`: rank `p`'s whole buffer.
+    RemoteBuffer(Box<Expr>, Box<Expr>),
+    /// `nvls.input`: the group's buffer behind a switch channel.
+    SwitchBuffer(Box<Expr>, Box<Expr>),
+    /// `mem` or `mem[p, *]`: a channel family with its indices. Without indices (and with dimensions) it is the list
+    /// of all members.
+    Channels(ChannelFamilyId, Vec<Index>),
+    /// `ready[p]`
+    Semaphores(SemaphoreFamilyId, Vec<Index>),
+    /// `work[p, *]`
+    Blocks(BlockFamilyId, Vec<Index>),
+    /// `inbox[p, ..]`, `p.output[c]`, `nvls.input[i]`: chunks of a buffer. The type is `chunk`, or `chunk[]` where an
+    /// index is `*`.
+    Slice(Box<Expr>, Vec<Index>),
+    /// `list[i]`
+    Element(Box<Expr>, Box<Expr>),
+    /// `-x`, `!x`
+    Unary(UnaryOp, Box<Expr>),
+    /// `a + b`; `||` and `&&` do not evaluate their second side in vain.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `a..b`
+    Range(RangeKind, Box<Expr>, Box<Expr>),
+    /// `[a, b]`
+    List(Vec<Expr>),
+    /// `{a, b}`: as written, duplicates dropped.
+    Set(Vec<Expr>),
+    /// `{p in peers if .. : value}`; the value may be the binder itself. Duplicates dropped.
+    Each(Vec<Binder>, Box<Expr>),
+    /// `if c { a } else { b }`
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `f(a, b)`: the parameter's position, and its value.
+    Call(FunctionId, Vec<(usize, Expr)>),
+    /// `min(a, b)`, `max(a, b, c)`, `abs(a)`
+    Intrinsic(Intrinsic, Vec<Expr>),
+    /// `sum(p in peers: f(p))`
+    Fold(Fold, Vec<Binder>, Box<Expr>),
+    /// `x.len()` and so on.
+    Method(Method, Box<Expr>, Vec<Expr>),
+    /// Reported already.
+    Error,
+}
+
+/// What stands in brackets.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// `*`: each member.
+    All(Span),
+    /// `..`: the whole extent.
+    Whole(Span),
+    /// An integer, or a list of integers: of chunks a contiguous range, of a family several members.
+    At(Expr),
+    /// `..b`, `..=b`
+    To(Expr, bool),
+    /// `a..`
+    From(Expr),
+}
+
+/// Functions of the language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intrinsic {
+    /// `min`, of one argument or more, or of a list.
+    Min,
+    /// `max`, likewise.
+    Max,
+    /// `abs`
+    Abs,
+}
+
+/// Functions over binders. `min` and `max` may be folds too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// `sum`
+    Sum,
+    /// `all`
+    All,
+    /// `any`
+    Any,
+    /// `min`
+    Min,
+    /// `max`
+    Max,
+}
+
+/// Methods of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `x.len()`
+    Len,
+    /// `x.position(v)`
+    Position,
+    /// `x.contains(v)`
+    Contains,
+    /// `x.step(n)`: every n-th.
+    Step,
+    /// `x.rev()`
+    Rev,
+}

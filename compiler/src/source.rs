@@ -1,0 +1,121 @@
+//! Where things stand: files, spans, lines and columns, and places in a plan.
+//!
+//! Everything that a report can point to is a [`Place`]: a span of source text, or an operation of a plan that was
+//! read from JSON. Offsets are bytes of UTF-8 text.
+
+use crate::table::Table;
+use std::sync::Arc;
+
+crate::table::id! {
+    /// A file of a [`SourceMap`].
+    FileId
+}
+
+/// A range of bytes in one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The file it lies in.
+    pub file: FileId,
+    /// Offset of its first byte.
+    pub start: u32,
+    /// Offset after its last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span from the beginning of `self` to the end of `last`, both in one file.
+    #[must_use]
+    pub fn to(self, last: Span) -> Span {
+        Span { file: self.file, start: self.start.min(last.start), end: self.end.max(last.end) }
+    }
+}
+
+/// An operation of a plan that was read from a file, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlanPlace {
+    /// The plan's file.
+    pub file: FileId,
+    /// The rank.
+    pub rank: u32,
+    /// The thread block, where the place is in one.
+    pub block: Option<u32>,
+    /// The operation's index in its block, pipeline bodies counted in file order.
+    pub op: Option<u32>,
+}
+
+/// What a report points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// Source text.
+    Source(Span),
+    /// A part of a plan.
+    Plan(PlanPlace),
+}
+
+impl From<Span> for Place {
+    fn from(span: Span) -> Place {
+        Place::Source(span)
+    }
+}
+
+/// One file: its name as the user knows it, and its text.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// A path as given, `<stdin>`, or `std::collections` for a library file.
+    pub name: String,
+    /// The whole text.
+    pub text: Arc<str>,
+    line_starts: Vec<u32>,
+}
+
+impl SourceFile {
+    /// A file with its line index.
+    #[must_use]
+    pub fn new(name: String, text: Arc<str>) -> SourceFile {
+        let line_starts = std::iter::once(0)
+            .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1))
+            .collect();
+        SourceFile { name, text, line_starts }
+    }
+
+    /// Line and column of an offset, both from 1; the column counts characters.
+    #[must_use]
+    pub fn line_column(&self, offset: u32) -> (u32, u32) {
+        let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
+        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let before = self.text.get(start as usize..offset as usize).unwrap_or("");
+        (line as u32, before.chars().count() as u32 + 1)
+    }
+
+    /// The text of a span, empty where the span does not fit the file.
+    #[must_use]
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+}
+
+/// All files of one run.
+#[derive(Clone, Debug, Default)]
+pub struct SourceMap {
+    /// The files, in the order in which they were read.
+    pub files: Table<FileId, SourceFile>,
+}
+
+impl SourceMap {
+    /// Adds a file.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+        self.files.push(SourceFile::new(name.into(), text.into()))
+    }
+
+    /// The text of a span.
+    #[must_use]
+    pub fn slice(&self, span: Span) -> &str {
+        self.files[span.file].slice(span)
+    }
+
+    /// The line of a span's beginning, from 1.
+    #[must_use]
+    pub fn line(&self, span: Span) -> u32 {
+        self.files[span.file].line_column(span.start).0
+    }
+}

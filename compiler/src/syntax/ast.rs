@@ -1,0 +1,704 @@
+//! The syntax tree: what the author wrote, with a span on every node; plain data.
+//!
+//! One type per production of `grammar/ccl.ebnf`. The tree of a faulty text is what could be made of it: statements
+//! and items that make no sense are left out, and an expression that makes none is [`ExprKind::Error`], about which
+//! later phases keep silent since it has been reported.
+
+use crate::source::Span;
+
+/// A name where it is declared or used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name itself.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A line of documentation, `///` or `//!`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doc {
+    /// The text after the slashes, without one leading space.
+    pub text: String,
+    /// The whole comment.
+    pub span: Span,
+}
+
+/// `#[allow(shared, "why")]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// The word before the parenthesis: `allow`.
+    pub name: Name,
+    /// What it takes: `shared`.
+    pub arguments: Vec<Name>,
+    /// The reason, where one is given.
+    pub reason: Option<String>,
+    /// From `#` to `]`.
+    pub span: Span,
+}
+
+/// A file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    /// The `//!` lines.
+    pub docs: Vec<Doc>,
+    /// What it declares, in order.
+    pub items: Vec<Item>,
+    /// The whole file.
+    pub span: Span,
+}
+
+/// A declaration at the top of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The `///` lines above it.
+    pub docs: Vec<Doc>,
+    /// The attributes above it.
+    pub attributes: Vec<Attribute>,
+    /// What it is.
+    pub kind: ItemKind,
+    /// From its first word to its end, docs and attributes aside.
+    pub span: Span,
+}
+
+/// The kinds of [`Item`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemKind {
+    /// `use std::patterns::handshake;`
+    Use(Use),
+    /// `let table = [[1, 2], [0, 1]];`
+    Let(Let),
+    /// `fn next(r: rank, n: int) -> rank = (r + 1) % n;`
+    Function(Function),
+    /// `proc handshake(c: channel[]) { .. }`
+    Procedure(Procedure),
+    /// `collective allgather(ranks: int, chunks: int = 1) { .. }`
+    Collective(Collective),
+    /// `program ring(ranks: int = 8) { .. }`
+    Program(Program),
+}
+
+/// `use std::collectives::{allgather, allreduce as sum};`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Where the path begins: `std`, or a file.
+    pub root: UseRoot,
+    /// The names after it, up to the braces.
+    pub path: Vec<Name>,
+    /// The names in braces; without braces, the last name of the path with its `as`.
+    pub names: Vec<UseName>,
+    /// Whether there are braces.
+    pub braced: bool,
+}
+
+/// The first part of a `use`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UseRoot {
+    /// A library: `std`.
+    Name(Name),
+    /// A file, relative to this one.
+    File(Str),
+}
+
+/// A string literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Str {
+    /// Its text, escapes resolved.
+    pub text: String,
+    /// With its quotes.
+    pub span: Span,
+}
+
+/// One imported name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UseName {
+    /// The name in the other file.
+    pub name: Name,
+    /// What it is called here, where that differs.
+    pub alias: Option<Name>,
+}
+
+/// `let name: type = value;`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Let {
+    /// What is bound.
+    pub name: Name,
+    /// Its type, where it is given.
+    pub ty: Option<Type>,
+    /// Its value.
+    pub value: Expr,
+}
+
+/// A compile-time function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: Name,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// What it gives, where that is said.
+    pub result: Option<Type>,
+    /// Its value.
+    pub body: Expr,
+}
+
+/// A compile-time procedure: statements with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Procedure {
+    /// Its name.
+    pub name: Name,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// Its statements.
+    pub body: Body,
+}
+
+/// `name: type = default`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: Name,
+    /// Its type, where it is given.
+    pub ty: Option<Type>,
+    /// What it is when no argument is given.
+    pub default: Option<Expr>,
+}
+
+/// `channel[]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// The word: `int`, `rank`, `channel`.
+    pub name: Name,
+    /// How many `[]` follow.
+    pub lists: u32,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What ranks begin with, and what they must end with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collective {
+    /// Its name.
+    pub name: Name,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// Its clauses, in order.
+    pub items: Vec<CollectiveItem>,
+}
+
+/// A clause of a collective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectiveItem {
+    /// The `///` lines above it.
+    pub docs: Vec<Doc>,
+    /// The attributes above it.
+    pub attributes: Vec<Attribute>,
+    /// What it says.
+    pub kind: CollectiveItemKind,
+    /// From its first word to its end.
+    pub span: Span,
+}
+
+/// The kinds of [`CollectiveItem`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum CollectiveItemKind {
+    /// A constant.
+    Let(Let),
+    /// A condition on the parameters.
+    Require(Require),
+    /// `input[chunks];`
+    Size(Size),
+    /// `in_place { input = output[rank]; }`
+    InPlace(InPlace),
+    /// `ensures for c in 0..n { output[c] == input[c] }`
+    Ensures(Ensures),
+}
+
+/// How many chunks a buffer has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Size {
+    /// `input` or `output`.
+    pub buffer: Name,
+    /// The number of chunks.
+    pub chunks: Expr,
+}
+
+/// Which buffer lies in which other one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InPlace {
+    /// `input` or `output`: the one that is a part of the other.
+    pub buffer: Name,
+    /// The slice that it is.
+    pub value: Expr,
+}
+
+/// A promise about output chunks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ensures {
+    /// For which values it is made.
+    pub binders: Vec<Binder>,
+    /// The promise, an equality.
+    pub promise: Expr,
+}
+
+/// A program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Its name.
+    pub name: Name,
+    /// What `-D` sets.
+    pub parameters: Vec<Parameter>,
+    /// Its declarations and statements, in order.
+    pub items: Vec<ProgramItem>,
+    /// The brace that ends it, for "missing" reports.
+    pub end: Span,
+}
+
+/// A declaration or statement at a program's top level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramItem {
+    /// The `///` lines above it.
+    pub docs: Vec<Doc>,
+    /// The attributes above it.
+    pub attributes: Vec<Attribute>,
+    /// What it is.
+    pub kind: ProgramItemKind,
+    /// From its first word to its end.
+    pub span: Span,
+}
+
+/// The kinds of [`ProgramItem`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProgramItemKind {
+    /// `collective allgather(ranks, in_place = true);`
+    Implements(Implements),
+    /// `options { protocol = LL; }`
+    Options(Vec<OptionSetting>),
+    /// `scratch inbox[p in peers];`
+    Scratch(Scratch),
+    /// `channel mem[p in peers] = memory(p);`
+    Channel(Channel),
+    /// `semaphore ready[p in peers] = 0;`
+    Semaphore(Semaphore),
+    /// Anything else.
+    Statement(StmtKind),
+}
+
+/// The collective that a program implements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Implements {
+    /// Which one.
+    pub name: Name,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+}
+
+/// `name = value;` in an `options` block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptionSetting {
+    /// The option.
+    pub name: Name,
+    /// What it is set to.
+    pub value: OptionValue,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What an option can be set to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OptionValue {
+    /// An expression or an open range.
+    Index(Index),
+    /// `{ nvls = 1, level = 2 }`, not empty.
+    Map(Vec<(Name, Expr)>, Span),
+}
+
+/// A region of scratch memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scratch {
+    /// Its name.
+    pub name: Name,
+    /// Its extents.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// A channel or a family of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// Its name.
+    pub name: Name,
+    /// What it is a family over; empty for a single channel.
+    pub dimensions: Vec<Dimension>,
+    /// `memory(p)`, `port(p)` or `switch(ranks, buffer)`.
+    pub value: Expr,
+    /// The other end, where it is named.
+    pub to: Option<ChannelEnd>,
+}
+
+/// `to behind[far, 0]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelEnd {
+    /// The other end's name.
+    pub name: Name,
+    /// Its indices there.
+    pub indices: Vec<Expr>,
+    /// All of it, `to` aside.
+    pub span: Span,
+}
+
+/// A semaphore or a family of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Semaphore {
+    /// Its name.
+    pub name: Name,
+    /// What it is a family over; empty for a single one.
+    pub dimensions: Vec<Dimension>,
+    /// The value it starts with.
+    pub initial: Option<Expr>,
+}
+
+/// One dimension of a family: `p in peers`, a number, or an index.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dimension {
+    /// `p in peers if p > rank`
+    Binder(Binder),
+    /// `ranks`, meaning `0..ranks`; where a block is opened, an index.
+    Value(Expr),
+    /// `*`, where a family of blocks is opened.
+    All(Span),
+}
+
+/// `p in peers if p > rank`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binder {
+    /// What is bound.
+    pub name: Name,
+    /// What it runs through.
+    pub list: Expr,
+    /// Which of those it takes.
+    pub filter: Option<Box<Expr>>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// Statements in braces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// The statements, in order.
+    pub statements: Vec<Stmt>,
+    /// With its braces.
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stmt {
+    /// The attributes above it.
+    pub attributes: Vec<Attribute>,
+    /// What it is.
+    pub kind: StmtKind,
+    /// From its first word to its `;` or `}`.
+    pub span: Span,
+}
+
+/// The kinds of [`Stmt`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    /// `let c = (rank - step) % ranks;`
+    Let(Let),
+    /// `require ranks > 1, "a ring needs two";`
+    Require(Require),
+    /// `for p in peers { .. }`
+    For(Vec<Binder>, Body),
+    /// `if rank == 0 { .. } else { .. }`
+    If(If),
+    /// `block send[p in peers] { .. }`, or a declaration of blocks
+    Block(Block),
+    /// `group pump[*] { .. }`
+    Group(Vec<Operand>, Body),
+    /// `pipeline unit = 1MiB, chunks = 1 { .. }`
+    Pipeline(Vec<(Name, Expr)>, Body),
+    /// `barrier send[*], pump[*];`
+    Barrier(Vec<Operand>),
+    /// `sync;`
+    Sync,
+    /// `put output[rank] -> p.output[rank] via mem[p];`
+    Transfer(Transfer),
+    /// `signal mem[*] relaxed;`
+    Synchronise(Synchronise),
+    /// `handshake(near);`
+    Call(Name, Vec<Argument>),
+}
+
+/// A condition, and what to say where it does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Require {
+    /// What must hold.
+    pub condition: Expr,
+    /// What is said otherwise.
+    pub message: Option<Str>,
+}
+
+/// `if .. { .. } else if .. { .. } else { .. }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct If {
+    /// The condition.
+    pub condition: Expr,
+    /// What it guards.
+    pub then: Body,
+    /// What happens otherwise.
+    pub otherwise: Option<Else>,
+}
+
+/// What follows `else`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Else {
+    /// Another `if`.
+    If(Box<If>),
+    /// A body.
+    Body(Body),
+}
+
+/// A block that is opened or declared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Its name.
+    pub name: Name,
+    /// Binders (all of these) or indices (this one).
+    pub dimensions: Vec<Dimension>,
+    /// What it does; none in a declaration.
+    pub body: Option<Body>,
+    /// The pinned id, in a declaration.
+    pub id: Option<Expr>,
+}
+
+/// An operation that moves data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// Which.
+    pub verb: TransferVerb,
+    /// The word itself.
+    pub verb_span: Span,
+    /// What stands left of the arrow.
+    pub sources: Vec<Operand>,
+    /// What stands right of it.
+    pub destinations: Vec<Operand>,
+    /// The channels, or none.
+    pub via: Vec<Operand>,
+    /// What follows.
+    pub modifiers: Vec<Modifier>,
+}
+
+/// An operation on channels or semaphores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Synchronise {
+    /// Which.
+    pub verb: SynchroniseVerb,
+    /// The word itself.
+    pub verb_span: Span,
+    /// The channels or semaphores.
+    pub operands: Vec<Operand>,
+    /// What follows.
+    pub modifiers: Vec<Modifier>,
+}
+
+/// The verbs that move data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TransferVerb {
+    /// `copy`
+    Copy,
+    /// `put`
+    Put,
+    /// `put_with_signal`
+    PutWithSignal,
+    /// `put_with_signal_and_flush`
+    PutWithSignalAndFlush,
+    /// `get`
+    Get,
+    /// `reduce`
+    Reduce,
+    /// `broadcast`
+    Broadcast,
+    /// `put_packets`
+    PutPackets,
+    /// `read_put_packets`
+    ReadPutPackets,
+    /// `copy_packets`
+    CopyPackets,
+    /// `unpack_packets`
+    UnpackPackets,
+    /// `reduce_packets`
+    ReducePackets,
+    /// `broadcast_packets`
+    BroadcastPackets,
+}
+
+/// The verbs that synchronise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SynchroniseVerb {
+    /// `signal`
+    Signal,
+    /// `wait`
+    Wait,
+    /// `flush`
+    Flush,
+    /// `acquire`
+    Acquire,
+    /// `release`
+    Release,
+}
+
+/// A word after an operation's operands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Modifier {
+    /// `relaxed`
+    Relaxed(Span),
+    /// `op = max`
+    Op(Name),
+    /// `sync = before`
+    Sync(Name),
+    /// `slice = 1 of 4`: this block's part of a group's operation, as `dump` prints it.
+    Slice(Expr, Expr),
+}
+
+/// One operand, or one for each of something.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// `output[rank]`
+    One(Expr),
+    /// `(p in peers: p.output[rank])`
+    Each(Vec<Binder>, Expr, Span),
+}
+
+/// `value` or `name = value`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// The parameter's name, where it is given.
+    pub name: Option<Name>,
+    /// The value.
+    pub value: Expr,
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stands, without parentheses around it.
+    pub span: Span,
+}
+
+/// The kinds of [`Expr`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// `512KiB`; none where it does not fit 64 bits, which has been reported.
+    Int(i64),
+    /// `"text"`
+    Str(String),
+    /// `true`
+    Bool(bool),
+    /// `peers`
+    Name(String),
+    /// `-x`, `!x`
+    Unary(UnaryOp, Box<Expr>),
+    /// `a + b`
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `a..b`, `a..=b`, `a..+n`
+    Range(RangeKind, Box<Expr>, Box<Expr>),
+    /// `[a, b]`
+    List(Vec<Expr>),
+    /// `{a, b}`
+    Set(Vec<Expr>),
+    /// `{p in peers if p > rank: p.node}`
+    Each(Vec<Binder>, Option<Box<Expr>>),
+    /// `if a { b } else { c }`
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `f(a, b)`
+    Call(Name, Vec<Argument>),
+    /// `sum(p in peers: f(p))`
+    Fold(Name, Vec<Binder>, Box<Expr>),
+    /// `p.node`, `nvls.input`
+    Field(Box<Expr>, Name),
+    /// `list.step(2)`
+    Method(Box<Expr>, Name, Vec<Argument>),
+    /// `inbox[p, ..]`
+    Index(Box<Expr>, Vec<Index>),
+    /// What could not be understood, and was reported.
+    Error,
+}
+
+/// What stands in brackets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// `*`: each member.
+    All(Span),
+    /// `..`: the whole extent.
+    Whole(Span),
+    /// An expression, a range among them.
+    At(Expr),
+    /// `..b`, and with `true` `..=b`
+    To(Expr, bool, Span),
+    /// `a..`
+    From(Expr, Span),
+}
+
+/// Operators before an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// `-`
+    Negate,
+    /// `!`
+    Not,
+}
+
+/// Operators between two expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// `||`
+    Or,
+    /// `&&`
+    And,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `&`
+    BitAnd,
+    /// `<<`
+    ShiftLeft,
+    /// `>>`
+    ShiftRight,
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`, rounding down
+    Divide,
+    /// `%`, Euclidean
+    Remainder,
+}
+
+/// The three ways to write a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RangeKind {
+    /// `a..b`
+    HalfOpen,
+    /// `a..=b`
+    Inclusive,
+    /// `a..+n`
+    Length,
+}

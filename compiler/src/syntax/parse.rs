@@ -1,0 +1,1 @@
+//! The parser; the only file that knows chumsky.

@@ -1,0 +1,1 @@
+//! Tokens; the only file that knows logos.
