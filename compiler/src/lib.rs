@@ -9,14 +9,14 @@
 //! Every phase is a function from plain data to plain data and its diagnostics; nothing here reads a file, a clock or
 //! the environment, and nothing prints.
 
-pub mod check;
-pub mod diagnostic;
-pub mod elaborate;
+pub mod table;
+pub mod source;
 pub mod interrupt;
+pub mod diagnostic;
+pub mod syntax;
+pub mod resolve;
 pub mod ir;
+pub mod elaborate;
+pub mod check;
 pub mod optimize;
 pub mod plan;
-pub mod resolve;
-pub mod source;
-pub mod syntax;
-pub mod table;
