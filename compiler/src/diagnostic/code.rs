@@ -61,9 +61,10 @@ catalogue! {
     E0209: "an operation that this channel cannot do",
     E0210: "packets outside scratch",
     E0211: "unknown option or option value",
-    E0212: "an incomplete program",
+    E0212: "an incomplete declaration",
     E0213: "unknown attribute",
     E0214: "wrong operands",
+    E0215: "a constant that needs itself",
 
     E0301: "arithmetic error",
     E0302: "a requirement that does not hold",
