@@ -35,7 +35,7 @@ pub mod usage;
 pub use index::index;
 pub use load::{Modules, load};
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::syntax::ast;
 
 /// What a set of files means, and everything that was found on the way.
@@ -84,9 +84,7 @@ pub fn argument(expr: &ast::Expr) -> (Option<program::Expr>, Vec<Diagnostic>) {
 
 /// Resolves an option that stands alone, as on the command line.
 #[must_use]
-pub fn option(
-    setting: &ast::OptionSetting,
-) -> (Option<program::OptionSetting>, Vec<Diagnostic>) {
+pub fn option(setting: &ast::OptionSetting) -> (Option<program::OptionSetting>, Vec<Diagnostic>) {
     alone(|body| body.option(setting))
 }
 
@@ -98,6 +96,6 @@ fn alone<T>(part: impl FnOnce(&mut body::Body) -> Option<T>) -> (Option<T>, Vec<
     let module = load::ModuleId::default();
     let mut body = body::Body::new(&globals, &signatures, module, body::Level::Argument);
     let result = part(&mut body);
-    let failed = body.reports.iter().any(|r| matches!(r.code.severity(), crate::diagnostic::Severity::Error));
+    let failed = body.reports.iter().any(|report| report.severity == Severity::Error);
     (result.filter(|_| !failed), body.reports)
 }

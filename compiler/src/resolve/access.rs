@@ -158,8 +158,13 @@ impl Body<'_> {
         let Some(families) = &self.families else { return };
         let declaration = families.get(family);
         if declaration.arity != indices.len() {
-            let report =
-                wrong_arity(&declaration.name, declaration.arity, indices.len(), span, declaration.span);
+            let report = wrong_arity(
+                &declaration.name,
+                declaration.arity,
+                indices.len(),
+                span,
+                declaration.span,
+            );
             self.report(report);
         }
     }
@@ -320,9 +325,7 @@ impl Body<'_> {
         for index in indices {
             match index {
                 ast::Index::All(_) | ast::Index::Whole(_) => {}
-                ast::Index::At(expr)
-                | ast::Index::To(expr, _, _)
-                | ast::Index::From(expr, _) => {
+                ast::Index::At(expr) | ast::Index::To(expr, _, _) | ast::Index::From(expr, _) => {
                     self.expr(expr, None);
                 }
             }
@@ -353,7 +356,9 @@ impl Body<'_> {
         }
         let families = self.families.iter().flat_map(|families| &families.names);
         known.extend(
-            families.filter(|(_, f)| matches!(f, Family::Scratch(_))).map(|(name, _)| name.as_str()),
+            families
+                .filter(|(_, f)| matches!(f, Family::Scratch(_)))
+                .map(|(name, _)| name.as_str()),
         );
         if self.buffer("input").is_some() {
             known.extend(["input", "output"]);
@@ -385,7 +390,8 @@ impl Body<'_> {
     fn no_field(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
         let ty = self.types.close(&base.ty);
         let what = types::describe(&ty);
-        let message = format!("{} is {what}, which has no `{}`", self.text(base.expr.span), field.text);
+        let message =
+            format!("{} is {what}, which has no `{}`", self.text(base.expr.span), field.text);
         let report = Diagnostic::new(Code::E0208, field.span, message);
         let is_list = matches!(ty, super::program::Type::List(_));
         if is_list && matches!(field.text.as_str(), "len" | "rev") {
@@ -404,7 +410,11 @@ impl Body<'_> {
         let message = format!("{text} is {}; it has no `{}`", kind.noun(), field.text);
         Diagnostic::new(Code::E0208, field.span, message)
             .note("only a switch channel has the buffer of a group behind it")
-            .help(format!("a peer's buffer is named by its rank: `p.{}[..] via {}`", field.text, text.trim_matches('`')))
+            .help(format!(
+                "a peer's buffer is named by its rank: `p.{}[..] via {}`",
+                field.text,
+                text.trim_matches('`')
+            ))
     }
 
     /// A buffer that is not the one behind the switch channel.
@@ -497,7 +507,11 @@ fn open_range_of_family(span: Span) -> Diagnostic {
 }
 
 fn nodes_of_rank(field: &ast::Name) -> Diagnostic {
-    Diagnostic::new(Code::E0201, field.span, format!("`{}` has no meaning without nodes", field.text))
-        .label("this program does not say how many ranks a node has")
-        .help("give the program a parameter `ranks_per_node: int = ranks`")
+    Diagnostic::new(
+        Code::E0201,
+        field.span,
+        format!("`{}` has no meaning without nodes", field.text),
+    )
+    .label("this program does not say how many ranks a node has")
+    .help("give the program a parameter `ranks_per_node: int = ranks`")
 }

@@ -68,6 +68,8 @@ fn unknown_word(argument: &ast::Name) -> Diagnostic {
     let report = Diagnostic::new(Code::E0213, argument.span, message);
     match nearest(&argument.text, WORDS.iter().copied()) {
         Some(near) => report.label(format!("did you mean `{near}`?")),
-        None => report.help("it takes `shared`, `clobber`, `unused`, or a warning's code, as `W0202`"),
+        None => {
+            report.help("it takes `shared`, `clobber`, `unused`, or a warning's code, as `W0202`")
+        }
     }
 }

@@ -389,7 +389,8 @@ impl<'a> Body<'a> {
 
     /// What a name of the language means here.
     fn reserved(&self, name: &str) -> Option<&'static str> {
-        if matches!(name, "input" | "output") && matches!(self.level, Level::Program | Level::Clauses)
+        if matches!(name, "input" | "output")
+            && matches!(self.level, Level::Program | Level::Clauses)
         {
             return Some("a buffer of every program");
         }

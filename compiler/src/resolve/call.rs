@@ -264,7 +264,8 @@ impl Body<'_> {
         count: usize,
     ) -> Vec<Expr> {
         if arguments.len() != count {
-            let takes = if count == 1 { "one number".to_owned() } else { format!("{count} numbers") };
+            let takes =
+                if count == 1 { "one number".to_owned() } else { format!("{count} numbers") };
             self.report(intrinsic_arity(name, &takes, arguments.len()));
         }
         arguments.iter().map(|argument| self.plain(argument, &Ty::Int)).collect()
@@ -293,9 +294,10 @@ impl Body<'_> {
         arguments: &[ast::Argument],
         parameters: &[Takes],
     ) -> bool {
-        arguments.iter().filter_map(|argument| argument.name.as_ref()).all(|name| {
-            parameters.iter().any(|takes| takes.name == name.text)
-        })
+        arguments
+            .iter()
+            .filter_map(|argument| argument.name.as_ref())
+            .all(|name| parameters.iter().any(|takes| takes.name == name.text))
     }
 
     fn unknown_function(&self, name: &ast::Name) -> Option<Diagnostic> {
@@ -316,15 +318,17 @@ impl Body<'_> {
         }
         let message = format!("no function is called `{}`", name.text);
         let report = Diagnostic::new(Code::E0201, name.span, message);
-        let declared = self.globals.names.get(self.module).into_iter().flat_map(|names| &names.values);
+        let declared =
+            self.globals.names.get(self.module).into_iter().flat_map(|names| &names.values);
         let functions = declared
             .filter(|(_, named)| matches!(named.entity, Entity::Function(_)))
             .map(|(name, _)| name.as_str())
             .chain(FUNCTIONS.iter().copied());
         Some(match nearest(&name.text, functions) {
-            Some(near) => report
-                .label(format!("did you mean `{near}`?"))
-                .fix(format!("write `{near}`"), vec![Edit { span: name.span, text: near.to_owned() }]),
+            Some(near) => report.label(format!("did you mean `{near}`?")).fix(
+                format!("write `{near}`"),
+                vec![Edit { span: name.span, text: near.to_owned() }],
+            ),
             None => report,
         })
     }
@@ -344,7 +348,11 @@ impl Body<'_> {
 
     fn method_of_no_list(&self, base: &Typed, method: &ast::Name) -> Diagnostic {
         let ty = types::describe(&self.types.close(&base.ty));
-        let message = format!("{} is {ty}; `{}` is a method of lists", self.text(base.expr.span), method.text);
+        let message = format!(
+            "{} is {ty}; `{}` is a method of lists",
+            self.text(base.expr.span),
+            method.text
+        );
         Diagnostic::new(Code::E0208, method.span, message)
     }
 }
@@ -447,8 +455,7 @@ fn intrinsic_arity(name: &ast::Name, takes: &str, given: usize) -> Diagnostic {
 }
 
 fn named_argument(name: &ast::Name) -> Diagnostic {
-    Diagnostic::new(Code::E0205, name.span, "this argument has no name")
-        .help("give only the value")
+    Diagnostic::new(Code::E0205, name.span, "this argument has no name").help("give only the value")
 }
 
 /// `1 index`, `2 indices`

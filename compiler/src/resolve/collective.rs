@@ -106,7 +106,8 @@ impl Body<'_> {
                 }
             }
             ast::CollectiveItemKind::Ensures(ensures) => {
-                let resolved = self.at_level(Level::Clauses, |body| body.ensures(ensures, item.span));
+                let resolved =
+                    self.at_level(Level::Clauses, |body| body.ensures(ensures, item.span));
                 clauses.ensures.extend(resolved);
             }
         }
@@ -122,7 +123,8 @@ impl Body<'_> {
             "input" => BufferName::Input,
             _ => BufferName::Output,
         };
-        let typed = self.at_level(Level::Clauses, |body| body.expr(&in_place.value, Some(&Ty::Chunk)));
+        let typed =
+            self.at_level(Level::Clauses, |body| body.expr(&in_place.value, Some(&Ty::Chunk)));
         match self.types.known(&typed.ty) {
             Ty::Chunk | Ty::Buffer => {}
             Ty::Error => return None,
@@ -325,8 +327,9 @@ fn wrong_in_place(inner: &ast::Name, span: Span) -> Diagnostic {
 }
 
 fn no_promise(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0214, span, "a promise says what an output chunk equals")
-        .help("write `output[c] == r.input[c]`, or `output[c] == reduce(r in 0..ranks: r.input[c])`")
+    Diagnostic::new(Code::E0214, span, "a promise says what an output chunk equals").help(
+        "write `output[c] == r.input[c]`, or `output[c] == reduce(r in 0..ranks: r.input[c])`",
+    )
 }
 
 fn promise_of_something_else(span: Span) -> Diagnostic {
@@ -355,9 +358,7 @@ fn unknown_collective(name: &ast::Name, near: Option<&str>, other: Option<Span>)
     let report = Diagnostic::new(Code::E0201, name.span, message);
     match near {
         Some(near) => report.label(format!("did you mean `{near}`?")),
-        None => report.help(format!(
-            "the library's are imported by `use std::collectives::{};`",
-            name.text
-        )),
+        None => report
+            .help(format!("the library's are imported by `use std::collectives::{};`", name.text)),
     }
 }

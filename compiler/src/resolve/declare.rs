@@ -30,8 +30,7 @@ pub(super) fn program<'a>(
 ) -> (Program, Body<'a>) {
     let ast = declared.ast;
     let mut body = Body::new(globals, signatures, declared.module, Level::Program);
-    body.allowed =
-        attribute::allowed(&declared.item.attributes, &body.allowed, &mut body.reports);
+    body.allowed = attribute::allowed(&declared.item.attributes, &body.allowed, &mut body.reports);
     body.nodes = ast.parameters.iter().any(|parameter| parameter.name.text == "ranks_per_node");
 
     let takes = takes(&mut body, &ast.parameters, Level::ProgramDefault);
@@ -173,8 +172,11 @@ impl Body<'_> {
     /// Families whose names are taken by parameters, the language or the file.
     fn check_families(&mut self) {
         let Some(families) = self.families.take() else { return };
-        let mut names: Vec<(Span, &String)> =
-            families.names.iter().map(|(name, family)| (families.get(*family).span, name)).collect();
+        let mut names: Vec<(Span, &String)> = families
+            .names
+            .iter()
+            .map(|(name, family)| (families.get(*family).span, name))
+            .collect();
         names.sort();
         for (span, name) in names {
             self.check_hiding(&ast::Name { text: name.clone(), span }, Bound::Let);
@@ -219,7 +221,9 @@ impl Body<'_> {
             ast::ProgramItemKind::Scratch(ast) => self.scratch(ast, item.span, parts),
             ast::ProgramItemKind::Channel(ast) => self.channel(ast, item.span, parts),
             ast::ProgramItemKind::Semaphore(ast) => self.semaphore(ast, item.span, parts),
-            ast::ProgramItemKind::Statement(ast::StmtKind::Block(block)) if block.body.is_none() => {
+            ast::ProgramItemKind::Statement(ast::StmtKind::Block(block))
+                if block.body.is_none() =>
+            {
                 self.block_declaration(block, parts);
             }
             ast::ProgramItemKind::Statement(statement) => {
@@ -286,7 +290,8 @@ impl Body<'_> {
         if let Some(families) = &mut self.families {
             families.channels[id].behind = behind;
         }
-        let peer_dimension = if ast.to.is_some() { None } else { peer_dimension(&dimensions, &link) };
+        let peer_dimension =
+            if ast.to.is_some() { None } else { peer_dimension(&dimensions, &link) };
         parts.channels.push(ChannelFamily {
             name: ast.name.text.clone(),
             span,
@@ -333,8 +338,10 @@ impl Body<'_> {
                     let is_list = matches!(typed.expr.ty, Type::List(_));
                     let text = self.text(expr.span);
                     self.report(match text.strip_prefix('`') {
-                        Some(text) if is_list => report
-                            .help(format!("a family over a list names its member: `i in {}`", text.trim_end_matches('`'))),
+                        Some(text) if is_list => report.help(format!(
+                            "a family over a list names its member: `i in {}`",
+                            text.trim_end_matches('`')
+                        )),
                         _ => report,
                     });
                 }

@@ -118,10 +118,9 @@ impl Body<'_> {
         let (want, ty) = match op {
             BinaryOp::Or | BinaryOp::And => (Ty::Bool, Ty::Bool),
             BinaryOp::Equal | BinaryOp::NotEqual => return self.equality(op, left, right, span),
-            BinaryOp::Less
-            | BinaryOp::LessEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterEqual => (Ty::Int, Ty::Bool),
+            BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {
+                (Ty::Int, Ty::Bool)
+            }
             BinaryOp::BitOr
             | BinaryOp::BitXor
             | BinaryOp::BitAnd
@@ -152,7 +151,8 @@ impl Body<'_> {
             types::describe(&closed),
             symbol(op),
         );
-        let mut report = Diagnostic::new(Code::E0204, expr.span, message).and(other, "the other side");
+        let mut report =
+            Diagnostic::new(Code::E0204, expr.span, message).and(other, "the other side");
         if closed == super::program::Type::Bool
             && let Some(instead) = logical(op)
         {
@@ -207,7 +207,8 @@ impl Body<'_> {
                 Some(joined) => known.ty = joined,
                 None => {
                     let known = known.clone();
-                    let report = self.different(&typed, &known, "the members of a list are of one type");
+                    let report =
+                        self.different(&typed, &known, "the members of a list are of one type");
                     self.report(report);
                 }
             }
@@ -278,11 +279,9 @@ impl Body<'_> {
         let (one_text, other_text) = (self.text(one.expr.span), self.text(other.expr.span));
         let message = match (one_text.as_str(), other_text.as_str()) {
             ("this", "this") => "these differ in type".to_owned(),
-            _ => format!(
-                "{one_text} is {}, and {other_text} is {}",
-                describe(one),
-                describe(other)
-            ),
+            _ => {
+                format!("{one_text} is {}, and {other_text} is {}", describe(one), describe(other))
+            }
         };
         Diagnostic::new(Code::E0204, one.expr.span, message)
             .label(describe(one))

@@ -58,7 +58,7 @@ pub(super) struct Names {
 }
 
 /// A declaration, with the file that it stands in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Declared<'m, T> {
     /// The file.
     pub(super) module: ModuleId,
@@ -67,6 +67,14 @@ pub(super) struct Declared<'m, T> {
     /// The declaration.
     pub(super) ast: &'m T,
 }
+
+impl<T> Clone for Declared<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Declared<'_, T> {}
 
 /// Everything that files declare.
 #[derive(Clone, Debug)]
@@ -107,7 +115,7 @@ impl<'m> Globals<'m> {
                 for name in &use_.names {
                     globals.import(module, *from, name, reports);
                 }
-                if use_.names.is_empty() {
+                if use_.names.is_empty() && !file.broken {
                     reports.extend(from.map(|_| import_without_names(use_)));
                 }
             }
@@ -171,7 +179,8 @@ impl<'m> Globals<'m> {
     ) {
         let here = name.alias.as_ref().unwrap_or(&name.name);
         let found = from.and_then(|from| self.exported(from, &name.name, reports));
-        let named = |entity, definition| Named { entity, span: here.span, definition, imported: true };
+        let named =
+            |entity, definition| Named { entity, span: here.span, definition, imported: true };
         match found {
             Some((kind, entity, definition)) => {
                 self.names[module].add(kind, &here.text, named(entity, definition), reports);
@@ -217,13 +226,7 @@ impl<'m> Globals<'m> {
 }
 
 impl Names {
-    fn add(
-        &mut self,
-        kind: EntryKind,
-        name: &str,
-        named: Named,
-        reports: &mut Vec<Diagnostic>,
-    ) {
+    fn add(&mut self, kind: EntryKind, name: &str, named: Named, reports: &mut Vec<Diagnostic>) {
         let space = match kind {
             EntryKind::Collective => &mut self.collectives,
             EntryKind::Program => &mut self.programs,
@@ -256,7 +259,8 @@ pub(super) fn check_imports(globals: &Globals, found: &mut Found) {
             for name in &use_.names {
                 let here = name.alias.as_ref().unwrap_or(&name.name);
                 let names = &globals.names[id];
-                let known = names.values.get(&here.text).or_else(|| names.collectives.get(&here.text));
+                let known =
+                    names.values.get(&here.text).or_else(|| names.collectives.get(&here.text));
                 let lost = known.is_none_or(|named| named.entity == Entity::Lost);
                 if !lost && !found.mentioned.contains(&here.text) && !here.text.starts_with('_') {
                     found.reports.push(usage::unused_import(&here.text, here.span));

@@ -131,12 +131,22 @@ fn head<'m>(globals: &Globals<'m>, item: Entity) -> Head<'m> {
         Entity::Function(id) => {
             let declared = globals.functions[id];
             let (name, parameters) = (&declared.ast.name, &declared.ast.parameters);
-            Head { module: declared.module, item: Some(declared.item), name: Some(name), parameters }
+            Head {
+                module: declared.module,
+                item: Some(declared.item),
+                name: Some(name),
+                parameters,
+            }
         }
         Entity::Procedure(id) => {
             let declared = globals.procedures[id];
             let (name, parameters) = (&declared.ast.name, &declared.ast.parameters);
-            Head { module: declared.module, item: Some(declared.item), name: Some(name), parameters }
+            Head {
+                module: declared.module,
+                item: Some(declared.item),
+                name: Some(name),
+                parameters,
+            }
         }
         Entity::Constant(id) => {
             let declared = globals.constants[id];
@@ -146,7 +156,12 @@ fn head<'m>(globals: &Globals<'m>, item: Entity) -> Head<'m> {
         Entity::Collective(id) => {
             let declared = globals.collectives[id];
             let (name, parameters) = (&declared.ast.name, &declared.ast.parameters);
-            Head { module: declared.module, item: Some(declared.item), name: Some(name), parameters }
+            Head {
+                module: declared.module,
+                item: Some(declared.item),
+                name: Some(name),
+                parameters,
+            }
         }
         Entity::Program(_) | Entity::Lost => {
             Head { module: ModuleId::default(), item: None, name: None, parameters: none }

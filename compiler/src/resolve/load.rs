@@ -96,18 +96,6 @@ pub(super) fn uses(file: &ast::File) -> Vec<(&ast::Use, Span)> {
     uses
 }
 
-/// The module path of a `use std::..`, without the imported name.
-fn module_path(use_: &ast::Use) -> Vec<&ast::Name> {
-    let mut path: Vec<&ast::Name> = use_.path.iter().collect();
-    if !use_.braced
-        && let (Some(last), Some(name)) = (path.last(), use_.names.first())
-        && last.span == name.name.span
-    {
-        path.pop();
-    }
-    path
-}
-
 struct Loading {
     known: BTreeMap<String, ModuleId>,
     /// How many `..` the main file's own path begins with.
@@ -124,7 +112,8 @@ impl Loading {
         text: Arc<str>,
     ) -> ModuleId {
         let (ast, reports) = syntax::parse(file, &text);
-        let broken = reports.iter().any(|r| r.code.severity() == crate::diagnostic::Severity::Error);
+        let broken =
+            reports.iter().any(|r| r.code.severity() == crate::diagnostic::Severity::Error);
         let lost = if broken { lost::names(&text, &reports) } else { BTreeSet::new() };
         self.reports.extend(reports);
         let index = index::index(&ast);
@@ -197,10 +186,7 @@ impl Loading {
         span: Span,
     ) -> Result<(String, Option<&'static str>), Box<Diagnostic>> {
         match &use_.root {
-            ast::UseRoot::Name(root) if root.text == "std" => {
-                let path = module_path(use_);
-                library_file(&path, use_, span)
-            }
+            ast::UseRoot::Name(root) if root.text == "std" => library_file(&use_.path, use_, span),
             ast::UseRoot::Name(root) => Err(Box::new(unknown_library(modules, root))),
             ast::UseRoot::File(path) => {
                 if from.starts_with("std::") {
@@ -212,7 +198,8 @@ impl Loading {
                 {
                     return Err(Box::new(bad_path(path)));
                 }
-                let directory = from.rfind('/').map_or("", |slash| from.get(..=slash).unwrap_or(""));
+                let directory =
+                    from.rfind('/').map_or("", |slash| from.get(..=slash).unwrap_or(""));
                 let name = normalize(&format!("{directory}{}", path.text));
                 if climbs(&name) > self.above {
                     return Err(Box::new(outside(path)));
@@ -248,13 +235,13 @@ fn climbs(path: &str) -> usize {
 }
 
 fn library_file(
-    path: &[&ast::Name],
+    path: &[ast::Name],
     use_: &ast::Use,
     span: Span,
 ) -> Result<(String, Option<&'static str>), Box<Diagnostic>> {
     let words: Vec<&str> = path.iter().map(|name| name.text.as_str()).collect();
     let wanted = words.join("::");
-    let found = ccl_stdlib::FILES.iter().find(|(name, _)| name.replace('/', "::") == wanted);
+    let found = stdlib::FILES.iter().find(|(name, _)| name.replace('/', "::") == wanted);
     match found {
         Some((_, text)) => Ok((format!("std::{wanted}"), Some(text))),
         None => Err(Box::new(unknown_module(path, &wanted, use_, span))),
@@ -277,17 +264,17 @@ fn module_with(name: &str) -> Option<String> {
                 && words.next() == Some(name)
         })
     };
-    let found = ccl_stdlib::FILES.iter().find(|(_, text)| declares(text));
+    let found = stdlib::FILES.iter().find(|(_, text)| declares(text));
     found.map(|(module, _)| format!("std::{}", module.replace('/', "::")))
 }
 
-fn unknown_module(path: &[&ast::Name], wanted: &str, use_: &ast::Use, span: Span) -> Diagnostic {
+fn unknown_module(path: &[ast::Name], wanted: &str, use_: &ast::Use, span: Span) -> Diagnostic {
     let place = match (path.first(), path.last()) {
         (Some(first), Some(last)) => first.span.to(last.span),
         _ => use_.names.first().map_or(span, |name| name.name.span),
     };
     let modules: Vec<String> =
-        ccl_stdlib::FILES.iter().map(|(name, _)| name.replace('/', "::")).collect();
+        stdlib::FILES.iter().map(|(name, _)| name.replace('/', "::")).collect();
     let imported = use_.names.first().map(|name| name.name.text.as_str());
     if wanted.is_empty() {
         let message = "the library consists of modules; this names none";

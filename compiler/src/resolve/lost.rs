@@ -9,7 +9,16 @@ use std::collections::BTreeSet;
 
 /// The words after which a name is declared.
 const DECLARING: &[&str] = &[
-    "let", "fn", "proc", "collective", "program", "scratch", "channel", "semaphore", "block", "as",
+    "let",
+    "fn",
+    "proc",
+    "collective",
+    "program",
+    "scratch",
+    "channel",
+    "semaphore",
+    "block",
+    "as",
     "for",
 ];
 
@@ -24,7 +33,8 @@ pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
         }
         previous = word;
     }
-    let lines: Vec<(usize, usize)> = reports.iter().filter_map(|report| line(text, report)).collect();
+    let lines: Vec<(usize, usize)> =
+        reports.iter().filter_map(|report| line(text, report)).collect();
     for (start, word) in words {
         if lines.iter().any(|(first, last)| (*first..*last).contains(&start)) {
             names.insert(word.to_owned());

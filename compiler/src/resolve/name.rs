@@ -184,7 +184,8 @@ impl Body<'_> {
                 .fix(format!("write `{near}`"), vec![Edit { span, text: near.clone() }]);
             self.excuse(&near);
         } else if self.other_space(name).is_some() {
-            report = report.note(format!("`{name}` is a collective, which only `collective` names"));
+            report =
+                report.note(format!("`{name}` is a collective, which only `collective` names"));
         }
         report
     }

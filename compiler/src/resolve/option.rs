@@ -108,7 +108,13 @@ impl Body<'_> {
         }
     }
 
-    fn value(&mut self, name: &ast::Name, kind: Kind, expr: &ast::Expr, ty: &Ty) -> Option<OptionValue> {
+    fn value(
+        &mut self,
+        name: &ast::Name,
+        kind: Kind,
+        expr: &ast::Expr,
+        ty: &Ty,
+    ) -> Option<OptionValue> {
         let typed = self.expr(expr, Some(ty));
         if self.types.known(&typed.ty) == Ty::Error {
             return None;

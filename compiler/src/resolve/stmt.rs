@@ -10,9 +10,7 @@ use super::body::{Body, Bound, Inside, Nature};
 use super::call::{Callee, given_twice};
 use super::family::Family;
 use super::global::Entity;
-use super::program::{
-    BlockFamilyId, BlockIndex, Binder, Expr, Operand, Stmt, StmtKind, Type,
-};
+use super::program::{Binder, BlockFamilyId, BlockIndex, Expr, Operand, Stmt, StmtKind, Type};
 use super::signature::Effects;
 use super::types::{self, Ty};
 use crate::diagnostic::{Code, Diagnostic, nearest};

@@ -544,13 +544,13 @@ fn wrong_synchronisation(
     link: LinkKind,
 ) -> Diagnostic {
     let message = format!("`{}` does nothing over {}", synchronise_word(verb), link.noun());
-    let report = Diagnostic::new(Code::E0209, span, message).label(format!(
-        "{text} is {}",
-        link.noun()
-    ));
+    let report =
+        Diagnostic::new(Code::E0209, span, message).label(format!("{text} is {}", link.noun()));
     match link {
         LinkKind::Switch => report.help("ranks of a group signal one another over memory channels"),
-        LinkKind::Memory => report.help("what goes over a memory channel needs no flush: `signal` it"),
+        LinkKind::Memory => {
+            report.help("what goes over a memory channel needs no flush: `signal` it")
+        }
         LinkKind::Port => report,
     }
 }

@@ -43,11 +43,6 @@ impl Ty {
     pub(super) fn list(self) -> Ty {
         Ty::List(Box::new(self))
     }
-
-    /// `int` and `rank`.
-    pub(super) fn is_number(&self) -> bool {
-        matches!(self, Ty::Int | Ty::Rank)
-    }
 }
 
 /// What has been found out about variables.
