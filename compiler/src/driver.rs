@@ -7,10 +7,11 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::pending::elaborate::{self, Settings};
-use crate::pending::plan::{self as write, self as read};
+use crate::pending::plan as read;
 use crate::pending::{
     limits, pass as fuse, pass as replicate, pass as split, pass as sync, resolve,
 };
+use crate::plan::write;
 use crate::resolve::program;
 use crate::source::{FileId, SourceMap};
 use std::io;
@@ -98,7 +99,7 @@ pub fn optimize(mut program: ir::Program, last: Stage) -> ir::Program {
 ///
 /// # Errors
 /// Where `out` refuses bytes.
-pub fn write_plan(program: &ir::Program, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_plan(program: &ir::Program, out: &mut impl io::Write) -> io::Result<()> {
     write::head(program, out)?;
     for rank in program.ranks.ids() {
         write::rank(program, rank, &replicate::replicate_rank(program, rank), out)?;

@@ -105,37 +105,8 @@ pub mod plan {
     use crate::diagnostic::Diagnostic;
     use crate::ir;
     use crate::source::FileId;
-    use std::io;
-    pub fn head(program: &ir::Program, out: &mut dyn io::Write) -> io::Result<()> {
-        Ok(())
-    }
-    pub fn rank(
-        program: &ir::Program,
-        id: ir::RankId,
-        rank: &ir::Rank,
-        out: &mut dyn io::Write,
-    ) -> io::Result<()> {
-        Ok(())
-    }
-    pub fn tail(program: &ir::Program, out: &mut dyn io::Write) -> io::Result<()> {
-        Ok(())
-    }
     pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
         (None, Vec::new())
-    }
-    pub fn listing(
-        file: FileId,
-        text: &str,
-        rank: Option<u32>,
-        chunk_bytes: u64,
-        form: Form,
-    ) -> (Option<String>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
-    pub enum Form {
-        Plain,
-        Canon,
-        Normal,
     }
     pub fn print(program: &ir::Program) -> String {
         String::new()

@@ -23,7 +23,7 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
     let plan = plan_path(build, &wanted, &program)?;
     let deps = wanted.deps.as_ref().map(|path| deps_path(path.as_deref(), &plan)).transpose()?;
     if wanted.plan.is_some() {
-        output::write(&plan, |out| driver::write_plan(&program, out))?;
+        output::write(&plan, |mut out| driver::write_plan(&program, &mut out))?;
     }
     if let Some(deps) = deps {
         let rule = makefile(&plan, &reporter.sources);

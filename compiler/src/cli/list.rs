@@ -3,7 +3,8 @@
 use super::args::List;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
-use compiler::pending::plan::{self as listing, Form};
+use compiler::plan;
+use compiler::plan::listing::{self, Form, Settings};
 use std::path::Path;
 
 /// Prints the listing.
@@ -23,12 +24,29 @@ pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failur
         Form::Plain
     };
     let text = reporter.sources.files[file].text.clone();
-    let (listing, diagnostics) = listing::listing(file, &text, list.rank, list.chunk_bytes, form);
-    reporter.add(diagnostics);
-    let status = reporter.finish();
-    if let Some(listing) = listing {
-        let path = list.output.as_deref().unwrap_or(Path::new("-"));
-        output::write(path, |out| out.write_all(listing.as_bytes()))?;
+    let plan = match plan::parse(file, &text) {
+        Ok(plan) => plan,
+        Err(report) => {
+            reporter.add(vec![*report]);
+            return Ok(reporter.finish());
+        }
+    };
+    if list.rank.is_some_and(|rank| rank as usize >= plan.gpus.len()) {
+        return Err(no_such_rank(list, plan.gpus.len()));
     }
-    Ok(status)
+    let settings = Settings { rank: list.rank, chunk_bytes: list.chunk_bytes, form };
+    let mut listing = String::new();
+    // A `String` takes everything.
+    let _ = listing::listing(&plan, &settings, &mut listing);
+    let path = list.output.as_deref().unwrap_or(Path::new("-"));
+    output::write(path, |out| out.write_all(listing.as_bytes()))?;
+    Ok(reporter.finish())
+}
+
+fn no_such_rank(list: &List, ranks: usize) -> Failure {
+    let (rank, plan) = (list.rank.unwrap_or_default(), files::name(&list.plan));
+    Failure::Usage(format!(
+        "`--rank {rank}`: `{plan}` has the ranks 0 to {}",
+        ranks.saturating_sub(1)
+    ))
 }

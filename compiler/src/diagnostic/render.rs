@@ -138,7 +138,7 @@ impl Canvas<'_> {
         let labels = marks.iter().map(|mark| {
             let color = if mark.primary { severity_color(severity) } else { Color::Blue };
             let label = ariadne::Label::new((mark.file, mark.start..mark.end)).with_color(color);
-            if mark.text.is_empty() { label } else { label.with_message(printable(&mark.text)) }
+            label.with_message(printable(&mark.text))
         });
         Report::build(ReportKind::Error, anchor)
             .with_config(config)
