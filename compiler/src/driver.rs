@@ -4,14 +4,13 @@
 //! report on the way. A phase that reports an error is the last one that runs.
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::pending::elaborate::{self, Settings};
-use crate::pending::plan as read;
 use crate::pending::{
     limits, pass as fuse, pass as replicate, pass as split, pass as sync, resolve,
 };
-use crate::plan::write;
+use crate::plan::{read, write};
 use crate::resolve::program;
 use crate::source::{FileId, SourceMap};
 use std::io;

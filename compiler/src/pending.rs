@@ -53,27 +53,6 @@ pub mod resolve {
     }
 }
 
-pub mod elaborate {
-    use crate::diagnostic::Diagnostic;
-    use crate::interrupt::Interrupt;
-    use crate::ir;
-    use crate::resolve::program;
-    pub struct Settings {
-        pub parameters: Vec<(String, program::Expr)>,
-        pub options: Vec<program::OptionSetting>,
-        pub max_operations: u64,
-        pub promises: bool,
-    }
-    pub fn elaborate(
-        unit: &program::Unit,
-        program: program::ProgramId,
-        settings: &Settings,
-        interrupt: &Interrupt,
-    ) -> (Option<ir::Program>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
-}
-
 pub mod limits {
     use crate::diagnostic::Diagnostic;
     use crate::ir;
@@ -101,13 +80,8 @@ pub mod pass {
     }
 }
 
-pub mod plan {
-    use crate::diagnostic::Diagnostic;
+pub mod print {
     use crate::ir;
-    use crate::source::FileId;
-    pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
     pub fn print(program: &ir::Program) -> String {
         String::new()
     }

@@ -4,7 +4,8 @@ use super::args::{Dump, Stage};
 use super::report::Reporter;
 use super::{Failure, Status, build, load, output};
 use compiler::driver;
-use compiler::pending::{elaborate, plan};
+use compiler::elaborate;
+use compiler::pending::print;
 use std::path::Path;
 
 /// Prints the program.
@@ -23,7 +24,7 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
     }
     let status = reporter.finish();
     let Some(program) = program.filter(|_| !broken) else { return Ok(status.max(Status::Errors)) };
-    let text = plan::print(&driver::optimize(program, stage(dump.after)));
+    let text = print::print(&driver::optimize(program, stage(dump.after)));
     let path = dump.output.as_deref().unwrap_or(Path::new("-"));
     output::write(path, |out| out.write_all(text.as_bytes()))?;
     Ok(status)

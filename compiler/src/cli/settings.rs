@@ -7,7 +7,7 @@ use super::Failure;
 use super::args::{Checks, Elaboration};
 use super::report::{Reporter, Shown};
 use compiler::diagnostic::{Diagnostic, nearest};
-use compiler::pending::elaborate::Settings;
+use compiler::elaborate::Settings;
 use compiler::pending::{resolve, syntax};
 use compiler::resolve::program::{Expr, OptionSetting, Parameter, Program, Type};
 use compiler::source::SourceMap;

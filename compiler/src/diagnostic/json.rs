@@ -88,7 +88,7 @@ fn json_label<'a>(sources: &'a SourceMap, label: &'a Label) -> JsonLabel<'a> {
     let place = match label.place {
         Place::Source(span) => JsonPlace::Source(json_span(sources, span)),
         Place::Plan(place) => JsonPlace::Plan {
-            file: sources.files.get(place.file).map_or("", |file| &file.name),
+            file: sources.files.lookup(place.file).map_or("", |file| &file.name),
             rank: place.rank,
             block: place.block,
             operation: place.op,
@@ -98,7 +98,7 @@ fn json_label<'a>(sources: &'a SourceMap, label: &'a Label) -> JsonLabel<'a> {
 }
 
 fn json_span(sources: &SourceMap, span: Span) -> JsonSpan<'_> {
-    let file = sources.files.get(span.file);
+    let file = sources.files.lookup(span.file);
     let (line, column) = file.map_or((1, 1), |file| file.line_column(span.start));
     let (end_line, end_column) = file.map_or((1, 1), |file| file.line_column(span.end));
     let file = file.map_or("", |file| &file.name);

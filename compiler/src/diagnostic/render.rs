@@ -67,7 +67,7 @@ pub fn place_text(sources: &SourceMap, place: Place) -> String {
 }
 
 fn source_place(sources: &SourceMap, span: Span) -> String {
-    match sources.files.get(span.file) {
+    match sources.files.lookup(span.file) {
         Some(file) => {
             let (line, column) = file.line_column(clip(file, span).0 as u32);
             format!("{}:{line}:{column}", printable(&file.name))
@@ -77,7 +77,7 @@ fn source_place(sources: &SourceMap, span: Span) -> String {
 }
 
 fn plan_place(sources: &SourceMap, place: PlanPlace) -> String {
-    let name = sources.files.get(place.file).map_or("<unknown>", |file| &file.name);
+    let name = sources.files.lookup(place.file).map_or("<unknown>", |file| &file.name);
     let mut text = format!("{}: rank {}", printable(name), place.rank);
     for (word, number) in [("block", place.block), ("operation", place.op)] {
         if let Some(number) = number {
@@ -162,7 +162,7 @@ impl Canvas<'_> {
 
     fn mark(&mut self, primary: bool, label: &Label) -> Option<Mark> {
         let Place::Source(span) = label.place else { return None };
-        let file = self.sources.files.get(span.file)?;
+        let file = self.sources.files.lookup(span.file)?;
         let (start, end) = clip(file, span);
         let before = file.text.get(..start)?.chars().count();
         let inside = file.text.get(start..end)?.chars().count();
@@ -207,7 +207,7 @@ impl ariadne::Cache<FileId> for &mut Canvas<'_> {
     }
 
     fn display<'a>(&self, id: &'a FileId) -> Option<impl fmt::Display + 'a> {
-        self.sources.files.get(*id).map(|file| printable(&file.name))
+        self.sources.files.lookup(*id).map(|file| printable(&file.name))
     }
 }
 

@@ -97,7 +97,7 @@ fn location(sources: &SourceMap, label: &Label) -> Value {
 
 fn region(sources: &SourceMap, span: Span) -> Value {
     let position =
-        |offset| sources.files.get(span.file).map_or((1, 1), |file| file.line_column(offset));
+        |offset| sources.files.lookup(span.file).map_or((1, 1), |file| file.line_column(offset));
     let (start_line, start_column) = position(span.start);
     let (end_line, end_column) = position(span.end);
     json!({
@@ -111,7 +111,7 @@ fn region(sources: &SourceMap, span: Span) -> Value {
 }
 
 fn artifact(sources: &SourceMap, file: FileId) -> Value {
-    json!({"uri": sources.files.get(file).map_or(String::new(), |file| uri(&file.name))})
+    json!({"uri": sources.files.lookup(file).map_or(String::new(), |file| uri(&file.name))})
 }
 
 fn fix(sources: &SourceMap, fix: &Fix) -> Value {
