@@ -285,7 +285,7 @@ impl<'a> RankWriter<'a> {
         self.channel_ids(channels);
         let kind = channels
             .first()
-            .and_then(|id| self.rank.channels.get(*id))
+            .and_then(|id| self.rank.channels.lookup(*id))
             .map_or(ir::ChannelKind::Memory, ir::Channel::kind);
         self.text(",\"channel_type\":\"");
         self.text(kind_name(kind));
@@ -378,7 +378,7 @@ impl<'a> RankWriter<'a> {
     /// The channel's number in the current block, which lists it from now on.
     fn channel(&mut self, id: ir::ChannelId) -> u32 {
         let block = self.block;
-        let kind = self.rank.channels.get(id).map_or(ir::ChannelKind::Memory, ir::Channel::kind);
+        let kind = self.rank.channels.lookup(id).map_or(ir::ChannelKind::Memory, ir::Channel::kind);
         let Some((ordinal, local)) = self.channels.get_mut(id.0 as usize) else { return 0 };
         if local.block != block {
             *local = Local { block, number: append(&mut self.block_channels, kind, *ordinal) };

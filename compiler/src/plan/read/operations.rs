@@ -219,7 +219,7 @@ impl Operations<'_, '_, '_> {
                     ));
                 }
                 let strays = |(id, peer): (&ir::ChannelId, ir::RankId)| {
-                    self.frame.channels.get(*id).and_then(ir::Channel::peer) != Some(peer)
+                    self.frame.channels.lookup(*id).and_then(ir::Channel::peer) != Some(peer)
                 };
                 if channels.iter().zip(peers).any(strays) {
                     return Err(format!(
@@ -256,7 +256,7 @@ impl Operations<'_, '_, '_> {
     fn memory_channel(&mut self, peer: ir::RankId) -> Option<ir::ChannelId> {
         let list = &self.lists.channels.memory;
         let leads = |id: &ir::ChannelId| {
-            self.frame.channels.get(*id).and_then(ir::Channel::peer) == Some(peer)
+            self.frame.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
         };
         let next = self.unnamed.next;
         let fresh = list.get(next).copied().flatten().filter(leads);
@@ -336,7 +336,7 @@ impl Operations<'_, '_, '_> {
                 usize::try_from(local).ok().and_then(|local| self.lists.channels.switch.get(local));
             let id =
                 row.copied().flatten().ok_or(format!("the block has no switch channel {local}"))?;
-            return match self.frame.channels.get(id).map(|channel| &channel.link) {
+            return match self.frame.channels.lookup(id).map(|channel| &channel.link) {
                 Some(ir::Link::Switch(group)) => Ok((ir::Where::Switch(id), group.buffer)),
                 Some(ir::Link::Memory(_) | ir::Link::Port(_)) | None => {
                     Err(format!("the block has no switch channel {local}"))
