@@ -32,7 +32,7 @@ impl Reporter {
             diagnostics: Vec::new(),
             levels,
             format: reporting.message_format,
-            colors: colors(reporting.color),
+            colors: colors(reporting.color, &surroundings()),
             unreadable: false,
         }
     }
@@ -108,12 +108,25 @@ fn print(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-fn colors(when: When) -> Colors {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+/// What surrounds the run, as far as colors go.
+struct Surroundings {
+    terminal: bool,
+    no_color: bool,
+    dumb: bool,
+}
+
+fn surroundings() -> Surroundings {
+    Surroundings {
+        terminal: io::stderr().is_terminal(),
+        no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        dumb: std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
+    }
+}
+
+fn colors(when: When, around: &Surroundings) -> Colors {
     match when {
         When::Always => Colors::On,
-        When::Auto if io::stderr().is_terminal() && !set("NO_COLOR") && !dumb => Colors::On,
+        When::Auto if around.terminal && !around.no_color && !around.dumb => Colors::On,
         When::Auto | When::Never => Colors::Off,
     }
 }
@@ -145,4 +158,20 @@ fn tally(diagnostics: &[Diagnostic]) -> String {
 
 fn count(diagnostics: &[Diagnostic], severity: Severity) -> usize {
     diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_follow_the_terminal_and_no_color() {
+        let around = |terminal, no_color, dumb| Surroundings { terminal, no_color, dumb };
+        assert_eq!(colors(When::Auto, &around(true, false, false)), Colors::On);
+        assert_eq!(colors(When::Auto, &around(false, false, false)), Colors::Off);
+        assert_eq!(colors(When::Auto, &around(true, true, false)), Colors::Off);
+        assert_eq!(colors(When::Auto, &around(true, false, true)), Colors::Off);
+        assert_eq!(colors(When::Always, &around(false, true, true)), Colors::On);
+        assert_eq!(colors(When::Never, &around(true, false, false)), Colors::Off);
+    }
 }

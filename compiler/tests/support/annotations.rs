@@ -14,6 +14,8 @@
 //! it for the whole line (`//~ --- label` for a secondary place). `//~* ..` on a line of its own is a report with no place in this file. A text that ends with
 //! `..` is the beginning of one.
 
+#![allow(unreachable_pub, reason = "a part of a test crate")]
+
 use super::cclc::{Place, Report};
 use std::fmt;
 

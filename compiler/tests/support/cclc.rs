@@ -1,5 +1,12 @@
 //! Runs the built `cclc` and reads its JSON reports.
 
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test crate that includes this file uses a part of it"
+)]
+#![allow(clippy::indexing_slicing, reason = "a missing key of JSON reads as null")]
+
 use serde_json::Value;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
