@@ -6,6 +6,9 @@
 //!
 //! Lengths and offsets are in chunks of the collective; a chunk's size in bytes is known only at launch.
 
+#[cfg(test)]
+pub(crate) mod build;
+pub mod memory;
 pub mod print;
 pub mod run;
 
