@@ -1,7 +1,7 @@
 //! The catalogue: one row per rule, for ever. Every row has an explain page of its name and at least one test case.
 //!
 //! Groups: E01 syntax, E02 names and types, E03 elaboration, E04 bounds, E05 races, E06 deadlocks, E07 the
-//! collective's promise, E08 limits of the target, E09 files and plans, W warnings, N notes.
+//! collective's promise, E08 limits of the target, E09 files, plans and time, W warnings, N notes.
 
 use super::Severity;
 
@@ -102,6 +102,7 @@ catalogue! {
 
     E0901: "a file that cannot be read",
     E0902: "not an execution plan",
+    E0903: "out of time",
 
     W0201: "unused import",
     W0202: "unused channel",
