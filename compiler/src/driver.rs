@@ -7,29 +7,13 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::pending::{
-    limits, pass as fuse, pass as replicate, pass as split, pass as sync, resolve,
-};
+use crate::optimize::{self, Stage, replicate};
+use crate::pending::{limits, resolve};
 use crate::plan::{read, write};
 use crate::resolve::program;
 use crate::source::{FileId, SourceMap};
 use std::io;
 use std::sync::Arc;
-
-/// A step of the way from source to plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
-    /// Loops unrolled, names resolved.
-    Elaborate,
-    /// Operations joined.
-    Fuse,
-    /// Synchronization inside blocks put in.
-    Sync,
-    /// Operations split at the executor's limits.
-    Split,
-    /// Instances made.
-    Replicate,
-}
 
 /// What a program is checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,26 +56,14 @@ pub fn compile(
     else {
         return (None, diagnostics);
     };
-    let optimized = optimize(elaborated, Stage::Split);
+    diagnostics.extend(replicate::replicable(&elaborated).err().map(|report| *report));
+    if has_errors(&diagnostics) {
+        return (None, diagnostics);
+    }
+    let optimized = optimize::optimize(elaborated, Stage::Sync);
     diagnostics.extend(check_limits(&optimized, target));
     let good = !has_errors(&diagnostics) && !interrupt.is_set();
     (Some(optimized).filter(|_| good), diagnostics)
-}
-
-/// The passes in order, up to `last`.
-#[must_use]
-pub fn optimize(mut program: ir::Program, last: Stage) -> ir::Program {
-    type Pass = fn(ir::Program) -> ir::Program;
-    let passes: [(Stage, Pass); 4] = [
-        (Stage::Fuse, fuse::fuse),
-        (Stage::Sync, sync::sync),
-        (Stage::Split, split::split),
-        (Stage::Replicate, replicate::replicate),
-    ];
-    for (_, pass) in passes.into_iter().filter(|(stage, _)| *stage <= last) {
-        program = pass(program);
-    }
-    program
 }
 
 /// Writes the plan of an optimized program, rank by rank.
@@ -101,7 +73,7 @@ pub fn optimize(mut program: ir::Program, last: Stage) -> ir::Program {
 pub fn write_plan(program: &ir::Program, out: &mut impl io::Write) -> io::Result<()> {
     write::head(program, out)?;
     for rank in program.ranks.ids() {
-        write::rank(program, rank, &replicate::replicate_rank(program, rank), out)?;
+        write::rank(program, rank, &replicate::rank(program, rank), out)?;
     }
     write::tail(program, out)
 }

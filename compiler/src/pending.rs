@@ -9,18 +9,6 @@
 
 pub mod syntax {
     use crate::diagnostic::Diagnostic;
-    use crate::source::{FileId, Span};
-    use crate::syntax::ast;
-    pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
-        let span = Span { file, start: 0, end: text.len() as u32 };
-        (ast::File { docs: Vec::new(), items: Vec::new(), span }, Vec::new())
-    }
-    pub fn parse_expression(file: FileId, text: &str) -> (Option<ast::Expr>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
-    pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
     pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
         Ok(text.to_owned())
     }
@@ -58,25 +46,6 @@ pub mod limits {
     use crate::ir;
     pub fn limits(program: &ir::Program, sms: u32) -> Vec<Diagnostic> {
         Vec::new()
-    }
-}
-
-pub mod pass {
-    use crate::ir;
-    pub fn fuse(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn sync(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn split(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn replicate(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn replicate_rank(program: &ir::Program, rank: ir::RankId) -> ir::Rank {
-        program.ranks[rank].clone()
     }
 }
 
