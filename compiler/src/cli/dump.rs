@@ -3,8 +3,8 @@
 use super::args::{Dump, Stage};
 use super::report::Reporter;
 use super::{Failure, Status, build, load, output};
-use compiler::optimize;
 use compiler::elaborate;
+use compiler::optimize;
 use compiler::pending::print;
 use std::path::Path;
 

@@ -4,8 +4,8 @@ use super::args::Fmt;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
 use compiler::pending;
-use compiler::syntax;
 use compiler::source::FileId;
+use compiler::syntax;
 use std::path::Path;
 
 /// Formats files in place, or standard input to standard output; with `--check`, lists those that would change.

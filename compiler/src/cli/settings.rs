@@ -9,9 +9,9 @@ use super::report::{Reporter, Shown};
 use compiler::diagnostic::{Diagnostic, nearest};
 use compiler::elaborate::Settings;
 use compiler::pending::resolve;
-use compiler::syntax;
 use compiler::resolve::program::{Expr, OptionSetting, Parameter, Program, Type};
 use compiler::source::SourceMap;
+use compiler::syntax;
 use compiler::syntax::ast;
 use std::collections::BTreeSet;
 
