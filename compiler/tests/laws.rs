@@ -43,19 +43,24 @@ fn formatting_keeps_the_tree_and_the_comments() {
         let (before, reports) = syntax::parse(FileId(0), &text.text);
         if driver::has_errors(&reports) {
             assert!(
-                syntax::format(&text.text).is_err(),
+                compiler::pending::syntax::format(&text.text).is_err(),
                 "{}: was formatted in spite of its errors",
                 text.name
             );
             continue;
         }
-        let new = syntax::format(&text.text)
+        let new = compiler::pending::syntax::format(&text.text)
             .unwrap_or_else(|reports| panic!("{}: {reports:?}", text.name));
         let (after, reports) = syntax::parse(FileId(0), &new);
         assert!(!driver::has_errors(&reports), "{}: {reports:?}\n{new}", text.name);
         assert_eq!(without_spans(&before), without_spans(&after), "{}", text.name);
         assert_eq!(comments(&text.text), comments(&new), "{}", text.name);
-        assert_eq!(syntax::format(&new).as_ref(), Ok(&new), "{}: formatted twice", text.name);
+        assert_eq!(
+            compiler::pending::syntax::format(&new).as_ref(),
+            Ok(&new),
+            "{}: formatted twice",
+            text.name
+        );
         formatted += 1;
     }
     assert!(formatted > 20, "only {formatted} texts could be formatted");
@@ -91,7 +96,10 @@ fn every_prefix_is_survived() {
     for text in texts() {
         let ends: Vec<usize> =
             (0..=text.text.len()).filter(|end| text.text.is_char_boundary(*end)).collect();
-        for end in &ends {
+        // A blank at the end changes no token, so these prefixes are done with the shorter ones.
+        let blank =
+            |end: usize| text.text.get(..end).is_some_and(|text| text.ends_with([' ', '\n']));
+        for end in ends.iter().filter(|end| full || !blank(**end)) {
             let _ = syntax::parse(FileId(0), text.text.get(..*end).unwrap());
         }
         let stride = if full { 1 } else { ends.len().div_ceil(PREFIXES).max(1) };
