@@ -168,7 +168,7 @@ fn compile(
     max_operations: u64,
 ) -> (Option<ir::Program>, Vec<compiler::diagnostic::Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
-    let target = Target { sms: 132, limits: Severity::Error };
+    let target = Target { sms: 132, worst: Severity::Error };
     driver::compile(unit, program, &settings, target, &Interrupt::default())
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
     };
     let text = print::print(&program);
     let path = dump.output.as_deref().unwrap_or(Path::new("-"));
-    output::write(path, |out| out.write_all(text.as_bytes()))?;
+    output::write_text(path, &text)?;
     Ok(status)
 }
 

@@ -39,7 +39,7 @@ fn one(fmt: &Fmt, reporter: &mut Reporter, path: &Path, file: FileId) -> Result<
         return Ok(Status::Errors);
     }
     if !fmt.check && (!same || path == Path::new("-")) {
-        output::write(path, |out| out.write_all(formatted.as_bytes()))?;
+        output::write_text(path, &formatted)?;
     }
     Ok(Status::Clean)
 }
