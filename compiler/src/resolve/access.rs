@@ -420,7 +420,7 @@ impl Body<'_> {
     /// A buffer that is not the one behind the switch channel.
     fn other_buffer(&self, base: &Expr, buffer: &Expr, field: &ast::Name) -> Option<Diagnostic> {
         let ExprKind::Channels(id, _) = &base.kind else { return None };
-        let declaration = self.families.as_ref()?.channels.get(*id)?;
+        let declaration = self.families.as_ref()?.channels.lookup(*id)?;
         let (behind, named) = (declaration.behind?, self.nature(buffer).buffer?);
         if behind == named {
             return None;

@@ -313,7 +313,7 @@ impl<'a> Body<'a> {
 
     /// The text of a span, or `this` where it is long.
     pub(super) fn text(&self, span: Span) -> String {
-        let text = self.globals.modules.modules.get(self.module).map_or("", |module| &module.text);
+        let text = self.globals.modules.modules.lookup(self.module).map_or("", |module| &module.text);
         match text.get(span.start as usize..span.end as usize) {
             Some(text) if !text.is_empty() && text.len() <= 48 && !text.contains('\n') => {
                 format!("`{text}`")
@@ -324,7 +324,7 @@ impl<'a> Body<'a> {
 
     /// ` (line 8)`, for a place in this file.
     pub(super) fn line(&self, span: Span) -> String {
-        let module = self.globals.modules.modules.get(self.module);
+        let module = self.globals.modules.modules.lookup(self.module);
         match module.filter(|module| module.file == span.file) {
             Some(module) => {
                 let before = module.text.get(..span.start as usize).unwrap_or("");
@@ -336,12 +336,12 @@ impl<'a> Body<'a> {
 
     /// The value of the file's name, if it has one.
     pub(super) fn global(&self, name: &str) -> Option<Named> {
-        self.globals.names.get(self.module)?.values.get(name).copied()
+        self.globals.names.lookup(self.module)?.values.get(name).copied()
     }
 
     /// Whether a syntax error may have swallowed the declaration of the name.
     pub(super) fn is_lost(&self, name: &str) -> bool {
-        let module = self.globals.modules.modules.get(self.module);
+        let module = self.globals.modules.modules.lookup(self.module);
         module.is_some_and(|module| module.lost.contains(name))
     }
 

@@ -319,7 +319,7 @@ impl Body<'_> {
         let message = format!("no function is called `{}`", name.text);
         let report = Diagnostic::new(Code::E0201, name.span, message);
         let declared =
-            self.globals.names.get(self.module).into_iter().flat_map(|names| &names.values);
+            self.globals.names.lookup(self.module).into_iter().flat_map(|names| &names.values);
         let functions = declared
             .filter(|(_, named)| matches!(named.entity, Entity::Function(_)))
             .map(|(name, _)| name.as_str())

@@ -257,7 +257,7 @@ pub(super) fn implements(body: &mut Body, ast: &ast::Implements, span: Span) -> 
 
 /// The collective of that name.
 fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
-    let names = body.globals.names.get(body.module)?;
+    let names = body.globals.names.lookup(body.module)?;
     match names.collectives.get(&name.text).copied() {
         Some(named) => {
             body.use_global(&name.text, named, name.span);

@@ -228,7 +228,7 @@ impl Body<'_> {
             }
             ast::ProgramItemKind::Statement(statement) => {
                 let statement = self.statement(&[], statement, item.span);
-                parts.body.extend(statement.map(ProgramItem::Statement));
+                parts.body.extend(statement.map(|stmt| ProgramItem::Statement(Box::new(stmt))));
             }
         }
         self.allowed = around;

@@ -35,7 +35,7 @@ impl Found {
     /// Takes what a body found.
     pub(super) fn take(&mut self, modules: &Modules, mut body: Body) {
         let main = body.module == ModuleId::default();
-        let broken = modules.modules.get(body.module).is_some_and(|module| module.broken);
+        let broken = modules.modules.lookup(body.module).is_some_and(|module| module.broken);
         if main && !broken {
             let unused = usage::unused(&body);
             body.reports.extend(unused);
@@ -116,10 +116,10 @@ fn replace<I: crate::table::Id>(
 
 fn get(signatures: &Signatures, item: Entity) -> Option<&Signature> {
     match item {
-        Entity::Function(id) => signatures.functions.get(id),
-        Entity::Procedure(id) => signatures.procedures.get(id),
-        Entity::Constant(id) => signatures.constants.get(id),
-        Entity::Collective(id) => signatures.collectives.get(id),
+        Entity::Function(id) => signatures.functions.lookup(id),
+        Entity::Procedure(id) => signatures.procedures.lookup(id),
+        Entity::Constant(id) => signatures.constants.lookup(id),
+        Entity::Collective(id) => signatures.collectives.lookup(id),
         Entity::Program(_) | Entity::Lost => None,
     }
 }

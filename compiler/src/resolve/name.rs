@@ -211,7 +211,7 @@ impl Body<'_> {
             names.extend(["input", "output"].map(|name| (name.to_owned(), None)));
         }
         if want.is_none() {
-            let globals = self.globals.names.get(self.module);
+            let globals = self.globals.names.lookup(self.module);
             for (name, named) in globals.iter().flat_map(|names| &names.values) {
                 if matches!(named.entity, Entity::Constant(_)) {
                     names.push((name.clone(), Some(named.span)));
@@ -258,7 +258,7 @@ impl Body<'_> {
     }
 
     fn other_space(&self, name: &str) -> Option<Span> {
-        let names = self.globals.names.get(self.module)?;
+        let names = self.globals.names.lookup(self.module)?;
         names.collectives.get(name).map(|named| named.span)
     }
 

@@ -8,7 +8,7 @@ use super::program::{BufferName, Expr, ExprKind};
 pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
     let none = Nature::default();
     match &expr.kind {
-        ExprKind::Local(local) => body.locals.get(*local).map_or(none, |known| known.nature),
+        ExprKind::Local(local) => body.locals.lookup(*local).map_or(none, |known| known.nature),
         ExprKind::Buffer(buffer) => of_buffer(Side::Local, *buffer),
         ExprKind::RemoteBuffer(_, buffer) => {
             Nature { side: Some(Side::Remote), ..nature(body, buffer) }
@@ -18,7 +18,7 @@ pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
         }
         ExprKind::Channels(family, _) => {
             let families = body.families.as_ref();
-            let row = families.and_then(|families| families.channels.get(*family));
+            let row = families.and_then(|families| families.channels.lookup(*family));
             Nature { link: row.and_then(|row| row.link), ..none }
         }
         ExprKind::Slice(base, _) | ExprKind::Element(base, _) => nature(body, base),
