@@ -64,7 +64,8 @@ impl Uses {
     }
 
     fn channel(&mut self, rank: &ir::Rank, id: ir::ChannelId) {
-        let (Some(seen), Some(channel)) = (self.seen.get_mut(id.0 as usize), rank.channels.get(id))
+        let (Some(seen), Some(channel)) =
+            (self.seen.get_mut(id.0 as usize), rank.channels.lookup(id))
         else {
             return;
         };

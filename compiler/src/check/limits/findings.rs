@@ -90,7 +90,7 @@ impl<'p> Findings<'p> {
     }
 
     fn place(&self, site: Site<'_>) -> Option<Place> {
-        self.program.origins.rows.get(site.origin).map(|row| row.place)
+        self.program.origins.rows.lookup(site.origin).map(|row| row.place)
     }
 
     /// Puts a diagnostic at its site, with the rank, the block and the loop values.

@@ -104,7 +104,7 @@ fn flush(findings: &mut Findings<'_>, site: Site<'_>) {
 
 /// Whether the operation comes from a plan that was read, not from source.
 fn is_read(findings: &Findings<'_>, site: Site<'_>) -> bool {
-    let place = findings.program.origins.rows.get(site.origin).map(|row| row.place);
+    let place = findings.program.origins.rows.lookup(site.origin).map(|row| row.place);
     matches!(place, Some(Place::Plan(_)))
 }
 

@@ -203,7 +203,7 @@ impl Bounds {
     /// A finding at the operation that sets the bound.
     fn at_bound(&self, program: &ir::Program, diagnostic: Diagnostic) -> Diagnostic {
         let Some(bound) = self.least else { return diagnostic };
-        let row = bound.origin.and_then(|origin| program.origins.rows.get(origin));
+        let row = bound.origin.and_then(|origin| program.origins.rows.lookup(origin));
         let values = bound.origin.map(|origin| program.origins.values(origin)).unwrap_or_default();
         let mut text = format!("this sets the bound, on rank {}", bound.rank.0);
         if !values.is_empty() {
