@@ -20,3 +20,5 @@ pub mod elaborate;
 pub mod check;
 pub mod optimize;
 pub mod plan;
+pub mod driver;
+pub mod pending;

@@ -69,7 +69,7 @@ struct Scaled {
 /// One rank with all its copies, but without the collective's promises.
 #[must_use]
 pub fn rank(program: &Program, id: RankId) -> Rank {
-    let Some(rank) = program.ranks.get(id) else { return Rank::default() };
+    let Some(rank) = program.ranks.lookup(id) else { return Rank::default() };
     let copies = copies(program);
     if copies == 1 {
         return Rank { promises: Arc::default(), ..rank.clone() };

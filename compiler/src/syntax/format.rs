@@ -1,1 +1,1 @@
-//! The canonical layout of a text.
+//! Canonical layout.

@@ -1,1 +1,221 @@
-//! The parser; the only file that knows chumsky.
+//! Tokens to tree: the rules of `grammar/ccl.ebnf`, one function a production, under its name. This file and those of
+//! `parse/` are the only ones that know chumsky.
+//!
+//! In: tokens whose brackets match. Out: a tree, whatever the tokens are, and the reports about them. The rules:
+//!
+//! - A production fails only at its first token, without having consumed it. From then on it goes through to its end:
+//!   what is missing is reported and taken as if it were there, what is too much is reported and skipped.
+//! - Reports are kept in the parser's state and not in chumsky's errors: these say nothing, and cost nothing.
+
+mod expression;
+mod item;
+mod recover;
+mod statement;
+
+use super::ast;
+use super::fault::Fault;
+use super::token::{Kind, Token};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::{FileId, Span};
+use chumsky::input::{Checkpoint, Cursor, InputRef, MapExtra};
+use chumsky::inspector::Inspector;
+use chumsky::prelude::*;
+
+/// What the parser reads.
+type Input<'t> = &'t [Token<'t>];
+type Extra = extra::Full<EmptyErr, Notes, ()>;
+/// A production.
+type Rule<'t, O> = Boxed<'t, 't, Input<'t>, O, Extra>;
+/// The tokens, as a hand-written rule sees them.
+type Reader<'t, 'p> = InputRef<'t, 'p, Input<'t>, Extra>;
+
+/// The tree of a file.
+#[must_use]
+pub fn file(file: FileId, tokens: &[Token<'_>], length: u32) -> (ast::File, Vec<Fault>) {
+    let mut notes = Notes::new(file);
+    let tree = item::file().parse_with_state(tokens, &mut notes).into_output();
+    let (docs, mut items) = tree.unwrap_or_default();
+    let (faults, lost) = notes.into_parts();
+    items.extend(lost);
+    items.sort_by_key(|item| item.span.start);
+    (ast::File { docs, items, span: Span { file, start: 0, end: length } }, faults)
+}
+
+/// The tree of an expression that stands alone.
+#[must_use]
+pub fn expression(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::Expr>, Vec<Fault>) {
+    let rule = recover::alone(expression::Values::new().required("a value"));
+    let mut notes = Notes::new(file);
+    let tree = rule.parse_with_state(tokens, &mut notes).into_output();
+    (tree, notes.into_parts().0)
+}
+
+/// The tree of `name = value`.
+#[must_use]
+pub fn option(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::OptionSetting>, Vec<Fault>) {
+    let rule = recover::alone(item::option_setting(&expression::Values::new()));
+    let mut notes = Notes::new(file);
+    let tree = rule.parse_with_state(tokens, &mut notes).into_output();
+    let (tree, mut faults) = (tree, notes.into_parts().0);
+    if tree.is_none() && faults.is_empty() {
+        faults.push(no_option(tokens.first().map_or(Span { file, start: 0, end: 0 }, |t| t.span)));
+    }
+    (tree, faults)
+}
+
+/// What the parser notes down besides the tree.
+#[derive(Debug)]
+struct Notes {
+    file: FileId,
+    log: Vec<Note>,
+    /// A misspelt word's place in the tokens, and what it was meant to be.
+    meant: Option<(usize, Kind)>,
+}
+
+/// A line of the log.
+#[derive(Debug)]
+enum Note {
+    /// A mistake.
+    Fault(Box<Fault>),
+    /// A declaration in a place where none belongs; it counts for its program.
+    Declaration(Box<ast::ProgramItem>),
+    /// An item in a place where none belongs; it counts for the file.
+    Item(Box<ast::Item>),
+}
+
+impl Notes {
+    fn new(file: FileId) -> Notes {
+        Notes { file, log: Vec::new(), meant: None }
+    }
+
+    /// The faults and the items that stood in wrong places.
+    fn into_parts(self) -> (Vec<Fault>, Vec<ast::Item>) {
+        let (mut faults, mut items) = (Vec::new(), Vec::new());
+        for note in self.log {
+            match note {
+                Note::Fault(fault) => faults.push(*fault),
+                Note::Item(item) => items.push(*item),
+                Note::Declaration(_) => {}
+            }
+        }
+        (faults, items)
+    }
+
+    /// Takes the declarations out that stood in wrong places since `start`.
+    fn take_declarations(&mut self, start: Span) -> Vec<ast::ProgramItem> {
+        let mut taken = Vec::new();
+        for note in std::mem::take(&mut self.log) {
+            match note {
+                Note::Declaration(item) if item.span >= start => taken.push(*item),
+                note => self.log.push(note),
+            }
+        }
+        taken
+    }
+}
+
+/// What is noted in an alternative that comes to nothing is forgotten.
+impl<'t> Inspector<'t, Input<'t>> for Notes {
+    type Checkpoint = usize;
+
+    fn on_token(&mut self, _: &Token<'t>) {}
+
+    fn on_save<'p>(&self, _: &Cursor<'t, 'p, Input<'t>>) -> usize {
+        self.log.len()
+    }
+
+    fn on_rewind<'p>(&mut self, marker: &Checkpoint<'t, 'p, Input<'t>, usize>) {
+        self.log.truncate(*marker.inspector());
+    }
+}
+
+/// The tokens from here on.
+fn rest<'t>(input: &mut Reader<'t, '_>) -> Input<'t> {
+    let here = *input.cursor().inner();
+    input.full_slice().get(here..).unwrap_or_default()
+}
+
+/// The token before this place.
+fn last<'t>(input: &mut Reader<'t, '_>) -> Option<&'t Token<'t>> {
+    let here = *input.cursor().inner();
+    here.checked_sub(1).and_then(|i| input.full_slice().get(i))
+}
+
+/// The empty span after the token before this place.
+fn here(input: &mut Reader<'_, '_>) -> Span {
+    let file = input.state().file;
+    last(input).map_or(Span { file, start: 0, end: 0 }, Token::after)
+}
+
+/// Notes a mistake.
+fn note(input: &mut Reader<'_, '_>, fault: Fault) {
+    input.state().log.push(Note::Fault(Box::new(fault)));
+}
+
+/// The span of all tokens of a production.
+fn span<'t>(extra: &mut MapExtra<'t, '_, Input<'t>, Extra>) -> Span {
+    let tokens = extra.slice();
+    match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => first.span.to(last.span),
+        _ => Span { file: extra.state().file, start: 0, end: 0 },
+    }
+}
+
+/// A token of one kind.
+fn mark<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, &'t Token<'t>, Extra> + Clone {
+    pick(move |token| (token.kind == kind).then_some(token))
+}
+
+/// A token that stands for something.
+fn pick<'t, O>(
+    of: impl Fn(&'t Token<'t>) -> Option<O> + Clone,
+) -> impl Parser<'t, Input<'t>, O, Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let out = input.peek_ref().and_then(&of).ok_or_else(EmptyErr::default)?;
+        input.next_ref();
+        Ok(out)
+    })
+}
+
+/// The word that begins a production, also where it was misspelt and reported.
+fn head<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, &'t Token<'t>, Extra> + Clone {
+    head_of(move |found| (found == kind).then_some(())).map(|(token, ())| token)
+}
+
+/// A word that begins a production, and what it stands for.
+fn head_of<'t, O>(
+    of: impl Fn(Kind) -> Option<O> + Clone,
+) -> impl Parser<'t, Input<'t>, (&'t Token<'t>, O), Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let token = input.peek_ref().ok_or_else(EmptyErr::default)?;
+        let place = *input.cursor().inner();
+        let meant = match input.state().meant {
+            Some((at, kind)) if at == place => kind,
+            _ => token.kind,
+        };
+        let out = of(meant).ok_or_else(EmptyErr::default)?;
+        input.next_ref();
+        Ok((token, out))
+    })
+}
+
+/// Succeeds, without consuming anything, where the tokens from here on are as asked.
+fn look<'t>(
+    ask: impl Fn(Input<'t>) -> bool + Clone,
+) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(
+        move |input: &mut Reader<'t, '_>| {
+            if ask(rest(input)) { Ok(()) } else { Err(EmptyErr::default()) }
+        },
+    )
+}
+
+/// The kind of the token that is `n` further on.
+fn kind_at(tokens: &[Token<'_>], n: usize) -> Option<Kind> {
+    tokens.get(n).map(|token| token.kind)
+}
+
+fn no_option(place: Span) -> Fault {
+    let report = Diagnostic::new(Code::E0101, place, "expected `name=value`");
+    Fault { at: place.start, restarts: false, report }
+}

@@ -1,1 +1,384 @@
-//! Tokens; the only file that knows logos.
+//! Text to tokens; the only file that knows logos.
+//!
+//! In: the text of a file. Out: its tokens, its comments (which only the formatter reads), and reports of what is no
+//! token: characters that begin nothing, strings that do not end, numbers that do not fit. A faulty piece of text is
+//! one token or none, so that what stands around it is read as if it were sound.
+
+use super::fault::Fault;
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::{FileId, Span};
+use logos::Logos;
+
+/// A token with its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token<'t> {
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it is the first on its line.
+    pub first: bool,
+    /// How many bytes stand before the first token of its line.
+    pub indent: u32,
+    /// Where it stands.
+    pub span: Span,
+    /// Its text; empty for one that was put in where the author left it out.
+    pub text: &'t str,
+}
+
+/// What the text of a file consists of.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens<'t> {
+    /// Its tokens, documentation among them.
+    pub tokens: Vec<Token<'t>>,
+    /// Its other comments, in order; of their fields `indent` means nothing.
+    pub comments: Vec<Token<'t>>,
+    /// What is wrong with it.
+    pub faults: Vec<Fault>,
+}
+
+/// How a word may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A mark or a literal.
+    Mark,
+    /// A reserved word, never a name.
+    Reserved,
+    /// A word with a meaning in its place, and a name elsewhere.
+    Word,
+    /// A word that begins an operation, and a name elsewhere.
+    Verb,
+}
+
+/// Makes the enum and its texts from one row a word or mark.
+macro_rules! kinds {
+    ($($class:ident: $($kind:ident $text:tt)*;)*) => {
+        /// The kinds of tokens.
+        #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+        #[logos(skip r"[ \t\r\n\f\u{feff}]+")]
+        pub enum Kind {
+            /// A name.
+            #[regex("[A-Za-z_][A-Za-z0-9_]*")]
+            Name,
+            /// `1_024`, `512KiB`
+            #[regex("[0-9][A-Za-z0-9_]*")]
+            #[regex(r"[0-9][0-9_]*\.[0-9][A-Za-z0-9_]*")]
+            Int,
+            /// `"text"`
+            #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
+            Str,
+            /// A string without its end.
+            #[regex(r#""([^"\\\n]|\\[^\n])*\\?"#)]
+            OpenStr,
+            /// A comment of any kind.
+            #[regex(r"//[^\n]*", allow_greedy = true)]
+            Comment,
+            /// `/// text`
+            Doc,
+            /// `//! text`
+            InnerDoc,
+            /// What was meant as a value and has been reported.
+            Wrong,
+            $($(#[doc = $text] #[token($text)] $kind,)*)*
+        }
+
+        impl Kind {
+            /// The text of a word or mark, empty for the others.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self {
+                    Kind::Name | Kind::Int | Kind::Str | Kind::OpenStr | Kind::Comment | Kind::Doc
+                    | Kind::InnerDoc | Kind::Wrong => "",
+                    $($(Kind::$kind => $text,)*)*
+                }
+            }
+
+            /// How it may be used.
+            #[must_use]
+            pub fn class(self) -> Class {
+                match self {
+                    Kind::Name => Class::Word,
+                    Kind::Int | Kind::Str | Kind::OpenStr | Kind::Comment | Kind::Doc
+                    | Kind::InnerDoc | Kind::Wrong => Class::Mark,
+                    $($(Kind::$kind)|* => Class::$class,)*
+                }
+            }
+
+            /// Every word and mark.
+            pub const ALL: &[Kind] = &[$($(Kind::$kind,)*)*];
+        }
+    };
+}
+
+kinds! {
+    Reserved:
+        Use "use" As "as" Let "let" Fn "fn" Proc "proc" Collective "collective" Program "program"
+        Options "options" Require "require" Scratch "scratch" Channel "channel" Semaphore "semaphore"
+        Block "block" Group "group" Pipeline "pipeline" For "for" In "in" If "if" Else "else" Via "via"
+        Relaxed "relaxed" True "true" False "false"
+        Topology "topology" Link "link" Flow "flow" Synthesize "synthesize";
+    Verb:
+        Copy "copy" Put "put" PutWithSignal "put_with_signal"
+        PutWithSignalAndFlush "put_with_signal_and_flush" Get "get" Reduce "reduce" Broadcast "broadcast"
+        PutPackets "put_packets" ReadPutPackets "read_put_packets" CopyPackets "copy_packets"
+        UnpackPackets "unpack_packets" ReducePackets "reduce_packets" BroadcastPackets "broadcast_packets"
+        Signal "signal" Wait "wait" Flush "flush" Acquire "acquire" Release "release" Barrier "barrier";
+    Word:
+        Input "input" Output "output" InPlace "in_place" Ensures "ensures" Op "op" Sync "sync" To "to"
+        Slice "slice" Of "of";
+    Mark:
+        LeftParen "(" RightParen ")" LeftBracket "[" RightBracket "]" LeftBrace "{" RightBrace "}"
+        Semicolon ";" Comma "," PathSeparator "::" Colon ":" Hash "#" Arrow "->"
+        RangeLength "..+" RangeInclusive "..=" RangeHalfOpen ".." Dot "."
+        EqualEqual "==" NotEqual "!=" LessEqual "<=" GreaterEqual ">=" ShiftLeft "<<" ShiftRight ">>"
+        AndAnd "&&" OrOr "||" Equal "=" Less "<" Greater ">" Plus "+" Minus "-" Star "*" Slash "/"
+        Percent "%" And "&" Or "|" Caret "^" Not "!";
+}
+
+impl Kind {
+    /// Whether it can be a name.
+    #[must_use]
+    pub fn is_name(self) -> bool {
+        matches!(self.class(), Class::Word | Class::Verb)
+    }
+}
+
+impl Token<'_> {
+    /// The empty span after it.
+    #[must_use]
+    pub fn after(&self) -> Span {
+        Span { start: self.span.end, ..self.span }
+    }
+}
+
+/// Cuts a text into tokens.
+#[must_use]
+pub fn tokens(file: FileId, text: &str) -> Tokens<'_> {
+    let mut lines = Lines { text, seen: 0, first: true, indent: 0 };
+    let mut out = Tokens::default();
+    let mut strange: Option<Token<'_>> = None;
+    let mut lexer = Kind::lexer(text);
+    while let Some(found) = lexer.next() {
+        let range = lexer.span();
+        let span = Span { file, start: range.start as u32, end: range.end as u32 };
+        let (first, indent) = lines.place(range.start);
+        let kind = found.unwrap_or(Kind::Wrong);
+        let mut token = Token { kind, first, indent, span, text: lexer.slice() };
+        if let Some(run) = strange.take() {
+            if found.is_err() && run.span.end == span.start {
+                let span = run.span.to(span);
+                strange = Some(Token { span, text: slice(text, span), ..run });
+                continue;
+            }
+            token.first |= push_strange(run, text, &mut out) && run.first;
+        }
+        match found {
+            Ok(_) => push(token, text, &mut out),
+            Err(()) => strange = Some(token),
+        }
+    }
+    if let Some(run) = strange {
+        push_strange(run, text, &mut out);
+    }
+    out
+}
+
+/// The value of an integer literal, none where it is not one or does not fit.
+#[must_use]
+pub fn integer(text: &str) -> Option<i64> {
+    let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '_').unwrap_or(text.len());
+    let (digits, unit) = text.split_at(digits_end);
+    let shift = match unit {
+        "" => 0,
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        _ => return None,
+    };
+    let digits: i64 = digits.replace('_', "").parse().ok()?;
+    digits.checked_mul(1 << shift)
+}
+
+/// The text between the quotes of a string literal, escapes resolved.
+#[must_use]
+pub fn string(text: &str) -> String {
+    let inner = text.strip_prefix('"').unwrap_or(text);
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => break,
+            '\\' => out.extend(chars.next()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Where lines begin, as the tokens are walked through.
+struct Lines<'t> {
+    text: &'t str,
+    seen: usize,
+    first: bool,
+    indent: u32,
+}
+
+impl Lines<'_> {
+    /// Whether a token that begins at `start` is the first on its line, and how far its line is indented.
+    fn place(&mut self, start: usize) -> (bool, u32) {
+        let between = self.text.get(self.seen..start).unwrap_or("");
+        if let Some(newline) = between.rfind('\n') {
+            self.first = true;
+            self.indent = (between.len() - newline - 1) as u32;
+        } else if self.seen == 0 {
+            self.indent = start as u32;
+        }
+        self.seen = start;
+        (std::mem::replace(&mut self.first, false), self.indent)
+    }
+}
+
+/// Reports a run of strange characters, which is one mistake, and says whether it was left out. Strange letters are a
+/// part of a name, and a strange arrow is an arrow.
+fn push_strange<'t>(run: Token<'t>, text: &'t str, out: &mut Tokens<'t>) -> bool {
+    out.faults.push(strange_characters(run));
+    if run.text == "→" {
+        out.tokens.push(Token { kind: Kind::Arrow, ..run });
+    } else if run.text.chars().all(char::is_alphanumeric) {
+        push(Token { kind: Kind::Name, ..run }, text, out);
+    } else {
+        return true;
+    }
+    false
+}
+
+/// Adds a token, after a look at what its pattern does not check.
+fn push<'t>(token: Token<'t>, text: &'t str, out: &mut Tokens<'t>) {
+    let kind = match token.kind {
+        Kind::Comment if token.text.starts_with("//!") => Kind::InnerDoc,
+        Kind::Comment if is_documentation(token.text) => Kind::Doc,
+        Kind::Comment => return out.comments.push(trimmed(token)),
+        Kind::Int if integer(token.text).is_none() => {
+            out.faults.push(bad_number(token));
+            Kind::Wrong
+        }
+        Kind::OpenStr => {
+            let token = trimmed(token);
+            out.faults.push(open_string(token));
+            return out.tokens.push(Token { kind: Kind::Str, ..token });
+        }
+        Kind::Str => {
+            out.faults.extend(bad_escape(token));
+            Kind::Str
+        }
+        kind => kind,
+    };
+    let token = if matches!(kind, Kind::Doc | Kind::InnerDoc) { trimmed(token) } else { token };
+    match out.tokens.last_mut() {
+        Some(last) if last.span.end == token.span.start && splits_a_name(*last, token) => {
+            last.kind = Kind::Name;
+            last.span = last.span.to(token.span);
+            last.text = slice(text, last.span);
+        }
+        _ => out.tokens.push(Token { kind, ..token }),
+    }
+}
+
+/// Whether two tokens are parts of one name with a strange letter in it.
+fn splits_a_name(left: Token<'_>, right: Token<'_>) -> bool {
+    let is_word =
+        |token: Token<'_>| token.text.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    is_word(left) && is_word(right) && !(left.text.is_ascii() && right.text.is_ascii())
+}
+
+/// `///`, but not a row of slashes.
+fn is_documentation(text: &str) -> bool {
+    text.starts_with("///") && !text.starts_with("////")
+}
+
+/// A token without the space at its end.
+fn trimmed(token: Token<'_>) -> Token<'_> {
+    let text = token.text.trim_end();
+    let end = token.span.start + text.len() as u32;
+    Token { text, span: Span { end, ..token.span }, ..token }
+}
+
+/// The text of a span.
+fn slice(text: &str, span: Span) -> &str {
+    text.get(span.start as usize..span.end as usize).unwrap_or("")
+}
+
+/// A fault that stands where its report points.
+fn fault(at: Span, report: Diagnostic) -> Fault {
+    Fault { at: at.start, restarts: false, report }
+}
+
+fn strange_characters(run: Token<'_>) -> Fault {
+    let shown: String = run.text.chars().map(visible).collect();
+    let what = if run.text.chars().count() == 1 { "this character" } else { "these characters" };
+    let report = Diagnostic::new(Code::E0102, run.span, format!("`{shown}` has no meaning here"))
+        .label(format!("{what} can stand in comments and strings only"));
+    let meant = match run.text {
+        "→" => "->",
+        "≤" => "<=",
+        "≥" => ">=",
+        "≠" => "!=",
+        "–" | "−" => "-",
+        "“" | "”" => "\"",
+        _ => return fault(run.span, report),
+    };
+    let edit = Edit { span: run.span, text: meant.to_owned() };
+    let report = report.help(format!("write `{meant}`"));
+    fault(run.span, report.fix(format!("write `{meant}`"), vec![edit]))
+}
+
+/// A character as it can be shown in a line of text.
+fn visible(c: char) -> String {
+    if c.is_control() { format!("U+{:04X}", c as u32) } else { c.to_string() }
+}
+
+fn open_string(token: Token<'_>) -> Fault {
+    let report = Diagnostic::new(Code::E0103, token.span, "this string does not end on its line")
+        .label("a string begins here")
+        .help("end it with `\"`; a quote inside is written `\\\"`");
+    fault(token.span, report)
+}
+
+fn bad_escape(token: Token<'_>) -> Option<Fault> {
+    let mut chars = token.text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        let Some((_, escaped)) = (c == '\\').then(|| chars.next()).flatten() else { continue };
+        if escaped == '"' || escaped == '\\' {
+            continue;
+        }
+        let start = token.span.start + at as u32;
+        let span = Span { start, end: start + 1 + escaped.len_utf8() as u32, ..token.span };
+        let report =
+            Diagnostic::new(Code::E0102, span, format!("`\\{escaped}` has no meaning in a string"))
+                .help("a string knows `\\\"` and `\\\\` only");
+        return Some(fault(span, report));
+    }
+    None
+}
+
+fn bad_number(token: Token<'_>) -> Fault {
+    let unit = token.text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
+    let report =
+        Diagnostic::new(Code::E0104, token.span, format!("`{}` is not a number here", token.text));
+    let report = match unit {
+        "" | "KiB" | "MiB" | "GiB" => Diagnostic::new(
+            Code::E0104,
+            token.span,
+            format!("`{}` is too large: integers have 64 bits", token.text),
+        )
+        .note("the largest is 9223372036854775807, just below 8589934592GiB"),
+        "K" | "k" | "KB" | "kB" | "kb" | "Kb" | "kib" | "KIB" => {
+            report.help("1024 bytes are `1KiB`")
+        }
+        "M" | "m" | "MB" | "mb" | "Mb" | "mib" | "MIB" => report.help("1024 KiB are `1MiB`"),
+        "G" | "g" | "GB" | "gb" | "Gb" | "gib" | "GIB" => report.help("1024 MiB are `1GiB`"),
+        unit if unit.starts_with('.') => report.help("all numbers are integers"),
+        _ => report.help(
+            "a number is decimal, with `_` between digits and `KiB`, `MiB` or `GiB` after them",
+        ),
+    };
+    fault(token.span, report)
+}

@@ -1,0 +1,603 @@
+//! Tokens to tokens whose brackets match, so that the parser never loses its place.
+//!
+//! In: the tokens of a file. Out: the same tokens, closing brackets put in where they are missing and taken out where
+//! they close nothing, and a report for each; what nests too deep is taken out too, so that no later phase runs out
+//! of stack. The rules:
+//!
+//! - A round or square bracket ends in its own statement: at `;`, at `->`, at a word that begins a statement.
+//! - Where the braces of a file match, nothing else is asked. Where they do not, indentation tells which is missing:
+//!   a `}` belongs to the line that is indented like it.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+
+use super::fault::Fault;
+use super::token::{Class, Kind, Token};
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
+
+/// How many levels of brackets, operators and `else if` may lie in each other.
+pub const MAX_DEPTH: u32 = 256;
+
+/// Makes the brackets match.
+#[must_use]
+pub fn balance<'t>(tokens: &[Token<'t>]) -> (Vec<Token<'t>>, Vec<Fault>) {
+    let plain = Balance::run(tokens, false);
+    let balance = if plain.braces_match { plain } else { Balance::run(tokens, true) };
+    (with_insertions(balance.out, balance.insertions), balance.faults)
+}
+
+/// Whether the token at the head of `tokens` begins a statement or declaration, wherever it stands. A verb does if a
+/// name or bracket follows it, since that never follows a name within an expression.
+#[must_use]
+pub fn begins_statement(tokens: &[Token<'_>]) -> bool {
+    let Some(token) = tokens.first() else { return false };
+    let next = tokens.get(1).map(|token| token.kind);
+    if begins_always(token.kind) {
+        return true;
+    }
+    match (token.kind.class(), next) {
+        (Class::Verb, Some(next)) => {
+            next == Kind::Name
+                || next.class() == Class::Verb
+                || matches!(next, Kind::Input | Kind::Output | Kind::InPlace)
+                || (token.first && matches!(next, Kind::LeftParen | Kind::Arrow))
+        }
+        (_, Some(next)) => {
+            token.first
+                && (token.kind == Kind::If
+                    || token.kind == Kind::Sync && next == Kind::Semicolon
+                    || token.kind.is_name() && (next == Kind::LeftParen || next.is_name()))
+        }
+        (_, None) => false,
+    }
+}
+
+/// The words that begin a statement or declaration and stand nowhere else.
+fn begins_always(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Use
+            | Kind::Let
+            | Kind::Fn
+            | Kind::Proc
+            | Kind::Collective
+            | Kind::Program
+            | Kind::Options
+            | Kind::Require
+            | Kind::Scratch
+            | Kind::Channel
+            | Kind::Semaphore
+            | Kind::Block
+            | Kind::Group
+            | Kind::Pipeline
+            | Kind::For
+    )
+}
+
+/// How many tokens are looked at behind a `}` that closes nothing.
+const MAX_LOOK: usize = 1000;
+
+/// What an open bracket is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    /// `(` or `[`
+    Bracket,
+    /// The brace of a set, a map or a value of `if`.
+    Value,
+    /// The brace around statements or declarations.
+    Body,
+}
+
+/// An open bracket.
+struct Open<'t> {
+    frame: Frame,
+    closer: Kind,
+    token: Token<'t>,
+    /// Where its closer was to be expected by indentation: the first line that is indented like its own.
+    dedent: Option<usize>,
+    /// How many operators lie around the place that is read now.
+    chain: u32,
+    /// How many `if` of expressions still wait for their brace.
+    ifs: u32,
+}
+
+/// The walk through the tokens.
+struct Balance<'t> {
+    guided: bool,
+    out: Vec<Token<'t>>,
+    /// What goes in between, each before the token of that index in `out`.
+    insertions: Vec<(usize, Token<'t>)>,
+    faults: Vec<Fault>,
+    open: Vec<Open<'t>>,
+    braces_match: bool,
+    /// Operators outside all brackets.
+    chain: u32,
+    /// The frame of the bracket closed last.
+    closed: Frame,
+    /// The operators around it.
+    chain_before: u32,
+    /// Whether the last `else` belongs to an expression.
+    value_else: bool,
+}
+
+impl<'t> Balance<'t> {
+    fn run(tokens: &[Token<'t>], guided: bool) -> Balance<'t> {
+        let mut state = Balance {
+            guided,
+            out: Vec::with_capacity(tokens.len() + 8),
+            insertions: Vec::new(),
+            faults: Vec::new(),
+            open: Vec::new(),
+            braces_match: true,
+            chain: 0,
+            closed: Frame::Body,
+            chain_before: 0,
+            value_else: false,
+        };
+        let mut rest = tokens;
+        while let Some(token) = rest.first() {
+            rest = state.step(*token, rest);
+        }
+        while let Some(top) = state.open.last() {
+            state.braces_match &= top.frame != Frame::Body;
+            state.close_missing();
+        }
+        state
+    }
+
+    /// Takes the token at the head of `rest` and gives what is to be read next.
+    fn step<'a>(&mut self, token: Token<'t>, rest: &'a [Token<'t>]) -> &'a [Token<'t>] {
+        let after = rest.get(1..).unwrap_or_default();
+        if self.guided && token.first {
+            self.note_dedent(token, rest);
+        }
+        if self.ends_brackets(token, rest) {
+            while self.in_value() {
+                self.close_missing();
+            }
+        }
+        if token.kind == Kind::Else && self.closed == Frame::Body {
+            *self.chain() = self.chain_before;
+        }
+        if is_link(token.kind, self.out.last()) {
+            *self.chain() += 1;
+        }
+        if self.depth() > MAX_DEPTH {
+            self.faults.push(too_deep(token));
+            return self.skip_deep(rest);
+        }
+        match token.kind {
+            Kind::LeftParen => self.open(Frame::Bracket, Kind::RightParen, token),
+            Kind::LeftBracket => self.open(Frame::Bracket, Kind::RightBracket, token),
+            Kind::LeftBrace => self.open_brace(token),
+            Kind::RightParen | Kind::RightBracket => self.close_bracket(token),
+            Kind::RightBrace => self.close_brace(token),
+            _ => self.plain(token),
+        }
+        after
+    }
+
+    /// A token that is no bracket.
+    fn plain(&mut self, token: Token<'t>) {
+        match token.kind {
+            Kind::Semicolon | Kind::Comma => *self.chain() = 0,
+            Kind::If if self.expects_value() => {
+                if let Some(top) = self.open.last_mut() {
+                    top.ifs += 1;
+                }
+            }
+            Kind::Else => self.value_else = self.closed == Frame::Value,
+            _ => {}
+        }
+        self.out.push(token);
+    }
+
+    fn chain(&mut self) -> &mut u32 {
+        self.open.last_mut().map_or(&mut self.chain, |top| &mut top.chain)
+    }
+
+    fn depth(&self) -> u32 {
+        self.open.iter().map(|open| open.chain + 1).sum::<u32>() + self.chain
+    }
+
+    fn in_value(&self) -> bool {
+        self.open.last().is_some_and(|top| top.frame != Frame::Body)
+    }
+
+    /// Whether a value is expected after what has been read.
+    fn expects_value(&self) -> bool {
+        let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
+        let in_set = self.open.last().is_some_and(|top| top.frame == Frame::Value);
+        (last == Kind::Else && self.value_else)
+            || (last == Kind::LeftBrace && in_set)
+            || expects_value_after(last)
+    }
+
+    fn open(&mut self, frame: Frame, closer: Kind, token: Token<'t>) {
+        self.out.push(token);
+        self.open.push(Open { frame, closer, token, dedent: None, chain: 0, ifs: 0 });
+    }
+
+    /// Tells a body's brace from a set's.
+    fn open_brace(&mut self, token: Token<'t>) {
+        let waits = self.open.last().is_some_and(|top| top.ifs > 0);
+        if self.expects_value() {
+            return self.open(Frame::Value, Kind::RightBrace, token);
+        }
+        if let (true, Some(top)) = (waits, self.open.last_mut()) {
+            top.ifs -= 1;
+            return self.open(Frame::Value, Kind::RightBrace, token);
+        }
+        while self.in_value() {
+            self.close_missing();
+        }
+        self.open(Frame::Body, Kind::RightBrace, token);
+    }
+
+    /// Whether no bracket of a statement can be open at this token.
+    fn ends_brackets(&self, token: Token<'t>, rest: &[Token<'t>]) -> bool {
+        let Some(top) = self.open.last().filter(|top| top.frame != Frame::Body) else {
+            return false;
+        };
+        let follows_value = self.out.last().is_some_and(|last| ends_value(last.kind));
+        match token.kind {
+            Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
+            Kind::Equal => top.closer == Kind::RightBracket,
+            Kind::If => false,
+            _ => (token.first || follows_value) && begins_statement(rest),
+        }
+    }
+
+    /// `)` or `]`
+    fn close_bracket(&mut self, token: Token<'t>) {
+        let values = self.open.iter().rev().take_while(|open| open.frame != Frame::Body);
+        if values.clone().any(|open| open.closer == token.kind) {
+            while self.open.last().is_some_and(|top| top.closer != token.kind) {
+                self.close_missing();
+            }
+            return self.close(token);
+        }
+        match self.open.last() {
+            Some(top) if top.frame == Frame::Bracket => {
+                self.faults.push(wrong_closer(top, token));
+                let closer = Token { kind: top.closer, ..token };
+                self.close(closer);
+            }
+            _ => self.faults.push(stray_closer(token)),
+        }
+    }
+
+    /// `}`
+    fn close_brace(&mut self, token: Token<'t>) {
+        let values = self.open.iter().rev().take_while(|open| open.frame != Frame::Body);
+        let is_value = values.clone().any(|open| open.frame == Frame::Value);
+        while self.open.last().is_some_and(|top| top.frame == Frame::Bracket) {
+            self.close_missing();
+        }
+        if is_value {
+            return self.close(token);
+        }
+        if self.guided && token.first {
+            self.follow_indentation(token);
+        }
+        match self.open.last() {
+            Some(top) if !self.guided || !self.closes_another(top, token) => self.close(token),
+            _ => self.close_unopened(token),
+        }
+    }
+
+    /// Closes the bodies that are indented further than the `}` that is at hand, if it has one of its own.
+    fn follow_indentation(&mut self, token: Token<'t>) {
+        if !self.open.iter().any(|open| open.token.indent == token.indent) {
+            return;
+        }
+        while self.open.last().is_some_and(|top| top.token.indent > token.indent) {
+            self.close_missing();
+        }
+    }
+
+    /// Whether a `}` cannot be the end of the innermost body.
+    fn closes_another(&self, top: &Open<'t>, token: Token<'t>) -> bool {
+        if token.first {
+            return token.indent > top.token.indent;
+        }
+        // At the end of a line that begins with `for` and has no brace of its own.
+        let line = self.out.iter().rev().take(MAX_LOOK).take_while(|t| !t.first).count();
+        let start = self.out.len().saturating_sub(line + 1);
+        let opened = top.token.span.start;
+        self.out
+            .get(start)
+            .is_some_and(|head| head.span.start > opened && head.first && takes_body(head.kind))
+    }
+
+    /// A `}` without its `{`: after a line that is indented like it and wants a body, the `{` is missing.
+    fn close_unopened(&mut self, token: Token<'t>) {
+        self.braces_match = false;
+        let bottom = self.open.last().map_or(0, |top| top.token.span.end);
+        let near = self.out.len().saturating_sub(MAX_LOOK);
+        let lines = self.out.get(near..).unwrap_or_default();
+        let head = lines.iter().rposition(|t| {
+            t.first && t.indent == token.indent && t.span.start >= bottom && takes_body(t.kind)
+        });
+        let head = head.map(|head| head + near);
+        let Some(end) = head.filter(|_| self.guided).and_then(|head| self.end_of_header(head))
+        else {
+            return self.faults.push(stray_closer(token));
+        };
+        let Some(last) = self.out.get(end - 1).copied() else { return };
+        self.faults.push(missing_brace(last));
+        self.insert(end, made(Kind::LeftBrace, last));
+        self.out.push(token);
+        self.end_body(Frame::Body);
+    }
+
+    /// Where the first line of a statement ends that should have opened a body; none where it has one.
+    fn end_of_header(&self, head: usize) -> Option<usize> {
+        let mut end = head + 1;
+        while let Some(token) = self.out.get(end) {
+            let inner = self.out.get(end..).unwrap_or_default();
+            if token.first || begins_statement(inner) || token.kind == Kind::RightBrace {
+                break;
+            }
+            if token.kind == Kind::LeftBrace && !expects_value_after(self.out.get(end - 1)?.kind) {
+                return None;
+            }
+            end += 1;
+        }
+        Some(end)
+    }
+
+    /// Remembers where indentation says that the innermost bodies end.
+    fn note_dedent(&mut self, token: Token<'t>, rest: &[Token<'t>]) {
+        let here = self.out.len();
+        if token.kind != Kind::RightBrace && token.kind != Kind::Else {
+            let deeper = self.open.iter_mut().rev().filter(|open| open.frame == Frame::Body);
+            for open in deeper.take_while(|open| open.token.indent >= token.indent) {
+                open.dedent.get_or_insert(here);
+            }
+        }
+        let begins_item = match token.kind {
+            Kind::Program | Kind::Proc | Kind::Fn | Kind::Use => true,
+            Kind::Collective => opens_body(rest),
+            _ => false,
+        };
+        while begins_item && self.open.last().is_some_and(|top| top.token.indent >= token.indent) {
+            self.close_missing();
+        }
+    }
+
+    /// Takes a closing bracket that matches.
+    fn close(&mut self, token: Token<'t>) {
+        self.out.push(token);
+        let frame = self.open.pop().map_or(Frame::Body, |open| open.frame);
+        self.end_body(frame);
+    }
+
+    /// Notes that a bracket has been closed; a statement ends with its body, unless `else` follows.
+    fn end_body(&mut self, frame: Frame) {
+        self.closed = frame;
+        if frame == Frame::Body {
+            self.chain_before = std::mem::take(self.chain());
+        }
+    }
+
+    fn insert(&mut self, at: usize, token: Token<'t>) {
+        if at == self.out.len() {
+            self.out.push(token);
+        } else {
+            self.insertions.push((at, token));
+        }
+    }
+
+    /// Puts in the closing bracket that is missing.
+    fn close_missing(&mut self) {
+        let Some(open) = self.open.pop() else { return };
+        let at = open.dedent.unwrap_or(self.out.len()).min(self.out.len());
+        let Some(last) = at.checked_sub(1).and_then(|i| self.out.get(i)).copied() else { return };
+        self.faults.push(missing_closer(&open, last));
+        self.insert(at, made(open.closer, last));
+        self.end_body(open.frame);
+    }
+
+    /// Leaves out what is too deep: up to the end of the bracket or list element in which it stands.
+    fn skip_deep<'a>(&mut self, rest: &'a [Token<'t>]) -> &'a [Token<'t>] {
+        let mut depth = 0u32;
+        let mut left = rest;
+        while let Some(token) = left.first() {
+            match token.kind {
+                Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
+                Kind::RightParen | Kind::RightBracket | Kind::RightBrace if depth == 0 => break,
+                Kind::RightParen | Kind::RightBracket | Kind::RightBrace => depth -= 1,
+                Kind::Semicolon | Kind::Comma if depth == 0 => break,
+                _ => {}
+            }
+            left = left.get(1..).unwrap_or_default();
+        }
+        *self.chain() = 0;
+        left
+    }
+}
+
+/// Puts the insertions in their places; of those at one place, the first stays in front.
+fn with_insertions<'t>(
+    tokens: Vec<Token<'t>>,
+    mut insertions: Vec<(usize, Token<'t>)>,
+) -> Vec<Token<'t>> {
+    if insertions.is_empty() {
+        return tokens;
+    }
+    insertions.sort_by_key(|(at, _)| *at);
+    let mut pending = insertions.into_iter().peekable();
+    let mut out = Vec::with_capacity(tokens.len() + pending.len());
+    for (i, token) in tokens.into_iter().enumerate() {
+        while let Some((_, inserted)) = pending.next_if(|(at, _)| *at <= i) {
+            out.push(inserted);
+        }
+        out.push(token);
+    }
+    out.extend(pending.map(|(_, inserted)| inserted));
+    out
+}
+
+/// Whether a token makes the tree one level deeper where it stands: an operator, `.`, a call or index, `else`.
+fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
+    match kind {
+        Kind::Dot | Kind::Else => true,
+        Kind::LeftParen | Kind::LeftBracket => {
+            last.is_some_and(|last| matches!(last.kind, Kind::RightParen | Kind::RightBracket))
+        }
+        _ => is_operator(kind),
+    }
+}
+
+/// Operators between and before values.
+fn is_operator(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::EqualEqual
+            | Kind::NotEqual
+            | Kind::LessEqual
+            | Kind::GreaterEqual
+            | Kind::ShiftLeft
+            | Kind::ShiftRight
+            | Kind::AndAnd
+            | Kind::OrOr
+            | Kind::Less
+            | Kind::Greater
+            | Kind::Plus
+            | Kind::Minus
+            | Kind::Star
+            | Kind::Slash
+            | Kind::Percent
+            | Kind::And
+            | Kind::Or
+            | Kind::Caret
+            | Kind::Not
+            | Kind::RangeLength
+            | Kind::RangeInclusive
+            | Kind::RangeHalfOpen
+    )
+}
+
+/// Whether a value is expected after such a token, so that `{` begins a set.
+fn expects_value_after(last: Kind) -> bool {
+    is_operator(last)
+        || matches!(
+            last,
+            Kind::Equal
+                | Kind::In
+                | Kind::If
+                | Kind::Via
+                | Kind::Arrow
+                | Kind::Require
+                | Kind::LeftParen
+                | Kind::LeftBracket
+                | Kind::Comma
+                | Kind::Colon
+                | Kind::PathSeparator
+        )
+}
+
+/// Whether a value can end with such a token.
+fn ends_value(last: Kind) -> bool {
+    last.is_name()
+        || matches!(
+            last,
+            Kind::Int
+                | Kind::Str
+                | Kind::Wrong
+                | Kind::True
+                | Kind::False
+                | Kind::RightParen
+                | Kind::RightBracket
+                | Kind::RightBrace
+        )
+}
+
+/// The words whose statement or declaration has a body in braces.
+fn takes_body(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::For
+            | Kind::If
+            | Kind::Else
+            | Kind::Block
+            | Kind::Group
+            | Kind::Pipeline
+            | Kind::Proc
+            | Kind::Program
+            | Kind::Collective
+            | Kind::Options
+            | Kind::InPlace
+            | Kind::Ensures
+    )
+}
+
+/// Whether `{` comes before `;`.
+fn opens_body(rest: &[Token<'_>]) -> bool {
+    rest.iter()
+        .map(|token| token.kind)
+        .find(|kind| matches!(kind, Kind::LeftBrace | Kind::Semicolon))
+        == Some(Kind::LeftBrace)
+}
+
+/// A token that was left out, after `last`.
+fn made<'t>(kind: Kind, last: Token<'t>) -> Token<'t> {
+    Token { kind, first: false, indent: last.indent, span: last.after(), text: "" }
+}
+
+/// A report of something missing after `last`, and the edit that puts it in.
+fn missing(last: Token<'_>, text: &str, message: String) -> Diagnostic {
+    let edit = Edit { span: last.after(), text: text.to_owned() };
+    Diagnostic::new(Code::E0105, last.after(), message)
+        .fix(format!("insert `{}`", text.trim()), vec![edit])
+}
+
+fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
+    let (opener, closer) = (open.token.kind.text(), open.closer.text());
+    let text = if open.frame == Frame::Body {
+        format!("\n{}}}", " ".repeat(open.token.indent as usize))
+    } else {
+        closer.to_owned()
+    };
+    let report = missing(last, &text, format!("expected `{closer}` to close this `{opener}`"))
+        .label(format!("`{closer}` is missing here"))
+        .and(open.token.span, format!("this `{opener}` is not closed"));
+    Fault { at: last.span.end, restarts: open.frame == Frame::Body, report }
+}
+
+fn missing_brace(last: Token<'_>) -> Fault {
+    let report =
+        missing(last, " {", "expected `{` to open a body".to_owned()).label("`{` is missing here");
+    Fault { at: last.span.end, restarts: true, report }
+}
+
+fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
+    let (opener, closer) = (open.token.kind.text(), open.closer.text());
+    let edit = Edit { span: token.span, text: closer.to_owned() };
+    let report = Diagnostic::new(
+        Code::E0101,
+        token.span,
+        format!("expected `{closer}`, found `{}`", token.text),
+    )
+    .and(open.token.span, format!("this `{opener}` is still open"))
+    .fix(format!("write `{closer}`"), vec![edit]);
+    Fault { at: token.span.start, restarts: false, report }
+}
+
+fn stray_closer(token: Token<'_>) -> Fault {
+    let edit = Edit { span: token.span, text: String::new() };
+    let report =
+        Diagnostic::new(Code::E0101, token.span, format!("this `{}` closes nothing", token.text))
+            .fix(format!("remove `{}`", token.text), vec![edit]);
+    Fault { at: token.span.start, restarts: token.kind == Kind::RightBrace, report }
+}
+
+fn too_deep(token: Token<'_>) -> Fault {
+    let span: Span = token.span;
+    let report =
+        Diagnostic::new(Code::E0109, span, format!("this lies in more than {MAX_DEPTH} levels"))
+            .label("what stands from here on is not read")
+            .note("brackets, braces, operators in a row and `else if` each count as a level")
+            .help("name a part of it with `let`, or move statements into a procedure");
+    Fault { at: span.start, restarts: false, report }
+}

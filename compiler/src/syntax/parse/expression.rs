@@ -1,0 +1,397 @@
+//! Values: everything from `arguments` to `conditional` in the grammar, and the binders and dimensions that consist of
+//! them.
+
+use super::recover::{
+    close, expect, hole, listed, name, open, required, required_name, reserved_name,
+};
+use super::{Extra, Input, Rule, kind_at, look, mark, pick, span};
+use crate::syntax::ast::{
+    Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
+};
+use crate::syntax::token::{Class, Kind, Token, integer, string};
+use chumsky::prelude::*;
+
+/// The rules for values that other rules are made of.
+#[derive(Clone)]
+pub(super) struct Values<'t> {
+    /// A value, ranges among them.
+    pub(super) expression: Rule<'t, Expr>,
+    /// A value that is no range.
+    disjunction: Rule<'t, Expr>,
+    /// What follows `for`.
+    pub(super) binders: Rule<'t, Vec<Binder>>,
+}
+
+impl<'t> Values<'t> {
+    /// Builds the rules.
+    pub(super) fn new() -> Values<'t> {
+        Values::around(
+            recursive(|whole| expression(Values::around(whole.boxed()).disjunction)).boxed(),
+        )
+    }
+
+    /// The rules around the one for expressions.
+    fn around(expression: Rule<'t, Expr>) -> Values<'t> {
+        let binders = binders(&expression);
+        let mut values = Values { disjunction: expression.clone(), expression, binders };
+        values.disjunction = disjunction(&values);
+        values
+    }
+
+    /// A value that must stand here.
+    pub(super) fn required(&self, what: &'static str) -> Rule<'t, Expr> {
+        required(self.expression.clone(), what)
+    }
+}
+
+/// `arguments`, with the parenthesis that ends them.
+pub(super) fn arguments<'t>(values: &Values<'t>) -> Rule<'t, Vec<Argument>> {
+    listed(argument(values), Kind::RightParen)
+}
+
+fn argument<'t>(values: &Values<'t>) -> Rule<'t, Argument> {
+    let named = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal))
+        .ignore_then(required_name("a parameter's name"))
+        .then_ignore(mark(Kind::Equal));
+    named
+        .or_not()
+        .then(values.required("an argument"))
+        .map(|(name, value)| Argument { name: name.flatten(), value })
+        .boxed()
+}
+
+/// What stands in brackets after a value, or is an option's value.
+pub(super) fn index<'t>(values: &Values<'t>) -> Rule<'t, Index> {
+    let disjunction = &values.disjunction;
+    let all = mark(Kind::Star).map(|token: &Token<'_>| Index::All(token.span));
+    let to =
+        mark(Kind::RangeHalfOpen).ignore_then(disjunction.clone().or_not()).map_with(|to, e| {
+            let place = span(e);
+            to.map_or(Index::Whole(place), |to| Index::To(to, false, place))
+        });
+    let to_last = mark(Kind::RangeInclusive)
+        .ignore_then(required(disjunction.clone(), "the last index"))
+        .map_with(|to, e| Index::To(to, true, span(e)));
+    let open_range =
+        mark(Kind::RangeHalfOpen).to(RangeKind::HalfOpen).then(disjunction.clone().or_not());
+    let closed_range =
+        range_kind().then(required(disjunction.clone(), "the end of the range").map(Some));
+    let from = disjunction.clone().then(open_range.or(closed_range).or_not()).map_with(
+        |(from, rest), e| match rest {
+            None => Index::At(from),
+            Some((kind, Some(to))) => Index::At(range(kind, from, to, span(e))),
+            Some((_, None)) => Index::From(from, span(e)),
+        },
+    );
+    choice((all, to, to_last, from, hole("an index").map(Index::At))).boxed()
+}
+
+fn range_kind<'t>() -> impl Parser<'t, Input<'t>, RangeKind, Extra> + Clone {
+    pick(|token| match token.kind {
+        Kind::RangeHalfOpen => Some(RangeKind::HalfOpen),
+        Kind::RangeInclusive => Some(RangeKind::Inclusive),
+        Kind::RangeLength => Some(RangeKind::Length),
+        _ => None,
+    })
+}
+
+fn range(kind: RangeKind, from: Expr, to: Expr, span: crate::source::Span) -> Expr {
+    Expr { kind: ExprKind::Range(kind, Box::new(from), Box::new(to)), span }
+}
+
+/// A value, ranges among them.
+fn expression<'t>(disjunction: Rule<'t, Expr>) -> Rule<'t, Expr> {
+    let end = range_kind().then(required(disjunction.clone(), "the end of the range"));
+    disjunction
+        .then(end.or_not())
+        .map_with(|(from, end), e| match end {
+            Some((kind, to)) => range(kind, from, to, span(e)),
+            None => from,
+        })
+        .boxed()
+}
+
+/// Operators of one level, from the left.
+fn level<'t>(
+    operand: Rule<'t, Expr>,
+    operators: &'static [(Kind, BinaryOp)],
+    most: usize,
+) -> Rule<'t, Expr> {
+    let operator = pick(move |token| {
+        operators.iter().find(|(kind, _)| *kind == token.kind).map(|(_, op)| *op)
+    });
+    let right = required(operand.clone(), "a value");
+    operand
+        .foldl_with(operator.then(right).repeated().at_most(most), |left, (op, right), e| Expr {
+            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            span: span(e),
+        })
+        .boxed()
+}
+
+fn disjunction<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    level(conjunction(values), &[(Kind::OrOr, BinaryOp::Or)], usize::MAX)
+}
+
+fn conjunction<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    level(comparison(values), &[(Kind::AndAnd, BinaryOp::And)], usize::MAX)
+}
+
+/// Comparisons do not chain.
+fn comparison<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    const OPERATORS: &[(Kind, BinaryOp)] = &[
+        (Kind::EqualEqual, BinaryOp::Equal),
+        (Kind::NotEqual, BinaryOp::NotEqual),
+        (Kind::Less, BinaryOp::Less),
+        (Kind::LessEqual, BinaryOp::LessEqual),
+        (Kind::Greater, BinaryOp::Greater),
+        (Kind::GreaterEqual, BinaryOp::GreaterEqual),
+    ];
+    level(bit_or(values), OPERATORS, 1)
+}
+
+fn bit_or<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    level(bit_xor(values), &[(Kind::Or, BinaryOp::BitOr)], usize::MAX)
+}
+
+fn bit_xor<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    level(bit_and(values), &[(Kind::Caret, BinaryOp::BitXor)], usize::MAX)
+}
+
+fn bit_and<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    level(shift(values), &[(Kind::And, BinaryOp::BitAnd)], usize::MAX)
+}
+
+fn shift<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    const OPERATORS: &[(Kind, BinaryOp)] =
+        &[(Kind::ShiftLeft, BinaryOp::ShiftLeft), (Kind::ShiftRight, BinaryOp::ShiftRight)];
+    level(additive(values), OPERATORS, usize::MAX)
+}
+
+fn additive<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    const OPERATORS: &[(Kind, BinaryOp)] =
+        &[(Kind::Plus, BinaryOp::Add), (Kind::Minus, BinaryOp::Subtract)];
+    level(multiplicative(values), OPERATORS, usize::MAX)
+}
+
+fn multiplicative<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    const OPERATORS: &[(Kind, BinaryOp)] = &[
+        (Kind::Star, BinaryOp::Multiply),
+        (Kind::Slash, BinaryOp::Divide),
+        (Kind::Percent, BinaryOp::Remainder),
+    ];
+    level(unary(values), OPERATORS, usize::MAX)
+}
+
+fn unary<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let postfix = postfix(values);
+    recursive(|unary| {
+        let operator = pick(|token| match token.kind {
+            Kind::Minus => Some(UnaryOp::Negate),
+            Kind::Not => Some(UnaryOp::Not),
+            _ => None,
+        });
+        let applied =
+            operator.then(required(unary.boxed(), "a value")).map_with(|(op, value), e| Expr {
+                kind: ExprKind::Unary(op, Box::new(value)),
+                span: span(e),
+            });
+        postfix.or(applied)
+    })
+    .boxed()
+}
+
+/// What follows a value.
+enum Suffix {
+    Field(Option<Name>),
+    Method(Option<Name>, CallArguments),
+    Index(Vec<Index>),
+}
+
+fn postfix<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let field = mark(Kind::Dot)
+        .ignore_then(required_name("a name"))
+        .then(call_arguments(values).or_not())
+        .map(|(name, arguments)| match arguments {
+            Some(arguments) => Suffix::Method(name, arguments),
+            None => Suffix::Field(name),
+        });
+    let index = mark(Kind::LeftBracket)
+        .ignore_then(listed(index(values), Kind::RightBracket))
+        .map(Suffix::Index);
+    primary(values)
+        .foldl_with(field.or(index).boxed().repeated(), |value, suffix, e| {
+            let value = Box::new(value);
+            let kind = match suffix {
+                Suffix::Field(Some(name)) => ExprKind::Field(value, name),
+                Suffix::Method(Some(name), CallArguments::List(arguments)) => {
+                    ExprKind::Method(value, name, arguments)
+                }
+                Suffix::Index(indices) => ExprKind::Index(value, indices),
+                Suffix::Method(_, _) | Suffix::Field(None) => ExprKind::Error,
+            };
+            Expr { kind, span: span(e) }
+        })
+        .boxed()
+}
+
+fn primary<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let literal = pick(|token| literal(token).map(|kind| Expr { kind, span: token.span }));
+    let call = look(|tokens| !names_a_statement(tokens))
+        .ignore_then(name())
+        .then(call_arguments(values).or_not())
+        .map_with(|(name, arguments), e| {
+            let place = span(e);
+            let kind = match arguments {
+                None => ExprKind::Name(name.text),
+                Some(CallArguments::List(arguments)) => ExprKind::Call(name, arguments),
+                Some(CallArguments::Fold(binders, value)) => {
+                    ExprKind::Fold(name, binders, Box::new(value))
+                }
+            };
+            Expr { kind, span: place }
+        });
+    let group = mark(Kind::LeftParen)
+        .ignore_then(values.required("a value"))
+        .then_ignore(close(Kind::RightParen));
+    let list = mark(Kind::LeftBracket)
+        .ignore_then(listed(values.required("an element"), Kind::RightBracket))
+        .map_with(|elements, e| Expr { kind: ExprKind::List(elements), span: span(e) });
+    let reserved =
+        reserved_name().map(|name| Expr { span: name.span, kind: ExprKind::Name(name.text) });
+    choice((call, literal, group, braces(values), list, conditional(values), reserved)).boxed()
+}
+
+/// A token that is a value.
+fn literal(token: &Token<'_>) -> Option<ExprKind> {
+    if token.kind == Kind::Int {
+        return Some(integer(token.text).map_or(ExprKind::Error, ExprKind::Int));
+    }
+    if token.kind == Kind::Str {
+        return Some(ExprKind::Str(string(token.text)));
+    }
+    match token.kind {
+        Kind::Wrong => Some(ExprKind::Error),
+        Kind::True => Some(ExprKind::Bool(true)),
+        Kind::False => Some(ExprKind::Bool(false)),
+        _ => None,
+    }
+}
+
+/// Whether a verb stands here that is followed by an operand: another statement, and not a name.
+fn names_a_statement(tokens: &[Token<'_>]) -> bool {
+    let verb = kind_at(tokens, 0).is_some_and(|kind| kind.class() == Class::Verb);
+    let next = kind_at(tokens, 1);
+    verb && next.is_some_and(|next| {
+        next == Kind::Name
+            || next.class() == Class::Verb
+            || matches!(next, Kind::Input | Kind::Output | Kind::InPlace)
+    })
+}
+
+/// `{a, b}` or `{p in peers: p.node}`
+fn braces<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let each = look(at_binder)
+        .ignore_then(values.binders.clone())
+        .then(mark(Kind::Colon).ignore_then(values.required("a value")).or_not())
+        .then_ignore(close(Kind::RightBrace))
+        .map(|(binders, value)| ExprKind::Each(binders, value.map(Box::new)));
+    let set = listed(values.required("an element"), Kind::RightBrace).map(ExprKind::Set);
+    mark(Kind::LeftBrace)
+        .ignore_then(each.or(set))
+        .map_with(|kind, e| Expr { kind, span: span(e) })
+        .boxed()
+}
+
+/// What stands in the parentheses of a call.
+enum CallArguments {
+    /// `f(a, b = 1)`
+    List(Vec<Argument>),
+    /// `sum(p in peers: x[p])`
+    Fold(Vec<Binder>, Expr),
+}
+
+fn call_arguments<'t>(values: &Values<'t>) -> Rule<'t, CallArguments> {
+    let fold = look(at_binder)
+        .ignore_then(values.binders.clone())
+        .then_ignore(expect(Kind::Colon, "and a value after what it runs through", &[Kind::Arrow]))
+        .then(values.required("a value"))
+        .then_ignore(close(Kind::RightParen))
+        .map(|(binders, value)| CallArguments::Fold(binders, value));
+    let list = arguments(values).map(CallArguments::List);
+    mark(Kind::LeftParen).ignore_then(fold.or(list)).boxed()
+}
+
+fn conditional<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let branch = braced(values);
+    recursive(|conditional| {
+        let otherwise = expect(Kind::Else, "and another value", &[])
+            .ignore_then(conditional.boxed().or(branch.clone()));
+        mark(Kind::If)
+            .ignore_then(values.required("a condition"))
+            .then(branch)
+            .then(otherwise)
+            .map_with(|((condition, then), otherwise), e| Expr {
+                kind: ExprKind::If(Box::new(condition), Box::new(then), Box::new(otherwise)),
+                span: span(e),
+            })
+    })
+    .boxed()
+}
+
+/// A value in braces; a hole where there is none.
+fn braced<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    open()
+        .ignore_then(values.required("a value"))
+        .then_ignore(close(Kind::RightBrace))
+        .or(hole("a value in braces"))
+        .boxed()
+}
+
+/// Whether `name in` stands here.
+pub(super) fn at_binder(tokens: &[Token<'_>]) -> bool {
+    let is_word = kind_at(tokens, 0).is_some_and(|kind| kind.class() != Class::Mark);
+    is_word && kind_at(tokens, 1) == Some(Kind::In)
+}
+
+fn binders<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Vec<Binder>> {
+    binder(expression)
+        .separated_by(mark(Kind::Comma))
+        .at_least(1)
+        .collect::<Vec<Option<Binder>>>()
+        .map(|binders| binders.into_iter().flatten().collect())
+        .boxed()
+}
+
+/// A binder; none where it has no name.
+fn binder<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Option<Binder>> {
+    let filter = mark(Kind::If).ignore_then(required(expression.clone(), "a condition"));
+    required_name("a name")
+        .then_ignore(expect(
+            Kind::In,
+            "and what it runs through",
+            &[Kind::Of, Kind::Equal, Kind::Colon],
+        ))
+        .then(required(expression.clone(), "what it runs through"))
+        .then(filter.or_not())
+        .map_with(|((name, list), filter), e| {
+            let span = span(e);
+            name.map(|name| Binder { name, list, filter: filter.map(Box::new), span })
+        })
+        .boxed()
+}
+
+/// `[` dimensions `]`
+pub(super) fn dimensions<'t>(values: &Values<'t>) -> Rule<'t, Vec<Dimension>> {
+    mark(Kind::LeftBracket).ignore_then(listed(dimension(values), Kind::RightBracket)).boxed()
+}
+
+fn dimension<'t>(values: &Values<'t>) -> Rule<'t, Dimension> {
+    let binder = look(at_binder).ignore_then(binder(&values.expression)).map_with(|binder, e| {
+        let hole = Expr { kind: ExprKind::Error, span: span(e) };
+        binder.map_or(Dimension::Value(hole), Dimension::Binder)
+    });
+    let all = mark(Kind::Star).map(|token: &Token<'_>| Dimension::All(token.span));
+    let value = values.required("a dimension").map(Dimension::Value);
+    choice((binder, all, value)).boxed()
+}

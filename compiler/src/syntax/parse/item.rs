@@ -1,0 +1,626 @@
+//! Files and declarations: everything from `file` to `semaphore` in the grammar.
+
+use super::expression::{Values, arguments, dimensions, index};
+use super::recover::{
+    close, expect, inner_word, listed, misspelt_head, name, no_body, open, required_name,
+    semicolon, unknown,
+};
+use super::statement::{body, dangling, r#let, require, statement, text, r#type};
+use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
+use crate::syntax::ast::{
+    Attribute, Body, Channel, ChannelEnd, Collective, CollectiveItem, CollectiveItemKind, Doc,
+    Ensures, Function, Implements, InPlace, Item, ItemKind, Name, OptionSetting, OptionValue,
+    Parameter, Procedure, Program, ProgramItem, ProgramItemKind, Scratch, Semaphore, Size, Use,
+    UseName, UseRoot,
+};
+use crate::syntax::fault::Fault;
+use crate::syntax::token::{Class, Kind, Token};
+use chumsky::input::MapExtra;
+use chumsky::prelude::*;
+
+/// The words that can begin an item of a file.
+const ITEM_WORDS: &[Kind] =
+    &[Kind::Use, Kind::Let, Kind::Fn, Kind::Proc, Kind::Collective, Kind::Program];
+
+/// The words that can begin an item of a program, statements among them.
+const PROGRAM_WORDS: &[Kind] = &[
+    Kind::Let,
+    Kind::Require,
+    Kind::For,
+    Kind::If,
+    Kind::Block,
+    Kind::Group,
+    Kind::Pipeline,
+    Kind::Barrier,
+    Kind::Collective,
+    Kind::Options,
+    Kind::Scratch,
+    Kind::Channel,
+    Kind::Semaphore,
+    Kind::Signal,
+    Kind::Wait,
+    Kind::Copy,
+    Kind::Put,
+];
+
+/// The words that can begin an item of a collective.
+const COLLECTIVE_WORDS: &[Kind] =
+    &[Kind::Let, Kind::Require, Kind::Input, Kind::Output, Kind::InPlace, Kind::Ensures];
+
+/// A file's documentation and items.
+pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
+    let values = Values::new();
+    let body = body(&values, stray_declaration(&values));
+    let known = item_kind(&values).or(stray_in_file(&values, body.clone())).boxed();
+    let any = choice((
+        known.clone(),
+        misspelt_head(ITEM_WORDS, known),
+        unknown("a declaration", body).map(|()| None),
+        any().map(|_| None),
+    ));
+    let items = with_prefix(any).map(|((docs, attributes), found)| {
+        found.map(|(kind, span)| Item { docs, attributes, kind, span })
+    });
+    inner_doc()
+        .repeated()
+        .collect::<Vec<_>>()
+        .then(items.repeated().collect::<Vec<_>>())
+        .map(|(docs, items)| (docs, items.into_iter().flatten().collect()))
+        .boxed()
+}
+
+/// An item, documentation and attributes aside; none where it makes no sense.
+fn item_kind<'t>(values: &Values<'t>) -> Rule<'t, Option<ItemKind>> {
+    recursive(|item| {
+        let stray = item.map_with(lose_item).boxed();
+        let strays = stray_declaration(values).or(stray.clone()).boxed();
+        let body = body(values, strays);
+        choice((
+            r#use().map(|item| item.map(ItemKind::Use)),
+            r#let(values).map(|item| item.map(ItemKind::Let)),
+            function(values).map(|item| item.map(ItemKind::Function)),
+            procedure(values, body.clone()).map(|item| item.map(ItemKind::Procedure)),
+            collective(values, body.clone()).map(|item| item.map(ItemKind::Collective)),
+            program(values, body, stray).map(|item| Some(ItemKind::Program(item))),
+        ))
+    })
+    .boxed()
+}
+
+/// Documentation and attributes.
+pub(super) type Prefix = (Vec<Doc>, Vec<Attribute>);
+
+/// Something with the documentation and attributes before it, and its span without them.
+pub(super) fn with_prefix<'t, K: 't>(
+    any: impl Parser<'t, Input<'t>, Option<K>, Extra> + Clone + 't,
+) -> Rule<'t, (Prefix, Option<(K, Span)>)> {
+    let any = any.map_with(|kind, e| kind.map(|kind| (kind, span(e)))).boxed();
+    prefix()
+        .then(any.clone().or(dangling().map(|()| None)))
+        .or(any.map(|found| (Prefix::default(), found)))
+        .boxed()
+}
+
+/// The documentation and attributes before an item. A comment that documents a file is out of place here.
+fn prefix<'t>() -> Rule<'t, Prefix> {
+    let late = mark(Kind::InnerDoc).map_with(|token, e| {
+        let fault = late_inner_doc(token);
+        e.state().log.push(Note::Fault(Box::new(fault)));
+        Part::Late
+    });
+    let part = choice((doc().map(Part::Doc), attribute().map(Part::Attribute), late));
+    part.repeated()
+        .at_least(1)
+        .fold((Vec::new(), Vec::new()), |(mut docs, mut attributes), part| {
+            match part {
+                Part::Doc(doc) => docs.push(doc),
+                Part::Attribute(attribute) => attributes.extend(attribute),
+                Part::Late => {}
+            }
+            (docs, attributes)
+        })
+        .boxed()
+}
+
+/// What stands before an item.
+enum Part {
+    Doc(Doc),
+    Attribute(Option<Attribute>),
+    Late,
+}
+
+fn doc<'t>() -> impl Parser<'t, Input<'t>, Doc, Extra> + Clone {
+    mark(Kind::Doc).map(|token| comment(token, "///"))
+}
+
+fn inner_doc<'t>() -> impl Parser<'t, Input<'t>, Doc, Extra> + Clone {
+    mark(Kind::InnerDoc).map(|token| comment(token, "//!"))
+}
+
+fn comment(token: &Token<'_>, slashes: &str) -> Doc {
+    let text = token.text.strip_prefix(slashes).unwrap_or(token.text);
+    Doc { text: text.strip_prefix(' ').unwrap_or(text).to_owned(), span: token.span }
+}
+
+fn attribute<'t>() -> Rule<'t, Option<Attribute>> {
+    let argument = text().map(|text| Err(text.text)).or(required_name("a name").map(Ok)).boxed();
+    let inner = required_name("the attribute's name")
+        .then_ignore(expect(Kind::LeftParen, "and what the attribute takes", &[]))
+        .then(listed(argument, Kind::RightParen))
+        .then_ignore(close(Kind::RightBracket));
+    mark(Kind::Hash)
+        .ignore_then(mark(Kind::LeftBracket).ignore_then(inner).map(Some).or(lone_hash()))
+        .map_with(|parts, e| {
+            let (name, parts) = parts?;
+            let mut reason = None;
+            let mut arguments = Vec::new();
+            for part in parts {
+                match part {
+                    Ok(argument) => arguments.extend(argument),
+                    Err(text) => reason = Some(text),
+                }
+            }
+            Some(Attribute { name: name?, arguments, reason, span: span(e) })
+        })
+        .boxed()
+}
+
+/// The parts of an attribute.
+type AttributeParts = (Option<Name>, Vec<Result<Option<Name>, String>>);
+
+/// A `#` with no `[` after it.
+fn lone_hash<'t>() -> impl Parser<'t, Input<'t>, Option<AttributeParts>, Extra> + Clone {
+    expect(Kind::LeftBracket, "and an attribute", &[]).map(|()| None)
+}
+
+fn r#use<'t>() -> Rule<'t, Option<Use>> {
+    let file = text().map(UseRoot::File).map(Some);
+    let root = file.or(required_name("a library or a file").map(|name| name.map(UseRoot::Name)));
+    let step = look(|tokens| kind_at(tokens, 1) != Some(Kind::LeftBrace))
+        .ignore_then(mark(Kind::PathSeparator))
+        .ignore_then(required_name("a name"));
+    let braces = mark(Kind::PathSeparator)
+        .ignore_then(mark(Kind::LeftBrace))
+        .ignore_then(listed(use_name(), Kind::RightBrace))
+        .map(UseTail::Names);
+    let alias = inner_word(Kind::As).ignore_then(required_name("a name")).map(UseTail::Alias);
+    head(Kind::Use)
+        .ignore_then(root)
+        .then(step.repeated().collect::<Vec<_>>())
+        .then(braces.or(alias).or_not())
+        .then_ignore(semicolon())
+        .map(|((root, path), tail)| Some(import(root?, path.into_iter().flatten().collect(), tail)))
+        .boxed()
+}
+
+/// How a `use` ends.
+enum UseTail {
+    Names(Vec<Option<UseName>>),
+    Alias(Option<Name>),
+}
+
+/// Without braces, the last name of the path is what is imported.
+fn import(root: UseRoot, mut path: Vec<Name>, tail: Option<UseTail>) -> Use {
+    match tail {
+        Some(UseTail::Names(names)) => {
+            Use { root, path, names: names.into_iter().flatten().collect(), braced: true }
+        }
+        Some(UseTail::Alias(alias)) => {
+            let names = path.pop().map(|name| UseName { name, alias });
+            Use { root, path, names: names.into_iter().collect(), braced: false }
+        }
+        None => {
+            let names = path.pop().map(|name| UseName { name, alias: None });
+            Use { root, path, names: names.into_iter().collect(), braced: false }
+        }
+    }
+}
+
+fn use_name<'t>() -> Rule<'t, Option<UseName>> {
+    let alias = mark(Kind::As).ignore_then(required_name("a name"));
+    required_name("a name")
+        .then(alias.or_not())
+        .map(|(name, alias)| Some(UseName { name: name?, alias: alias.flatten() }))
+        .boxed()
+}
+
+fn function<'t>(values: &Values<'t>) -> Rule<'t, Option<Function>> {
+    head(Kind::Fn)
+        .ignore_then(required_name("a name for the function"))
+        .then(parameters(values))
+        .then(mark(Kind::Arrow).ignore_then(r#type()).or_not())
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::EqualEqual]))
+        .then(values.required("a value"))
+        .then_ignore(semicolon())
+        .map(|(((name, parameters), result), body)| {
+            Some(Function { name: name?, parameters, result: result.flatten(), body })
+        })
+        .boxed()
+}
+
+fn procedure<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Procedure>> {
+    let name = look(|tokens| kind_at(tokens, 0).is_some_and(is_verb))
+        .ignore_then(verb_as_name())
+        .or(required_name("a name for the procedure"));
+    head(Kind::Proc)
+        .ignore_then(name)
+        .then(parameters(values))
+        .then(body)
+        .map(|((name, parameters), body)| Some(Procedure { name: name?, parameters, body }))
+        .boxed()
+}
+
+/// Words that a call could not begin with, since they begin another statement.
+fn is_verb(kind: Kind) -> bool {
+    kind.is_name() && kind != Kind::Name
+}
+
+fn verb_as_name<'t>() -> impl Parser<'t, Input<'t>, Option<Name>, Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let token = input.next_ref().ok_or_else(EmptyErr::default)?;
+        note(input, verb_procedure(token));
+        Ok(Some(Name { text: token.text.to_owned(), span: token.span }))
+    })
+}
+
+/// `(` parameters `)`; none where there are no parentheses, which is reported.
+fn parameters<'t>(values: &Values<'t>) -> Rule<'t, Vec<Parameter>> {
+    let missing = expect(Kind::LeftParen, "and the parameters", &[]).map(|()| Vec::new());
+    mark(Kind::LeftParen)
+        .ignore_then(listed(parameter(values), Kind::RightParen))
+        .map(|parameters| parameters.into_iter().flatten().collect())
+        .or(missing)
+        .boxed()
+}
+
+fn parameter<'t>(values: &Values<'t>) -> Rule<'t, Option<Parameter>> {
+    required_name("a name for the parameter")
+        .then(mark(Kind::Colon).ignore_then(r#type()).or_not())
+        .then(mark(Kind::Equal).ignore_then(values.required("a value")).or_not())
+        .map(|((name, ty), default)| Some(Parameter { name: name?, ty: ty.flatten(), default }))
+        .boxed()
+}
+
+fn collective<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Collective>> {
+    let known = collective_item(values).or(stray_in_collective(values, body.clone())).boxed();
+    let any = choice((
+        known.clone(),
+        misspelt_head(COLLECTIVE_WORDS, known),
+        unknown("a clause of the collective", body).map(|()| None),
+    ));
+    let items = with_prefix(any).map(|((docs, attributes), found)| {
+        found.map(|(kind, span)| CollectiveItem { docs, attributes, kind, span })
+    });
+    head(Kind::Collective)
+        .then_ignore(look(opens_body))
+        .ignore_then(required_name("a name for the collective"))
+        .then(parameters(values))
+        .then(braced(items.boxed()))
+        .map(|((name, parameters), (items, _))| Some(Collective { name: name?, parameters, items }))
+        .boxed()
+}
+
+fn collective_item<'t>(values: &Values<'t>) -> Rule<'t, Option<CollectiveItemKind>> {
+    choice((
+        r#let(values).map(|binding| binding.map(CollectiveItemKind::Let)),
+        require(values).map(|require| Some(CollectiveItemKind::Require(require))),
+        size(values).map(|size| Some(CollectiveItemKind::Size(size))),
+        in_place(values).map(|in_place| in_place.map(CollectiveItemKind::InPlace)),
+        ensures(values).map(|ensures| Some(CollectiveItemKind::Ensures(ensures))),
+    ))
+    .boxed()
+}
+
+fn size<'t>(values: &Values<'t>) -> Rule<'t, Size> {
+    let count = mark(Kind::LeftBracket)
+        .ignore_then(values.required("the number of chunks"))
+        .then_ignore(close(Kind::RightBracket))
+        .or(expect(Kind::LeftBracket, "and the number of chunks", &[])
+            .ignore_then(values.required("the number of chunks")));
+    head(Kind::Input)
+        .or(head(Kind::Output))
+        .then(count)
+        .then_ignore(semicolon())
+        .map(|(token, chunks)| Size { buffer: buffer(token), chunks })
+        .boxed()
+}
+
+/// `input` or `output`, spelt as it should be.
+fn buffer(token: &Token<'_>) -> Name {
+    let text = match token.text {
+        text @ ("input" | "output") => text,
+        text if text.starts_with('i') => "input",
+        _ => "output",
+    };
+    Name { text: text.to_owned(), span: token.span }
+}
+
+fn in_place<'t>(values: &Values<'t>) -> Rule<'t, Option<InPlace>> {
+    let clause = required_name("`input` or `output`")
+        .then_ignore(expect(Kind::Equal, "and a slice of the other buffer", &[Kind::EqualEqual]))
+        .then(values.required("a slice"))
+        .then_ignore(semicolon());
+    let inner = open().ignore_then(clause).then_ignore(close(Kind::RightBrace)).map(Some);
+    head(Kind::InPlace)
+        .ignore_then(inner.or(no_body().map(|()| None)))
+        .map(|inner| {
+            let (name, value) = inner?;
+            Some(InPlace { buffer: name?, value })
+        })
+        .boxed()
+}
+
+fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
+    let promise = open()
+        .ignore_then(values.required("a promise"))
+        .then_ignore(close(Kind::RightBrace))
+        .or(no_body().ignore_then(values.required("a promise")));
+    head(Kind::Ensures)
+        .ignore_then(mark(Kind::For).ignore_then(values.binders.clone()).or_not())
+        .then(promise)
+        .map(|(binders, promise)| Ensures { binders: binders.unwrap_or_default(), promise })
+        .boxed()
+}
+
+fn program<'t>(
+    values: &Values<'t>,
+    body: Rule<'t, Body>,
+    stray: Rule<'t, ()>,
+) -> Rule<'t, Program> {
+    let known = program_item(values, body.clone()).or(stray.map(|()| None)).boxed();
+    let any = choice((
+        known.clone(),
+        misspelt_head(PROGRAM_WORDS, known),
+        unknown("a declaration or statement", body).map(|()| None),
+    ));
+    let items = with_prefix(any).map(|((docs, attributes), found)| {
+        found.map(|(kind, span)| ProgramItem { docs, attributes, kind, span })
+    });
+    head(Kind::Program)
+        .ignore_then(required_name("a name for the program"))
+        .then(parameters(values))
+        .then(braced(items.boxed()))
+        .map_with(|((name, parameters), (mut items, end)), e| {
+            let name = name.unwrap_or(Name { text: String::new(), span: end });
+            items.extend(e.state().take_declarations(name.span));
+            items.sort_by_key(|item| item.span.start);
+            Program { name, parameters, items, end }
+        })
+        .boxed()
+}
+
+/// The elements between braces, and the brace that ends them.
+fn braced<'t, O: 't>(element: Rule<'t, Option<O>>) -> Rule<'t, (Vec<O>, Span)> {
+    open()
+        .ignore_then(element.repeated().collect::<Vec<_>>())
+        .then_ignore(close(Kind::RightBrace))
+        .or(no_body().map(|()| Vec::new()))
+        .map_with(|elements, e| {
+            let all = span(e);
+            let end = e.slice().last().map_or(all, |token| token.span);
+            (elements.into_iter().flatten().collect(), end)
+        })
+        .boxed()
+}
+
+fn program_item<'t>(
+    values: &Values<'t>,
+    body: Rule<'t, Body>,
+) -> Rule<'t, Option<ProgramItemKind>> {
+    declaration(values)
+        .or(statement(values, body).map(|kind| kind.map(ProgramItemKind::Statement)))
+        .boxed()
+}
+
+/// What can stand at a program's top level only.
+fn declaration<'t>(values: &Values<'t>) -> Rule<'t, Option<ProgramItemKind>> {
+    choice((
+        implements(values).map(|implements| implements.map(ProgramItemKind::Implements)),
+        options(values).map(|settings| Some(ProgramItemKind::Options(settings))),
+        scratch(values).map(|scratch| scratch.map(ProgramItemKind::Scratch)),
+        channel(values).map(|channel| channel.map(ProgramItemKind::Channel)),
+        semaphore(values).map(|semaphore| semaphore.map(ProgramItemKind::Semaphore)),
+    ))
+    .boxed()
+}
+
+fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
+    let given = mark(Kind::LeftParen).ignore_then(arguments(values)).or(expect(
+        Kind::LeftParen,
+        "and its arguments",
+        &[],
+    )
+    .map(|()| Vec::new()));
+    head(Kind::Collective)
+        .then_ignore(look(|tokens| !opens_body(tokens)))
+        .ignore_then(required_name("a collective"))
+        .then(given)
+        .then_ignore(semicolon())
+        .map(|(name, arguments)| Some(Implements { name: name?, arguments }))
+        .boxed()
+}
+
+/// Whether this is a declaration with a body, and not a line that ends with `;`.
+fn opens_body(tokens: &[Token<'_>]) -> bool {
+    let mut depth = 0u32;
+    for token in tokens {
+        match token.kind {
+            Kind::LeftParen => depth += 1,
+            Kind::RightParen => depth = depth.saturating_sub(1),
+            Kind::LeftBrace if depth == 0 => return true,
+            Kind::Semicolon | Kind::RightBrace if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
+    let setting = option_setting(values).then_ignore(semicolon());
+    let garbage = braced(setting.clone().map(Some).boxed());
+    let any = setting.map(Some).or(unknown("an option", garbage).map(|()| None));
+    head(Kind::Options).ignore_then(braced(any.boxed())).map(|(settings, _)| settings).boxed()
+}
+
+/// `name = value`
+pub(super) fn option_setting<'t>(values: &Values<'t>) -> Rule<'t, OptionSetting> {
+    name()
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon, Kind::EqualEqual]))
+        .then(option_value(values))
+        .map_with(|(name, value), e| OptionSetting { name, value, span: span(e) })
+        .boxed()
+}
+
+fn option_value<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
+    let is_map = |tokens: Input<'t>| {
+        kind_at(tokens, 0) == Some(Kind::LeftBrace) && kind_at(tokens, 2) == Some(Kind::Equal)
+    };
+    look(is_map).ignore_then(map(values)).or(index(values).map(OptionValue::Index)).boxed()
+}
+
+fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
+    let entry = required_name("a name")
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
+        .then(values.required("a value"))
+        .map(|(name, value)| Some((name?, value)));
+    mark(Kind::LeftBrace)
+        .ignore_then(listed(entry.boxed(), Kind::RightBrace))
+        .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
+        .boxed()
+}
+
+fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
+    let extents = dimensions(values)
+        .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
+    head(Kind::Scratch)
+        .ignore_then(required_name("a name for the region"))
+        .then(extents)
+        .then_ignore(semicolon())
+        .map(|(name, dimensions)| Some(Scratch { name: name?, dimensions }))
+        .boxed()
+}
+
+fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
+    head(Kind::Channel)
+        .ignore_then(required_name("a name for the channel"))
+        .then(dimensions(values).or_not())
+        .then_ignore(expect(
+            Kind::Equal,
+            "and `memory(..)`, `port(..)` or `switch(..)`",
+            &[Kind::Arrow, Kind::EqualEqual],
+        ))
+        .then(values.required("`memory(..)`, `port(..)` or `switch(..)`"))
+        .then(channel_end(values).or_not())
+        .then_ignore(semicolon())
+        .map(|(((name, dimensions), value), to)| {
+            let dimensions = dimensions.unwrap_or_default();
+            Some(Channel { name: name?, dimensions, value, to: to.flatten() })
+        })
+        .boxed()
+}
+
+/// `to` and the other end.
+fn channel_end<'t>(values: &Values<'t>) -> Rule<'t, Option<ChannelEnd>> {
+    let indices = mark(Kind::LeftBracket)
+        .ignore_then(listed(values.required("an index"), Kind::RightBracket));
+    let end = required_name("the other end's name").then(indices.or_not()).map_with(
+        |(name, indices), e| {
+            Some(ChannelEnd { name: name?, indices: indices.unwrap_or_default(), span: span(e) })
+        },
+    );
+    inner_word(Kind::To).ignore_then(end).boxed()
+}
+
+fn semaphore<'t>(values: &Values<'t>) -> Rule<'t, Option<Semaphore>> {
+    head(Kind::Semaphore)
+        .ignore_then(required_name("a name for the semaphore"))
+        .then(dimensions(values).or_not())
+        .then(mark(Kind::Equal).ignore_then(values.required("a value")).or_not())
+        .then_ignore(semicolon())
+        .map(|((name, dimensions), initial)| {
+            Some(Semaphore { name: name?, dimensions: dimensions.unwrap_or_default(), initial })
+        })
+        .boxed()
+}
+
+/// A declaration that stands among statements; it counts for its program.
+fn stray_declaration<'t>(values: &Values<'t>) -> Rule<'t, ()> {
+    declaration(values)
+        .map_with(|kind, e| {
+            misplaced(e, "is declared at the top level of a program");
+            if let Some(kind) = kind {
+                let span = span(e);
+                let item = ProgramItem { docs: Vec::new(), attributes: Vec::new(), kind, span };
+                e.state().log.push(Note::Declaration(Box::new(item)));
+            }
+        })
+        .boxed()
+}
+
+/// Declarations and statements that stand in no program.
+fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<ItemKind>> {
+    declaration(values)
+        .ignored()
+        .or(statement(values, body).ignored())
+        .map_with(|(), e| {
+            misplaced(e, "stands in a program");
+            None
+        })
+        .boxed()
+}
+
+/// Declarations and statements that stand in a collective.
+fn stray_in_collective<'t>(
+    values: &Values<'t>,
+    body: Rule<'t, Body>,
+) -> Rule<'t, Option<CollectiveItemKind>> {
+    declaration(values)
+        .ignored()
+        .or(statement(values, body).ignored())
+        .map_with(|(), e| {
+            misplaced(e, "stands in a program, not in a collective");
+            None
+        })
+        .boxed()
+}
+
+/// Keeps an item that stands inside another one, and reports it.
+fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Extra>) {
+    misplaced(e, "stands at the top level of a file");
+    if let Some(kind) = kind {
+        let span = span(e);
+        let item = Item { docs: Vec::new(), attributes: Vec::new(), kind, span };
+        e.state().log.push(Note::Item(Box::new(item)));
+    }
+}
+
+/// Reports that what a rule has read stands in the wrong place.
+fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str) {
+    let Some(first) = e.slice().first() else { return };
+    let word = if first.kind.class() == Class::Mark { "this" } else { first.text };
+    let report = Diagnostic::new(Code::E0108, first.span, format!("`{word}` {rule}"));
+    let fault = Fault { at: first.span.start, restarts: true, report };
+    e.state().log.push(Note::Fault(Box::new(fault)));
+}
+
+fn late_inner_doc(token: &Token<'_>) -> Fault {
+    let slashes = Span { end: token.span.start + 3, ..token.span };
+    let report =
+        Diagnostic::new(Code::E0101, token.span, "`//!` documents the file, at its beginning")
+            .help("`///` documents the declaration below")
+            .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
+    Fault { at: token.span.start, restarts: true, report }
+}
+
+fn verb_procedure(token: &Token<'_>) -> Fault {
+    let word = token.text;
+    let report = Diagnostic::new(
+        Code::E0107,
+        token.span,
+        format!("`{word}` cannot be the name of a procedure"),
+    )
+    .note(format!("a statement that begins with `{word}` is never a call"));
+    Fault { at: token.span.start, restarts: false, report }
+}

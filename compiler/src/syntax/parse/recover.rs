@@ -1,0 +1,549 @@
+//! The rules for what is missing or too much: each reports, and goes on where the author most likely meant to.
+
+use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::syntax::ast::{Expr, ExprKind, Name};
+use crate::syntax::balance::begins_statement;
+use crate::syntax::fault::Fault;
+use crate::syntax::token::{Class, Kind, Token};
+use chumsky::prelude::*;
+
+/// A rule with nothing after it.
+pub(super) fn alone<'t, O: 't>(rule: Rule<'t, O>) -> Rule<'t, O> {
+    let end = custom(|input: &mut Reader<'t, '_>| {
+        if let Some(token) = rest(input).first() {
+            note(input, unexpected(token, "nothing more"));
+        }
+        while input.next_ref().is_some() {}
+        Ok(())
+    });
+    rule.then_ignore(end).boxed()
+}
+
+/// A name that is used.
+pub(super) fn name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| match input.peek_ref() {
+        Some(token) if token.kind.is_name() => {
+            input.next_ref();
+            Ok(named(token))
+        }
+        _ => Err(EmptyErr::default()),
+    })
+}
+
+/// A name that must stand here: `what` says of what. None where there is none; a reserved word is taken for one.
+pub(super) fn required_name<'t>(
+    what: &'static str,
+) -> impl Parser<'t, Input<'t>, Option<Name>, Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        match tokens.first() {
+            Some(token) if token.kind.is_name() => {
+                input.next_ref();
+                Ok(Some(named(token)))
+            }
+            Some(token) if is_reserved_name(tokens) => {
+                note(input, reserved(token));
+                input.next_ref();
+                Ok(Some(named(token)))
+            }
+            _ => {
+                let fault = expected(input, what);
+                note(input, fault);
+                Ok(None)
+            }
+        }
+    })
+}
+
+/// A reserved word where a value is expected.
+pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let token = tokens.first().ok_or_else(EmptyErr::default)?;
+        let for_later =
+            matches!(token.kind, Kind::Topology | Kind::Link | Kind::Flow | Kind::Synthesize);
+        let is_word =
+            !matches!(token.kind, Kind::Via | Kind::Relaxed | Kind::Else | Kind::In | Kind::As);
+        let is_value =
+            !kind_at(tokens, 1).is_some_and(Kind::is_name) && !begins_declaration(tokens);
+        if !is_reserved_name(tokens) || !(for_later || (is_word && is_value)) {
+            return Err(EmptyErr::default());
+        }
+        note(input, reserved(token));
+        input.next_ref();
+        Ok(named(token))
+    })
+}
+
+/// A value that must stand here; a hole where there is none.
+pub(super) fn required<'t>(value: Rule<'t, Expr>, what: &'static str) -> Rule<'t, Expr> {
+    value.or(hole(what)).boxed()
+}
+
+/// Reports that `what` is missing.
+pub(super) fn hole<'t>(what: &'static str) -> impl Parser<'t, Input<'t>, Expr, Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let fault = expected(input, what);
+        note(input, fault);
+        Ok(Expr { kind: ExprKind::Error, span: here(input) })
+    })
+}
+
+/// A mark that must stand here, `place` says where that is. What is written instead by mistake is skipped.
+pub(super) fn expect<'t>(
+    kind: Kind,
+    place: &'static str,
+    instead: &'static [Kind],
+) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        match tokens.first() {
+            Some(token) if token.kind == kind => {
+                input.next_ref();
+                return Ok(());
+            }
+            Some(token) if instead.contains(&token.kind) && !token.first => {
+                note(input, wrong_mark(token, kind));
+                input.next_ref();
+                return Ok(());
+            }
+            Some(token) if is_misspelt(token, kind) => {
+                note(input, misspelt(token, kind));
+                input.next_ref();
+                return Ok(());
+            }
+            _ => {}
+        }
+        let fault = missing(input, kind.text(), place);
+        note(input, fault);
+        Ok(())
+    })
+}
+
+/// `->`, also where something like it stands, or nothing.
+pub(super) fn arrow<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    const ALIKE: &[Kind] =
+        &[Kind::Equal, Kind::Greater, Kind::GreaterEqual, Kind::Minus, Kind::To, Kind::EqualEqual];
+    custom(|input: &mut Reader<'t, '_>| {
+        let Some(token) = rest(input).first() else {
+            let fault = missing(input, "->", "before the destination");
+            note(input, fault);
+            return Ok(());
+        };
+        if token.kind == Kind::Arrow {
+            input.next_ref();
+        } else if ALIKE.contains(&token.kind) && !token.first {
+            note(input, wrong_mark(token, Kind::Arrow));
+            while input.peek_ref().is_some_and(|token| ALIKE.contains(&token.kind)) {
+                input.next_ref();
+            }
+        } else {
+            let fault = missing(input, "->", "before the destination");
+            note(input, fault);
+        }
+        Ok(())
+    })
+}
+
+/// A word within a statement, also where it is misspelt.
+pub(super) fn inner_word<'t>(
+    kind: Kind,
+) -> impl Parser<'t, Input<'t>, &'t Token<'t>, Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let token = rest(input).first().ok_or_else(EmptyErr::default)?;
+        if token.kind != kind {
+            if !is_misspelt(token, kind) {
+                return Err(EmptyErr::default());
+            }
+            note(input, misspelt(token, kind));
+        }
+        input.next_ref();
+        Ok(token)
+    })
+}
+
+/// The `;` after a statement. What stands before it and does not belong there is skipped.
+pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        match tokens.first() {
+            Some(token) if token.kind == Kind::Semicolon => {
+                input.next_ref();
+            }
+            Some(token)
+                if token.kind != Kind::RightBrace && !token.first && !begins_statement(tokens) =>
+            {
+                note(input, unexpected(token, "`;`"));
+                skip_statement(input);
+            }
+            _ => {
+                let mut fault = missing(input, ";", "after this statement");
+                fault.restarts = true;
+                note(input, fault);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A closing bracket, which the balance has seen to. What stands before it and does not belong there is skipped.
+pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
+        if let Some(token) = rest(input).first().filter(|token| token.kind != kind) {
+            note(input, unexpected(token, closing_text(kind)));
+        }
+        while input.peek_ref().is_some_and(|token| !is_closer(token.kind)) {
+            skip_one(input);
+        }
+        if input.peek_ref().is_some_and(|token| token.kind == kind) {
+            input.next_ref();
+        }
+        Ok(())
+    })
+}
+
+/// The `{` of a body: also where something stands before it that does not belong there. Fails where there is none in
+/// this statement.
+pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let token = tokens.first().ok_or_else(EmptyErr::default)?;
+        if token.kind != Kind::LeftBrace {
+            if !has_body(tokens) {
+                return Err(EmptyErr::default());
+            }
+            note(input, unexpected(token, "`{`"));
+            while input.peek_ref().is_some_and(|token| token.kind != Kind::LeftBrace) {
+                skip_one(input);
+            }
+        }
+        input.next_ref();
+        Ok(())
+    })
+}
+
+/// Reports that a body is missing.
+pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let mut fault = missing(input, "{", "to open a body");
+        fault.restarts = true;
+        note(input, fault);
+        if input.peek_ref().is_some_and(|token| token.kind == Kind::Semicolon) {
+            input.next_ref();
+        }
+        Ok(())
+    })
+}
+
+/// The elements of a list up to its closing bracket, a comma after the last one allowed.
+pub(super) fn listed<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, Vec<O>> {
+    look(move |tokens| kind_at(tokens, 0).is_some_and(|kind| !is_closer(kind)))
+        .ignore_then(element)
+        .separated_by(super::mark(Kind::Comma))
+        .allow_trailing()
+        .collect()
+        .then_ignore(close(closer))
+        .boxed()
+}
+
+/// A statement whose first word is misspelt: `own` is read again with the word of `words` that was meant. Fails where
+/// none is near.
+pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>) -> Rule<'t, O> {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let token = tokens.first().ok_or_else(EmptyErr::default)?;
+        let next = kind_at(tokens, 1);
+        let follows =
+            next.is_some_and(|next| !matches!(next, Kind::Equal | Kind::Dot | Kind::RightBrace));
+        if token.kind != Kind::Name || !follows {
+            return Err(EmptyErr::default());
+        }
+        let meant = meant_word(token.text, words, next).ok_or_else(EmptyErr::default)?;
+        note(input, no_such_word(token, Some(meant)));
+        let at = *input.cursor().inner();
+        input.state().meant = Some((at, meant));
+        input.parse(&own)
+    })
+    .boxed()
+}
+
+/// A statement that begins like none: it is skipped, but for the bodies in it, which are read with `body`.
+pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<'t, ()> {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let token = tokens.first().filter(|token| !is_closer(token.kind));
+        let token = token.ok_or_else(EmptyErr::default)?;
+        note(input, no_statement(token, what));
+        if token.kind == Kind::Semicolon {
+            input.next_ref();
+            return Ok(());
+        }
+        if token.kind != Kind::LeftBrace {
+            skip_one(input);
+        }
+        while let Some(token) = rest(input).first() {
+            if token.kind == Kind::LeftBrace {
+                input.parse(&body)?;
+                break;
+            }
+            if skip_in_statement(input) {
+                break;
+            }
+        }
+        Ok(())
+    })
+    .boxed()
+}
+
+/// Skips to the end of a statement.
+fn skip_statement(input: &mut Reader<'_, '_>) {
+    while !skip_in_statement(input) {}
+}
+
+/// Skips one token or bracket of a statement; true where it was its end.
+fn skip_in_statement(input: &mut Reader<'_, '_>) -> bool {
+    let tokens = rest(input);
+    match tokens.first() {
+        None => true,
+        Some(token) if token.kind == Kind::Semicolon => {
+            input.next_ref();
+            true
+        }
+        Some(token) => {
+            is_closer(token.kind)
+                || begins_statement(tokens)
+                || matches!(token.kind, Kind::Doc | Kind::Hash)
+                || {
+                    let is_body = token.kind == Kind::LeftBrace;
+                    skip_one(input);
+                    is_body && input.peek_ref().is_none_or(|next| next.first)
+                }
+        }
+    }
+}
+
+/// Skips a token, or a bracket with everything in it.
+fn skip_one(input: &mut Reader<'_, '_>) {
+    let mut depth = 0u32;
+    while let Some(token) = input.peek_ref() {
+        if is_opener(token.kind) {
+            depth += 1;
+        } else if is_closer(token.kind) {
+            depth = depth.saturating_sub(1);
+        }
+        input.next_ref();
+        if depth == 0 {
+            break;
+        }
+    }
+}
+
+/// Whether a body opens before this statement ends.
+fn has_body(tokens: &[Token<'_>]) -> bool {
+    let mut depth = 0u32;
+    for (i, token) in tokens.iter().enumerate() {
+        if depth == 0 {
+            match token.kind {
+                Kind::LeftBrace => return true,
+                Kind::Semicolon => return false,
+                _ if token.first || begins_statement(tokens.get(i..).unwrap_or_default()) => {
+                    return false;
+                }
+                _ => {}
+            }
+        }
+        if is_opener(token.kind) {
+            depth += 1;
+        } else if is_closer(token.kind) {
+            let Some(less) = depth.checked_sub(1) else { return false };
+            depth = less;
+        }
+    }
+    false
+}
+
+/// The word of a list that a misspelt one was meant to be.
+fn meant_word(text: &str, words: &'static [Kind], next: Option<Kind>) -> Option<Kind> {
+    let ends = next == Some(Kind::Semicolon);
+    let fitting = words.iter().copied().filter(|word| !ends || *word == Kind::Sync);
+    let text = nearest(text, fitting.map(Kind::text))?;
+    words.iter().copied().find(|word| word.text() == text)
+}
+
+/// Whether a word within a statement is almost the one that can stand there.
+fn is_misspelt(token: &Token<'_>, kind: Kind) -> bool {
+    token.kind == Kind::Name
+        && !token.first
+        && kind.class() != Class::Mark
+        && nearest(token.text, [kind.text()]).is_some()
+}
+
+/// Whether a reserved word stands where a name is expected: on the line of what comes before, and not the word that
+/// comes after a name.
+fn is_reserved_name(tokens: &[Token<'_>]) -> bool {
+    tokens.first().is_some_and(|token| {
+        token.kind.class() == Class::Reserved
+            && !token.first
+            && (token.kind != Kind::In || kind_at(tokens, 1) == Some(Kind::In))
+    })
+}
+
+/// Whether a declaration with a name begins here.
+fn begins_declaration(tokens: &[Token<'_>]) -> bool {
+    matches!(kind_at(tokens, 0), Some(Kind::If | Kind::Let | Kind::For | Kind::True | Kind::False))
+}
+
+fn is_opener(kind: Kind) -> bool {
+    matches!(kind, Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace)
+}
+
+fn is_closer(kind: Kind) -> bool {
+    matches!(kind, Kind::RightParen | Kind::RightBracket | Kind::RightBrace)
+}
+
+fn named(token: &Token<'_>) -> Name {
+    Name { text: token.text.to_owned(), span: token.span }
+}
+
+/// What can stand where a bracket does not close yet.
+fn closing_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::RightParen => "`,` or `)`",
+        Kind::RightBracket => "`,` or `]`",
+        _ => "`}`",
+    }
+}
+
+/// A token as it is shown in a message.
+fn shown(token: &Token<'_>) -> String {
+    if token.kind == Kind::Doc || token.kind == Kind::InnerDoc {
+        return "a comment of documentation".to_owned();
+    }
+    let text = if token.text.is_empty() { token.kind.text() } else { token.text };
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("`{}…`", text.get(..end).unwrap_or(text)),
+        None => format!("`{text}`"),
+    }
+}
+
+/// `what` should stand here: at the next token of this line, or after the last one.
+fn expected(input: &mut Reader<'_, '_>, what: &str) -> Fault {
+    let before = last(input).map(shown);
+    let after = here(input);
+    let next = rest(input).first().filter(|token| !token.text.is_empty());
+    match (next, before) {
+        (Some(token), Some(before)) if token.first => {
+            let message = format!("expected {what} after {before}");
+            Fault {
+                at: after.start,
+                restarts: false,
+                report: Diagnostic::new(Code::E0101, after, message),
+            }
+        }
+        (Some(token), _) => unexpected(token, what),
+        (None, Some(before)) => {
+            let message = format!("expected {what} after {before}");
+            Fault {
+                at: after.start,
+                restarts: false,
+                report: Diagnostic::new(Code::E0101, after, message),
+            }
+        }
+        (None, None) => Fault {
+            at: after.start,
+            restarts: false,
+            report: Diagnostic::new(Code::E0101, after, format!("expected {what}")),
+        },
+    }
+}
+
+fn unexpected(token: &Token<'_>, what: &str) -> Fault {
+    let report = Diagnostic::new(
+        Code::E0101,
+        token.span,
+        format!("expected {what}, found {}", shown(token)),
+    );
+    let compares = matches!(
+        token.kind,
+        Kind::EqualEqual
+            | Kind::NotEqual
+            | Kind::Less
+            | Kind::LessEqual
+            | Kind::Greater
+            | Kind::GreaterEqual
+    );
+    let report = if compares {
+        report.help("comparisons do not chain: join two of them with `&&`")
+    } else {
+        report
+    };
+    Fault { at: token.span.start, restarts: false, report }
+}
+
+/// `text` is missing after the last token.
+fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fault {
+    let after = here(input);
+    let inserted = if text == ";" { text.to_owned() } else { format!(" {text}") };
+    let report = Diagnostic::new(Code::E0105, after, format!("expected `{text}` {place}"))
+        .label(format!("`{text}` is missing here"))
+        .fix(format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
+    Fault { at: after.start, restarts: false, report }
+}
+
+fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
+    let mark = kind.text();
+    let edit = Edit { span: token.span, text: mark.to_owned() };
+    let report = Diagnostic::new(
+        Code::E0101,
+        token.span,
+        format!("expected `{mark}`, found {}", shown(token)),
+    )
+    .fix(format!("write `{mark}`"), vec![edit]);
+    Fault { at: token.span.start, restarts: false, report }
+}
+
+fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
+    let word = kind.text();
+    let edit = Edit { span: token.span, text: word.to_owned() };
+    let report =
+        Diagnostic::new(Code::E0101, token.span, format!("`{}` has no meaning here", token.text))
+            .label(format!("did you mean `{word}`?"))
+            .fix(format!("write `{word}`"), vec![edit]);
+    Fault { at: token.span.start, restarts: false, report }
+}
+
+fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
+    let message = format!("no statement or declaration begins with `{}`", token.text);
+    let mut report = Diagnostic::new(Code::E0106, token.span, message);
+    if let Some(word) = meant.map(Kind::text) {
+        let edit = Edit { span: token.span, text: word.to_owned() };
+        report = report
+            .label(format!("did you mean `{word}`?"))
+            .fix(format!("write `{word}`"), vec![edit]);
+    }
+    Fault { at: token.span.start, restarts: false, report }
+}
+
+fn no_statement(token: &Token<'_>, what: &str) -> Fault {
+    if token.kind == Kind::Semicolon {
+        let edit = Edit { span: token.span, text: String::new() };
+        let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
+            .fix("remove `;`", vec![edit]);
+        return Fault { at: token.span.start, restarts: true, report };
+    }
+    match token.kind.class() {
+        Class::Mark => unexpected(token, what),
+        Class::Word | Class::Verb | Class::Reserved => no_such_word(token, None),
+    }
+}
+
+fn reserved(token: &Token<'_>) -> Fault {
+    let report = Diagnostic::new(
+        Code::E0107,
+        token.span,
+        format!("`{}` is reserved and cannot be a name", token.text),
+    )
+    .help(format!("call it `{}_` or the like", token.text));
+    Fault { at: token.span.start, restarts: false, report }
+}

@@ -1,0 +1,419 @@
+//! Statements: everything from `body` to `operand` in the grammar.
+
+use super::expression::{Values, arguments, at_binder, dimensions};
+use super::item::{Prefix, with_prefix};
+use super::recover::{
+    arrow, close, expect, inner_word, misspelt_head, name, no_body, open, required_name, semicolon,
+    unknown,
+};
+use super::{
+    Extra, Input, Reader, Rule, head, head_of, kind_at, look, mark, note, pick, rest, span,
+};
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
+use crate::syntax::ast::{
+    Block, Body, Doc, Else, Expr, If, Let, Modifier, Name, Operand, Require, Stmt, StmtKind, Str,
+    Synchronise, SynchroniseVerb, Transfer, TransferVerb, Type,
+};
+use crate::syntax::fault::Fault;
+use crate::syntax::token::{Kind, Token, string};
+use chumsky::prelude::*;
+
+/// The words that can begin a statement.
+const WORDS: &[Kind] = &[
+    Kind::Let,
+    Kind::Require,
+    Kind::For,
+    Kind::If,
+    Kind::Block,
+    Kind::Group,
+    Kind::Pipeline,
+    Kind::Barrier,
+    Kind::Sync,
+    Kind::Copy,
+    Kind::Put,
+    Kind::PutWithSignal,
+    Kind::PutWithSignalAndFlush,
+    Kind::Get,
+    Kind::Reduce,
+    Kind::Broadcast,
+    Kind::PutPackets,
+    Kind::ReadPutPackets,
+    Kind::CopyPackets,
+    Kind::UnpackPackets,
+    Kind::ReducePackets,
+    Kind::BroadcastPackets,
+    Kind::Signal,
+    Kind::Wait,
+    Kind::Flush,
+    Kind::Acquire,
+    Kind::Release,
+];
+
+/// Statements in braces. `strays` are the declarations and items that have no place there.
+pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Body> {
+    recursive(|body| {
+        let body = body.boxed();
+        let known = statement(values, body.clone()).or(strays.map(|()| None)).boxed();
+        let any = choice((
+            known.clone(),
+            misspelt_head(WORDS, known),
+            unknown("a statement", body).map(|()| None),
+        ));
+        open()
+            .ignore_then(with_prefix(any).repeated().collect::<Vec<_>>())
+            .then_ignore(close(Kind::RightBrace))
+            .or(no_body().map(|()| Vec::new()))
+            .map_with(|elements, e| Body {
+                statements: statements(elements, e.state()),
+                span: span(e),
+            })
+    })
+    .boxed()
+}
+
+/// A statement with what stands before it.
+type Element = (Prefix, Option<(StmtKind, Span)>);
+
+fn statements(elements: Vec<Element>, notes: &mut super::Notes) -> Vec<Stmt> {
+    let mut out = Vec::with_capacity(elements.len());
+    for ((docs, attributes), element) in elements {
+        if let Some(doc) = docs.first() {
+            notes.log.push(super::Note::Fault(Box::new(doc_of_statement(doc))));
+        }
+        out.extend(element.map(|(kind, span)| Stmt { attributes, kind, span }));
+    }
+    out
+}
+
+/// Documentation or attributes with nothing after them.
+pub(super) fn dangling<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let last = super::last(input).copied().ok_or_else(EmptyErr::default)?;
+        let ends = matches!(kind_at(rest(input), 0), None | Some(Kind::RightBrace));
+        if !ends || !matches!(last.kind, Kind::Doc | Kind::RightBracket) {
+            return Err(EmptyErr::default());
+        }
+        note(input, belongs_to_nothing(&last));
+        Ok(())
+    })
+}
+
+/// One statement, attributes aside; none where it makes no sense.
+pub(super) fn statement<'t>(
+    values: &Values<'t>,
+    body: Rule<'t, Body>,
+) -> Rule<'t, Option<StmtKind>> {
+    choice((
+        assignment(values),
+        transfer(values).map(|transfer| Some(StmtKind::Transfer(transfer))),
+        synchronise(values).map(|synchronise| Some(StmtKind::Synchronise(synchronise))),
+        r#let(values).map(|binding| binding.map(StmtKind::Let)),
+        require(values).map(|require| Some(StmtKind::Require(require))),
+        r#for(values, body.clone()).map(Some),
+        r#if(values, body.clone()).map(|conditional| Some(StmtKind::If(conditional))),
+        block(values, body.clone()).map(|block| block.map(StmtKind::Block)),
+        group(values, body.clone()).map(Some),
+        pipeline(values, body).map(Some),
+        barrier(values).map(Some),
+        sync().map(Some),
+        call(values).map(Some),
+    ))
+    .boxed()
+}
+
+/// `x = 1;` is not a statement; it is taken for `let x = 1;`.
+fn assignment<'t>(values: &Values<'t>) -> Rule<'t, Option<StmtKind>> {
+    let named = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal)).ignore_then(name());
+    named
+        .map_with(|name, e| {
+            let fault = no_assignment(&name);
+            e.state().log.push(super::Note::Fault(Box::new(fault)));
+            name
+        })
+        .then_ignore(mark(Kind::Equal))
+        .then(values.required("a value"))
+        .then_ignore(semicolon())
+        .map(|(name, value)| Some(StmtKind::Let(Let { name, ty: None, value })))
+        .boxed()
+}
+
+pub(super) fn r#let<'t>(values: &Values<'t>) -> Rule<'t, Option<Let>> {
+    head(Kind::Let)
+        .ignore_then(required_name("a name"))
+        .then(mark(Kind::Colon).ignore_then(r#type()).or_not())
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::EqualEqual, Kind::Arrow]))
+        .then(values.required("a value"))
+        .then_ignore(semicolon())
+        .map(|((name, ty), value)| Some(Let { name: name?, ty: ty.flatten(), value }))
+        .boxed()
+}
+
+/// A type; none where its word is missing.
+pub(super) fn r#type<'t>() -> Rule<'t, Option<Type>> {
+    let kind_of_thing = pick(|token| {
+        matches!(token.kind, Kind::Block | Kind::Channel | Kind::Semaphore)
+            .then(|| Some(Name { text: token.text.to_owned(), span: token.span }))
+    });
+    let lists = mark(Kind::LeftBracket).then(mark(Kind::RightBracket)).repeated().count();
+    kind_of_thing
+        .or(required_name("a type"))
+        .then(lists)
+        .map_with(|(name, lists), e| Some(Type { name: name?, lists: lists as u32, span: span(e) }))
+        .boxed()
+}
+
+pub(super) fn require<'t>(values: &Values<'t>) -> Rule<'t, Require> {
+    let message = mark(Kind::Comma).ignore_then(text().map(Some).or(no_text()));
+    head(Kind::Require)
+        .ignore_then(values.required("a condition"))
+        .then(message.or_not())
+        .then_ignore(semicolon())
+        .map(|(condition, message)| Require { condition, message: message.flatten() })
+        .boxed()
+}
+
+/// A string.
+pub(super) fn text<'t>() -> impl Parser<'t, Input<'t>, Str, Extra> + Clone {
+    mark(Kind::Str).map(|token| Str { text: string(token.text), span: token.span })
+}
+
+/// Reports that a text is missing.
+pub(super) fn no_text<'t>() -> impl Parser<'t, Input<'t>, Option<Str>, Extra> + Clone {
+    super::recover::hole("a text in quotes").map(|_| None)
+}
+
+fn r#for<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
+    head(Kind::For)
+        .ignore_then(values.binders.clone())
+        .then(body)
+        .map(|(binders, body)| StmtKind::For(binders, body))
+        .boxed()
+}
+
+fn r#if<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, If> {
+    recursive(|conditional| {
+        let nested = look(|tokens| kind_at(tokens, 0) == Some(Kind::If)).ignore_then(conditional);
+        let otherwise =
+            nested.map(|nested| Else::If(Box::new(nested))).or(body.clone().map(Else::Body));
+        head(Kind::If)
+            .ignore_then(values.required("a condition"))
+            .then(body)
+            .then(inner_word(Kind::Else).ignore_then(otherwise).or_not())
+            .map(|((condition, then), otherwise)| If { condition, then, otherwise })
+    })
+    .boxed()
+}
+
+fn block<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Block>> {
+    let pinned = mark(Kind::Equal)
+        .ignore_then(values.required("an id"))
+        .then_ignore(semicolon())
+        .map(|id| (None, Some(id)));
+    let declared = mark(Kind::Semicolon).map(|_| (None, None));
+    let opened = body.map(|body| (Some(body), None));
+    head(Kind::Block)
+        .ignore_then(required_name("a name for the block"))
+        .then(dimensions(values).or_not())
+        .then(choice((declared, pinned, opened)))
+        .map(|((name, dimensions), (body, id))| {
+            Some(Block { name: name?, dimensions: dimensions.unwrap_or_default(), body, id })
+        })
+        .boxed()
+}
+
+fn group<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
+    head(Kind::Group)
+        .ignore_then(operands(values, "a block"))
+        .then(body)
+        .map(|(blocks, body)| StmtKind::Group(blocks, body))
+        .boxed()
+}
+
+fn pipeline<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
+    let setting = required_name("`unit` or `chunks`")
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
+        .then(values.required("a value"))
+        .map(|(name, value)| Some((name?, value)));
+    let settings = setting.separated_by(mark(Kind::Comma)).at_least(1).collect::<Vec<_>>();
+    head(Kind::Pipeline)
+        .ignore_then(settings)
+        .then(body)
+        .map(|(settings, body)| StmtKind::Pipeline(settings.into_iter().flatten().collect(), body))
+        .boxed()
+}
+
+fn barrier<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
+    head(Kind::Barrier)
+        .ignore_then(operands(values, "a block"))
+        .then_ignore(semicolon())
+        .map(StmtKind::Barrier)
+        .boxed()
+}
+
+fn sync<'t>() -> Rule<'t, StmtKind> {
+    head(Kind::Sync).ignore_then(semicolon()).map(|()| StmtKind::Sync).boxed()
+}
+
+fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
+    let via = inner_word(Kind::Via).ignore_then(operands(values, "a channel"));
+    transfer_verb()
+        .then(operands(values, "a source"))
+        .then_ignore(arrow())
+        .then(operands(values, "a destination"))
+        .then(via.or_not())
+        .then(modifier(values).repeated().collect::<Vec<_>>())
+        .then_ignore(semicolon())
+        .map(|(((((token, verb), sources), destinations), via), modifiers)| Transfer {
+            verb,
+            verb_span: token.span,
+            sources,
+            destinations,
+            via: via.unwrap_or_default(),
+            modifiers: modifiers.into_iter().flatten().collect(),
+        })
+        .boxed()
+}
+
+fn synchronise<'t>(values: &Values<'t>) -> Rule<'t, Synchronise> {
+    synchronise_verb()
+        .then(operands(values, "a channel or semaphore"))
+        .then(modifier(values).repeated().collect::<Vec<_>>())
+        .then_ignore(semicolon())
+        .map(|(((token, verb), operands), modifiers)| Synchronise {
+            verb,
+            verb_span: token.span,
+            operands,
+            modifiers: modifiers.into_iter().flatten().collect(),
+        })
+        .boxed()
+}
+
+fn call<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
+    look(is_call)
+        .ignore_then(name())
+        .then_ignore(mark(Kind::LeftParen))
+        .then(arguments(values))
+        .then_ignore(semicolon())
+        .map(|(name, arguments)| StmtKind::Call(name, arguments))
+        .boxed()
+}
+
+/// `f(..)`, but for a misspelt verb with an operand in parentheses.
+fn is_call(tokens: &[Token<'_>]) -> bool {
+    if kind_at(tokens, 0) != Some(Kind::Name) || kind_at(tokens, 1) != Some(Kind::LeftParen) {
+        return false;
+    }
+    let mut depth = 0u32;
+    for (i, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::LeftParen => depth += 1,
+            Kind::RightParen if depth <= 1 => {
+                return !matches!(kind_at(tokens, i + 1), Some(Kind::Arrow | Kind::Comma));
+            }
+            Kind::RightParen => depth -= 1,
+            _ => {}
+        }
+    }
+    true
+}
+
+fn transfer_verb<'t>() -> impl Parser<'t, Input<'t>, (&'t Token<'t>, TransferVerb), Extra> + Clone {
+    head_of(|kind| match kind {
+        Kind::Copy => Some(TransferVerb::Copy),
+        Kind::Put => Some(TransferVerb::Put),
+        Kind::PutWithSignal => Some(TransferVerb::PutWithSignal),
+        Kind::PutWithSignalAndFlush => Some(TransferVerb::PutWithSignalAndFlush),
+        Kind::Get => Some(TransferVerb::Get),
+        Kind::Reduce => Some(TransferVerb::Reduce),
+        Kind::Broadcast => Some(TransferVerb::Broadcast),
+        Kind::PutPackets => Some(TransferVerb::PutPackets),
+        Kind::ReadPutPackets => Some(TransferVerb::ReadPutPackets),
+        Kind::CopyPackets => Some(TransferVerb::CopyPackets),
+        Kind::UnpackPackets => Some(TransferVerb::UnpackPackets),
+        Kind::ReducePackets => Some(TransferVerb::ReducePackets),
+        Kind::BroadcastPackets => Some(TransferVerb::BroadcastPackets),
+        _ => None,
+    })
+}
+
+fn synchronise_verb<'t>()
+-> impl Parser<'t, Input<'t>, (&'t Token<'t>, SynchroniseVerb), Extra> + Clone {
+    head_of(|kind| match kind {
+        Kind::Signal => Some(SynchroniseVerb::Signal),
+        Kind::Wait => Some(SynchroniseVerb::Wait),
+        Kind::Flush => Some(SynchroniseVerb::Flush),
+        Kind::Acquire => Some(SynchroniseVerb::Acquire),
+        Kind::Release => Some(SynchroniseVerb::Release),
+        _ => None,
+    })
+}
+
+/// A word after the operands; none where its value is missing.
+fn modifier<'t>(values: &Values<'t>) -> Rule<'t, Option<Modifier>> {
+    let setting = |kind| {
+        look(move |tokens| {
+            kind_at(tokens, 0) == Some(kind) && kind_at(tokens, 1) == Some(Kind::Equal)
+        })
+        .ignore_then(mark(kind))
+        .then_ignore(mark(Kind::Equal))
+    };
+    let relaxed = inner_word(Kind::Relaxed).map(|token| Some(Modifier::Relaxed(token.span)));
+    let op = setting(Kind::Op).ignore_then(required_name("`sum`, `min` or `max`"));
+    let sync =
+        setting(Kind::Sync).ignore_then(required_name("`before`, `after`, `both` or `none`"));
+    let slice = setting(Kind::Slice)
+        .ignore_then(values.required("a number"))
+        .then_ignore(expect(Kind::Of, "and the number of slices", &[Kind::Slash]))
+        .then(values.required("a number"));
+    choice((
+        relaxed,
+        op.map(|name| name.map(Modifier::Op)),
+        sync.map(|name| name.map(Modifier::Sync)),
+        slice.map(|(number, of)| Some(Modifier::Slice(number, of))),
+    ))
+    .boxed()
+}
+
+fn operands<'t>(values: &Values<'t>, what: &'static str) -> Rule<'t, Vec<Operand>> {
+    operand(values, what).separated_by(mark(Kind::Comma)).at_least(1).collect().boxed()
+}
+
+fn operand<'t>(values: &Values<'t>, what: &'static str) -> Rule<'t, Operand> {
+    let each = look(|tokens| {
+        kind_at(tokens, 0) == Some(Kind::LeftParen)
+            && at_binder(tokens.get(1..).unwrap_or_default())
+    });
+    let each = each
+        .ignore_then(mark(Kind::LeftParen))
+        .ignore_then(values.binders.clone())
+        .then_ignore(expect(Kind::Colon, "and an operand", &[Kind::Arrow]))
+        .then(values.required("an operand"))
+        .then_ignore(close(Kind::RightParen))
+        .map_with(|(binders, value), e| Operand::Each(binders, value, span(e)));
+    let one = values.required(what).map(|value: Expr| Operand::One(value));
+    each.or(one).boxed()
+}
+
+fn doc_of_statement(doc: &Doc) -> Fault {
+    let slashes = Span { end: doc.span.start + 3, ..doc.span };
+    let report = Diagnostic::new(Code::E0101, doc.span, "only declarations are documented")
+        .help("begin a comment with `//`")
+        .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
+    Fault { at: doc.span.start, restarts: true, report }
+}
+
+fn belongs_to_nothing(last: &Token<'_>) -> Fault {
+    let what = if last.kind == Kind::Doc { "documentation" } else { "an attribute" };
+    let report = Diagnostic::new(Code::E0101, last.span, format!("{what} with nothing after it"));
+    Fault { at: last.span.start, restarts: true, report }
+}
+
+fn no_assignment(name: &Name) -> Fault {
+    let insertion = Span { end: name.span.start, ..name.span };
+    let message = format!("no statement or declaration begins with `{}`", name.text);
+    let report = Diagnostic::new(Code::E0106, name.span, message)
+        .help(format!("a name is bound with `let {} = ..;` and keeps its value", name.text))
+        .fix("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]);
+    Fault { at: name.span.start, restarts: false, report }
+}
