@@ -64,7 +64,7 @@ pub fn extents(
     visit: &mut dyn FnMut(Extent),
 ) {
     let mut on = |id: RankId| {
-        if let Some(rank) = ranks.get(id) {
+        if let Some(rank) = ranks.lookup(id) {
             let (buffer, start) = home(rank.alias, operand.buffer, operand.index);
             visit(Extent { rank: id, buffer, start, end: start + u64::from(operand.size) });
         }
@@ -74,8 +74,8 @@ pub fn extents(
         Where::Remote(peer) => on(peer),
         Where::Switch(channel) => {
             let link = ranks
-                .get(here)
-                .and_then(|rank| rank.channels.get(channel))
+                .lookup(here)
+                .and_then(|rank| rank.channels.lookup(channel))
                 .map(|channel| &channel.link);
             if let Some(super::Link::Switch(group)) = link {
                 group.ranks.iter().for_each(|member| on(*member));

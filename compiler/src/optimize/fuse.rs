@@ -61,7 +61,7 @@ fn join(
     if first.sync.is_some() || second.sync.is_some() {
         return None;
     }
-    let here = program.ranks.get(rank)?;
+    let here = program.ranks.lookup(rank)?;
     if let (Action::Signal(a), Action::Signal(b)) = (&first.action, &second.action) {
         return signals(here, a, b).map(Action::Signal);
     }
@@ -83,7 +83,7 @@ fn join(
 
 fn signals(rank: &ir::Rank, a: &Signal, b: &Signal) -> Option<Signal> {
     let kind = |signal: &Signal| {
-        signal.channels.first().and_then(|id| rank.channels.get(*id)).map(ir::Channel::kind)
+        signal.channels.first().and_then(|id| rank.channels.lookup(*id)).map(ir::Channel::kind)
     };
     if a.relaxed != b.relaxed || kind(a) != kind(b) {
         return None;

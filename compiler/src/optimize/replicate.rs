@@ -69,7 +69,7 @@ struct Scaled {
 /// One rank with all its copies, but without the collective's promises.
 #[must_use]
 pub fn rank(program: &Program, id: RankId) -> Rank {
-    let Some(rank) = program.ranks.get(id) else { return Rank::default() };
+    let Some(rank) = program.ranks.lookup(id) else { return Rank::default() };
     let copies = copies(program);
     if copies == 1 {
         return Rank { promises: Arc::default(), ..rank.clone() };
@@ -215,3 +215,6 @@ fn copy_operand(operand: &Operand, copies: u32, k: u32) -> Operand {
 fn shift(id: u32, copies: u32, k: u32) -> u32 {
     id.saturating_mul(copies).saturating_add(k)
 }
+
+#[cfg(test)]
+mod tests;

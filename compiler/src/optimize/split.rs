@@ -18,7 +18,7 @@ use crate::ir::{Action, Alias, List, Op, Program, Signal, SyncOverride};
 #[must_use]
 pub fn split(mut program: Program) -> Program {
     blocks::rewrite(&mut program, |program, rank, ops| {
-        all(program.ranks.get(rank).and_then(|rank| rank.alias), ops)
+        all(program.ranks.lookup(rank).and_then(|rank| rank.alias), ops)
     });
     program
 }
@@ -105,3 +105,6 @@ fn part(sync: SyncOverride, first: bool, last: bool) -> SyncOverride {
         (false, false) => SyncOverride::None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -361,7 +361,7 @@ fn together(
         .label(format!("this would have to be cut, but it {why}"));
     for access in [pair.0, pair.1] {
         let Some(unit) = units.get(access.unit) else { continue };
-        let Some(owner) = program.ranks.get(access.extent.rank) else { continue };
+        let Some(owner) = program.ranks.lookup(access.extent.rank) else { continue };
         let verb = if access.write { "writes" } else { "reads" };
         let what = chunks(owner, &access.extent);
         let text = format!(
