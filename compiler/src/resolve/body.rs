@@ -313,7 +313,8 @@ impl<'a> Body<'a> {
 
     /// The text of a span, or `this` where it is long.
     pub(super) fn text(&self, span: Span) -> String {
-        let text = self.globals.modules.modules.lookup(self.module).map_or("", |module| &module.text);
+        let text =
+            self.globals.modules.modules.lookup(self.module).map_or("", |module| &module.text);
         match text.get(span.start as usize..span.end as usize) {
             Some(text) if !text.is_empty() && text.len() <= 48 && !text.contains('\n') => {
                 format!("`{text}`")
@@ -363,6 +364,8 @@ impl<'a> Body<'a> {
         let depth = self.scopes.len();
         let hidden = self.visible.get(text).and_then(|locals| locals.last().copied());
         if let Some((local, bound_at)) = hidden {
+            // Which of the two is meant by a use is anybody's guess: neither is called unused.
+            self.locals[local].used = true;
             let first = self.locals[local].span;
             self.report(if bound_at == depth {
                 declared_twice(text, name.span, first)
