@@ -3,33 +3,18 @@
 //! In: files that were read, a program's number and its settings. Out: a program ready to be written, and every
 //! report on the way. A phase that reports an error is the last one that runs.
 
+use crate::check::limits;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::pending::{
-    limits, pass as fuse, pass as replicate, pass as split, pass as sync, resolve,
-};
+use crate::optimize::{self, Stage, replicate};
 use crate::plan::{read, write};
-use crate::resolve::program;
+use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
-
-/// A step of the way from source to plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
-    /// Loops unrolled, names resolved.
-    Elaborate,
-    /// Operations joined.
-    Fuse,
-    /// Synchronization inside blocks put in.
-    Sync,
-    /// Operations split at the executor's limits.
-    Split,
-    /// Instances made.
-    Replicate,
-}
 
 /// What a program is checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +22,7 @@ pub struct Target {
     /// Thread blocks that the GPU runs at once.
     pub sms: u32,
     /// How bad it is that the target cannot do something: an error, but for measurements.
-    pub limits: Severity,
+    pub worst: Severity,
 }
 
 /// Reads imports: takes a path, gives its text or says why there is none.
@@ -59,51 +44,53 @@ pub fn load(
     (unit, diagnostics)
 }
 
-/// A resolved program to the final form of a plan, instances aside.
-pub fn compile(
+/// A resolved program to the final form of its operations; only the copies that instances ask for are not made yet.
+pub fn lower(
     unit: &program::Unit,
     program: program::ProgramId,
     settings: &Settings,
-    target: Target,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborate::elaborate(unit, program, settings, interrupt);
-    let Some(elaborated) = elaborated.filter(|_| !has_errors(&diagnostics) && !interrupt.is_set())
-    else {
-        return (None, diagnostics);
-    };
-    let optimized = optimize(elaborated, Stage::Split);
-    diagnostics.extend(check_limits(&optimized, target));
-    let good = !has_errors(&diagnostics) && !interrupt.is_set();
-    (Some(optimized).filter(|_| good), diagnostics)
-}
-
-/// The passes in order, up to `last`.
-#[must_use]
-pub fn optimize(mut program: ir::Program, last: Stage) -> ir::Program {
-    type Pass = fn(ir::Program) -> ir::Program;
-    let passes: [(Stage, Pass); 4] = [
-        (Stage::Fuse, fuse::fuse),
-        (Stage::Sync, sync::sync),
-        (Stage::Split, split::split),
-        (Stage::Replicate, replicate::replicate),
-    ];
-    for (_, pass) in passes.into_iter().filter(|(stage, _)| *stage <= last) {
-        program = pass(program);
+    if let Some(program) = &elaborated {
+        diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
     }
-    program
+    let good = !has_errors(&diagnostics) && !interrupt.is_set();
+    let lowered =
+        elaborated.filter(|_| good).map(|program| optimize::optimize(program, Stage::Sync));
+    (lowered, diagnostics)
 }
 
-/// Writes the plan of an optimized program, rank by rank.
+/// What the target cannot do of a lowered program.
+#[must_use]
+pub fn check(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
+    let rank_of = |id| replicate::rank(program, id);
+    let found = limits::check(program, &mut |id| Cow::Owned(rank_of(id)), &target.limits());
+    target.graded(found)
+}
+
+/// Checks a lowered program against its target and writes its plan, rank by rank, so that no two ranks' copies have
+/// to be held at once. With errors among the reports, what was written is to be thrown away.
 ///
 /// # Errors
 /// Where `out` refuses bytes.
-pub fn write_plan(program: &ir::Program, out: &mut impl io::Write) -> io::Result<()> {
-    write::head(program, out)?;
-    for rank in program.ranks.ids() {
-        write::rank(program, rank, &replicate::replicate_rank(program, rank), out)?;
+pub fn write_plan(
+    mut program: ir::Program,
+    target: Target,
+    out: &mut impl io::Write,
+) -> io::Result<Vec<Diagnostic>> {
+    let mut checker = limits::Checker::new(&program, target.limits());
+    write::head(&program, out)?;
+    for id in program.ranks.ids() {
+        let rank = replicate::rank(&program, id);
+        checker.rank(id, &rank);
+        write::rank(&program, id, &rank, out)?;
     }
-    write::tail(program, out)
+    let outcome = checker.finish();
+    program.options.min_message_size = Some(outcome.min_message_size);
+    program.options.max_message_size = Some(outcome.max_message_size);
+    write::tail(&program, out)?;
+    Ok(target.graded(outcome.diagnostics))
 }
 
 /// Checks a plan that anyone made.
@@ -111,21 +98,27 @@ pub fn write_plan(program: &ir::Program, out: &mut impl io::Write) -> io::Result
 pub fn verify(file: FileId, text: &str, target: Target) -> Vec<Diagnostic> {
     let (program, mut diagnostics) = read::read(file, text);
     if let Some(program) = program.filter(|_| !has_errors(&diagnostics)) {
-        diagnostics.extend(check_limits(&program, target));
+        diagnostics.extend(check(&program, target));
     }
     diagnostics
+}
+
+impl Target {
+    fn limits(self) -> limits::Limits {
+        limits::Limits { max_blocks: self.sms }
+    }
+
+    /// The reports, none worse than this target has it.
+    fn graded(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        for report in &mut diagnostics {
+            report.severity = report.severity.min(self.worst);
+        }
+        diagnostics
+    }
 }
 
 /// Whether a report is an error.
 #[must_use]
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|report| report.severity == Severity::Error)
-}
-
-fn check_limits(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
-    let mut diagnostics = limits::limits(program, target.sms);
-    for report in &mut diagnostics {
-        report.severity = report.severity.min(target.limits);
-    }
-    diagnostics
 }

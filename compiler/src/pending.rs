@@ -9,74 +9,8 @@
 
 pub mod syntax {
     use crate::diagnostic::Diagnostic;
-    use crate::source::{FileId, Span};
-    use crate::syntax::ast;
-    pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
-        let span = Span { file, start: 0, end: text.len() as u32 };
-        (ast::File { docs: Vec::new(), items: Vec::new(), span }, Vec::new())
-    }
-    pub fn parse_expression(file: FileId, text: &str) -> (Option<ast::Expr>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
-    pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
     pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
         Ok(text.to_owned())
-    }
-}
-
-pub mod resolve {
-    use crate::diagnostic::Diagnostic;
-    use crate::resolve::program;
-    use crate::source::{FileId, SourceMap};
-    use crate::syntax::ast;
-    use std::sync::Arc;
-    pub struct Modules;
-    pub fn load(
-        main: FileId,
-        sources: &mut SourceMap,
-        read: &mut dyn FnMut(&str) -> Result<Arc<str>, String>,
-    ) -> (Modules, Vec<Diagnostic>) {
-        (Modules, Vec::new())
-    }
-    pub fn resolve(modules: &Modules) -> (program::Unit, Vec<Diagnostic>) {
-        (program::Unit::default(), Vec::new())
-    }
-    pub fn argument(expr: &ast::Expr) -> (Option<program::Expr>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
-    pub fn option(
-        setting: &ast::OptionSetting,
-    ) -> (Option<program::OptionSetting>, Vec<Diagnostic>) {
-        (None, Vec::new())
-    }
-}
-
-pub mod limits {
-    use crate::diagnostic::Diagnostic;
-    use crate::ir;
-    pub fn limits(program: &ir::Program, sms: u32) -> Vec<Diagnostic> {
-        Vec::new()
-    }
-}
-
-pub mod pass {
-    use crate::ir;
-    pub fn fuse(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn sync(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn split(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn replicate(program: ir::Program) -> ir::Program {
-        program
-    }
-    pub fn replicate_rank(program: &ir::Program, rank: ir::RankId) -> ir::Rank {
-        program.ranks[rank].clone()
     }
 }
 

@@ -30,6 +30,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut trials = cases();
     trials.extend(clean_files());
+    trials.push(Trial::test("clean/README", readme));
     trials.extend(runner::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -64,6 +65,21 @@ fn clean(file: &Path) -> Result<(), Failed> {
     let run = cclc::cclc(&arguments, "");
     let found = annotations::found(&cclc::reports(&run)?, &file.display().to_string());
     annotations::compare(&[], &found).map_err(Failed::from)
+}
+
+/// The programs that the README shows.
+fn readme() -> Result<(), Failed> {
+    let text = fs::read_to_string(manifest("../README.md"))?;
+    let programs: Vec<&str> =
+        text.split("```ccl\n").skip(1).filter_map(|block| block.split("```").next()).collect();
+    if programs.is_empty() {
+        return Err(Failed::from("it shows none"));
+    }
+    for program in programs {
+        let run = cclc::cclc(&["check", "-", "--message-format=json"], program);
+        annotations::compare(&[], &annotations::found(&cclc::reports(&run)?, "<stdin>"))?;
+    }
+    Ok(())
 }
 
 /// A case's text in its parts.

@@ -4,6 +4,7 @@
 
 use compiler::plan::listing::{Form, Settings, listing};
 use compiler::source::FileId;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 fn goldens(extension: &str) -> Vec<PathBuf> {
@@ -150,6 +151,9 @@ fn no_text_makes_the_reader_panic() {
         if let Some(program) = program {
             read += 1;
             compiler::plan::write::write(&program, &mut Vec::new()).expect("a vector takes all");
+            let settings = compiler::check::limits::Limits::default();
+            let mut rank_of = |id| Cow::Borrowed(&program.ranks[id]);
+            let _ = compiler::check::limits::check(&program, &mut rank_of, &settings);
         }
         if let Ok(plan) = compiler::plan::parse(FileId(0), &text) {
             shown += 1;

@@ -25,7 +25,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         return;
     }
     let settings = Settings { max_operations: MAX_OPERATIONS, ..Settings::default() };
-    let target = Target { sms: 132, limits: Severity::Error };
+    let target = Target { sms: 132, worst: Severity::Error };
     for program in unit.programs.ids() {
         let (made, diagnostics) = driver::compile(&unit, program, &settings, target, &Interrupt::default());
         let _ = render::human(&sources, &diagnostics, Colors::Off);

@@ -212,10 +212,10 @@ pub(crate) enum Stage {
     Elaborate,
     /// Operations joined
     Fuse,
-    /// Synchronisation inside blocks put in
-    Sync,
     /// Operations split at the executor's limits
     Split,
+    /// Synchronization inside blocks put in
+    Sync,
     /// Instances made
     Replicate,
 }

@@ -19,20 +19,35 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
     let Some(program) = program(reporter, &build.elaboration, &build.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
-    let status = reporter.finish();
     let plan = plan_path(build, &wanted, &program)?;
     let deps = wanted.deps.as_ref().map(|path| deps_path(path.as_deref(), &plan)).transpose()?;
-    if wanted.plan.is_some() {
-        output::write(&plan, |mut out| driver::write_plan(&program, &mut out))?;
+    let target = target(&build.elaboration);
+    let broken = match wanted.plan {
+        Some(_) => write_plan(reporter, program, target, &plan)?,
+        None => reporter.add(driver::check(&program, target)),
+    };
+    if let Some(deps) = deps.filter(|_| !broken) {
+        output::write_text(&deps, &makefile(&plan, &reporter.sources))?;
     }
-    if let Some(deps) = deps {
-        let rule = makefile(&plan, &reporter.sources);
-        output::write(&deps, |out| out.write_all(rule.as_bytes()))?;
-    }
-    Ok(status)
+    Ok(reporter.finish())
 }
 
-/// The program that a file and the arguments mean, optimized; none where there were errors, which are then in
+/// Writes the plan, if nothing is wrong with it; says whether something is.
+fn write_plan(
+    reporter: &mut Reporter,
+    program: ir::Program,
+    target: Target,
+    path: &Path,
+) -> Result<bool, Failure> {
+    let mut broken = false;
+    output::write(path, |mut out| {
+        broken = reporter.add(driver::write_plan(program, target, &mut out)?);
+        Ok(!broken)
+    })?;
+    Ok(broken)
+}
+
+/// The program that a file and the arguments mean, lowered; none where there were errors, which are then in
 /// `reporter`.
 fn program(
     reporter: &mut Reporter,
@@ -41,24 +56,23 @@ fn program(
 ) -> Result<Option<ir::Program>, Failure> {
     let Some(front) = front(reporter, elaboration, path)? else { return Ok(None) };
     let interrupt = load::interrupt(elaboration.time_limit);
-    let target = target(elaboration);
     let (program, diagnostics) =
-        driver::compile(&front.loaded.unit, front.program, &front.settings, target, &interrupt);
+        driver::lower(&front.loaded.unit, front.program, &front.settings, &interrupt);
     if interrupt.is_set() {
         reporter.stopped(elaboration.time_limit);
         return Ok(None);
     }
-    reporter.add(diagnostics);
-    Ok(program)
+    let broken = reporter.add(diagnostics);
+    Ok(program.filter(|_| !broken))
 }
 
 /// What the checks hold a program against.
 pub(crate) fn target(elaboration: &Elaboration) -> Target {
-    let limits = match elaboration.checks {
+    let worst = match elaboration.checks {
         Checks::All => Severity::Error,
         Checks::None => Severity::Warning,
     };
-    Target { sms: elaboration.sms, limits }
+    Target { sms: elaboration.sms, worst }
 }
 
 /// One program of one file with one set of parameters, ready to be elaborated.

@@ -64,12 +64,15 @@ fn one(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let sweep = sweep::sweep(given, &unit.programs[program], true)?;
+    let target = build::target(elaboration);
     let mut gathered = sweep::Gathered::default();
     let (mut checked, mut skipped) = (0, 0);
     for combination in sweep.combinations() {
         let settings = given.settings(elaboration, combination.parameters.clone());
-        let (_, diagnostics) =
-            driver::compile(unit, program, &settings, build::target(elaboration), interrupt);
+        let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, interrupt);
+        if let Some(lowered) = lowered {
+            diagnostics.extend(driver::check(&lowered, target));
+        }
         if interrupt.is_set() {
             break;
         }

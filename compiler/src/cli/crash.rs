@@ -12,17 +12,18 @@ pub(crate) fn install() {
 }
 
 fn text(panic: &PanicHookInfo<'_>) -> String {
-    let what = panic.payload_as_str().unwrap_or("no message");
+    let payload = panic.payload();
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    let what = owned.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
     let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
     let backtrace = Backtrace::capture();
-    let trace = match backtrace.status() {
-        BacktraceStatus::Captured => format!("\n{backtrace}"),
-        _ => "\nRUST_BACKTRACE=1 shows where it came from.".to_owned(),
-    };
+    let captured = backtrace.status() == BacktraceStatus::Captured;
+    let hint = "RUST_BACKTRACE=1 shows where it came from.".to_owned();
+    let trace = if captured { backtrace.to_string() } else { hint };
     format!(
         "error: this is a bug in cclc {}, not a mistake in your program\n\
          {what}{place}\n\
-         Please report it at {}/issues with the command line, the source files and these lines.{trace}",
+         Please report it at {}/issues with the command line, the source files and these lines.\n{trace}",
         env!("CARGO_PKG_VERSION"),
         env!("CARGO_PKG_REPOSITORY"),
     )

@@ -3,8 +3,8 @@
 use super::args::{Dump, Stage};
 use super::report::Reporter;
 use super::{Failure, Status, build, load, output};
-use compiler::driver;
 use compiler::elaborate;
+use compiler::optimize;
 use compiler::pending::print;
 use std::path::Path;
 
@@ -24,18 +24,23 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
     }
     let status = reporter.finish();
     let Some(program) = program.filter(|_| !broken) else { return Ok(status.max(Status::Errors)) };
-    let text = print::print(&driver::optimize(program, stage(dump.after)));
+    let program = match stage(dump.after) {
+        Some(last) => optimize::optimize(program, last),
+        None => program,
+    };
+    let text = print::print(&program);
     let path = dump.output.as_deref().unwrap_or(Path::new("-"));
-    output::write(path, |out| out.write_all(text.as_bytes()))?;
+    output::write_text(path, &text)?;
     Ok(status)
 }
 
-fn stage(stage: Stage) -> driver::Stage {
+/// The last pass; none before the first.
+fn stage(stage: Stage) -> Option<optimize::Stage> {
     match stage {
-        Stage::Elaborate => driver::Stage::Elaborate,
-        Stage::Fuse => driver::Stage::Fuse,
-        Stage::Sync => driver::Stage::Sync,
-        Stage::Split => driver::Stage::Split,
-        Stage::Replicate => driver::Stage::Replicate,
+        Stage::Elaborate => None,
+        Stage::Fuse => Some(optimize::Stage::Fuse),
+        Stage::Split => Some(optimize::Stage::Split),
+        Stage::Sync => Some(optimize::Stage::Sync),
+        Stage::Replicate => Some(optimize::Stage::Replicate),
     }
 }

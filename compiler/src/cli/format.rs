@@ -3,8 +3,9 @@
 use super::args::Fmt;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
-use compiler::pending::syntax;
+use compiler::pending;
 use compiler::source::FileId;
+use compiler::syntax;
 use std::path::Path;
 
 /// Formats files in place, or standard input to standard output; with `--check`, lists those that would change.
@@ -25,7 +26,7 @@ fn one(fmt: &Fmt, reporter: &mut Reporter, path: &Path, file: FileId) -> Result<
     if reporter.add(diagnostics) {
         return Ok(Status::Errors);
     }
-    let formatted = match syntax::format(&text) {
+    let formatted = match pending::syntax::format(&text) {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
             reporter.add(diagnostics);
@@ -38,7 +39,7 @@ fn one(fmt: &Fmt, reporter: &mut Reporter, path: &Path, file: FileId) -> Result<
         return Ok(Status::Errors);
     }
     if !fmt.check && (!same || path == Path::new("-")) {
-        output::write(path, |out| out.write_all(formatted.as_bytes()))?;
+        output::write_text(path, &formatted)?;
     }
     Ok(Status::Clean)
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failur
     // A `String` takes everything.
     let _ = listing::listing(&plan, &settings, &mut listing);
     let path = list.output.as_deref().unwrap_or(Path::new("-"));
-    output::write(path, |out| out.write_all(listing.as_bytes()))?;
+    output::write_text(path, &listing)?;
     Ok(reporter.finish())
 }
 

@@ -8,9 +8,10 @@ use super::args::{Checks, Elaboration};
 use super::report::{Reporter, Shown};
 use compiler::diagnostic::{Diagnostic, nearest};
 use compiler::elaborate::Settings;
-use compiler::pending::{resolve, syntax};
+use compiler::resolve;
 use compiler::resolve::program::{Expr, OptionSetting, Parameter, Program, Type};
 use compiler::source::SourceMap;
+use compiler::syntax;
 use compiler::syntax::ast;
 use std::collections::BTreeSet;
 

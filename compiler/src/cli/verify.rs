@@ -8,7 +8,7 @@ use compiler::driver::{self, Target};
 
 /// Checks each plan.
 pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let target = Target { sms: verify.sms, limits: Severity::Error };
+    let target = Target { sms: verify.sms, worst: Severity::Error };
     for path in &verify.plans {
         match files::open(&mut reporter.sources, path) {
             Ok(file) => {

@@ -90,15 +90,17 @@ catalogue! {
     E0701: "the collective's promise is broken",
 
     E0801: "too many operations in a block",
-    E0802: "too many channels in a block",
-    E0803: "too many remote buffers in a block",
-    E0804: "too many barriers",
+    E0802: "too many channels in a block or an operation",
+    E0803: "too many remote buffers in a block, or operands in an operation",
+    E0804: "too many barriers, or semaphores in an operation",
     E0805: "a message size that the plan cannot serve",
     E0806: "more thread blocks than run at once",
     E0807: "an operation that the executor lacks",
     E0808: "instances that would not be apart",
     E0809: "a pipeline that the executor cannot run",
     E0810: "an option that the executor gets wrong",
+    E0811: "a rank without input or output",
+    E0812: "a port beyond the eighth rank of a node",
 
     E0901: "a file that cannot be read",
     E0902: "not an execution plan",
@@ -112,6 +114,7 @@ catalogue! {
     W0301: "a hole in the thread-block ids",
 
     N0301: "message sizes rounded",
+    N0801: "message sizes bounded by scratch",
 }
 
 impl Code {

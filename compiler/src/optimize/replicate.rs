@@ -215,3 +215,6 @@ fn copy_operand(operand: &Operand, copies: u32, k: u32) -> Operand {
 fn shift(id: u32, copies: u32, k: u32) -> u32 {
     id.saturating_mul(copies).saturating_add(k)
 }
+
+#[cfg(test)]
+mod tests;

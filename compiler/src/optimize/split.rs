@@ -105,3 +105,6 @@ fn part(sync: SyncOverride, first: bool, last: bool) -> SyncOverride {
         (false, false) => SyncOverride::None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,12 @@
 //! All arithmetic is the loader's, 32-bit truncation included; offsets and sizes are printed as it stores them. A
 //! rank that the loader refuses (or on which it would divide by zero) is one line that begins with `REJECT`.
 
-use super::{Buff, Gpu, OPERATIONS, Op, Plan};
+mod blocks;
+mod sizes;
+
+use super::{Gpu, Plan};
+use blocks::{Blocks, Renumbering};
+use sizes::Sizes;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -114,8 +119,8 @@ fn buffer_type(text: &str) -> Result<&'static str, Refusal> {
 
 /// What the loader gathers from all ranks before it looks at one.
 struct World {
-    /// For a rank and a kind, how many channels it has to each peer.
-    channels: BTreeMap<(i64, Kind), BTreeMap<i64, u64>>,
+    /// For a rank and a kind, how many channels each peer has to it.
+    incoming: BTreeMap<(i64, Kind), BTreeMap<i64, u64>>,
     /// For a rank, which of its buffers which ranks reach, as "r1.o", sorted.
     exported: BTreeMap<i64, Vec<String>>,
     /// The first thing in any rank that makes the loader refuse all of them.
@@ -125,7 +130,7 @@ struct World {
 impl World {
     fn new(plan: &Plan<'_>) -> World {
         let mut world =
-            World { channels: BTreeMap::new(), exported: BTreeMap::new(), refusal: None };
+            World { incoming: BTreeMap::new(), exported: BTreeMap::new(), refusal: None };
         world.refusal = world.gather(plan).err();
         for buffers in world.exported.values_mut() {
             buffers.sort();
@@ -141,9 +146,9 @@ impl World {
                     buffer_type(&channel.buffer_type)?;
                     continue;
                 }
-                let peers = self.channels.entry((gpu.id, kind)).or_default();
                 for peer in &channel.connected_to {
-                    *peers.entry(*peer).or_default() += 1;
+                    *self.incoming.entry((*peer, kind)).or_default().entry(gpu.id).or_default() +=
+                        1;
                 }
             }
         }
@@ -157,121 +162,6 @@ impl World {
             }
         }
         Ok(())
-    }
-
-    /// Channels of `kind` from `from` to `to`.
-    fn count(&self, from: i64, kind: Kind, to: i64) -> u64 {
-        self.channels.get(&(from, kind)).and_then(|peers| peers.get(&to)).copied().unwrap_or(0)
-    }
-}
-
-/// Sizes of one rank, as the loader computes them.
-struct Sizes {
-    alignment: u64,
-    input_chunks: u32,
-    scratch_chunks: u32,
-    input: u64,
-    output: u64,
-    scratch_alloc: u64,
-    scratch_chunk: u32,
-    /// The distance of scratch chunks under `reuse_resources`, where it takes the place of the grid.
-    reused: Option<u64>,
-}
-
-/// The scratch that the executor sets aside under `reuse_resources`.
-const REUSED_SCRATCH: u64 = 1 << 26;
-
-impl Sizes {
-    fn new(plan: &Plan<'_>, gpu: &Gpu<'_>, chunk_bytes: u64) -> Result<Sizes, Refusal> {
-        let alignment = u64::from(plan.buffer_alignment as u32);
-        let (input_chunks, output_chunks, scratch_chunks) =
-            (gpu.input_chunks as u32, gpu.output_chunks as u32, gpu.scratch_chunks as u32);
-        if input_chunks == 0 || output_chunks == 0 {
-            return refuse("Output or Input chunks must be greater than 0");
-        }
-        if alignment == 0 {
-            return refuse("Buffer alignment must be greater than 0");
-        }
-        let input = chunk_bytes.wrapping_mul(u64::from(input_chunks));
-        let output = chunk_bytes.wrapping_mul(u64::from(output_chunks));
-        let legal = |bytes: u64, chunks: u32| {
-            bytes.is_multiple_of(alignment) && (bytes / alignment).is_multiple_of(u64::from(chunks))
-        };
-        if !legal(input, input_chunks) || !legal(output, output_chunks) {
-            return refuse("Input or output size is not aligned with buffer alignment or chunks");
-        }
-        let size = if plan.collective == "allgather" { output } else { input };
-        if size < plan.min_message_size || size > plan.max_message_size {
-            return refuse("Input or output size is not within the valid range");
-        }
-        let mut sizes = Sizes {
-            alignment,
-            input_chunks,
-            scratch_chunks,
-            input,
-            output,
-            scratch_alloc: 0,
-            scratch_chunk: 0,
-            reused: None,
-        };
-        sizes.scratch_alloc = sizes.allocated(plan);
-        sizes.scratch_chunk = sizes.chunk_of_scratch(plan, sizes.scratch_alloc) as u32;
-        let fixed = sizes.chunk_of_scratch(plan, REUSED_SCRATCH);
-        let chunk = input.div_ceil(u64::from(input_chunks)) as u32;
-        sizes.reused = (plan.reuse_resources && (fixed as u32) < chunk).then_some(fixed);
-        Ok(sizes)
-    }
-
-    fn allocated(&self, plan: &Plan<'_>) -> u64 {
-        if plan.reuse_resources && self.scratch_chunks > 0 {
-            return REUSED_SCRATCH;
-        }
-        let chunk = self.input.min(plan.max_message_size).div_ceil(u64::from(self.input_chunks));
-        let packets = if plan.protocol == "LL" { 2 } else { 1 };
-        let halves = if plan.use_double_scratch_buffer { 2 } else { 1 };
-        self.aligned(
-            chunk.wrapping_mul(u64::from(self.scratch_chunks)).wrapping_mul(packets * halves),
-        )
-    }
-
-    fn chunk_of_scratch(&self, plan: &Plan<'_>, scratch: u64) -> u64 {
-        if self.scratch_chunks == 0 {
-            return 0;
-        }
-        let half = if plan.use_double_scratch_buffer { scratch / 2 } else { scratch };
-        self.aligned(half.div_ceil(u64::from(self.scratch_chunks)))
-    }
-
-    fn aligned(&self, bytes: u64) -> u64 {
-        bytes.div_ceil(self.alignment).wrapping_mul(self.alignment)
-    }
-
-    /// Where part `index` of `parts` of `bytes` begins.
-    fn slice(&self, bytes: u64, index: u32, parts: u32) -> u64 {
-        let units = bytes / self.alignment;
-        let (index, parts) = (u64::from(index), u64::from(parts));
-        let begin = index.wrapping_mul(units / parts).wrapping_add(index.min(units % parts));
-        begin.wrapping_mul(self.alignment)
-    }
-
-    /// Where chunk `index` begins, in any buffer but reused scratch.
-    fn grid(&self, index: u32) -> u64 {
-        self.slice(self.input, index, self.input_chunks)
-    }
-
-    /// Offset and size of chunks, or of a group's part of them, as 32-bit numbers.
-    fn extent(&self, buff: &Buff<'_>, buffer: &str, group: (u32, u32)) -> (u32, u32) {
-        let (index, count) = (buff.index as u32, buff.size as u32);
-        let begin = match self.reused {
-            Some(distance) if buffer == "s" => u64::from(index).wrapping_mul(distance),
-            _ => self.grid(index),
-        };
-        let end = self.grid(index.wrapping_add(count)) as u32;
-        let bytes = u64::from(end.wrapping_sub(self.grid(index) as u32));
-        let (part, parts) = group;
-        let first = self.slice(bytes, part, parts);
-        let last = self.slice(bytes, part.wrapping_add(1), parts);
-        (begin.wrapping_add(first) as u32, (last as u32).wrapping_sub(first as u32))
     }
 }
 
@@ -334,62 +224,6 @@ impl Identities {
     }
 }
 
-/// A block's own lists.
-#[derive(Default)]
-struct Tables {
-    memory: Vec<i64>,
-    port: Vec<i64>,
-    switch: Vec<i64>,
-    /// Rank and buffer of each remote buffer over memory channels, none for a bad id.
-    memory_buffers: Vec<Option<(i64, &'static str)>>,
-    /// The same over port channels.
-    port_buffers: Vec<Option<(i64, &'static str)>>,
-}
-
-impl Tables {
-    fn of_kind(&self, kind: Kind) -> &[i64] {
-        match kind {
-            Kind::Memory => &self.memory,
-            Kind::Port => &self.port,
-            Kind::Switch => &self.switch,
-            Kind::None => &[],
-        }
-    }
-}
-
-/// The tables of all blocks: the loader files them by the blocks' ids.
-fn block_tables(gpu: &Gpu<'_>) -> Result<Vec<Tables>, Refusal> {
-    let mut tables: Vec<Tables> = gpu.threadblocks.iter().map(|_| Tables::default()).collect();
-    for block in &gpu.threadblocks {
-        let Some(table) = usize::try_from(block.id).ok().and_then(|id| tables.get_mut(id)) else {
-            return refuse(format!("Thread block id {} is out of range", block.id));
-        };
-        for channels in &block.channels {
-            match Kind::parse(&channels.channel_type)? {
-                Kind::Memory => table.memory.extend(&channels.channel_ids),
-                Kind::Port => table.port.extend(&channels.channel_ids),
-                Kind::Switch => table.switch.extend(&channels.channel_ids),
-                Kind::None => {}
-            }
-        }
-        for refs in &block.remote_buffer_refs {
-            let rows = match Kind::parse(&refs.access_channel_type)? {
-                Kind::Memory => &mut table.memory_buffers,
-                Kind::Port => &mut table.port_buffers,
-                Kind::Switch | Kind::None => continue,
-            };
-            for id in &refs.remote_buffer_ids {
-                let remote = usize::try_from(*id).ok().and_then(|id| gpu.remote_buffers.get(id));
-                rows.push(match remote {
-                    Some(remote) => Some((remote.rank, buffer_type(&remote.buffer)?)),
-                    None => None,
-                });
-            }
-        }
-    }
-    Ok(tables)
-}
-
 fn list_rank(
     plan: &Plan<'_>,
     world: &World,
@@ -408,7 +242,7 @@ fn list_rank(
     let mut text = String::new();
     list_head(plan, gpu, &sizes, settings.form, &mut text)?;
     list_connections(gpu, world, &identities, settings.form, &mut text)?;
-    let tables = block_tables(gpu)?;
+    let tables = blocks::block_tables(gpu)?;
     let mut blocks = Blocks {
         rank,
         form: settings.form,
@@ -479,7 +313,7 @@ fn list_connections(
             write!(out, " {id}:r{peer}")?;
         }
         out.write_char('\n')?;
-        list_unpaired(gpu, world, kind, out)?;
+        list_unpaired(gpu, world, kind, rows, out)?;
     }
     let mut switches = 0;
     for channel in &gpu.channels {
@@ -508,13 +342,22 @@ fn list_connections(
     Ok(())
 }
 
-fn list_unpaired(gpu: &Gpu<'_>, world: &World, kind: Kind, out: &mut String) -> fmt::Result {
+fn list_unpaired(
+    gpu: &Gpu<'_>,
+    world: &World,
+    kind: Kind,
+    rows: &[(i64, String)],
+    out: &mut String,
+) -> fmt::Result {
+    let mut ours = BTreeMap::new();
+    for (peer, _) in rows {
+        *ours.entry(*peer).or_insert(0_u64) += 1;
+    }
     let mut missing = Vec::new();
-    for ((peer, _), to) in world.channels.iter().filter(|((_, of_kind), _)| *of_kind == kind) {
-        let theirs = to.get(&gpu.id).copied().unwrap_or(0);
-        let ours = world.count(gpu.id, kind, *peer);
+    for (peer, theirs) in world.incoming.get(&(gpu.id, kind)).into_iter().flatten() {
         if *peer != gpu.id {
-            missing.extend((ours..theirs).map(|_| *peer));
+            let ours = ours.get(peer).copied().unwrap_or(0);
+            missing.extend((ours..*theirs).map(|_| *peer));
         }
     }
     if missing.is_empty() {
@@ -549,215 +392,6 @@ fn list_remote_buffers(gpu: &Gpu<'_>, form: Form, out: &mut String) -> Result<()
     }
     out.extend(lines);
     Ok(())
-}
-
-/// Numbers as they are, or by first use.
-#[derive(Default)]
-struct Renumbering {
-    seen: BTreeMap<i64, i64>,
-}
-
-impl Renumbering {
-    fn number(&mut self, form: Form, id: i64) -> i64 {
-        if form != Form::Normal {
-            return id;
-        }
-        let next = self.seen.len() as i64;
-        *self.seen.entry(id).or_insert(next)
-    }
-}
-
-/// The blocks of one rank.
-struct Blocks<'a> {
-    rank: u32,
-    form: Form,
-    sizes: &'a Sizes,
-    identities: &'a Identities,
-    barriers: Renumbering,
-    semaphores: Renumbering,
-}
-
-impl Blocks<'_> {
-    fn list(
-        &mut self,
-        position: usize,
-        ops: &[Op<'_>],
-        table: &Tables,
-        out: &mut String,
-    ) -> Result<(), Refusal> {
-        write!(out, "tb {position}")?;
-        if self.form != Form::Normal {
-            let count: usize =
-                ops.iter().map(|op| 1 + if op.name == "pipeline" { op.ops.len() } else { 0 }).sum();
-            write!(out, " ops {count}")?;
-        }
-        for kind in [Kind::Memory, Kind::Port, Kind::Switch] {
-            let names: Vec<String> =
-                table.of_kind(kind).iter().map(|id| self.identities.name(kind, *id)).collect();
-            write!(out, " {}[{}]", kind.name(), names.join(" "))?;
-        }
-        out.write_char('\n')?;
-        let mut index = 0;
-        for op in ops {
-            self.line("  ", index, op, table, out)?;
-            index += 1;
-            if op.name == "pipeline" {
-                for inner in &op.ops {
-                    self.line("    .", index, inner, table, out)?;
-                    index += 1;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn line(
-        &mut self,
-        indent: &str,
-        index: usize,
-        op: &Op<'_>,
-        table: &Tables,
-        out: &mut String,
-    ) -> Result<(), Refusal> {
-        let Some(number) = OPERATIONS.iter().position(|name| *name == op.name) else {
-            return refuse(format!("Invalid operation type: {}", op.name));
-        };
-        // The channel type is looked at before anything is printed: a bad one refuses a `nop` too.
-        let kind = op.channel_type.as_deref().map_or(Ok(Kind::None), Kind::parse)?;
-        if self.form == Form::Normal && op.name == "nop" {
-            return Ok(());
-        }
-        out.write_str(indent)?;
-        if self.form != Form::Normal {
-            write!(out, "{index} ")?;
-        }
-        write!(out, "{}({number})", op.name)?;
-        if kind != Kind::None {
-            write!(out, " via {}", kind.name())?;
-        }
-        self.channels(op, kind, table, out)?;
-        let group = match op.tbg_info {
-            Some(group) => (group.tb_id as u32, group.tbg_size as u32),
-            None => (0, 1),
-        };
-        if group.1 == 0 {
-            return refuse("Thread block group size must be greater than 0");
-        }
-        for (word, buffs) in [("in", &op.src_buff), ("out", &op.dst_buff)] {
-            if buffs.is_empty() {
-                continue;
-            }
-            write!(out, " {word}[")?;
-            for (position, buff) in buffs.iter().take(10).enumerate() {
-                out.push_str(if position == 0 { "" } else { " " });
-                self.buffer(buff, kind, group, table, out)?;
-            }
-            out.push(']');
-        }
-        self.rest(op, out)?;
-        out.push('\n');
-        Ok(())
-    }
-
-    fn channels(&self, op: &Op<'_>, kind: Kind, table: &Tables, out: &mut String) -> fmt::Result {
-        if op.channel_ids.is_empty() {
-            return Ok(());
-        }
-        let list = table.of_kind(kind);
-        let mut names: Vec<String> = op
-            .channel_ids
-            .iter()
-            .take(8)
-            .map(|local| match usize::try_from(*local).ok().and_then(|local| list.get(local)) {
-                Some(id) => self.identities.name(kind, *id),
-                None => format!("LOCAL_OUT_OF_RANGE({local})"),
-            })
-            .collect();
-        let unordered = matches!(&*op.name, "signal" | "wait" | "rlxsignal" | "rlxwait" | "flush");
-        if self.form != Form::Plain && unordered {
-            names.sort();
-        }
-        write!(out, " ch[{}]", names.join(" "))
-    }
-
-    fn buffer(
-        &self,
-        buff: &Buff<'_>,
-        kind: Kind,
-        group: (u32, u32),
-        table: &Tables,
-        out: &mut String,
-    ) -> Result<(), Refusal> {
-        let mut buffer = "none";
-        let mut place = format!("r{}.none", self.rank);
-        if let Some(own) = &buff.buffer {
-            buffer = buffer_type(own)?;
-            place = format!("r{}.{buffer}", self.rank);
-        }
-        if let Some(local) = buff.buffer_id {
-            let list = match kind {
-                Kind::Memory => &table.memory_buffers,
-                Kind::Port => &table.port_buffers,
-                Kind::Switch | Kind::None => return refuse("Invalid channel type"),
-            };
-            match usize::try_from(local).ok().and_then(|local| list.get(local)) {
-                Some(Some((peer, their))) => {
-                    buffer = *their;
-                    place = format!("r{peer}.{their}");
-                }
-                Some(None) => place = format!("{}:OUT_OF_RANGE({local})", kind.name()),
-                None => place = format!("LOCAL_OUT_OF_RANGE({local})"),
-            }
-        }
-        if let Some(local) = buff.switch_channel_id {
-            let id = usize::try_from(local).ok().and_then(|local| table.switch.get(local));
-            let bound = id.and_then(|id| self.identities.switches.get(usize::try_from(*id).ok()?));
-            match (id, bound) {
-                (Some(id), Some(bound)) => {
-                    buffer = *bound;
-                    place = format!("switch#{id}.{bound}");
-                }
-                (Some(id), None) => place = self.identities.name(Kind::Switch, *id),
-                (None, _) => place = format!("LOCAL_OUT_OF_RANGE({local})"),
-            }
-        }
-        let (offset, size) = self.sizes.extent(buff, buffer, group);
-        write!(out, "{place}+{offset}:{size}")?;
-        Ok(())
-    }
-
-    fn rest(&mut self, op: &Op<'_>, out: &mut String) -> Result<(), Refusal> {
-        if op.name == "barrier" {
-            let id = self.barriers.number(self.form, op.barrier_id.unwrap_or(0));
-            write!(out, " barrier {id} n {}", op.num_threadblocks.unwrap_or(0))?;
-        }
-        if matches!(&*op.name, "sem_acquire" | "sem_release") {
-            let ids: Vec<String> = op
-                .semaphore_ids
-                .iter()
-                .take(16)
-                .map(|id| self.semaphores.number(self.form, *id).to_string())
-                .collect();
-            write!(out, " sem[{}]", ids.join(" "))?;
-        }
-        if let Some(window) = &op.iter_context {
-            let unit = u64::from(window.unit_size as u32);
-            if unit == 0 {
-                return refuse("Pipeline unit size must be greater than 0");
-            }
-            let units = self.sizes.input / self.sizes.alignment;
-            let chunk = units.div_ceil(u64::from(self.sizes.input_chunks)) * self.sizes.alignment;
-            let bytes = (window.num_chunks as u64).wrapping_mul(chunk);
-            write!(out, " unit {unit} iters {}", bytes.div_ceil(unit) as u32)?;
-            if self.form != Form::Normal {
-                write!(out, " nops {}", op.ops.len())?;
-            }
-        }
-        if let Some(reduce) = &op.reduce_op {
-            write!(out, " {reduce}")?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

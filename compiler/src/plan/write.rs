@@ -12,6 +12,10 @@
 //! Nothing is checked: `check::limits` says what the executor cannot run. Where the options leave the message sizes
 //! open, the plan says 0 and 2^64 - 1.
 
+#[cfg(test)]
+mod tests;
+
+use super::names::{Shape, buffer_name, kind_name, lists_channels, local_first, operation_name};
 use crate::ir;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -144,9 +148,6 @@ struct RankWriter<'a> {
     block_remotes: SmallVec<[(ir::ChannelKind, Vec<u32>); 2]>,
 }
 
-/// Which buffer an operand of a plan's operation lies in, as the plan has it.
-type Operands<'a> = &'a [ir::Operand];
-
 impl<'a> RankWriter<'a> {
     fn new(id: ir::RankId, rank: &'a ir::Rank) -> RankWriter<'a> {
         let (mut memory, mut port, mut switch) = (0_u32, 0_u32, 0_u32);
@@ -177,10 +178,12 @@ impl<'a> RankWriter<'a> {
         }
     }
 
+    #[inline]
     fn text(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
 
+    #[inline]
     fn number(&mut self, number: u64) {
         if let digit @ 0..10 = number {
             self.out.push(b'0' + digit as u8);
@@ -407,7 +410,7 @@ impl<'a> RankWriter<'a> {
         local.number
     }
 
-    fn operands(&mut self, transfer: &ir::Transfer, operands: Operands<'_>) {
+    fn operands(&mut self, transfer: &ir::Transfer, operands: &[ir::Operand]) {
         for (position, operand) in operands.iter().enumerate() {
             self.text(if position > 0 { "," } else { "" });
             match operand.place {
@@ -513,301 +516,4 @@ where
     }
     lists.push((kind, vec![id]));
     0
-}
-
-/// How an operation's operands go together in a plan.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    /// Source k goes to destination k: a single source is written once for each destination.
-    Pairs,
-    /// One source, read once, goes to every destination.
-    OneToAll,
-    /// All sources go into every destination.
-    Combine,
-}
-
-impl Shape {
-    fn of(verb: ir::Verb) -> Shape {
-        match verb {
-            ir::Verb::Copy
-            | ir::Verb::Put
-            | ir::Verb::PutWithSignal
-            | ir::Verb::PutWithSignalAndFlush
-            | ir::Verb::Get
-            | ir::Verb::PutPackets
-            | ir::Verb::CopyPackets
-            | ir::Verb::UnpackPackets => Shape::Pairs,
-            ir::Verb::ReadPutPackets | ir::Verb::Broadcast | ir::Verb::BroadcastPackets => {
-                Shape::OneToAll
-            }
-            ir::Verb::Reduce | ir::Verb::ReducePackets => Shape::Combine,
-        }
-    }
-}
-
-/// What the plan calls a transfer. A load-reduce that does not store is `glre`, as MSCCL++'s own tools have it; its
-/// executor has no such operation.
-#[must_use]
-pub fn operation_name(transfer: &ir::Transfer) -> &'static str {
-    match transfer.verb {
-        ir::Verb::Copy => "copy",
-        ir::Verb::Put => "put",
-        ir::Verb::PutWithSignal => "pws",
-        ir::Verb::PutWithSignalAndFlush => "pwsf",
-        ir::Verb::Get => "get",
-        ir::Verb::Broadcast => "gstore",
-        ir::Verb::PutPackets => "ppkt",
-        ir::Verb::ReadPutPackets => "rppkt",
-        ir::Verb::CopyPackets => "cpkt",
-        ir::Verb::UnpackPackets => "upkt",
-        ir::Verb::BroadcastPackets => "gstorepkt",
-        ir::Verb::Reduce => reduction_name(transfer),
-        ir::Verb::ReducePackets => packet_reduction_name(transfer),
-    }
-}
-
-fn reduction_name(transfer: &ir::Transfer) -> &'static str {
-    let switch = |operand: &ir::Operand| matches!(operand.place, ir::Where::Switch(_));
-    if transfer.sources.iter().any(switch) {
-        return if transfer.destinations.iter().any(switch) { "glres" } else { "glre" };
-    }
-    match (any_remote(&transfer.sources), any_remote(&transfer.destinations)) {
-        (false, false) => "re",
-        (false, true) => "res",
-        (true, false) => "rre",
-        (true, true) => "rres",
-    }
-}
-
-fn packet_reduction_name(transfer: &ir::Transfer) -> &'static str {
-    let local = |operand: &&ir::Operand| matches!(operand.place, ir::Where::Local);
-    let copies = transfer.destinations.iter().filter(local).count() > 1;
-    match (copies, any_remote(&transfer.destinations)) {
-        (false, false) => "repkt",
-        (true, false) => "recpkt",
-        (false, true) => "respkt",
-        (true, true) => "recspkt",
-    }
-}
-
-fn any_remote(operands: Operands<'_>) -> bool {
-    operands.iter().any(|operand| matches!(operand.place, ir::Where::Remote(_)))
-}
-
-fn local_first(operands: Operands<'_>) -> SmallVec<[ir::Operand; 2]> {
-    let local = |operand: &&ir::Operand| matches!(operand.place, ir::Where::Local);
-    let others = operands.iter().filter(|operand| !local(operand));
-    operands.iter().filter(local).chain(others).copied().collect()
-}
-
-/// Whether the plan's operation names its channels: what the executor reaches through memory needs only the buffer.
-fn lists_channels(transfer: &ir::Transfer) -> bool {
-    match transfer.verb {
-        ir::Verb::Get => true,
-        ir::Verb::Put
-        | ir::Verb::PutWithSignal
-        | ir::Verb::PutWithSignalAndFlush
-        | ir::Verb::PutPackets
-        | ir::Verb::ReadPutPackets => transfer.via == Some(ir::ChannelKind::Port),
-        ir::Verb::Copy
-        | ir::Verb::Reduce
-        | ir::Verb::Broadcast
-        | ir::Verb::CopyPackets
-        | ir::Verb::UnpackPackets
-        | ir::Verb::ReducePackets
-        | ir::Verb::BroadcastPackets => false,
-    }
-}
-
-fn kind_name(kind: ir::ChannelKind) -> &'static str {
-    match kind {
-        ir::ChannelKind::Memory => "memory",
-        ir::ChannelKind::Port => "port",
-        ir::ChannelKind::Switch => "switch",
-    }
-}
-
-fn buffer_name(buffer: ir::Buffer) -> &'static str {
-    match buffer {
-        ir::Buffer::Input => "i",
-        ir::Buffer::Output => "o",
-        ir::Buffer::Scratch => "s",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::source::{FileId, Place, Span};
-
-    fn local(buffer: ir::Buffer, index: u32) -> ir::Operand {
-        ir::Operand { place: ir::Where::Local, buffer, index, size: 1 }
-    }
-
-    fn remote(rank: u32, buffer: ir::Buffer, index: u32) -> ir::Operand {
-        ir::Operand { place: ir::Where::Remote(ir::RankId(rank)), buffer, index, size: 1 }
-    }
-
-    fn op(action: ir::Action) -> ir::Op {
-        ir::Op { action, origin: ir::OriginId(0), sync: None }
-    }
-
-    fn transfer(
-        verb: ir::Verb,
-        sources: &[ir::Operand],
-        destinations: &[ir::Operand],
-        via: Option<ir::ChannelKind>,
-        channels: &[u32],
-    ) -> ir::Transfer {
-        ir::Transfer {
-            verb,
-            sources: sources.into(),
-            destinations: destinations.into(),
-            via,
-            channels: channels.iter().map(|id| ir::ChannelId(*id)).collect(),
-            slice: None,
-            reduce: ir::ReduceOp::Sum,
-        }
-    }
-
-    fn channel(link: ir::Link) -> ir::Channel {
-        ir::Channel { name: "c".into(), link, partner: None, origin: ir::OriginId(0) }
-    }
-
-    /// A program of one rank with channels mem 0:r1, port 0:r1, mem 1:r2 and one block.
-    fn program(ops: Vec<ir::Op>) -> ir::Program {
-        let rank = ir::Rank {
-            input_chunks: 1,
-            output_chunks: 2,
-            scratch_chunks: 3,
-            channels: vec![
-                channel(ir::Link::Memory(ir::RankId(1))),
-                channel(ir::Link::Port(ir::RankId(1))),
-                channel(ir::Link::Memory(ir::RankId(2))),
-            ]
-            .into(),
-            semaphores: vec![ir::Semaphore {
-                name: "s".into(),
-                initial: 2,
-                origin: ir::OriginId(0),
-            }]
-            .into(),
-            blocks: vec![ir::Block { name: "b".into(), ops, origin: ir::OriginId(0) }].into(),
-            ..ir::Rank::default()
-        };
-        let place = Place::Source(Span { file: FileId(0), start: 0, end: 0 });
-        ir::Program {
-            collective: ir::Collective {
-                name: "allgather".into(),
-                in_place: true,
-                op: ir::ReduceOp::Sum,
-                place: None,
-            },
-            options: ir::Options { name: "a \"b\"".into(), ..ir::Options::default() },
-            ranks: vec![rank].into(),
-            ranks_per_node: 1,
-            origins: ir::Origins {
-                rows: vec![ir::Origin { place, binding: None }].into(),
-                ..ir::Origins::default()
-            },
-            joins: ir::Joins::Explicit,
-            instances_done: 1,
-        }
-    }
-
-    fn text(program: &ir::Program) -> String {
-        let mut out = Vec::new();
-        write(program, &mut out).expect("a vector takes all");
-        String::from_utf8(out).expect("UTF-8")
-    }
-
-    /// The lines between the first `"ops":[` and its `]`.
-    fn lines(ops: Vec<ir::Op>) -> String {
-        let all = text(&program(ops));
-        let (_, rest) = all.split_once("\"ops\":[\n").expect("operations");
-        rest.split_once("\n],\"channels\"").expect("their end").0.to_string()
-    }
-
-    #[test]
-    fn the_whole_frame() {
-        let signal =
-            ir::Signal { channels: [ir::ChannelId(2)].into_iter().collect(), relaxed: true };
-        let expected = r#"{"name":"a \"b\"","collective":"allgather","protocol":"Simple","inplace":true,"reuse_resources":false,"gpus":[
-{"id":0,"input_chunks":1,"output_chunks":2,"scratch_chunks":3,"threadblocks":[
-{"id":0,"ops":[
-{"name":"rlxsignal","channel_ids":[0],"channel_type":"memory"}
-],"channels":[{"channel_type":"memory","channel_ids":[1]}],"remote_buffer_refs":[]}],"channels":[
-{"channel_type":"memory","connected_to":[1,2]},
-{"channel_type":"port","connected_to":[1]}],"remote_buffers":[],"semaphores":[{"init_value":2}]}
-],"num_threads_per_block":1024,"use_double_scratch_buffer":false,"buffer_alignment":16,"min_message_size":0,"max_message_size":18446744073709551615}
-"#;
-        assert_eq!(text(&program(vec![op(ir::Action::Signal(signal))])), expected);
-    }
-
-    #[test]
-    fn a_single_source_of_a_put_is_written_for_each_destination() {
-        let put = transfer(
-            ir::Verb::Put,
-            &[local(ir::Buffer::Output, 1)],
-            &[remote(2, ir::Buffer::Output, 1), remote(1, ir::Buffer::Output, 1)],
-            Some(ir::ChannelKind::Memory),
-            &[2, 0],
-        );
-        let all = text(&program(vec![op(ir::Action::Transfer(put))]));
-        assert!(all.contains(r#"{"name":"put","src_buff":[{"type":"o","index":1,"size":1},{"type":"o","index":1,"size":1}],"dst_buff":[{"buffer_id":0,"index":1,"size":1},{"buffer_id":1,"index":1,"size":1}],"channel_type":"memory"}"#), "{all}");
-        assert!(all.contains(r#""channels":[{"channel_type":"memory","channel_ids":[1,0]}],"remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0,1]}]"#), "{all}");
-        assert!(
-            all.contains(
-                "{\"rank\":2,\"type\":\"o\",\"access_channel_types\":[\"memory\"]},\n{\"rank\":1,"
-            ),
-            "{all}"
-        );
-    }
-
-    #[test]
-    fn reductions_take_local_operands_first() {
-        let reduce = transfer(
-            ir::Verb::Reduce,
-            &[remote(1, ir::Buffer::Input, 0), local(ir::Buffer::Input, 0)],
-            &[local(ir::Buffer::Output, 0), remote(1, ir::Buffer::Output, 0)],
-            Some(ir::ChannelKind::Memory),
-            &[0, 0],
-        );
-        assert_eq!(
-            lines(vec![op(ir::Action::Transfer(reduce))]),
-            r#"{"name":"rres","src_buff":[{"type":"i","index":0,"size":1},{"buffer_id":0,"index":0,"size":1}],"dst_buff":[{"type":"o","index":0,"size":1},{"buffer_id":1,"index":0,"size":1}],"channel_type":"memory","reduce_op":"sum"}"#
-        );
-    }
-
-    #[test]
-    fn one_buffer_over_two_kinds_of_channel_is_one_remote_buffer() {
-        let (to, from) = (remote(1, ir::Buffer::Output, 0), local(ir::Buffer::Input, 0));
-        let memory = transfer(ir::Verb::Put, &[from], &[to], Some(ir::ChannelKind::Memory), &[0]);
-        let port = transfer(
-            ir::Verb::PutWithSignalAndFlush,
-            &[from],
-            &[to],
-            Some(ir::ChannelKind::Port),
-            &[1],
-        );
-        let all =
-            text(&program(vec![op(ir::Action::Transfer(memory)), op(ir::Action::Transfer(port))]));
-        assert!(all.contains(r#""channel_ids":[0],"channel_type":"port"}"#), "{all}");
-        assert!(
-            all.contains(r#"{"rank":1,"type":"o","access_channel_types":["memory","port"]}]"#),
-            "{all}"
-        );
-    }
-
-    #[test]
-    fn numbers_are_decimal() {
-        let (rank, mut digits) = (ir::Rank::default(), String::new());
-        let mut writer = RankWriter::new(ir::RankId(0), &rank);
-        for number in [0, 9, 10, 4096, u64::MAX] {
-            writer.number(number);
-            writer.text(" ");
-            digits += &format!("{number} ");
-        }
-        assert_eq!(String::from_utf8(writer.out).expect("UTF-8"), digits);
-    }
 }

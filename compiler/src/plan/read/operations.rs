@@ -10,7 +10,8 @@
 
 use super::{At, Frame, Reader};
 use crate::ir;
-use crate::plan::{Buff, OPERATIONS, Op, write};
+use crate::plan::names::operation_name;
+use crate::plan::{Buff, OPERATIONS, Op};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,7 +193,7 @@ impl Operations<'_, '_, '_> {
             reduce,
         };
         transfer.channels = self.transfer_channels(op, &transfer)?;
-        let name = write::operation_name(&transfer);
+        let name = operation_name(&transfer);
         if name != op.name {
             return Err(format!("the operands of a `{}` are those of a `{name}`", op.name));
         }

@@ -1,0 +1,287 @@
+//! What holds for every program text that this project has: cases, library, examples.
+//!
+//! Formatting changes no meaning and is stable; compiling is a function; passes keep what a program computes; a dump
+//! is the program; and no text, however broken, makes the compiler panic. `LAWS=full` tries every prefix of every
+//! text through all phases and many more mutations; without it, a share of both that takes seconds.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
+
+#[path = "support/cclc.rs"]
+mod cclc;
+
+use compiler::diagnostic::Severity;
+use compiler::diagnostic::render::{self, Colors};
+use compiler::driver::{self, Target};
+use compiler::elaborate::Settings;
+use compiler::interrupt::Interrupt;
+use compiler::resolve::program::{ProgramId, Unit};
+use compiler::source::{FileId, SourceMap};
+use compiler::{ir, syntax};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many operations a broken text may be elaborated to.
+const MAX_OPERATIONS: u64 = 20_000;
+
+/// How many prefixes of a text go through all phases, unless all do.
+const PREFIXES: usize = 12;
+
+/// How many mutations of a text are tried, unless many more are.
+const MUTATIONS: usize = 6;
+
+/// A text with the name that its imports are relative to.
+struct Text {
+    name: String,
+    text: String,
+}
+
+#[test]
+fn formatting_keeps_the_tree_and_the_comments() {
+    let mut formatted = 0;
+    for text in texts() {
+        let (before, reports) = syntax::parse(FileId(0), &text.text);
+        if driver::has_errors(&reports) {
+            assert!(
+                compiler::pending::syntax::format(&text.text).is_err(),
+                "{}: was formatted in spite of its errors",
+                text.name
+            );
+            continue;
+        }
+        let new = compiler::pending::syntax::format(&text.text)
+            .unwrap_or_else(|reports| panic!("{}: {reports:?}", text.name));
+        let (after, reports) = syntax::parse(FileId(0), &new);
+        assert!(!driver::has_errors(&reports), "{}: {reports:?}\n{new}", text.name);
+        assert_eq!(without_spans(&before), without_spans(&after), "{}", text.name);
+        assert_eq!(comments(&text.text), comments(&new), "{}", text.name);
+        assert_eq!(
+            compiler::pending::syntax::format(&new).as_ref(),
+            Ok(&new),
+            "{}: formatted twice",
+            text.name
+        );
+        formatted += 1;
+    }
+    assert!(formatted > 20, "only {formatted} texts could be formatted");
+}
+
+#[test]
+fn compiling_twice_gives_the_same_bytes() {
+    let mut compiled = 0;
+    for text in texts() {
+        let (first, second) = (plans(&text), plans(&text));
+        assert!(first == second, "{}", text.name);
+        compiled += first.len();
+    }
+    assert!(compiled > 20, "only {compiled} programs could be compiled");
+}
+
+#[test]
+fn a_clean_program_stays_clean_without_its_comments() {
+    for text in texts().iter().filter(|text| !plans(text).is_empty()) {
+        let bare: String = text
+            .text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n")
+            .collect();
+        let bare = Text { name: text.name.clone(), text: bare };
+        assert!(plans(text) == plans(&bare), "{}", text.name);
+    }
+}
+
+#[test]
+fn every_prefix_is_survived() {
+    let full = is_full();
+    for text in texts() {
+        let ends: Vec<usize> =
+            (0..=text.text.len()).filter(|end| text.text.is_char_boundary(*end)).collect();
+        // A blank at the end changes no token, so these prefixes are done with the shorter ones.
+        let blank =
+            |end: usize| text.text.get(..end).is_some_and(|text| text.ends_with([' ', '\n']));
+        for end in ends.iter().filter(|end| full || !blank(**end)) {
+            let _ = syntax::parse(FileId(0), text.text.get(..*end).unwrap());
+        }
+        let stride = if full { 1 } else { ends.len().div_ceil(PREFIXES).max(1) };
+        // Files differ in where they begin to count, so that together they are cut everywhere.
+        let first = text.text.len() % stride;
+        for end in ends.iter().skip(first).step_by(stride) {
+            survive(&text.name, text.text.get(..*end).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_mutation_is_survived() {
+    let count = if is_full() { 500 } else { MUTATIONS };
+    let words = words();
+    for text in texts() {
+        let mut random = Random(text.text.len() as u64 + 1);
+        for _ in 0..count {
+            survive(&text.name, &mutated(&text.text, &words, &mut random));
+        }
+    }
+}
+
+fn is_full() -> bool {
+    std::env::var_os("LAWS").is_some_and(|value| value == "full")
+}
+
+/// Every `.ccl` file of the project.
+fn texts() -> Vec<Text> {
+    let mut paths = Vec::new();
+    for folder in ["tests/cases", "tests/language", "../stdlib/ccl", "../examples"] {
+        collect(&cclc::manifest(folder), &mut paths);
+    }
+    paths.sort();
+    let text = |path: PathBuf| Text {
+        name: path.display().to_string(),
+        text: fs::read_to_string(path).unwrap(),
+    };
+    paths.into_iter().map(text).collect()
+}
+
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            collect(&path, paths);
+        } else if path.extension().is_some_and(|end| end == "ccl") {
+            paths.push(path);
+        }
+    }
+}
+
+fn load(name: &str, text: &str) -> (SourceMap, Unit, bool) {
+    let mut sources = SourceMap::default();
+    let main = sources.add(name, text);
+    let mut read =
+        |path: &str| fs::read_to_string(path).map(Arc::from).map_err(|error| error.to_string());
+    let (unit, reports) = driver::load(main, &mut sources, &mut read);
+    let _ = render::human(&sources, &reports, Colors::Off);
+    (sources, unit, !driver::has_errors(&reports))
+}
+
+fn compile(
+    unit: &Unit,
+    program: ProgramId,
+    max_operations: u64,
+) -> (Option<ir::Program>, Vec<compiler::diagnostic::Diagnostic>) {
+    let settings = Settings { max_operations, ..Settings::default() };
+    let target = Target { sms: 132, worst: Severity::Error };
+    driver::compile(unit, program, &settings, target, &Interrupt::default())
+}
+
+/// The plans of all programs of a text that have no errors with their parameters' defaults.
+fn plans(text: &Text) -> Vec<Vec<u8>> {
+    let (_, unit, good) = load(&text.name, &text.text);
+    let programs = unit.programs.ids().filter(|_| good);
+    let made = programs.filter_map(|program| compile(&unit, program, 1_000_000).0);
+    made.map(|program| plan(&program)).collect()
+}
+
+fn plan(program: &ir::Program) -> Vec<u8> {
+    let mut plan = Vec::new();
+    driver::write_plan(program, &mut plan).unwrap();
+    plan
+}
+
+/// Sends a text through everything; that it comes back is all that is asked.
+fn survive(name: &str, text: &str) {
+    let result = std::panic::catch_unwind(|| {
+        let (sources, unit, good) = load(name, text);
+        for program in unit.programs.ids().filter(|_| good) {
+            let (made, reports) = compile(&unit, program, MAX_OPERATIONS);
+            let _ = render::human(&sources, &reports, Colors::Off);
+            assert!(made.is_some() || driver::has_errors(&reports), "no program and no error");
+        }
+    });
+    assert!(result.is_ok(), "{name}: a panic with the text\n{text}");
+}
+
+/// A tree's text without spans.
+fn without_spans(tree: &impl std::fmt::Debug) -> String {
+    let text = format!("{tree:?}");
+    let mut parts = text.split("Span { ");
+    let mut bare = parts.next().unwrap_or_default().to_owned();
+    bare.extend(parts.map(|part| part.split_once(" }").map_or(part, |(_, rest)| rest)));
+    bare
+}
+
+/// The comments of a text, in order, without the blanks around them.
+fn comments(text: &str) -> Vec<String> {
+    let comment = |line: &str| {
+        let mut quoted = false;
+        let start = line.char_indices().find(|(at, c)| {
+            quoted ^= *c == '"' && !line.get(..*at).is_some_and(|before| before.ends_with('\\'));
+            !quoted && line.get(*at..).is_some_and(|rest| rest.starts_with("//"))
+        });
+        start.and_then(|(at, _)| line.get(at..)).map(|comment| comment.trim_end().to_owned())
+    };
+    text.lines().filter_map(comment).collect()
+}
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    /// A number below `end`.
+    fn below(&mut self, end: usize) -> usize {
+        // Knuth's multiplier; the high bits are good enough to choose by.
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+}
+
+/// What mutations put in: every word and sign of the language, and some of what is none.
+fn words() -> Vec<String> {
+    let signs = "{ } ( ) [ ] ; , . .. ..= ..+ -> :: : = == != < <= << + - * / % & && | || ^ ! # @ \" \\ ~ $ é \u{0} 0 1 -1";
+    let numbers = "9223372036854775807 9223372036854775808 1_0 1KiB 8GiB 0x1 1.5 //";
+    let words = grammar::WORDS.iter().map(|word| word.text.to_owned());
+    words.chain(signs.split(' ').chain(numbers.split(' ')).map(str::to_owned)).collect()
+}
+
+/// A text with a few of its parts removed, doubled, exchanged or replaced.
+fn mutated(text: &str, words: &[String], random: &mut Random) -> String {
+    let mut parts = parts(text);
+    for _ in 0..=random.below(4) {
+        if parts.is_empty() {
+            break;
+        }
+        let (at, other) = (random.below(parts.len()), random.below(parts.len()));
+        match random.below(5) {
+            0 => drop(parts.remove(at)),
+            1 => parts.insert(at, parts.get(other).cloned().unwrap_or_default()),
+            2 => parts.swap(at, other),
+            3 => {
+                parts.insert(at, words.get(random.below(words.len())).cloned().unwrap_or_default())
+            }
+            _ => parts.truncate(at.max(1)),
+        }
+    }
+    parts.concat()
+}
+
+/// Words, runs of blanks and single signs; together the text.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let kind = |c: char| {
+        if c.is_alphanumeric() || c == '_' {
+            1
+        } else if c.is_whitespace() {
+            2
+        } else {
+            0
+        }
+    };
+    for c in text.chars() {
+        match parts.last_mut() {
+            Some(part) if kind(c) > 0 && part.chars().next_back().map(kind) == Some(kind(c)) => {
+                part.push(c)
+            }
+            _ => parts.push(c.to_string()),
+        }
+    }
+    parts
+}
