@@ -120,14 +120,8 @@ fn library_shapes(program: &Program) -> Vec<Vec<String>> {
     } else {
         vec![vec!["ranks=2..=16".to_owned()]]
     };
-    let placed = |size: &Vec<String>, value: &str| {
-        [size.clone(), vec![format!("in_place={value}")]].concat()
-    };
-    if program.in_place {
-        sizes.iter().flat_map(|size| [placed(size, "true"), placed(size, "false")]).collect()
-    } else {
-        sizes
-    }
+    let placed = program.in_place.then(|| "in_place=true,false".to_owned());
+    sizes.into_iter().map(|size| size.into_iter().chain(placed.clone()).collect()).collect()
 }
 
 /// Builds one program for one shape, and expects a plan or the limit that the table names.
