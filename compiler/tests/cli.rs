@@ -19,6 +19,7 @@ use std::collectives::allgather;
 
 program gather(ranks: int = 2, twice: bool = false) {
     collective allgather(ranks);
+    options { double_scratch = twice; }
     channel mem[p in peers] = memory(p);
     block main {
         signal mem[*] relaxed;
@@ -105,7 +106,7 @@ fn a_clean_check_says_nothing() {
 fn errors_end_with_1_and_go_to_standard_error() {
     let run = ends(Folder::with("a.ccl", &broken()).cclc("check a.ccl"), 1);
     assert_eq!(run.stdout, "");
-    says(&run.stderr, &["error[E0201]", "a.ccl:9:14", "inptu", "cclc: 1 error"]);
+    says(&run.stderr, &["error[E0201]", "a.ccl:10:14", "inptu", "cclc: 1 error"]);
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn a_dash_is_standard_input() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc_with("check -", GOOD), 0);
     let run = ends(folder.cclc_with("check - --message-format short", &broken()), 1);
-    assert!(run.stderr.starts_with("<stdin>:9:14: error[E0201]: "), "{}", run.stderr);
+    assert!(run.stderr.starts_with("<stdin>:10:14: error[E0201]: "), "{}", run.stderr);
     assert_eq!(run.stderr.lines().count(), 1);
 }
 
@@ -134,7 +135,7 @@ fn files_that_cannot_be_read_end_with_3_and_the_others_are_checked() {
     let run = ends(folder.cclc("check gone.ccl . latin.ccl a.ccl --message-format short"), 3);
     says(
         &run.stderr,
-        &["error[E0901]: cannot read `gone.ccl`", "`.`: it is a folder", "UTF-8", "a.ccl:9:14"],
+        &["error[E0901]: cannot read `gone.ccl`", "`.`: it is a folder", "UTF-8", "a.ccl:10:14"],
     );
     ends(folder.cclc("list gone.json"), 3);
     ends(folder.cclc("verify gone.json"), 3);
@@ -291,7 +292,7 @@ fn json_is_one_report_a_line() {
     let run = ends(Folder::with("a.ccl", &broken()).cclc("check a.ccl --message-format json"), 1);
     let reports = cclc::reports(&run).unwrap();
     let [report] = reports.as_slice() else { panic!("{}", run.stderr) };
-    assert_eq!((report.code.as_str(), report.primary.as_ref().unwrap().start), ("E0201", (9, 14)));
+    assert_eq!((report.code.as_str(), report.primary.as_ref().unwrap().start), ("E0201", (10, 14)));
 }
 
 #[test]
