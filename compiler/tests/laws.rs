@@ -1,16 +1,16 @@
 //! What holds for every program text that this project has: cases, library, examples.
 //!
 //! Formatting changes no meaning and is stable; compiling is a function; passes keep what a program computes; a dump
-//! is the program; and no text, however broken, makes the compiler panic. `LAWS=full` tries every prefix of every
-//! text through all phases and many more mutations; without it, a share of both that takes seconds.
+//! is the program; and no text, however broken, makes the compiler panic. `LAWS=full` sends every prefix of every
+//! text through all phases, and many more mutations (`.ci/run` does, optimized); without it, it is a share of both.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
 #[path = "support/cclc.rs"]
 mod cclc;
 
-use compiler::diagnostic::Severity;
 use compiler::diagnostic::render::{self, Colors};
+use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Target};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
@@ -94,12 +94,8 @@ fn a_clean_program_stays_clean_without_its_comments() {
 fn every_prefix_is_survived() {
     let full = is_full();
     for text in texts() {
-        let ends: Vec<usize> =
-            (0..=text.text.len()).filter(|end| text.text.is_char_boundary(*end)).collect();
-        // A blank at the end changes no token, so these prefixes are done with the shorter ones.
-        let blank =
-            |end: usize| text.text.get(..end).is_some_and(|text| text.ends_with([' ', '\n']));
-        for end in ends.iter().filter(|end| full || !blank(**end)) {
+        let ends = if full { every_end(&text.text) } else { telling_ends(&text.text) };
+        for end in &ends {
             let _ = syntax::parse(FileId(0), text.text.get(..*end).unwrap());
         }
         let stride = if full { 1 } else { ends.len().div_ceil(PREFIXES).max(1) };
@@ -109,6 +105,26 @@ fn every_prefix_is_survived() {
             survive(&text.name, text.text.get(..*end).unwrap());
         }
     }
+}
+
+fn every_end(text: &str) -> Vec<usize> {
+    (0..=text.len()).filter(|end| text.is_char_boundary(*end)).collect()
+}
+
+/// Where a prefix can end that differs from its neighbors in more than a letter: inside and after each word, after
+/// each sign.
+fn telling_ends(text: &str) -> Vec<usize> {
+    let mut ends = vec![0];
+    let mut start = 0;
+    for part in parts(text) {
+        let end = start + part.len();
+        let middle = start + part.len() / 2;
+        let inside = middle > start && text.is_char_boundary(middle) && !part.trim().is_empty();
+        ends.extend(Some(middle).filter(|_| inside));
+        ends.extend(Some(end).filter(|_| !part.trim().is_empty()));
+        start = end;
+    }
+    ends
 }
 
 #[test]
@@ -162,28 +178,29 @@ fn load(name: &str, text: &str) -> (SourceMap, Unit, bool) {
     (sources, unit, !driver::has_errors(&reports))
 }
 
-fn compile(
+fn lower(
     unit: &Unit,
     program: ProgramId,
     max_operations: u64,
-) -> (Option<ir::Program>, Vec<compiler::diagnostic::Diagnostic>) {
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
+    driver::lower(unit, program, &settings, &Interrupt::default())
+}
+
+/// The plan of a lowered program, if the target can run it, and what is said of it.
+fn plan(program: ir::Program) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
+    let mut plan = Vec::new();
     let target = Target { sms: 132, worst: Severity::Error };
-    driver::compile(unit, program, &settings, target, &Interrupt::default())
+    let reports = driver::write_plan(program, target, &mut plan).unwrap();
+    (Some(plan).filter(|_| !driver::has_errors(&reports)), reports)
 }
 
 /// The plans of all programs of a text that have no errors with their parameters' defaults.
 fn plans(text: &Text) -> Vec<Vec<u8>> {
     let (_, unit, good) = load(&text.name, &text.text);
     let programs = unit.programs.ids().filter(|_| good);
-    let made = programs.filter_map(|program| compile(&unit, program, 1_000_000).0);
-    made.map(|program| plan(&program)).collect()
-}
-
-fn plan(program: &ir::Program) -> Vec<u8> {
-    let mut plan = Vec::new();
-    driver::write_plan(program, &mut plan).unwrap();
-    plan
+    let lowered = programs.filter_map(|program| lower(&unit, program, 1_000_000).0);
+    lowered.filter_map(|program| plan(program).0).collect()
 }
 
 /// Sends a text through everything; that it comes back is all that is asked.
@@ -191,9 +208,11 @@ fn survive(name: &str, text: &str) {
     let result = std::panic::catch_unwind(|| {
         let (sources, unit, good) = load(name, text);
         for program in unit.programs.ids().filter(|_| good) {
-            let (made, reports) = compile(&unit, program, MAX_OPERATIONS);
+            let (lowered, reports) = lower(&unit, program, MAX_OPERATIONS);
             let _ = render::human(&sources, &reports, Colors::Off);
-            assert!(made.is_some() || driver::has_errors(&reports), "no program and no error");
+            assert!(lowered.is_some() || driver::has_errors(&reports), "no program and no error");
+            let reports = lowered.map(|program| plan(program).1).unwrap_or_default();
+            let _ = render::human(&sources, &reports, Colors::Off);
         }
     });
     assert!(result.is_ok(), "{name}: a panic with the text\n{text}");

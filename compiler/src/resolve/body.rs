@@ -313,7 +313,8 @@ impl<'a> Body<'a> {
 
     /// The text of a span, or `this` where it is long.
     pub(super) fn text(&self, span: Span) -> String {
-        let text = self.globals.modules.modules.lookup(self.module).map_or("", |module| &module.text);
+        let text =
+            self.globals.modules.modules.lookup(self.module).map_or("", |module| &module.text);
         match text.get(span.start as usize..span.end as usize) {
             Some(text) if !text.is_empty() && text.len() <= 48 && !text.contains('\n') => {
                 format!("`{text}`")
