@@ -42,3 +42,6 @@ pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
     }
     program
 }
+
+#[cfg(test)]
+mod tests;

@@ -119,8 +119,8 @@ fn buffer_type(text: &str) -> Result<&'static str, Refusal> {
 
 /// What the loader gathers from all ranks before it looks at one.
 struct World {
-    /// For a rank and a kind, how many channels it has to each peer.
-    channels: BTreeMap<(i64, Kind), BTreeMap<i64, u64>>,
+    /// For a rank and a kind, how many channels each peer has to it.
+    incoming: BTreeMap<(i64, Kind), BTreeMap<i64, u64>>,
     /// For a rank, which of its buffers which ranks reach, as "r1.o", sorted.
     exported: BTreeMap<i64, Vec<String>>,
     /// The first thing in any rank that makes the loader refuse all of them.
@@ -130,7 +130,7 @@ struct World {
 impl World {
     fn new(plan: &Plan<'_>) -> World {
         let mut world =
-            World { channels: BTreeMap::new(), exported: BTreeMap::new(), refusal: None };
+            World { incoming: BTreeMap::new(), exported: BTreeMap::new(), refusal: None };
         world.refusal = world.gather(plan).err();
         for buffers in world.exported.values_mut() {
             buffers.sort();
@@ -146,9 +146,9 @@ impl World {
                     buffer_type(&channel.buffer_type)?;
                     continue;
                 }
-                let peers = self.channels.entry((gpu.id, kind)).or_default();
                 for peer in &channel.connected_to {
-                    *peers.entry(*peer).or_default() += 1;
+                    *self.incoming.entry((*peer, kind)).or_default().entry(gpu.id).or_default() +=
+                        1;
                 }
             }
         }
@@ -162,11 +162,6 @@ impl World {
             }
         }
         Ok(())
-    }
-
-    /// Channels of `kind` from `from` to `to`.
-    fn count(&self, from: i64, kind: Kind, to: i64) -> u64 {
-        self.channels.get(&(from, kind)).and_then(|peers| peers.get(&to)).copied().unwrap_or(0)
     }
 }
 
@@ -318,7 +313,7 @@ fn list_connections(
             write!(out, " {id}:r{peer}")?;
         }
         out.write_char('\n')?;
-        list_unpaired(gpu, world, kind, out)?;
+        list_unpaired(gpu, world, kind, rows, out)?;
     }
     let mut switches = 0;
     for channel in &gpu.channels {
@@ -347,13 +342,22 @@ fn list_connections(
     Ok(())
 }
 
-fn list_unpaired(gpu: &Gpu<'_>, world: &World, kind: Kind, out: &mut String) -> fmt::Result {
+fn list_unpaired(
+    gpu: &Gpu<'_>,
+    world: &World,
+    kind: Kind,
+    rows: &[(i64, String)],
+    out: &mut String,
+) -> fmt::Result {
+    let mut ours = BTreeMap::new();
+    for (peer, _) in rows {
+        *ours.entry(*peer).or_insert(0_u64) += 1;
+    }
     let mut missing = Vec::new();
-    for ((peer, _), to) in world.channels.iter().filter(|((_, of_kind), _)| *of_kind == kind) {
-        let theirs = to.get(&gpu.id).copied().unwrap_or(0);
-        let ours = world.count(gpu.id, kind, *peer);
+    for (peer, theirs) in world.incoming.get(&(gpu.id, kind)).into_iter().flatten() {
         if *peer != gpu.id {
-            missing.extend((ours..theirs).map(|_| *peer));
+            let ours = ours.get(peer).copied().unwrap_or(0);
+            missing.extend((ours..*theirs).map(|_| *peer));
         }
     }
     if missing.is_empty() {

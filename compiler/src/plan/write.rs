@@ -178,10 +178,12 @@ impl<'a> RankWriter<'a> {
         }
     }
 
+    #[inline]
     fn text(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
 
+    #[inline]
     fn number(&mut self, number: u64) {
         if let digit @ 0..10 = number {
             self.out.push(b'0' + digit as u8);

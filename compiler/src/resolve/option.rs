@@ -94,9 +94,11 @@ impl Body<'_> {
             (Kind::Truth, ast::OptionValue::Index(ast::Index::At(expr))) => {
                 self.value(name, kind, expr, &Ty::Bool)
             }
-            (Kind::Text, ast::OptionValue::Index(ast::Index::At(expr))) => {
-                self.value(name, kind, expr, &Ty::Str)
-            }
+            (Kind::Text, ast::OptionValue::Index(ast::Index::At(expr))) => match &expr.kind {
+                // A plan's name is a word like any other: quotes are for what is no identifier.
+                ast::ExprKind::Name(word) => Some(OptionValue::Word(word.clone())),
+                _ => self.value(name, kind, expr, &Ty::Str),
+            },
             (
                 Kind::Number | Kind::Truth | Kind::Text | Kind::Words(_) | Kind::Bytes | Kind::Map,
                 ast::OptionValue::Index(_) | ast::OptionValue::Map(..),
