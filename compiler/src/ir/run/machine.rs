@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
     }
 
     fn signal(&mut self, rank: RankId, channel: ChannelId) {
-        let Some(end) = self.program.ranks.get(rank).and_then(|rank| rank.channels.get(channel))
+        let Some(end) = self.program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel))
         else {
             return;
         };
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
 
     fn wait(&mut self, rank: RankId, channels: &[ChannelId]) -> Step {
         let Some(counters) = row(&mut self.ranks, rank) else { return Step::Done };
-        let missing = channels.iter().find(|channel| counters.signals.get(**channel) == Some(&0));
+        let missing = channels.iter().find(|channel| counters.signals.lookup(**channel) == Some(&0));
         if let Some(missing) = missing {
             return Step::Waits(Awaits::Signal(*missing));
         }
@@ -178,7 +178,7 @@ impl<'a> Machine<'a> {
     fn acquire(&mut self, rank: RankId, semaphores: &[SemaphoreId]) -> Step {
         let Some(counters) = row(&mut self.ranks, rank) else { return Step::Done };
         let empty = |semaphore: &&SemaphoreId| {
-            counters.semaphores.get(**semaphore).is_some_and(|value| *value <= 0)
+            counters.semaphores.lookup(**semaphore).is_some_and(|value| *value <= 0)
         };
         if let Some(empty) = semaphores.iter().find(empty) {
             return Step::Waits(Awaits::Semaphore(*empty));

@@ -53,7 +53,7 @@ impl Memory {
     /// What each cell of a rank's output holds.
     #[must_use]
     pub fn output(&self, program: &Program, rank: RankId) -> Vec<Value> {
-        let chunks = program.ranks.get(rank).map_or(0, |rank| rank.output_chunks);
+        let chunks = program.ranks.lookup(rank).map_or(0, |rank| rank.output_chunks);
         let cells = 0..u64::from(chunks) * u64::from(self.parts);
         cells
             .map(|cell| {
