@@ -12,8 +12,10 @@ mod cclc;
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Target};
-use compiler::elaborate::Settings;
+use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
+use compiler::ir::run::{self, Outcome, Value};
+use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
 use compiler::{ir, syntax};
@@ -23,6 +25,12 @@ use std::sync::Arc;
 
 /// How many operations a broken text may be elaborated to.
 const MAX_OPERATIONS: u64 = 20_000;
+
+/// How many operations a program may have whose passes are compared.
+const MAX_COMPARED: u64 = 20_000;
+
+/// How many steps a run of it may take.
+const STEPS: u64 = 5_000_000;
 
 /// How many prefixes of a text go through all phases, unless all do.
 const PREFIXES: usize = 12;
@@ -88,6 +96,35 @@ fn a_clean_program_stays_clean_without_its_comments() {
         let bare = Text { name: text.name.clone(), text: bare };
         assert!(plans(text) == plans(&bare), "{}", text.name);
     }
+}
+
+#[test]
+fn passes_keep_what_a_program_leaves_in_memory() {
+    let (mut compared, mut finished) = (0, 0);
+    for text in texts() {
+        let (_, unit, good) = load(&text.name, &text.text);
+        for id in unit.programs.ids().filter(|_| good) {
+            let Some(program) = elaborated(&unit, id) else { continue };
+            let name = format!("{}: {}", text.name, program.options.name);
+            let Some(parts) = comparable(&program) else { continue };
+            let before = outputs(&program, parts, &name);
+            for stage in [Stage::Fuse, Stage::Split, Stage::Sync] {
+                let after = outputs(&optimize::optimize(program.clone(), stage), parts, &name);
+                assert!(before == after, "{name}: {stage:?} changes the outputs");
+            }
+            // What copies write are the parts of what the one program writes, in order.
+            let copies = optimize::replicate::copies(&program);
+            let one = outputs(&program, parts * copies, &name);
+            let all = outputs(&optimize::optimize(program.clone(), Stage::Replicate), parts, &name);
+            assert!(one == all, "{name}: instances change the outputs");
+            compared += 1;
+            finished += usize::from(before.is_some());
+        }
+    }
+    assert!(
+        compared > 30 && finished > 30,
+        "only {compared} programs were compared, {finished} came to their end"
+    );
 }
 
 #[test]
@@ -193,6 +230,39 @@ fn plan(program: ir::Program) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
     let target = Target { sms: 132, worst: Severity::Error };
     let reports = driver::write_plan(program, target, &mut plan).unwrap();
     (Some(plan).filter(|_| !driver::has_errors(&reports)), reports)
+}
+
+/// A program as it is before all passes, with its parameters' defaults.
+fn elaborated(unit: &Unit, program: ProgramId) -> Option<ir::Program> {
+    let settings = Settings { max_operations: MAX_COMPARED, ..Settings::default() };
+    elaborate::elaborate(unit, program, &settings, &Interrupt::default()).0
+}
+
+/// Into how many parts chunks are cut to compare a program with what passes make of it.
+fn comparable(program: &ir::Program) -> Option<u32> {
+    optimize::replicate::replicable(program).is_ok().then(|| run::parts(program))
+}
+
+/// Every rank's output; none where the program does not come to its end, which only cases may do, or takes too
+/// long.
+fn outputs(program: &ir::Program, parts: u32, name: &str) -> Option<Vec<Vec<Value>>> {
+    // The ports of MSCCL++'s unit tests show single operations, and compute nothing.
+    let sound = !name.contains("tests/cases") && !name.contains("unit_tests.ccl");
+    match run::run_in(program, parts, STEPS) {
+        Outcome::Finished(memory) => {
+            let broken = run::broken_promises(program, &memory);
+            assert!(
+                !sound || program.instances_done > 1 || broken.is_empty(),
+                "{name}: {broken:?}"
+            );
+            Some(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
+        }
+        Outcome::Stuck(stuck) => {
+            assert!(!sound, "{name} waits for ever: {stuck:?}");
+            None
+        }
+        Outcome::TooLong => None,
+    }
 }
 
 /// The plans of all programs of a text that have no errors with their parameters' defaults.

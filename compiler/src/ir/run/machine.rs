@@ -142,7 +142,8 @@ impl<'a> Machine<'a> {
     }
 
     fn signal(&mut self, rank: RankId, channel: ChannelId) {
-        let Some(end) = self.program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel))
+        let Some(end) =
+            self.program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel))
         else {
             return;
         };
@@ -155,7 +156,8 @@ impl<'a> Machine<'a> {
 
     fn wait(&mut self, rank: RankId, channels: &[ChannelId]) -> Step {
         let Some(counters) = row(&mut self.ranks, rank) else { return Step::Done };
-        let missing = channels.iter().find(|channel| counters.signals.lookup(**channel) == Some(&0));
+        let missing =
+            channels.iter().find(|channel| counters.signals.lookup(**channel) == Some(&0));
         if let Some(missing) = missing {
             return Step::Waits(Awaits::Signal(*missing));
         }

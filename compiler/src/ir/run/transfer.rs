@@ -158,7 +158,10 @@ fn places(job: &Job, operand: &Operand) -> smallvec::SmallVec<[RankId; 1]> {
         Where::Remote(peer) => smallvec::smallvec![peer],
         Where::Switch(channel) => {
             let channels = job.program.ranks.lookup(job.here).map(|rank| &rank.channels);
-            match channels.and_then(|channels| channels.lookup(channel)).map(|channel| &channel.link) {
+            match channels
+                .and_then(|channels| channels.lookup(channel))
+                .map(|channel| &channel.link)
+            {
                 Some(Link::Switch(group)) => group.ranks.iter().copied().collect(),
                 Some(Link::Memory(_) | Link::Port(_)) | None => smallvec::smallvec![],
             }
