@@ -203,6 +203,11 @@ pub(crate) fn local(verb: Verb, sources: &[Operand], destinations: &[Operand]) -
     over(verb, None, sources, destinations, &[])
 }
 
+/// Input chunk `i` copied to output chunk `i`.
+pub(crate) fn copy_of(i: u32) -> Action {
+    local(Verb::Copy, &[input(i, 1)], &[output(i, 1)])
+}
+
 /// An operation over channels.
 pub(crate) fn over(
     verb: Verb,
