@@ -254,12 +254,8 @@ fn mesh(
 
 /// The block's part of an operation that `count` blocks share.
 pub(crate) fn sliced(action: Action, index: u32, count: u32) -> Action {
-    match action {
-        Action::Transfer(transfer) => {
-            Action::Transfer(Transfer { slice: Some(super::Slice { index, count }), ..transfer })
-        }
-        other => other,
-    }
+    let Action::Transfer(transfer) = action else { return action };
+    Action::Transfer(Transfer { slice: Some(super::Slice { index, count }), ..transfer })
 }
 
 fn words(ops: &[Op]) -> String {

@@ -59,9 +59,9 @@ fn joins(program: Program) -> u32 {
     let program = super::sync(program);
     let ops = &program.ranks[RankId(0)].blocks[BlockId(0)].ops;
     let joins = |ops: &[crate::ir::Op]| ops.iter().filter(|op| op.action == Action::Sync).count();
-    let inside = ops.iter().map(|op| match &op.action {
-        Action::Pipeline(pipeline) => joins(&pipeline.body),
-        _ => 0,
+    let inside = ops.iter().map(|op| {
+        let Action::Pipeline(pipeline) = &op.action else { return 0 };
+        joins(&pipeline.body)
     });
     (joins(ops) + inside.sum::<usize>()) as u32
 }
