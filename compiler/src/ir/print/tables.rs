@@ -24,6 +24,9 @@ impl Tables {
         if rows.iter().all(|row| longest.starts_with(row)) {
             return self.list(name, longest, index);
         }
+        if rows.iter().all(|row| row.len() == 1) {
+            return self.list(name, &rows.concat(), "rank");
+        }
         let lines: Vec<String> =
             rows.iter().map(|row| format!("    {},\n", bracketed(row))).collect();
         self.text.push_str(&format!("let {name} = [\n{}];\n", lines.concat()));
@@ -66,11 +69,11 @@ fn formula(values: &[i64], index: &str) -> Option<String> {
     if !values.iter().enumerate().all(|pair| even(pair) == Some(true)) {
         return None;
     }
+    let times = |step: i64| if step == 1 { index.to_owned() } else { format!("{step} * {index}") };
     Some(match (first, step) {
         (first, 0) => first.to_string(),
-        (0, 1) => index.to_owned(),
-        (first, 1) => format!("{first} + {index}"),
-        (0, step) => format!("{step} * {index}"),
-        (first, step) => format!("{first} + {step} * {index}"),
+        (0, step) => times(step),
+        (first, step) if step < 0 && step > i64::MIN => format!("{first} - {}", times(-step)),
+        (first, step) => format!("{first} + {}", times(step)),
     })
 }
