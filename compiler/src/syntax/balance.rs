@@ -194,7 +194,8 @@ impl<'t> Balance<'t> {
         if is_link(token.kind, self.out.last()) {
             *self.chain() += 1;
         }
-        if self.depth() > MAX_DEPTH {
+        // What ends an element is taken as ever, or nothing would get on.
+        if self.depth() > MAX_DEPTH && !ends_element(token.kind) {
             self.faults.push(too_deep(token));
             return self.skip_deep(rest);
         }
@@ -530,6 +531,12 @@ fn with_insertions<'t>(
     out
 }
 
+/// Whether a token closes a bracket or parts what stands in one.
+fn ends_element(kind: Kind) -> bool {
+    let closes = matches!(kind, Kind::RightParen | Kind::RightBracket | Kind::RightBrace);
+    closes || matches!(kind, Kind::Semicolon | Kind::Comma)
+}
+
 /// Whether a token makes the tree one level deeper where it stands: an operator, `.`, a call or index, `else`.
 fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
     match kind {
@@ -694,4 +701,22 @@ fn too_deep(token: Token<'_>) -> Fault {
             .note("brackets, braces, operators in a row and `else if` each count as a level")
             .help("name a part of it with `let`, or move statements into a procedure");
     Fault { at: span.start, reach: Reach::Statement, report }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::Code;
+    use crate::source::SourceMap;
+
+    #[test]
+    fn what_nests_too_deep_is_reported_once_and_left_out() {
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("f(1, ", ", 2)")] {
+            let text = format!("let a = {}1{};\nlet b = 2;\n", open.repeat(300), close.repeat(300));
+            let file = SourceMap::default().add("deep.ccl", text.as_str());
+            let (tree, diagnostics) = crate::syntax::parse(file, &text);
+            let codes: Vec<Code> = diagnostics.iter().map(|report| report.code).collect();
+            assert_eq!(codes, [Code::E0109], "{open}");
+            assert_eq!(tree.items.len(), 2, "{open}");
+        }
+    }
 }
