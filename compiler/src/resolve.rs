@@ -36,6 +36,7 @@ pub use index::index;
 pub use load::{Modules, load};
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::Place;
 use crate::syntax::ast;
 
 /// What a set of files means, and everything that was found on the way.
@@ -69,8 +70,17 @@ pub fn resolve_all(modules: &Modules) -> Resolved {
         found.take(modules, body);
     }
     global::check_imports(&globals, &mut found);
+    found.reports.retain(|report| !is_said(modules, report));
     found.reports.sort_by_key(|report| report.primary.as_ref().map(|label| label.place));
     Resolved { unit, reports: found.reports, uses: found.uses }
+}
+
+/// Whether the parser has already reported the place.
+fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
+    match report.primary.as_ref().map(|label| label.place) {
+        Some(Place::Source(span)) => modules.modules.iter().any(|module| module.is_faulty(span)),
+        Some(Place::Plan(_)) | None => false,
+    }
 }
 
 /// Resolves a value that stands alone: numbers, truth values, lists and arithmetic, but no names.

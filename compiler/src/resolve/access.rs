@@ -130,14 +130,10 @@ impl Body<'_> {
                 self.report(extent_of_family(*span));
                 (Index::All(*span), true)
             }
-            ast::Index::To(expr, inclusive, span) => {
-                self.report(open_range_of_family(*span));
+            ast::Index::To(expr, inclusive, _) => {
                 (Index::To(self.expect(expr, &Ty::Int), *inclusive), true)
             }
-            ast::Index::From(expr, span) => {
-                self.report(open_range_of_family(*span));
-                (Index::From(self.expect(expr, &Ty::Int)), true)
-            }
+            ast::Index::From(expr, _) => (Index::From(self.expect(expr, &Ty::Int)), true),
         }
     }
 
@@ -499,11 +495,6 @@ fn extent_of_family(span: Span) -> Diagnostic {
 fn extent_of_list(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
         .help("each member of a list is `*`")
-}
-
-fn open_range_of_family(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0204, span, "a range of members has two ends")
-        .help("write both, as `0..2`, or `*` for each member")
 }
 
 fn nodes_of_rank(field: &ast::Name) -> Diagnostic {

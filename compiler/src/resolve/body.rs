@@ -364,6 +364,8 @@ impl<'a> Body<'a> {
         let depth = self.scopes.len();
         let hidden = self.visible.get(text).and_then(|locals| locals.last().copied());
         if let Some((local, bound_at)) = hidden {
+            // Which of the two is meant by a use is anybody's guess: neither is called unused.
+            self.locals[local].used = true;
             let first = self.locals[local].span;
             self.report(if bound_at == depth {
                 declared_twice(text, name.span, first)

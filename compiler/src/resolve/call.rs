@@ -8,7 +8,7 @@ use super::global::Entity;
 use super::program::{Expr, ExprKind, Fold, Intrinsic, Method};
 use super::signature::Takes;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 
@@ -300,11 +300,12 @@ impl Body<'_> {
             .all(|name| parameters.iter().any(|takes| takes.name == name.text))
     }
 
-    fn unknown_function(&self, name: &ast::Name) -> Option<Diagnostic> {
+    fn unknown_function(&mut self, name: &ast::Name) -> Option<Diagnostic> {
         if self.is_lost(&name.text) {
             return None;
         }
         if let Some(local) = self.local(&name.text) {
+            self.locals[local].used = true;
             return Some(not_callable(name, Some(self.locals[local].span)));
         }
         if let (Some(family), Some(families)) = (self.family(&name.text), &self.families) {
@@ -324,13 +325,8 @@ impl Body<'_> {
             .filter(|(_, named)| matches!(named.entity, Entity::Function(_)))
             .map(|(name, _)| name.as_str())
             .chain(FUNCTIONS.iter().copied());
-        Some(match nearest(&name.text, functions) {
-            Some(near) => report.label(format!("did you mean `{near}`?")).fix(
-                format!("write `{near}`"),
-                vec![Edit { span: name.span, text: near.to_owned() }],
-            ),
-            None => report,
-        })
+        let near = nearest(&name.text, functions).map(str::to_owned);
+        Some(self.suggest(report, name.span, near))
     }
 
     fn unknown_method(&self, base: &Typed, method: &ast::Name) -> Diagnostic {

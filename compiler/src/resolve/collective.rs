@@ -9,6 +9,7 @@ use super::body::{Body, Level, Side};
 use super::call::{Callee, given_twice};
 use super::declare::set_twice;
 use super::global::{Declared, Entity};
+use super::name::meant;
 use super::program::{
     BufferName, Collective, CollectiveId, Ensures, Expr, Implements, InPlace, Op, Promised, Stmt,
     StmtKind,
@@ -37,7 +38,7 @@ pub(super) fn collective(
     for item in &ast.items {
         body.clause(item, &mut clauses);
     }
-    let broken = body.globals.modules.modules[declared.module].broken;
+    let broken = body.globals.modules.modules[declared.module].is_broken();
     for (name, size) in [("input", &clauses.input), ("output", &clauses.output)] {
         if size.is_none() && !broken {
             body.report(missing_size(&ast.name, name));
@@ -245,7 +246,7 @@ pub(super) fn implements(body: &mut Body, ast: &ast::Implements, span: Span) -> 
     let has_clause =
         clauses.iter().any(|item| matches!(item.kind, ast::CollectiveItemKind::InPlace(_)));
     if let Some((_, place)) = in_place.as_ref().filter(|_| !has_clause) {
-        let broken = body.globals.modules.modules[body.globals.collectives[id].module].broken;
+        let broken = body.globals.modules.modules[body.globals.collectives[id].module].is_broken();
         if !broken {
             body.report(no_in_place(&ast.name, *place, definition));
         }
@@ -357,7 +358,7 @@ fn unknown_collective(name: &ast::Name, near: Option<&str>, other: Option<Span>)
     let message = format!("no collective is called `{}`", name.text);
     let report = Diagnostic::new(Code::E0201, name.span, message);
     match near {
-        Some(near) => report.label(format!("did you mean `{near}`?")),
+        Some(near) => meant(report, name.span, near),
         None => report
             .help(format!("the library's are imported by `use std::collectives::{};`", name.text)),
     }

@@ -9,6 +9,7 @@ use super::body::{Body, Bound, Level};
 use super::call::given_twice;
 use super::family::{Families, Family, LinkKind};
 use super::global::{Declared, Globals};
+use super::name::meant;
 use super::option;
 use super::program::{
     BlockFamily, BufferName, ChannelEnd, ChannelFamily, Dimension, Expr, ExprKind, Implements,
@@ -193,7 +194,7 @@ impl Body<'_> {
         let module = &self.globals.modules.modules[declared.module];
         let span = declared.item.span;
         let text = module.text.get(span.start as usize..span.end as usize).unwrap_or("");
-        let swallowed = |word: &str| module.broken && text.contains(word);
+        let swallowed = |word: &str| module.is_broken() && text.contains(word);
         let name = &declared.ast.name;
         if ranks.is_none() && !swallowed("ranks:") && !swallowed("ranks ") {
             self.report(without_ranks(name));
@@ -283,6 +284,11 @@ impl Body<'_> {
             (dimensions, link, to)
         });
         self.reach(Family::Channel(id), Code::W0202);
+        if is_wrong(&link)
+            && let Some(families) = &mut self.families
+        {
+            families.channels[id].used = true;
+        }
         let behind = match &link {
             Link::Switch(_, buffer) => Some(*buffer),
             Link::Memory(_) | Link::Port(_) => None,
@@ -436,20 +442,26 @@ impl Body<'_> {
         Some(ChannelEnd { family, indices, span: end.span })
     }
 
-    fn unknown_end(&self, name: &ast::Name) -> Diagnostic {
+    fn unknown_end(&mut self, name: &ast::Name) -> Diagnostic {
         let message = format!("no channel is called `{}`", name.text);
         let report = Diagnostic::new(Code::E0201, name.span, message);
         let families = self.families.iter().flat_map(|families| &families.names);
         let channels = families.filter(|(_, family)| matches!(family, Family::Channel(_)));
-        match nearest(&name.text, channels.map(|(name, _)| name.as_str())) {
-            Some(near) => report.label(format!("did you mean `{near}`?")),
-            None => report,
-        }
+        let near = nearest(&name.text, channels.map(|(name, _)| name.as_str())).map(str::to_owned);
+        self.suggest(report, name.span, near)
     }
 
     /// `collective allgather(ranks, in_place = true);`
     fn implements(&mut self, ast: &ast::Implements, span: Span) -> Option<Implements> {
         super::collective::implements(self, ast, span)
+    }
+}
+
+/// Whether the channel's value was reported; that nothing uses it then is no news.
+fn is_wrong(link: &Link) -> bool {
+    match link {
+        Link::Memory(peer) | Link::Port(peer) => peer.ty == Type::Error,
+        Link::Switch(ranks, _) => ranks.ty == Type::Error,
     }
 }
 
@@ -517,7 +529,7 @@ fn unknown_link(name: &ast::Name) -> Diagnostic {
     let message = format!("no kind of channel is called `{}`", name.text);
     let report = Diagnostic::new(Code::E0201, name.span, message);
     match nearest(&name.text, ["memory", "port", "switch"]) {
-        Some(near) => report.label(format!("did you mean `{near}`?")),
+        Some(near) => meant(report, name.span, near),
         None => report.help("channels are made by `memory`, `port` and `switch`"),
     }
 }

@@ -1,10 +1,10 @@
 //! Expressions: in comes a tree, out comes a resolved expression with its type.
 //!
-//! Rules (E0204): operators take numbers, `!`, `&&` and `||` truth values; `==` and `!=` compare two numbers or two
-//! truth values; the branches of an `if` and the members of a list are of one type; a condition is a truth value.
+//! Rules (E0204): operators take numbers, `!`, `&&` and `||` truth values; `==` and `!=` compare numbers, truth values
+//! and lists of them; the branches of an `if` and the members of a list are of one type; a condition is a truth value.
 
-use super::body::{Body, Nature, Typed};
-use super::program::{Expr, ExprKind};
+use super::body::{Body, Nature, Typed, wrong};
+use super::program::{Expr, ExprKind, Type};
 use super::types::{self, DEPTH, Ty};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
@@ -33,7 +33,7 @@ impl Body<'_> {
             report = report.and(place, text);
         }
         self.report(report);
-        super::body::wrong(expr.span)
+        wrong(expr.span)
     }
 
     /// Resolves an expression; `want` is a hint.
@@ -132,34 +132,31 @@ impl Body<'_> {
             | BinaryOp::Divide
             | BinaryOp::Remainder => (Ty::Int, Ty::Int),
         };
-        let left = self.side(left, &want, op, right.span);
-        let right = self.side(right, &want, op, left.span);
+        let (left, right) = (self.expr(left, Some(&want)), self.expr(right, Some(&want)));
+        if let Some(instead) = logical(op)
+            && self.types.known(&left.ty) == Ty::Bool
+            && self.types.known(&right.ty) == Ty::Bool
+        {
+            self.report(bits_of_truth_values(op, instead, &left, &right));
+            return self.error(span);
+        }
+        let (left_span, right_span) = (left.expr.span, right.expr.span);
+        let left = self.side(left, &want, op, right_span);
+        let right = self.side(right, &want, op, left_span);
         self.typed(ExprKind::Binary(op, Box::new(left), Box::new(right)), span, ty)
     }
 
     /// One side of an operator.
-    fn side(&mut self, expr: &ast::Expr, want: &Ty, op: BinaryOp, other: Span) -> Expr {
-        let typed = self.expr(expr, Some(want));
+    fn side(&mut self, typed: Typed, want: &Ty, op: BinaryOp, other: Span) -> Expr {
         if self.types.unify(&typed.ty, want) {
             return typed.expr;
         }
-        let closed = self.types.close(&typed.ty);
+        let span = typed.expr.span;
+        let what = types::describe(&self.types.close(&typed.ty));
         let wanted = if *want == Ty::Bool { "truth values" } else { "numbers" };
-        let message = format!(
-            "{} is {}; `{}` takes {wanted}",
-            self.text(expr.span),
-            types::describe(&closed),
-            symbol(op),
-        );
-        let mut report =
-            Diagnostic::new(Code::E0204, expr.span, message).and(other, "the other side");
-        if closed == super::program::Type::Bool
-            && let Some(instead) = logical(op)
-        {
-            report = report.help(format!("truth values are combined with `{instead}`"));
-        }
-        self.report(report);
-        super::body::wrong(expr.span)
+        let message = format!("{} is {what}; `{}` takes {wanted}", self.text(span), symbol(op));
+        self.report(Diagnostic::new(Code::E0204, span, message).and(other, "the other side"));
+        wrong(span)
     }
 
     fn equality(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, span: Span) -> Typed {
@@ -168,23 +165,21 @@ impl Body<'_> {
         if !self.types.unify(&left.ty, &right.ty) {
             let report = self.different(&left, &right, "they cannot be compared");
             self.report(report);
-        } else {
-            match self.types.known(&left.ty) {
-                Ty::Int | Ty::Rank | Ty::Bool | Ty::Error | Ty::Var(_) => {}
-                Ty::Chunk
-                | Ty::Str
-                | Ty::Buffer
-                | Ty::Channel
-                | Ty::Semaphore
-                | Ty::Block
-                | Ty::List(_) => {
-                    let report = self.incomparable(&left, span);
-                    self.report(report);
-                }
-            }
+        } else if !self.is_comparable(&left.ty) {
+            let report = self.incomparable(&left, op, span);
+            self.report(report);
         }
         let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
         self.typed(kind, span, Ty::Bool)
+    }
+
+    /// Numbers, truth values, and lists of them.
+    fn is_comparable(&self, ty: &Ty) -> bool {
+        let mut ty = self.types.known(ty);
+        while let Ty::List(member) = ty {
+            ty = self.types.known(&member);
+        }
+        matches!(ty, Ty::Int | Ty::Rank | Ty::Bool | Ty::Error | Ty::Var(_))
     }
 
     /// The members of a list or set, and the type of the whole.
@@ -289,13 +284,17 @@ impl Body<'_> {
             .note(why)
     }
 
-    fn incomparable(&self, left: &Typed, span: Span) -> Diagnostic {
+    fn incomparable(&self, left: &Typed, op: BinaryOp, span: Span) -> Diagnostic {
         let ty = self.types.close(&left.ty);
-        let message = format!("{} is {}", self.text(left.expr.span), types::describe(&ty));
-        let report = Diagnostic::new(Code::E0204, span, message)
-            .label("only numbers and truth values can be compared");
+        let message = format!(
+            "{} is {}; `{}` compares numbers, truth values and lists of them",
+            self.text(left.expr.span),
+            types::describe(&ty),
+            symbol(op),
+        );
+        let report = Diagnostic::new(Code::E0204, span, message);
         match ty {
-            super::program::Type::Chunk => {
+            Type::Chunk => {
                 report.note("what chunks must hold is said in an `ensures` of a collective")
             }
             _ => report,
@@ -308,7 +307,7 @@ impl Body<'_> {
         let message = format!("{text} is {}; a list is wanted here", types::describe(&ty));
         let report = Diagnostic::new(Code::E0204, span, message);
         match ty {
-            super::program::Type::Int | super::program::Type::Rank if text.starts_with('`') => {
+            Type::Int | Type::Rank if text.starts_with('`') => {
                 report.help(format!("the numbers below it are `0..{}`", text.trim_matches('`')))
             }
             _ => report,
@@ -362,6 +361,13 @@ fn logical(op: BinaryOp) -> Option<&'static str> {
         | BinaryOp::Divide
         | BinaryOp::Remainder => None,
     }
+}
+
+fn bits_of_truth_values(op: BinaryOp, instead: &str, left: &Typed, right: &Typed) -> Diagnostic {
+    let span = left.expr.span.to(right.expr.span);
+    let message = format!("`{}` takes numbers, and these are truth values", symbol(op));
+    Diagnostic::new(Code::E0204, span, message)
+        .help(format!("truth values are combined with `{instead}`"))
 }
 
 fn too_deep(span: Span) -> Diagnostic {

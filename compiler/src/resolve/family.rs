@@ -160,11 +160,15 @@ impl Families {
         };
         if self.is_new(&name.text, name.span, reports) {
             self.names.insert(name.text.clone(), family);
+        } else {
+            self.get_mut(family).used = true;
         }
     }
 
-    fn is_new(&self, name: &str, span: Span, reports: &mut Vec<Diagnostic>) -> bool {
+    /// Whether the name is not taken yet. If it is, neither of the two is called unused.
+    fn is_new(&mut self, name: &str, span: Span, reports: &mut Vec<Diagnostic>) -> bool {
         let Some(&first) = self.names.get(name) else { return true };
+        self.get_mut(first).used = true;
         reports.push(declared_twice(name, span, self.get(first).span));
         false
     }

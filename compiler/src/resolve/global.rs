@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::table::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a name at the top of a file stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +55,8 @@ pub(super) struct Names {
     pub(super) collectives: BTreeMap<String, Named>,
     /// Programs.
     programs: BTreeMap<String, Named>,
+    /// Names that are declared twice.
+    clashes: BTreeSet<String>,
 }
 
 /// A declaration, with the file that it stands in.
@@ -115,7 +117,7 @@ impl<'m> Globals<'m> {
                 for name in &use_.names {
                     globals.import(module, *from, name, reports);
                 }
-                if use_.names.is_empty() && !file.broken {
+                if use_.names.is_empty() && !file.is_broken() {
                     reports.extend(from.map(|_| import_without_names(use_)));
                 }
             }
@@ -235,6 +237,7 @@ impl Names {
         match space.get(name) {
             Some(first) if first.entity != Entity::Lost || !first.imported => {
                 reports.push(declared_twice(name, named.span, first.span));
+                self.clashes.insert(name.to_owned());
             }
             _ => {
                 space.insert(name.to_owned(), named);
@@ -251,7 +254,7 @@ pub(super) fn check_imports(globals: &Globals, found: &mut Found) {
             let none = Allowed::default();
             let allowed = attribute::allowed(&item.attributes, &none, &mut found.reports);
             if id != ModuleId::default()
-                || module.broken
+                || module.is_broken()
                 || attribute::accepts_unused(&allowed, Code::W0201)
             {
                 continue;
@@ -262,7 +265,9 @@ pub(super) fn check_imports(globals: &Globals, found: &mut Found) {
                 let known =
                     names.values.get(&here.text).or_else(|| names.collectives.get(&here.text));
                 let lost = known.is_none_or(|named| named.entity == Entity::Lost);
-                if !lost && !found.mentioned.contains(&here.text) && !here.text.starts_with('_') {
+                let used =
+                    found.mentioned.contains(&here.text) || names.clashes.contains(&here.text);
+                if !lost && !used && !here.text.starts_with('_') {
                     found.reports.push(usage::unused_import(&here.text, here.span));
                 }
             }

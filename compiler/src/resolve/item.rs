@@ -35,7 +35,7 @@ impl Found {
     /// Takes what a body found.
     pub(super) fn take(&mut self, modules: &Modules, mut body: Body) {
         let main = body.module == ModuleId::default();
-        let broken = modules.modules.lookup(body.module).is_some_and(|module| module.broken);
+        let broken = modules.modules.lookup(body.module).is_some_and(|module| module.is_broken());
         if main && !broken {
             let unused = usage::unused(&body);
             body.reports.extend(unused);

@@ -1,14 +1,14 @@
 //! From one file to all files that it needs: in comes the main file, out come parsed [`Modules`] in which every `use`
 //! knows its file.
 //!
-//! Rules: `std::..` is a file of the library, a string is a path relative to the importing file. A path never leaves
-//! the directory that the main file's own path begins in, and is never absolute. Files may not import themselves, not
-//! even through others (E0207). What is not there is E0206.
+//! Rules: `std::..` is a file of the library, a string is a path relative to the importing file, never absolute. Who
+//! reads decides how far up a path may lead (E0207). Files may not import themselves, not even through others (E0207).
+//! What is not there is E0206.
 
 use super::index::{self, Index};
 use super::lost;
-use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::source::{FileId, SourceMap, Span};
+use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
+use crate::source::{FileId, Place, SourceMap, Span};
 use crate::syntax;
 use crate::syntax::ast;
 use crate::table::{Table, id};
@@ -25,6 +25,9 @@ const MAX_DEPTH: usize = 64;
 
 /// How many files one file may need.
 const MAX_FILES: usize = 1024;
+
+/// The word by which a reader says that a file must not be read.
+const OUTSIDE: &str = "outside";
 
 /// The files that one file needs, itself first.
 #[derive(Clone, Debug, Default)]
@@ -48,13 +51,29 @@ pub struct Module {
     pub index: Index,
     /// For each `use` in order, the file that it names; none where that was reported.
     pub imports: Vec<Option<ModuleId>>,
-    /// Whether its syntax has errors: names may be missing from `ast`.
-    pub broken: bool,
+    /// Where its syntax is wrong: names may be missing from `ast`.
+    pub faults: Vec<Span>,
     /// Names that syntax errors may have swallowed the declaration of; empty where there are none.
     pub lost: BTreeSet<String>,
 }
 
-/// Reads a file by its normalized path; an error says in a few words why it could not.
+impl Module {
+    /// Whether its syntax has errors.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
+    /// Whether a syntax error lies in the span: what is wrong there has been said.
+    #[must_use]
+    pub fn is_faulty(&self, span: Span) -> bool {
+        let meets = |fault: &Span| fault.start < span.end && span.start < fault.end;
+        span.file == self.file && self.faults.iter().any(meets)
+    }
+}
+
+/// Reads a file by its normalized path. An error says in a few words why it could not; one with the word `outside`
+/// says that the file must not be read.
 pub type Read<'r> = dyn FnMut(&str) -> Result<Arc<str>, String> + 'r;
 
 /// Parses the main file and everything that it imports.
@@ -66,20 +85,18 @@ pub fn load(main: FileId, sources: &mut SourceMap, read: &mut Read) -> (Modules,
     let first = loading.parse(&mut modules, main, name.clone(), text);
     loading.known.insert(name, first);
 
-    let mut open = vec![(first, 0)];
-    while let Some((module, next)) = open.last_mut() {
-        let uses = uses(&modules.modules[*module].ast);
-        let Some((use_, span)) = uses.into_iter().nth(*next) else {
+    let mut open = vec![Open::new(&modules, first)];
+    while let Some(last) = open.last_mut() {
+        let Some((use_, span)) = last.uses.next() else {
             open.pop();
             continue;
         };
-        let (importer, use_) = (*module, use_.clone());
-        *next += 1;
-        let chain: Vec<(ModuleId, usize)> = open.clone();
-        let found = loading.follow(&mut modules, sources, read, &chain, importer, &use_, span);
+        last.at = span;
+        let importer = last.module;
+        let found = loading.follow(&mut modules, sources, read, &open, &use_, span);
         modules.modules[importer].imports.push(found.map(|(module, _)| module));
         if let Some((module, true)) = found {
-            open.push((module, 0));
+            open.push(Open::new(&modules, module));
         }
     }
     (modules, loading.reports)
@@ -94,6 +111,24 @@ pub(super) fn uses(file: &ast::File) -> Vec<(&ast::Use, Span)> {
         }
     }
     uses
+}
+
+/// A file whose imports are being followed.
+struct Open {
+    module: ModuleId,
+    /// Those that have not been followed yet.
+    uses: std::vec::IntoIter<(ast::Use, Span)>,
+    /// The one of the moment.
+    at: Span,
+}
+
+impl Open {
+    fn new(modules: &Modules, module: ModuleId) -> Open {
+        let file = &modules.modules[module];
+        let uses: Vec<(ast::Use, Span)> =
+            uses(&file.ast).into_iter().map(|(use_, span)| (use_.clone(), span)).collect();
+        Open { module, uses: uses.into_iter(), at: file.ast.span }
+    }
 }
 
 struct Loading {
@@ -112,9 +147,8 @@ impl Loading {
         text: Arc<str>,
     ) -> ModuleId {
         let (ast, reports) = syntax::parse(file, &text);
-        let broken =
-            reports.iter().any(|r| r.code.severity() == crate::diagnostic::Severity::Error);
-        let lost = if broken { lost::names(&text, &reports) } else { BTreeSet::new() };
+        let faults = faults(&reports);
+        let lost = if faults.is_empty() { BTreeSet::new() } else { lost::names(&text, &reports) };
         self.reports.extend(reports);
         let index = index::index(&ast);
         modules.modules.push(Module {
@@ -124,37 +158,36 @@ impl Loading {
             ast,
             index,
             imports: Vec::new(),
-            broken,
+            faults,
             lost,
         })
     }
 
     /// The file that a `use` names, and whether it is new.
-    #[expect(clippy::too_many_arguments, reason = "the state of one walk, used here only")]
     fn follow(
         &mut self,
         modules: &mut Modules,
         sources: &mut SourceMap,
         read: &mut Read,
-        chain: &[(ModuleId, usize)],
-        importer: ModuleId,
+        chain: &[Open],
         use_: &ast::Use,
         span: Span,
     ) -> Option<(ModuleId, bool)> {
-        let from = modules.modules[importer].name.clone();
-        let (name, library) = match self.locate(modules, &from, use_, span) {
+        let importer = chain.last().map(|open| &modules.modules[open.module])?;
+        let faulty = importer.is_faulty(span);
+        let (name, library) = match locate(&importer.name, use_, span) {
             Ok(found) => found,
             Err(report) => {
-                self.reports.push(*report);
+                self.reports.extend((!faulty).then_some(*report));
                 return None;
             }
         };
         if let Some(&known) = self.known.get(&name) {
-            if let Some(at) = chain.iter().position(|(module, _)| *module == known) {
-                self.reports.push(import_cycle(modules, chain.get(at..).unwrap_or(&[]), span));
-                return None;
-            }
-            return Some((known, false));
+            let Some(at) = chain.iter().position(|open| open.module == known) else {
+                return Some((known, false));
+            };
+            self.reports.push(import_cycle(modules, chain.get(at..).unwrap_or(&[]), span));
+            return None;
         }
         if chain.len() >= MAX_DEPTH || modules.modules.len() >= MAX_FILES {
             self.reports.push(too_many_imports(span, chain.len() >= MAX_DEPTH));
@@ -165,8 +198,9 @@ impl Loading {
             None => match read(&name) {
                 Ok(text) => text,
                 Err(why) => {
-                    let place = root_span(use_);
-                    self.reports.push(cannot_read(place, &name, &why));
+                    let refused = climbs(&name) > self.above || why.contains(OUTSIDE);
+                    let report = if refused { outside } else { cannot_read };
+                    self.reports.push(report(root_span(use_), &name, &why));
                     return None;
                 }
             },
@@ -176,36 +210,30 @@ impl Loading {
         self.known.insert(name, module);
         Some((module, true))
     }
+}
 
-    /// The name of the file that a `use` names, and its text if it is the library's.
-    fn locate(
-        &self,
-        modules: &Modules,
-        from: &str,
-        use_: &ast::Use,
-        span: Span,
-    ) -> Result<(String, Option<&'static str>), Box<Diagnostic>> {
-        match &use_.root {
-            ast::UseRoot::Name(root) if root.text == "std" => library_file(&use_.path, use_, span),
-            ast::UseRoot::Name(root) => Err(Box::new(unknown_library(modules, root))),
-            ast::UseRoot::File(path) => {
-                if from.starts_with("std::") {
-                    return Err(Box::new(library_imports_file(path.span)));
-                }
-                if path.text.is_empty()
-                    || path.text.starts_with('/')
-                    || path.text.contains(['\\', ':', '\0'])
-                {
-                    return Err(Box::new(bad_path(path)));
-                }
-                let directory =
-                    from.rfind('/').map_or("", |slash| from.get(..=slash).unwrap_or(""));
-                let name = normalize(&format!("{directory}{}", path.text));
-                if climbs(&name) > self.above {
-                    return Err(Box::new(outside(path)));
-                }
-                Ok((name, None))
-            }
+/// The name of the file that a `use` names, and its text if it is the library's.
+fn locate(
+    from: &str,
+    use_: &ast::Use,
+    span: Span,
+) -> Result<(String, Option<&'static str>), Box<Diagnostic>> {
+    match &use_.root {
+        ast::UseRoot::Name(root) if root.text == "std" => library_file(&use_.path, use_, span),
+        ast::UseRoot::Name(root) => Err(Box::new(unknown_library(root))),
+        ast::UseRoot::File(path) if from.starts_with("std::") => {
+            Err(Box::new(library_imports_file(path.span)))
+        }
+        ast::UseRoot::File(path)
+            if path.text.is_empty()
+                || path.text.starts_with('/')
+                || path.text.contains(['\\', ':', '\0']) =>
+        {
+            Err(Box::new(bad_path(path)))
+        }
+        ast::UseRoot::File(path) => {
+            let directory = from.rfind('/').map_or("", |slash| from.get(..=slash).unwrap_or(""));
+            Ok((normalize(&format!("{directory}{}", path.text)), None))
         }
     }
 }
@@ -246,6 +274,17 @@ fn library_file(
         Some((_, text)) => Ok((format!("std::{wanted}"), Some(text))),
         None => Err(Box::new(unknown_module(path, &wanted, use_, span))),
     }
+}
+
+/// The places of errors.
+fn faults(reports: &[Diagnostic]) -> Vec<Span> {
+    let errors = reports.iter().filter(|report| report.severity == Severity::Error);
+    errors
+        .filter_map(|report| match report.primary.as_ref()?.place {
+            Place::Source(span) => Some(span),
+            Place::Plan(_) => None,
+        })
+        .collect()
 }
 
 fn root_span(use_: &ast::Use) -> Span {
@@ -305,8 +344,7 @@ fn listed(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn unknown_library(modules: &Modules, root: &ast::Name) -> Diagnostic {
-    let _ = modules;
+fn unknown_library(root: &ast::Name) -> Diagnostic {
     let message = format!("there is no library `{}`", root.text);
     Diagnostic::new(Code::E0206, root.span, message)
         .help("write `use std::..` for the library, or a path in quotes for a file: `use \"common.ccl\"::name;`")
@@ -317,20 +355,17 @@ fn cannot_read(place: Span, name: &str, why: &str) -> Diagnostic {
         .note("a path in a `use` is relative to the file that it stands in")
 }
 
-fn import_cycle(modules: &Modules, chain: &[(ModuleId, usize)], span: Span) -> Diagnostic {
+fn import_cycle(modules: &Modules, chain: &[Open], span: Span) -> Diagnostic {
     if chain.len() == 1 {
         return Diagnostic::new(Code::E0207, span, "this file imports itself")
             .label("what it declares is known here without a `use`");
     }
-    let name = |at: usize| chain.get(at).map_or("", |(module, _)| &modules.modules[*module].name);
+    let name = |at: usize| chain.get(at).map_or("", |open| &modules.modules[open.module].name);
     let message = format!("`{}` is imported in a circle", name(0));
     let mut report = Diagnostic::new(Code::E0207, span, message)
         .label(format!("`{}` imports it here ..", name(chain.len() - 1)));
-    for (at, (module, next)) in chain.iter().enumerate().take(chain.len() - 1) {
-        let all = uses(&modules.modules[*module].ast);
-        if let Some((_, span)) = next.checked_sub(1).and_then(|current| all.get(current)) {
-            report = report.and(*span, format!(".. and `{}` imports `{}`", name(at), name(at + 1)));
-        }
+    for (at, open) in chain.iter().enumerate().take(chain.len() - 1) {
+        report = report.and(open.at, format!(".. and `{}` imports `{}`", name(at), name(at + 1)));
     }
     report.help("move what both need into a third file")
 }
@@ -353,10 +388,10 @@ fn bad_path(path: &ast::Str) -> Diagnostic {
         .help("write it with `/`, without a drive or a leading `/`: `\"../common.ccl\"`")
 }
 
-fn outside(path: &ast::Str) -> Diagnostic {
-    Diagnostic::new(Code::E0207, path.span, format!("`{}` leaves the workspace", path.text)).note(
-        "a program reads only files below the directory in which the path of the main file begins",
-    )
+fn outside(place: Span, name: &str, why: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0207, place, format!("`{name}` is outside the workspace"))
+        .label(why)
+        .note("a program reads only files below the folder in which it is compiled")
 }
 
 #[cfg(test)]

@@ -186,6 +186,8 @@ impl Body<'_> {
         } else if self.other_space(name).is_some() {
             report =
                 report.note(format!("`{name}` is a collective, which only `collective` names"));
+        } else if self.level == Level::Function {
+            report = report.note("functions and procedures see what they are given, and the file");
         }
         report
     }
@@ -245,6 +247,18 @@ impl Body<'_> {
     }
 
     /// What was probably meant is not unused.
+    /// Adds what was probably meant, which is then not unused.
+    pub(super) fn suggest(
+        &mut self,
+        report: Diagnostic,
+        span: Span,
+        near: Option<String>,
+    ) -> Diagnostic {
+        let Some(near) = near else { return report };
+        self.excuse(&near);
+        meant(report, span, &near)
+    }
+
     fn excuse(&mut self, name: &str) {
         if let Some(local) = self.local(name) {
             self.locals[local].used = true;
@@ -274,6 +288,12 @@ impl Body<'_> {
         );
         Diagnostic::new(Code::E0204, got.expr.span, message)
     }
+}
+
+/// Adds what was probably meant, and the change that makes it so.
+pub(super) fn meant(report: Diagnostic, span: Span, near: &str) -> Diagnostic {
+    let edit = Edit { span, text: near.to_owned() };
+    report.label(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), vec![edit])
 }
 
 /// What a name of the language follows from.

@@ -5,10 +5,11 @@
 
 use super::body::{Body, Level};
 use super::declare::set_twice;
+use super::name::meant;
 use super::program::{Expr, ExprKind, OptionName, OptionSetting, OptionValue};
 use super::transfer::unknown_word;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::{BinaryOp, RangeKind};
@@ -244,9 +245,7 @@ fn unknown_option(name: &ast::Name) -> Diagnostic {
     let message = format!("there is no option `{}`", name.text);
     let report = Diagnostic::new(Code::E0211, name.span, message);
     match nearest(&name.text, OPTIONS.iter().map(|(name, _, _)| *name)) {
-        Some(near) => report
-            .label(format!("did you mean `{near}`?"))
-            .fix(format!("write `{near}`"), vec![Edit { span: name.span, text: near.to_owned() }]),
+        Some(near) => meant(report, name.span, near),
         None => {
             let all: Vec<&str> = OPTIONS.iter().map(|(name, _, _)| *name).collect();
             report.note(format!("the options are {}", all.join(", ")))
@@ -273,7 +272,5 @@ fn not_a_word(name: &ast::Name, words: &[&str], span: Span) -> Diagnostic {
 
 fn misspelt_case(setting: &ast::Name, name: &ast::Name, near: &str) -> Diagnostic {
     let message = format!("`{}` cannot be `{}`", setting.text, name.text);
-    Diagnostic::new(Code::E0211, name.span, message)
-        .label(format!("did you mean `{near}`?"))
-        .fix(format!("write `{near}`"), vec![Edit { span: name.span, text: near.to_owned() }])
+    meant(Diagnostic::new(Code::E0211, name.span, message), name.span, near)
 }

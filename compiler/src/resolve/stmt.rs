@@ -10,6 +10,7 @@ use super::body::{Body, Bound, Inside, Nature};
 use super::call::{Callee, given_twice};
 use super::family::Family;
 use super::global::Entity;
+use super::name::meant;
 use super::program::{Binder, BlockFamilyId, BlockIndex, Expr, Operand, Stmt, StmtKind, Type};
 use super::signature::Effects;
 use super::types::{self, Ty};
@@ -393,7 +394,7 @@ impl Body<'_> {
         result
     }
 
-    fn unknown_procedure(&self, name: &ast::Name) -> Diagnostic {
+    fn unknown_procedure(&mut self, name: &ast::Name) -> Diagnostic {
         let message = format!("no procedure is called `{}`", name.text);
         let report = Diagnostic::new(Code::E0201, name.span, message);
         let declared =
@@ -401,10 +402,8 @@ impl Body<'_> {
         let procedures = declared
             .filter(|(_, named)| matches!(named.entity, Entity::Procedure(_)))
             .map(|(name, _)| name.as_str());
-        match nearest(&name.text, procedures) {
-            Some(near) => report.label(format!("did you mean `{near}`?")),
-            None => report,
-        }
+        let near = nearest(&name.text, procedures).map(str::to_owned);
+        self.suggest(report, name.span, near)
     }
 }
 
@@ -426,7 +425,7 @@ fn unknown_type(ty: &ast::Type) -> Diagnostic {
     let message = format!("no type is called `{}`", ty.name.text);
     let report = Diagnostic::new(Code::E0201, ty.name.span, message);
     match nearest(&ty.name.text, types::WORDS.iter().copied()) {
-        Some(near) => report.label(format!("did you mean `{near}`?")),
+        Some(near) => meant(report, ty.name.span, near),
         None => report.note(format!("the types are {}", types::WORDS.join(", "))),
     }
 }
@@ -435,7 +434,7 @@ fn unknown_setting(name: &ast::Name) -> Diagnostic {
     let message = format!("a pipeline has no `{}`", name.text);
     let report = Diagnostic::new(Code::E0211, name.span, message);
     match nearest(&name.text, SETTINGS) {
-        Some(near) => report.label(format!("did you mean `{near}`?")),
+        Some(near) => meant(report, name.span, near),
         None => report.help("it takes `unit`, in bytes, and `chunks`"),
     }
 }

@@ -20,6 +20,7 @@
 use super::body::{Body, Side};
 use super::call::given_twice;
 use super::family::LinkKind;
+use super::name::meant;
 use super::program::{BufferName, Expr, Op, Sync, Synchronise, Transfer};
 use super::stmt::Operated;
 use super::types::Ty;
@@ -151,6 +152,10 @@ impl Body<'_> {
         via: &[Operated],
     ) -> Vec<Span> {
         let verb = transfer.verb;
+        if let Some(report) = backwards(transfer, sources, destinations) {
+            self.report(report);
+            return Vec::new();
+        }
         let group = sources.iter().find(|source| source.nature.side == Some(Side::Switch));
         let mut sound = Vec::new();
         for (position, source) in sources.iter().enumerate() {
@@ -464,6 +469,40 @@ fn wrong_side(
     }
 }
 
+/// A `put` that should be a `get`, or a `get` that should be a `put`: one mistake, not two.
+fn backwards(
+    transfer: &ast::Transfer,
+    sources: &[Operated],
+    destinations: &[Operated],
+) -> Option<Diagnostic> {
+    let (from, to, does, instead) = match transfer.verb {
+        TransferVerb::Put => (Side::Remote, Side::Local, "writes", "get"),
+        TransferVerb::Get => (Side::Local, Side::Remote, "reads", "put"),
+        TransferVerb::Copy
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::Reduce
+        | TransferVerb::Broadcast
+        | TransferVerb::PutPackets
+        | TransferVerb::ReadPutPackets
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets
+        | TransferVerb::ReducePackets
+        | TransferVerb::BroadcastPackets => return None,
+    };
+    let all = |operands: &[Operated], side| {
+        operands.iter().all(|operand| !operand.wrong && operand.nature.side == Some(side))
+    };
+    if !all(sources, from) || !all(destinations, to) || sources.is_empty() {
+        return None;
+    }
+    let message =
+        format!("`{}` {does} another rank's memory; this goes the other way", word(transfer.verb));
+    let edit = Edit { span: transfer.verb_span, text: instead.to_owned() };
+    let report = Diagnostic::new(Code::E0214, transfer.verb_span, message);
+    Some(report.fix(format!("write `{instead}`"), vec![edit]))
+}
+
 fn group_among_sources(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0214, span, "a switch reduces the group's chunks and nothing else")
         .help("reduce the group's chunks first, then the rest: two operations")
@@ -583,9 +622,7 @@ pub(super) fn unknown_word(setting: &str, name: &ast::Name, words: &[&str]) -> D
     let message = format!("`{setting}` cannot be `{}`", name.text);
     let report = Diagnostic::new(Code::E0211, name.span, message);
     match nearest(&name.text, words.iter().copied()) {
-        Some(near) => report
-            .label(format!("did you mean `{near}`?"))
-            .fix(format!("write `{near}`"), vec![Edit { span: name.span, text: near.to_owned() }]),
+        Some(near) => meant(report, name.span, near),
         None => report.help(format!("it is one of {}", words.join(", "))),
     }
 }

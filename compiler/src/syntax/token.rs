@@ -4,7 +4,7 @@
 //! token: characters that begin nothing, strings that do not end, numbers that do not fit. A faulty piece of text is
 //! one token or none, so that what stands around it is read as if it were sound.
 
-use super::fault::Fault;
+use super::fault::{Fault, Reach};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{FileId, Span};
 use logos::Logos;
@@ -308,7 +308,7 @@ fn slice(text: &str, span: Span) -> &str {
 
 /// A fault that stands where its report points.
 fn fault(at: Span, report: Diagnostic) -> Fault {
-    Fault { at: at.start, restarts: false, report }
+    Fault { at: at.start, reach: Reach::Statement, report }
 }
 
 fn strange_characters(run: Token<'_>) -> Fault {

@@ -1,5 +1,6 @@
 //! Values: everything from `arguments` to `conditional` in the grammar, and the binders and dimensions that consist of
 //! them.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::recover::{
     close, expect, hole, listed, name, open, required, required_name, reserved_name,
@@ -33,9 +34,14 @@ impl<'t> Values<'t> {
     /// The rules around the one for expressions.
     fn around(expression: Rule<'t, Expr>) -> Values<'t> {
         let binders = binders(&expression);
-        let mut values = Values { disjunction: expression.clone(), expression, binders };
-        values.disjunction = disjunction(&values);
-        values
+        let disjunction = recursive(|rule| {
+            disjunction(&Values {
+                expression: expression.clone(),
+                disjunction: rule.boxed(),
+                binders: binders.clone(),
+            })
+        });
+        Values { disjunction: disjunction.boxed(), expression, binders }
     }
 
     /// A value that must stand here.

@@ -1,4 +1,5 @@
 //! Files and declarations: everything from `file` to `semaphore` in the grammar.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::expression::{Values, arguments, dimensions, index};
 use super::recover::{
@@ -15,7 +16,7 @@ use crate::syntax::ast::{
     Parameter, Procedure, Program, ProgramItem, ProgramItemKind, Scratch, Semaphore, Size, Use,
     UseName, UseRoot,
 };
-use crate::syntax::fault::Fault;
+use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::input::MapExtra;
 use chumsky::prelude::*;
@@ -451,6 +452,7 @@ fn opens_body(tokens: &[Token<'_>]) -> bool {
             Kind::RightParen => depth = depth.saturating_sub(1),
             Kind::LeftBrace if depth == 0 => return true,
             Kind::Semicolon | Kind::RightBrace if depth == 0 => return false,
+            _ if depth == 0 && token.first => return false,
             _ => {}
         }
     }
@@ -601,7 +603,7 @@ fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str) {
     let Some(first) = e.slice().first() else { return };
     let word = if first.kind.class() == Class::Mark { "this" } else { first.text };
     let report = Diagnostic::new(Code::E0108, first.span, format!("`{word}` {rule}"));
-    let fault = Fault { at: first.span.start, restarts: true, report };
+    let fault = Fault { at: first.span.start, reach: Reach::Before, report };
     e.state().log.push(Note::Fault(Box::new(fault)));
 }
 
@@ -611,7 +613,7 @@ fn late_inner_doc(token: &Token<'_>) -> Fault {
         Diagnostic::new(Code::E0101, token.span, "`//!` documents the file, at its beginning")
             .help("`///` documents the declaration below")
             .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
-    Fault { at: token.span.start, restarts: true, report }
+    Fault { at: token.span.start, reach: Reach::Before, report }
 }
 
 fn verb_procedure(token: &Token<'_>) -> Fault {
@@ -622,5 +624,5 @@ fn verb_procedure(token: &Token<'_>) -> Fault {
         format!("`{word}` cannot be the name of a procedure"),
     )
     .note(format!("a statement that begins with `{word}` is never a call"));
-    Fault { at: token.span.start, restarts: false, report }
+    Fault { at: token.span.start, reach: Reach::Statement, report }
 }

@@ -1,4 +1,5 @@
 //! Statements: everything from `body` to `operand` in the grammar.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::expression::{Values, arguments, at_binder, dimensions};
 use super::item::{Prefix, with_prefix};
@@ -15,7 +16,7 @@ use crate::syntax::ast::{
     Block, Body, Doc, Else, Expr, If, Let, Modifier, Name, Operand, Require, Stmt, StmtKind, Str,
     Synchronise, SynchroniseVerb, Transfer, TransferVerb, Type,
 };
-use crate::syntax::fault::Fault;
+use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::token::{Kind, Token, string};
 use chumsky::prelude::*;
 
@@ -400,13 +401,13 @@ fn doc_of_statement(doc: &Doc) -> Fault {
     let report = Diagnostic::new(Code::E0101, doc.span, "only declarations are documented")
         .help("begin a comment with `//`")
         .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
-    Fault { at: doc.span.start, restarts: true, report }
+    Fault { at: doc.span.start, reach: Reach::Before, report }
 }
 
 fn belongs_to_nothing(last: &Token<'_>) -> Fault {
     let what = if last.kind == Kind::Doc { "documentation" } else { "an attribute" };
     let report = Diagnostic::new(Code::E0101, last.span, format!("{what} with nothing after it"));
-    Fault { at: last.span.start, restarts: true, report }
+    Fault { at: last.span.start, reach: Reach::Before, report }
 }
 
 fn no_assignment(name: &Name) -> Fault {
@@ -415,5 +416,5 @@ fn no_assignment(name: &Name) -> Fault {
     let report = Diagnostic::new(Code::E0106, name.span, message)
         .help(format!("a name is bound with `let {} = ..;` and keeps its value", name.text))
         .fix("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]);
-    Fault { at: name.span.start, restarts: false, report }
+    Fault { at: name.span.start, reach: Reach::Statement, report }
 }
