@@ -320,6 +320,7 @@ fn destination_sides(verb: TransferVerb, position: usize, group: bool) -> &'stat
         | TransferVerb::PutPackets
         | TransferVerb::ReadPutPackets => &[Side::Remote],
         TransferVerb::Broadcast | TransferVerb::BroadcastPackets => &[Side::Switch],
+        TransferVerb::Reduce if group => &[Side::Local, Side::Switch],
         TransferVerb::Reduce | TransferVerb::ReducePackets if position == 0 || group => {
             &[Side::Local]
         }

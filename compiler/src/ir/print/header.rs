@@ -108,9 +108,9 @@ pub(super) fn opening(program: &Program) -> String {
         format!(", ranks_per_node: int = {}", program.ranks_per_node)
     };
     let in_place = if program.ranks.iter().any(|rank| rank.alias.is_some()) {
-        "in_place = true"
+        "in_place = true, "
     } else {
-        "in_place = false"
+        ""
     };
     let op = match program.collective.op {
         ReduceOp::Sum => "sum",
@@ -125,9 +125,7 @@ pub(super) fn opening(program: &Program) -> String {
     text.push_str(&format!(
         "    require ranks == {ranks}, \"a dump is made for one number of ranks\";\n"
     ));
-    text.push_str(&format!(
-        "    collective {collective}({in_place}, op = {op});\n    options {{\n"
-    ));
+    text.push_str(&format!("    collective {collective}({in_place}op = {op});\n    options {{\n"));
     options(program)
         .iter()
         .for_each(|(name, value)| text.push_str(&format!("        {name} = {value};\n")));

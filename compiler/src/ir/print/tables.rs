@@ -66,11 +66,11 @@ fn formula(values: &[i64], index: &str) -> Option<String> {
     if !values.iter().enumerate().all(|pair| even(pair) == Some(true)) {
         return None;
     }
+    let times = |step: i64| if step == 1 { index.to_owned() } else { format!("{step} * {index}") };
     Some(match (first, step) {
         (first, 0) => first.to_string(),
-        (0, 1) => index.to_owned(),
-        (first, 1) => format!("{first} + {index}"),
-        (0, step) => format!("{step} * {index}"),
-        (first, step) => format!("{first} + {step} * {index}"),
+        (0, step) => times(step),
+        (first, step) if step < 0 && step > i64::MIN => format!("{first} - {}", times(-step)),
+        (first, step) => format!("{first} + {}", times(step)),
     })
 }
