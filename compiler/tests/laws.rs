@@ -128,6 +128,42 @@ fn passes_keep_what_a_program_leaves_in_memory() {
 }
 
 #[test]
+fn a_dump_is_the_program() {
+    let mut failures = Vec::new();
+    let mut dumped = 0;
+    for text in texts() {
+        let (_, unit, good) = load(&text.name, &text.text);
+        for id in unit.programs.ids().filter(|_| good) {
+            let Some(program) = elaborated(&unit, id) else { continue };
+            let Some(expected) =
+                lower(&unit, id, MAX_COMPARED).0.and_then(|program| plan(program).0)
+            else {
+                continue;
+            };
+            for last in [
+                None,
+                Some(Stage::Fuse),
+                Some(Stage::Split),
+                Some(Stage::Sync),
+                Some(Stage::Replicate),
+            ] {
+                let passed =
+                    last.map_or(program.clone(), |last| optimize::optimize(program.clone(), last));
+                if let Err(report) = same_plan(&ir::print::print(&passed), &expected) {
+                    failures.push(format!(
+                        "{}: {} after {last:?}: {report}",
+                        text.name, program.options.name
+                    ));
+                }
+                dumped += 1;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {dumped} dumps:\n{}", failures.len(), failures.join("\n"));
+    assert!(dumped > 100, "only {dumped} dumps were compiled");
+}
+
+#[test]
 fn every_prefix_is_survived() {
     let full = is_full();
     for text in texts() {
@@ -236,6 +272,33 @@ fn plan(program: ir::Program) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
 fn elaborated(unit: &Unit, program: ProgramId) -> Option<ir::Program> {
     let settings = Settings { max_operations: MAX_COMPARED, ..Settings::default() };
     elaborate::elaborate(unit, program, &settings, &Interrupt::default()).0
+}
+
+/// Whether a dump compiles, without a word, to a plan.
+fn same_plan(dump: &str, expected: &[u8]) -> Result<(), String> {
+    let mut sources = SourceMap::default();
+    let main = sources.add("dump.ccl", dump);
+    let mut read = |_: &str| Err("a dump stands alone".to_owned());
+    let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
+    let program = unit.programs.ids().next().filter(|_| !driver::has_errors(&reports));
+    let lowered = program.and_then(|program| {
+        let (lowered, more) = lower(&unit, program, MAX_COMPARED * 64);
+        reports.extend(more);
+        lowered
+    });
+    let found = lowered.and_then(|program| {
+        let (plan, more) = plan(program);
+        reports.extend(more);
+        plan
+    });
+    reports.retain(|report| report.severity > Severity::Note);
+    match (found, reports.as_slice()) {
+        (Some(found), []) if found == expected => Ok(()),
+        (Some(_), []) => Err("another plan".to_owned()),
+        (_, reports) => {
+            Err(render::short(&sources, reports).lines().next().unwrap_or("no plan").to_owned())
+        }
+    }
 }
 
 /// Into how many parts chunks are cut to compare a program with what passes make of it.
