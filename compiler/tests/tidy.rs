@@ -21,7 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ir", &["table", "source"]),
     ("elaborate", &["table", "source", "interrupt", "diagnostic", "syntax::ast", "resolve", "ir"]),
     ("check", &["table", "source", "interrupt", "diagnostic", "ir"]),
-    ("optimize", &["table", "ir", "check"]),
+    ("optimize", &["table", "diagnostic", "ir", "check"]),
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
 ];
 
