@@ -11,7 +11,7 @@ mod cclc;
 
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Target};
+use compiler::driver::{self, Proof, Target};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
 use compiler::ir::run::{self, Outcome, Value};
@@ -257,7 +257,7 @@ fn lower(
     max_operations: u64,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
-    driver::lower(unit, program, &settings, &Interrupt::default())
+    driver::lower(unit, program, &settings, Proof::Reported, &Interrupt::default())
 }
 
 /// The plan of a lowered program, if the target can run it, and what is said of it.

@@ -10,11 +10,14 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::{Awaits, Stuck};
-use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, Op, RankId, SemaphoreId, Transfer, Verb, Where};
+use crate::ir::{
+    self, Action, BlockId, ChannelId, ChannelKind, Op, RankId, SemaphoreId, Transfer, Verb, Where,
+};
 
 /// Says why the blocks that are stuck are.
 pub(super) fn explain(program: &ir::Program, stuck: &[Stuck]) -> Vec<Diagnostic> {
-    let waits_for: Vec<Option<usize>> = stuck.iter().map(|one| provider(program, stuck, one)).collect();
+    let waits_for: Vec<Option<usize>> =
+        stuck.iter().map(|one| provider(program, stuck, one)).collect();
     if let Some(unanswered) = waits_for.iter().position(Option::is_none) {
         return stuck.get(unanswered).map(|one| never_answered(program, one)).into_iter().collect();
     }
@@ -46,17 +49,23 @@ fn provider(program: &ir::Program, stuck: &[Stuck], one: &Stuck) -> Option<usize
                 let end = rank.channels.lookup(channel);
                 end.is_some_and(|end| {
                     end.peer() == Some(other.rank)
-                        && end.partner.is_some_and(|there| has(program, other, &|op| signals(op, there)))
+                        && end
+                            .partner
+                            .is_some_and(|there| has(program, other, &|op| signals(op, there)))
                 })
             }
-            Awaits::Semaphore(id) => other.rank == one.rank && has(program, other, &|op| releases(op, id)),
+            Awaits::Semaphore(id) => {
+                other.rank == one.rank && has(program, other, &|op| releases(op, id))
+            }
             Awaits::Barrier(id) => {
                 let members = rank.barriers.lookup(id);
                 other.rank == one.rank
                     && other.awaits != Awaits::Barrier(id)
                     && members.is_some_and(|members| members.contains(&other.block))
             }
-            Awaits::Packets => has(program, other, &|op| writes_packets_to(op, other.rank, one.rank)),
+            Awaits::Packets => {
+                has(program, other, &|op| writes_packets_to(op, other.rank, one.rank))
+            }
         }
     };
     stuck.iter().position(gives)
@@ -87,8 +96,11 @@ fn signals(op: &Op, channel: ChannelId) -> bool {
     match &op.action {
         Action::Signal(signal) => signal.channels.contains(&channel),
         Action::Transfer(transfer) => {
-            let signalling = matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
-            signalling && transfer.via == Some(ChannelKind::Port) && transfer.channels.contains(&channel)
+            let signalling =
+                matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
+            signalling
+                && transfer.via == Some(ChannelKind::Port)
+                && transfer.channels.contains(&channel)
         }
         Action::Sync
         | Action::Barrier { .. }
@@ -136,7 +148,9 @@ fn what(program: &ir::Program, stuck: &Stuck) -> String {
             format!("rank {peer}'s signal on `{name}`")
         }
         Awaits::Semaphore(id) => {
-            let name = rank.and_then(|rank| rank.semaphores.lookup(id)).map_or("", |semaphore| &semaphore.name);
+            let name = rank
+                .and_then(|rank| rank.semaphores.lookup(id))
+                .map_or("", |semaphore| &semaphore.name);
             format!("a release of `{name}`")
         }
         Awaits::Barrier(_) => "the other blocks of a barrier".to_string(),
@@ -152,14 +166,19 @@ fn situation(program: &ir::Program, stuck: &Stuck) -> String {
 fn never_answered(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
     let (who, what) = (who(program, stuck), what(program, stuck));
     let code = if stuck.awaits == Awaits::Packets { Code::E0604 } else { Code::E0602 };
-    Diagnostic::new(code, program.origins.place(stuck.origin), format!("{who} waits for {what}, which never comes"))
-        .label(format!("stands here for ever{}", situation(program, stuck)))
+    Diagnostic::new(
+        code,
+        program.origins.place(stuck.origin),
+        format!("{who} waits for {what}, which never comes"),
+    )
+    .label(format!("stands here for ever{}", situation(program, stuck)))
 }
 
 fn circle_report(program: &ir::Program, circle: &[&Stuck]) -> Option<Diagnostic> {
     let first = circle.first()?;
     let chain: Vec<String> = circle.iter().skip(1).map(|stuck| who(program, stuck)).collect();
-    let through = if chain.is_empty() { "itself".to_string() } else { chain.join(", and that one for ") };
+    let through =
+        if chain.is_empty() { "itself".to_string() } else { chain.join(", and that one for ") };
     let mut report = Diagnostic::new(
         Code::E0601,
         program.origins.place(first.origin),
@@ -167,7 +186,12 @@ fn circle_report(program: &ir::Program, circle: &[&Stuck]) -> Option<Diagnostic>
     )
     .label(format!("waits for {}{}", what(program, first), situation(program, first)));
     for stuck in circle.iter().skip(1) {
-        let text = format!("{} waits for {}{}", who(program, stuck), what(program, stuck), situation(program, stuck));
+        let text = format!(
+            "{} waits for {}{}",
+            who(program, stuck),
+            what(program, stuck),
+            situation(program, stuck)
+        );
         report = report.and(program.origins.place(stuck.origin), text);
     }
     Some(report.help("signal before waiting, on one side at least"))

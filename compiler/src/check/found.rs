@@ -17,8 +17,12 @@ pub(super) struct Found {
 impl Found {
     /// Adds a report.
     pub(super) fn add(&mut self, diagnostic: Diagnostic) {
-        let mut places: Vec<Place> =
-            diagnostic.primary.iter().chain(&diagnostic.secondary).map(|label| label.place).collect();
+        let mut places: Vec<Place> = diagnostic
+            .primary
+            .iter()
+            .chain(&diagnostic.secondary)
+            .map(|label| label.place)
+            .collect();
         places.sort_unstable();
         places.dedup();
         let next = self.rows.len();
@@ -27,11 +31,6 @@ impl Found {
             Some((_, more)) => *more += 1,
             None => self.rows.push((diagnostic, 0)),
         }
-    }
-
-    /// Whether nothing was reported.
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 
     /// The reports in the order in which they were found; `what` is what is counted, in the plural.

@@ -12,7 +12,9 @@
 
 use super::found::Found;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId, Verb};
+use crate::ir::{
+    self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId, Verb,
+};
 use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +71,9 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
                 shared_end(program, rank, channel, ends, &mut found);
             }
             let other = channel.peer().zip(channel.partner);
-            let waits = other.and_then(|(peer, there)| uses.lookup(peer)?.channels.lookup(there)).map(|ends| &ends.waits);
+            let waits = other
+                .and_then(|(peer, there)| uses.lookup(peer)?.channels.lookup(there))
+                .map(|ends| &ends.waits);
             let none = Use::default();
             balance(program, rank, channel, (&ends.signals, waits.unwrap_or(&none)), &mut found);
             if channel.partner.is_none() && ends.waits.total() > 0 {
@@ -99,10 +103,16 @@ fn count(uses: &mut Uses, block: BlockId, window: Window, ops: &[ir::Op]) {
         let origin = op.origin;
         match &op.action {
             Action::Signal(signal) => {
-                signal.channels.iter().for_each(|id| uses.channels[*id].signals.add(block, window, origin));
+                signal
+                    .channels
+                    .iter()
+                    .for_each(|id| uses.channels[*id].signals.add(block, window, origin));
             }
             Action::Wait(signal) => {
-                signal.channels.iter().for_each(|id| uses.channels[*id].waits.add(block, window, origin));
+                signal
+                    .channels
+                    .iter()
+                    .for_each(|id| uses.channels[*id].waits.add(block, window, origin));
             }
             Action::Acquire(list) => {
                 list.iter().for_each(|id| uses.semaphores[*id].acquires.add(block, window, origin));
@@ -137,15 +147,23 @@ fn balance(
         return;
     }
     let windows = signals.counts.keys().chain(waits.counts.keys());
-    let of = |counts: &BTreeMap<Window, u64>, window: &Window| counts.get(window).copied().unwrap_or(0);
-    let missing = windows.clone().any(|window| of(&waits.counts, window) > of(&signals.counts, window));
+    let of =
+        |counts: &BTreeMap<Window, u64>, window: &Window| counts.get(window).copied().unwrap_or(0);
+    let missing =
+        windows.clone().any(|window| of(&waits.counts, window) > of(&signals.counts, window));
     match missing {
         true => found.add(never_answered(program, (rank, channel), signals, waits)),
         false => found.add(never_heard(program, (rank, channel), signals, waits)),
     }
 }
 
-fn shared_end(program: &ir::Program, rank: RankId, channel: &ir::Channel, ends: &Ends, found: &mut Found) {
+fn shared_end(
+    program: &ir::Program,
+    rank: RankId,
+    channel: &ir::Channel,
+    ends: &Ends,
+    found: &mut Found,
+) {
     let signalled = ends.signals.total() > 0;
     let users: [(&Use, &str, bool); 3] = [
         (&ends.signals, "signal over", true),
@@ -227,7 +245,12 @@ fn never_heard(
     let report = Diagnostic::new(
         Code::E0603,
         at,
-        format!("rank {} signals over `{}` {signalled}, and {} waits {waited}", rank.0, channel.name, other_side(channel)),
+        format!(
+            "rank {} signals over `{}` {signalled}, and {} waits {waited}",
+            rank.0,
+            channel.name,
+            other_side(channel)
+        ),
     )
     .note("counters outlive a launch: the first wait of the next one would pass too early");
     let report = match waits.places.first() {
@@ -237,7 +260,13 @@ fn never_heard(
     report.help("wait as often as is signalled, or leave the signal out")
 }
 
-fn several_users(program: &ir::Program, rank: RankId, name: &str, does: &str, user: &Use) -> Diagnostic {
+fn several_users(
+    program: &ir::Program,
+    rank: RankId,
+    name: &str,
+    does: &str,
+    user: &Use,
+) -> Diagnostic {
     let blocks: Vec<String> = user
         .blocks
         .iter()

@@ -22,7 +22,10 @@ pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
 fn report(program: &ir::Program, broken: &Broken, count: u32) -> Option<Diagnostic> {
     let name = &program.collective.name;
     let (chunk, rank) = (broken.chunk, broken.rank.0);
-    let place = broken.last_writer.map(|origin| program.origins.place(origin)).or(program.collective.place)?;
+    let place = broken
+        .last_writer
+        .map(|origin| program.origins.place(origin))
+        .or(program.collective.place)?;
     let mut report = Diagnostic::new(
         Code::E0701,
         place,
@@ -30,7 +33,8 @@ fn report(program: &ir::Program, broken: &Broken, count: u32) -> Option<Diagnost
     );
     if let Some(origin) = broken.last_writer {
         let values = program.origins.values(origin);
-        let values = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+        let values =
+            if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
         report = report.label(format!("the last to write it{values}"));
         if let Some(promised) = program.collective.place {
             report = report.and(promised, "the promise");
@@ -38,7 +42,11 @@ fn report(program: &ir::Program, broken: &Broken, count: u32) -> Option<Diagnost
     } else {
         report = report.label("nothing writes this chunk");
     }
-    for (list, text) in [(&broken.missing, "missing"), (&broken.doubled, "twice"), (&broken.unexpected, "not promised")] {
+    for (list, text) in [
+        (&broken.missing, "missing"),
+        (&broken.doubled, "twice"),
+        (&broken.unexpected, "not promised"),
+    ] {
         if !list.is_empty() {
             report = report.note(format!("{text}: {}", contributions(list)));
         }
@@ -52,7 +60,9 @@ fn report(program: &ir::Program, broken: &Broken, count: u32) -> Option<Diagnost
 
 fn why(broken: &Broken) -> String {
     let nobody = |list: &[(u32, u32)]| list.iter().any(|(rank, _)| *rank == Contribution::NOBODY);
-    let one = |list: &[(u32, u32)]| list.first().map_or_else(String::new, |(rank, _)| format!("rank {rank}'s contribution"));
+    let one = |list: &[(u32, u32)]| {
+        list.first().map_or_else(String::new, |(rank, _)| format!("rank {rank}'s contribution"))
+    };
     match (broken.doubled.is_empty(), broken.missing.is_empty()) {
         _ if nobody(&broken.unexpected) => "it holds memory that was never written".to_string(),
         (false, _) => format!("{} is in it twice", one(&broken.doubled)),

@@ -66,13 +66,14 @@ fn one(
 ) -> Result<(), Failure> {
     let sweep = sweep::sweep(given, &unit.programs[program], true)?;
     let target = build::target(elaboration);
+    let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
     let (mut checked, mut skipped) = (0, 0);
     for combination in sweep.combinations() {
         let settings = given.settings(elaboration, combination.parameters.clone());
-        let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, interrupt);
+        let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, proof, interrupt);
         if let Some(lowered) = lowered {
-            diagnostics.extend(driver::check(&lowered, target));
+            diagnostics.extend(driver::limits(&lowered, target));
             if !sweep.varies() {
                 let ranks = lowered.ranks.len();
                 onset::explain(

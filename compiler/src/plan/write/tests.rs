@@ -49,8 +49,13 @@ fn program(ops: Vec<ir::Op>) -> ir::Program {
             channel(ir::Link::Memory(ir::RankId(2))),
         ]
         .into(),
-        semaphores: vec![ir::Semaphore { name: "s".into(), initial: 2, origin: ir::OriginId(0), shared: false }]
-            .into(),
+        semaphores: vec![ir::Semaphore {
+            name: "s".into(),
+            initial: 2,
+            origin: ir::OriginId(0),
+            shared: false,
+        }]
+        .into(),
         blocks: vec![ir::Block { name: "b".into(), ops, origin: ir::OriginId(0) }].into(),
         ..ir::Rank::default()
     };
