@@ -7,7 +7,7 @@
 //! | `put_with_signal`, `put_with_signal_and_flush` | local | remote | port |
 //! | `get` | remote | local | memory |
 //! | `reduce` | local, remote | local first, then local or remote | memory, where anything is remote |
-//! | `reduce` over a switch | one of the group's | local | none |
+//! | `reduce` over a switch | one of the group's | local, or the group's | none |
 //! | `broadcast`, `broadcast_packets` | local | the group's | none |
 //! | `put_packets` | local | remote | memory |
 //! | `read_put_packets` | local | remote | memory, port |
@@ -85,6 +85,7 @@ pub(super) fn destination_sides(
         | TransferVerb::PutPackets
         | TransferVerb::ReadPutPackets => &[Side::Remote],
         TransferVerb::Broadcast | TransferVerb::BroadcastPackets => &[Side::Switch],
+        TransferVerb::Reduce if group => &[Side::Local, Side::Switch],
         TransferVerb::Reduce | TransferVerb::ReducePackets if position == 0 || group => {
             &[Side::Local]
         }
