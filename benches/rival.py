@@ -7,7 +7,11 @@
 
 Each measurement is one process start. CPU time is user and system time together: of cclc's whole process, and of the
 DSL without its import. Memory is the peak resident set. Both sides are run in turn, the best of each is kept. A Markdown
-table goes to standard output, progress to standard error. Only the standard library of Python 3.9 is needed.
+table goes to standard output, progress to standard error; with `--growth`, a second one shows how cclc's cost grows with
+the number of ranks. Only the standard library of Python 3.9 is needed.
+
+A process inherits the peak of the one that started it, so that less than this script's own size, some 15 MiB, cannot be
+told apart.
 """
 
 import argparse
@@ -49,7 +53,9 @@ def main():
                     theirs.append(run_dsl(options, name, os.path.join(folder, "theirs.json")))
             rows.append((title, best(theirs), best(ours)))
             print(f"{title}: {rows[-1][1:]}", file=sys.stderr)
-    print(table(options, rows))
+        print(table(options, rows))
+        if options.growth:
+            print(growth(options, folder))
     return 0
 
 
@@ -63,6 +69,7 @@ def arguments():
     parser.add_argument("--turns", type=int, default=5, help="process starts of each side")
     parser.add_argument("--rival-turns", type=int, metavar="N", help="process starts of the DSL, if fewer")
     parser.add_argument("--only", action="append", metavar="PROGRAM")
+    parser.add_argument("--growth", action="store_true", help="measure cclc at half and twice the ranks, too")
     parser.add_argument("--child", metavar="PROGRAM", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -101,8 +108,8 @@ def run_dsl(options, name, out):
     return result["cpu"], result["memory"], os.path.getsize(out)
 
 
-def run_cclc(options, name, nodes, out):
-    command = [options.cclc, "build", os.path.join(HERE, name + ".ccl"), "-D", f"ranks={options.ranks}"]
+def run_cclc(options, name, nodes, out, ranks=None):
+    command = [options.cclc, "build", os.path.join(HERE, name + ".ccl"), "-D", f"ranks={ranks or options.ranks}"]
     command += ["-D", f"instances={options.instances}"]
     if nodes:
         command += ["-D", f"ranks_per_node={options.ranks_per_node}"]
@@ -146,6 +153,20 @@ def table(options, rows):
             f"| {mib(their_memory)} | {mib(our_memory)} | {their_memory / our_memory:.1f} "
             f"| {mib(their_size)} | {mib(our_size)} |"
         )
+    return "\n".join(lines)
+
+
+def growth(options, folder):
+    """The cost of cclc at several numbers of ranks, next to the size of what it writes."""
+    lines = ["", "| program | ranks | CPU | memory | plan | CPU per MiB of plan |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    for name, title, nodes in PROGRAMS:
+        if options.only and name not in options.only:
+            continue
+        for ranks in (options.ranks // 2, options.ranks, options.ranks * 2):
+            out = os.path.join(folder, "ours.json")
+            cpu, memory, size = best([run_cclc(options, name, nodes, out, ranks) for _ in range(options.turns)])
+            per = 1000 * cpu / (size / (1 << 20))
+            lines.append(f"| {title} | {ranks} | {cpu:.3f} s | {mib(memory)} | {mib(size)} | {per:.2f} ms |")
     return "\n".join(lines)
 
 

@@ -35,6 +35,10 @@ use unroll::Output;
 use value::Value;
 use world::{Declared, World};
 
+/// Statements and loop values that may be evaluated for each operation that may be made. Programs of the library need
+/// one to three.
+const STEPS_PER_OPERATION: u64 = 4;
+
 /// What the caller sets.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -67,7 +71,7 @@ pub fn elaborate(
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let program = &unit.programs[program];
-    let fuel = settings.max_operations.saturating_mul(64).saturating_add(1 << 24);
+    let fuel = settings.max_operations.saturating_mul(STEPS_PER_OPERATION).saturating_add(1 << 22);
     let mut shared =
         Shared { reports: Reports::default(), fuel, interrupt, constants: FxHashMap::default() };
     let mut ranks = 1;
@@ -122,13 +126,11 @@ fn all_ranks<'a>(
         op: result.collective.op,
         names: local_names(&world.program.frame),
     };
+    if !fits(world, shared, &mut out, &declared) {
+        return None;
+    }
     let mut ranks = Vec::with_capacity(declared.len());
     for (rank, own) in declared.iter().enumerate() {
-        if rank == 1
-            && out.operations.saturating_mul(declared.len() as u64) > settings.max_operations / 4
-        {
-            count_rest(world, shared, &mut out, &declared);
-        }
         let mut eval = new_eval(world, shared, Some(rank as i64), own.frame.clone(), own.clone());
         eval.all = &declared;
         eval.body(&mut out);
@@ -140,31 +142,36 @@ fn all_ranks<'a>(
     if settings.promises && !shared.reports.has_errors() {
         finish::promises(world, collective, start.in_place, shared, &declared, &mut ranks);
     }
-    finish::warn_of_holes(world, shared, &ranks);
+    if !shared.reports.has_errors() {
+        finish::warn_of_holes(world, shared, &ranks);
+    }
     result.ranks = ranks.into();
     Some(result)
 }
 
-/// Counts the operations of all ranks but the first before any is built: a program that is far too large must not
-/// take the memory to find out.
-fn count_rest<'a>(
+/// Whether the operations of all ranks are few enough. They are counted before any is built, since a program that is
+/// far too large must not take the memory to find out; where the first rank has few, the others are not counted.
+fn fits<'a>(
     world: World<'a>,
     shared: &mut Shared<'a>,
     out: &mut Output,
     declared: &[Rc<Declared>],
-) {
-    let built = out.operations;
+) -> bool {
+    let fuel = shared.fuel;
     out.counting = true;
-    for (rank, own) in declared.iter().enumerate().skip(1) {
+    for (rank, own) in declared.iter().enumerate() {
         let mut eval = new_eval(world, shared, Some(rank as i64), own.frame.clone(), own.clone());
         eval.all = declared;
         eval.body(out);
         if eval.stopped(out) {
-            return;
+            return false;
+        }
+        if out.operations.saturating_mul(declared.len() as u64) < out.max_operations / 4 {
+            break;
         }
     }
-    out.counting = false;
-    out.operations = built;
+    (out.counting, out.operations, shared.fuel) = (false, 0, fuel);
+    true
 }
 
 fn new_eval<'e, 'a>(
@@ -184,7 +191,7 @@ fn new_eval<'e, 'a>(
         names: &world.program.frame,
         origin: ir::OriginId(0),
         blocks: blocks::Blocks::default(),
-        calls: 0,
+        calls: Vec::new(),
     }
 }
 

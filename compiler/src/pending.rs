@@ -13,10 +13,3 @@ pub mod syntax {
         Ok(text.to_owned())
     }
 }
-
-pub mod print {
-    use crate::ir;
-    pub fn print(program: &ir::Program) -> String {
-        String::new()
-    }
-}

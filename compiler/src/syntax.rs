@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text -> token::tokens -> balance::balance -> parse::file -> placement::check
-//!         \______________ fault::settle: one report a mistake ______________/
+//!         \_____________ fault::settle: one report a mistake _____________/
 //! ```
 
 pub mod ast;
@@ -15,17 +15,35 @@ pub mod token;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
+use balance::{Balanced, balance, begins_statement};
 use fault::Fault;
 use token::{Kind, Token};
 
 /// Parses a file.
 #[must_use]
 pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
-    let (tokens, mut faults) = read(file, text);
-    let (tree, found) = parse::file(file, &tokens, text.len() as u32);
-    faults.extend(found);
-    faults.extend(placement::check(&tree));
-    (tree, fault::settle(faults, &fences(&tokens)))
+    let cut = token::tokens(file, text);
+    let plain = balance(&cut.tokens, false);
+    let attempt = |balanced: Balanced<'_>| {
+        let (tree, found) = parse::file(file, &balanced.tokens, text.len() as u32);
+        let mut faults = cut.faults.clone();
+        faults.extend(balanced.faults);
+        faults.extend(found);
+        faults.extend(placement::check(&tree));
+        (tree, fault::settle(faults, &fences(&balanced.tokens)))
+    };
+    let (lone, is_aligned) = (plain.lone_braces, plain.is_aligned);
+    let first = attempt(plain);
+    let unopened =
+        first.1.iter().filter(|report| report.message.starts_with("expected `{`")).count();
+    if first.1.is_empty() || (lone == 0 && unopened == 0 && is_aligned) {
+        return first;
+    }
+    // Braces are missing, or as many too much as too few. What was meant is the reading with fewer mistakes; the one
+    // that takes the braces as they come finds several missing `}` in one place, and one behind a missing `{` not.
+    let second = attempt(balance(&cut.tokens, true));
+    let hidden = lone + unopened.max(usize::from(!is_aligned));
+    if second.1.len() <= first.1.len() + hidden { second } else { first }
 }
 
 /// Parses an expression that stands alone, as a value on the command line does.
@@ -49,14 +67,22 @@ pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Ve
 /// The tokens of a text, with brackets that match.
 fn read(file: FileId, text: &str) -> (Vec<Token<'_>>, Vec<Fault>) {
     let cut = token::tokens(file, text);
-    let (tokens, unmatched) = balance::balance(&cut.tokens);
+    let balanced = balance(&cut.tokens, false);
     let mut faults = cut.faults;
-    faults.extend(unmatched);
-    (tokens, faults)
+    faults.extend(balanced.faults);
+    (balanced.tokens, faults)
 }
 
-/// The places where reading starts anew after a mistake.
+/// The places where reading starts anew after a mistake: the ends of statements and bodies, and lines that begin with
+/// what begins a statement.
 fn fences(tokens: &[Token<'_>]) -> Vec<u32> {
-    let ends = |kind| matches!(kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace);
-    tokens.iter().filter(|token| ends(token.kind)).map(|token| token.span.start).collect()
+    let fence = |(i, token): (usize, &Token<'_>)| {
+        if matches!(token.kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace) {
+            return Some(token.span.start);
+        }
+        let begins = matches!(token.kind, Kind::Doc | Kind::Hash)
+            || begins_statement(tokens.get(i..).unwrap_or_default());
+        (token.first && begins).then(|| token.span.start.saturating_sub(1))
+    };
+    tokens.iter().enumerate().filter_map(fence).collect()
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The numbers of ranks that every program is compiled for.
-const RANKS: [u32; 7] = [2, 3, 4, 7, 8, 12, 16];
+const RANKS: [u32; 9] = [2, 3, 4, 7, 8, 12, 13, 14, 16];
 
 /// Programs that the executor cannot run from some number of ranks on: file, first such number, code.
 const TOO_LARGE: [(&str, u32, &str); 1] = [("allgather_ring", 14, "E0801")];
@@ -120,14 +120,8 @@ fn library_shapes(program: &Program) -> Vec<Vec<String>> {
     } else {
         vec![vec!["ranks=2..=16".to_owned()]]
     };
-    let placed = |size: &Vec<String>, value: &str| {
-        [size.clone(), vec![format!("in_place={value}")]].concat()
-    };
-    if program.in_place {
-        sizes.iter().flat_map(|size| [placed(size, "true"), placed(size, "false")]).collect()
-    } else {
-        sizes
-    }
+    let placed = program.in_place.then(|| "in_place=true,false".to_owned());
+    sizes.into_iter().map(|size| size.into_iter().chain(placed.clone()).collect()).collect()
 }
 
 /// Builds one program for one shape, and expects a plan or the limit that the table names.
@@ -149,12 +143,9 @@ fn compiles(file: &Path, program: &str, ranks: u32, per_node: Option<u32>, scrat
     let limit = TOO_LARGE.iter().find(|(name, from, _)| *name == program && ranks >= *from);
     match limit {
         None => assert!(output.status.success(), "{arguments:?}\n{report}"),
-        Some((_, from, code)) => {
+        Some((_, _, code)) => {
             assert_eq!(output.status.code(), Some(1), "{arguments:?}\n{report}");
-            assert!(
-                report.contains(code) && report.contains(&from.to_string()),
-                "{arguments:?}\n{report}"
-            );
+            assert!(report.contains(code), "{arguments:?}\n{report}");
         }
     }
 }

@@ -1,19 +1,21 @@
 //! What holds for every program text that this project has: cases, library, examples.
 //!
 //! Formatting changes no meaning and is stable; compiling is a function; passes keep what a program computes; a dump
-//! is the program; and no text, however broken, makes the compiler panic. `LAWS=full` tries every prefix of every
-//! text through all phases and many more mutations; without it, a share of both that takes seconds.
+//! is the program; and no text, however broken, makes the compiler panic. `LAWS=full` sends every prefix of every
+//! text through all phases, and many more mutations (`.ci/run` does, optimized); without it, it is a share of both.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
 #[path = "support/cclc.rs"]
 mod cclc;
 
-use compiler::diagnostic::Severity;
 use compiler::diagnostic::render::{self, Colors};
+use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Target};
-use compiler::elaborate::Settings;
+use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
+use compiler::ir::run::{self, Outcome, Value};
+use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
 use compiler::{ir, syntax};
@@ -23,6 +25,12 @@ use std::sync::Arc;
 
 /// How many operations a broken text may be elaborated to.
 const MAX_OPERATIONS: u64 = 20_000;
+
+/// How many operations a program may have whose passes are compared.
+const MAX_COMPARED: u64 = 20_000;
+
+/// How many steps a run of it may take.
+const STEPS: u64 = 5_000_000;
 
 /// How many prefixes of a text go through all phases, unless all do.
 const PREFIXES: usize = 12;
@@ -91,15 +99,76 @@ fn a_clean_program_stays_clean_without_its_comments() {
 }
 
 #[test]
+fn passes_keep_what_a_program_leaves_in_memory() {
+    let (mut compared, mut finished) = (0, 0);
+    for text in texts() {
+        let (_, unit, good) = load(&text.name, &text.text);
+        for id in unit.programs.ids().filter(|_| good) {
+            let Some(program) = elaborated(&unit, id) else { continue };
+            let name = format!("{}: {}", text.name, program.options.name);
+            let Some(parts) = comparable(&program) else { continue };
+            let before = outputs(&program, parts, &name);
+            for stage in [Stage::Fuse, Stage::Split, Stage::Sync] {
+                let after = outputs(&optimize::optimize(program.clone(), stage), parts, &name);
+                assert!(before == after, "{name}: {stage:?} changes the outputs");
+            }
+            // What copies write are the parts of what the one program writes, in order.
+            let copies = optimize::replicate::copies(&program);
+            let one = outputs(&program, parts * copies, &name);
+            let all = outputs(&optimize::optimize(program.clone(), Stage::Replicate), parts, &name);
+            assert!(one == all, "{name}: instances change the outputs");
+            compared += 1;
+            finished += usize::from(before.is_some());
+        }
+    }
+    assert!(
+        compared > 30 && finished > 30,
+        "only {compared} programs were compared, {finished} came to their end"
+    );
+}
+
+#[test]
+fn a_dump_is_the_program() {
+    let mut failures = Vec::new();
+    let mut dumped = 0;
+    for text in texts() {
+        let (_, unit, good) = load(&text.name, &text.text);
+        for id in unit.programs.ids().filter(|_| good) {
+            let Some(program) = elaborated(&unit, id) else { continue };
+            let Some(expected) =
+                lower(&unit, id, MAX_COMPARED).0.and_then(|program| plan(program).0)
+            else {
+                continue;
+            };
+            for last in [
+                None,
+                Some(Stage::Fuse),
+                Some(Stage::Split),
+                Some(Stage::Sync),
+                Some(Stage::Replicate),
+            ] {
+                let passed =
+                    last.map_or(program.clone(), |last| optimize::optimize(program.clone(), last));
+                if let Err(report) = same_plan(&ir::print::print(&passed), &expected) {
+                    failures.push(format!(
+                        "{}: {} after {last:?}: {report}",
+                        text.name, program.options.name
+                    ));
+                }
+                dumped += 1;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {dumped} dumps:\n{}", failures.len(), failures.join("\n"));
+    assert!(dumped > 100, "only {dumped} dumps were compiled");
+}
+
+#[test]
 fn every_prefix_is_survived() {
     let full = is_full();
     for text in texts() {
-        let ends: Vec<usize> =
-            (0..=text.text.len()).filter(|end| text.text.is_char_boundary(*end)).collect();
-        // A blank at the end changes no token, so these prefixes are done with the shorter ones.
-        let blank =
-            |end: usize| text.text.get(..end).is_some_and(|text| text.ends_with([' ', '\n']));
-        for end in ends.iter().filter(|end| full || !blank(**end)) {
+        let ends = if full { every_end(&text.text) } else { telling_ends(&text.text) };
+        for end in &ends {
             let _ = syntax::parse(FileId(0), text.text.get(..*end).unwrap());
         }
         let stride = if full { 1 } else { ends.len().div_ceil(PREFIXES).max(1) };
@@ -109,6 +178,26 @@ fn every_prefix_is_survived() {
             survive(&text.name, text.text.get(..*end).unwrap());
         }
     }
+}
+
+fn every_end(text: &str) -> Vec<usize> {
+    (0..=text.len()).filter(|end| text.is_char_boundary(*end)).collect()
+}
+
+/// Where a prefix can end that differs from its neighbors in more than a letter: inside and after each word, after
+/// each sign.
+fn telling_ends(text: &str) -> Vec<usize> {
+    let mut ends = vec![0];
+    let mut start = 0;
+    for part in parts(text) {
+        let end = start + part.len();
+        let middle = start + part.len() / 2;
+        let inside = middle > start && text.is_char_boundary(middle) && !part.trim().is_empty();
+        ends.extend(Some(middle).filter(|_| inside));
+        ends.extend(Some(end).filter(|_| !part.trim().is_empty()));
+        start = end;
+    }
+    ends
 }
 
 #[test]
@@ -162,28 +251,89 @@ fn load(name: &str, text: &str) -> (SourceMap, Unit, bool) {
     (sources, unit, !driver::has_errors(&reports))
 }
 
-fn compile(
+fn lower(
     unit: &Unit,
     program: ProgramId,
     max_operations: u64,
-) -> (Option<ir::Program>, Vec<compiler::diagnostic::Diagnostic>) {
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
+    driver::lower(unit, program, &settings, &Interrupt::default())
+}
+
+/// The plan of a lowered program, if the target can run it, and what is said of it.
+fn plan(program: ir::Program) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
+    let mut plan = Vec::new();
     let target = Target { sms: 132, worst: Severity::Error };
-    driver::compile(unit, program, &settings, target, &Interrupt::default())
+    let reports = driver::write_plan(program, target, &mut plan).unwrap();
+    (Some(plan).filter(|_| !driver::has_errors(&reports)), reports)
+}
+
+/// A program as it is before all passes, with its parameters' defaults.
+fn elaborated(unit: &Unit, program: ProgramId) -> Option<ir::Program> {
+    let settings = Settings { max_operations: MAX_COMPARED, ..Settings::default() };
+    elaborate::elaborate(unit, program, &settings, &Interrupt::default()).0
+}
+
+/// Whether a dump compiles, without a word, to a plan.
+fn same_plan(dump: &str, expected: &[u8]) -> Result<(), String> {
+    let mut sources = SourceMap::default();
+    let main = sources.add("dump.ccl", dump);
+    let mut read = |_: &str| Err("a dump stands alone".to_owned());
+    let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
+    let program = unit.programs.ids().next().filter(|_| !driver::has_errors(&reports));
+    let lowered = program.and_then(|program| {
+        let (lowered, more) = lower(&unit, program, MAX_COMPARED * 64);
+        reports.extend(more);
+        lowered
+    });
+    let found = lowered.and_then(|program| {
+        let (plan, more) = plan(program);
+        reports.extend(more);
+        plan
+    });
+    reports.retain(|report| report.severity > Severity::Note);
+    match (found, reports.as_slice()) {
+        (Some(found), []) if found == expected => Ok(()),
+        (Some(_), []) => Err("another plan".to_owned()),
+        (_, reports) => {
+            Err(render::short(&sources, reports).lines().next().unwrap_or("no plan").to_owned())
+        }
+    }
+}
+
+/// Into how many parts chunks are cut to compare a program with what passes make of it.
+fn comparable(program: &ir::Program) -> Option<u32> {
+    optimize::replicate::replicable(program).is_ok().then(|| run::parts(program))
+}
+
+/// Every rank's output; none where the program does not come to its end, which only cases may do, or takes too
+/// long.
+fn outputs(program: &ir::Program, parts: u32, name: &str) -> Option<Vec<Vec<Value>>> {
+    // The ports of MSCCL++'s unit tests show single operations, and compute nothing.
+    let sound = !name.contains("tests/cases") && !name.contains("unit_tests.ccl");
+    match run::run_in(program, parts, STEPS) {
+        Outcome::Finished(memory) => {
+            let broken = run::broken_promises(program, &memory);
+            assert!(
+                !sound || program.instances_done > 1 || broken.is_empty(),
+                "{name}: {broken:?}"
+            );
+            Some(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
+        }
+        Outcome::Stuck(stuck) => {
+            assert!(!sound, "{name} waits for ever: {stuck:?}");
+            None
+        }
+        Outcome::TooLong => None,
+    }
 }
 
 /// The plans of all programs of a text that have no errors with their parameters' defaults.
 fn plans(text: &Text) -> Vec<Vec<u8>> {
     let (_, unit, good) = load(&text.name, &text.text);
     let programs = unit.programs.ids().filter(|_| good);
-    let made = programs.filter_map(|program| compile(&unit, program, 1_000_000).0);
-    made.map(|program| plan(&program)).collect()
-}
-
-fn plan(program: &ir::Program) -> Vec<u8> {
-    let mut plan = Vec::new();
-    driver::write_plan(program, &mut plan).unwrap();
-    plan
+    let lowered = programs.filter_map(|program| lower(&unit, program, 1_000_000).0);
+    lowered.filter_map(|program| plan(program).0).collect()
 }
 
 /// Sends a text through everything; that it comes back is all that is asked.
@@ -191,9 +341,11 @@ fn survive(name: &str, text: &str) {
     let result = std::panic::catch_unwind(|| {
         let (sources, unit, good) = load(name, text);
         for program in unit.programs.ids().filter(|_| good) {
-            let (made, reports) = compile(&unit, program, MAX_OPERATIONS);
+            let (lowered, reports) = lower(&unit, program, MAX_OPERATIONS);
             let _ = render::human(&sources, &reports, Colors::Off);
-            assert!(made.is_some() || driver::has_errors(&reports), "no program and no error");
+            assert!(lowered.is_some() || driver::has_errors(&reports), "no program and no error");
+            let reports = lowered.map(|program| plan(program).1).unwrap_or_default();
+            let _ = render::human(&sources, &reports, Colors::Off);
         }
     });
     assert!(result.is_ok(), "{name}: a panic with the text\n{text}");

@@ -27,10 +27,10 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let settings = Settings { max_operations: MAX_OPERATIONS, ..Settings::default() };
     let target = Target { sms: 132, worst: Severity::Error };
     for program in unit.programs.ids() {
-        let (made, diagnostics) = driver::compile(&unit, program, &settings, target, &Interrupt::default());
+        let (lowered, diagnostics) = driver::lower(&unit, program, &settings, &Interrupt::default());
         let _ = render::human(&sources, &diagnostics, Colors::Off);
-        if let Some(made) = made {
-            let _ = driver::write_plan(&made, &mut std::io::sink());
+        if let Some(lowered) = lowered {
+            let _ = driver::write_plan(lowered, target, &mut std::io::sink());
         }
     }
 });

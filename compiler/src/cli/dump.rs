@@ -4,8 +4,8 @@ use super::args::{Dump, Stage};
 use super::report::Reporter;
 use super::{Failure, Status, build, load, output};
 use compiler::elaborate;
+use compiler::ir::print;
 use compiler::optimize;
-use compiler::pending::print;
 use std::path::Path;
 
 /// Prints the program.

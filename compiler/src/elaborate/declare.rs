@@ -65,8 +65,11 @@ impl<'a> Eval<'_, 'a> {
         let mut made = Made::default();
         let world = self.world;
         for item in &world.program.body {
-            // What failed has been reported; the other declarations can still be made.
-            let _ = self.declare_item(item, &mut made);
+            // What failed has been reported. The other declarations can still be made, but not those that rest on a
+            // requirement that does not hold.
+            if self.declare_item(item, &mut made).is_err() && is_requirement(item) {
+                break;
+            }
         }
         Rc::make_mut(&mut self.own).frame = self.frame.clone();
         made
@@ -281,6 +284,10 @@ impl<'a> Eval<'_, 'a> {
         let Value::List(List::Ints(ints)) = distinct else { return Err(Failed) };
         Ok(ints.to_vec())
     }
+}
+
+fn is_requirement(item: &ProgramItem) -> bool {
+    matches!(item, ProgramItem::Statement(statement) if matches!(statement.kind, StmtKind::Require(..)))
 }
 
 /// Whether a value of this type can be known before all ranks have declared what they have.

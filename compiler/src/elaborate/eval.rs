@@ -25,7 +25,9 @@ pub(super) struct Failed;
 pub(super) type Evaluated<T> = Result<T, Failed>;
 
 /// How deep functions may call each other.
-pub(super) const MAX_CALLS: u32 = 1000;
+pub(super) const MAX_CALLS: usize = 1000;
+/// How many of the calls that led to a mistake are shown.
+const SHOWN_CALLS: usize = 3;
 /// How many members a list may have.
 pub(super) const MAX_LIST: i64 = 1 << 24;
 /// Stack that must be left before a call, and how much more is taken where it is not.
@@ -63,8 +65,8 @@ pub(super) struct Eval<'e, 'a> {
     pub(super) origin: ir::OriginId,
     /// The blocks that were mentioned.
     pub(super) blocks: super::blocks::Blocks,
-    /// How deep calls are nested.
-    pub(super) calls: u32,
+    /// The calls that are under way, the innermost last.
+    pub(super) calls: Vec<Span>,
 }
 
 impl<'a> Eval<'_, 'a> {
@@ -169,7 +171,12 @@ impl<'a> Eval<'_, 'a> {
     }
 
     /// Reports, with these values.
-    pub(super) fn fail_at(&mut self, values: String, diagnostic: Diagnostic) -> Failed {
+    pub(super) fn fail_at(&mut self, values: String, mut diagnostic: Diagnostic) -> Failed {
+        let mut calls = self.calls.clone();
+        calls.dedup();
+        for call in calls.into_iter().rev().take(SHOWN_CALLS) {
+            diagnostic = diagnostic.and(call, "called here");
+        }
         self.shared.reports.add(self.rank, values, diagnostic);
         Failed
     }
@@ -365,16 +372,16 @@ impl<'a> Eval<'_, 'a> {
         expr: &'a Expr,
         body: impl FnOnce(&mut Self) -> Evaluated<Value>,
     ) -> Evaluated<Value> {
-        if self.calls >= MAX_CALLS {
+        if self.calls.len() >= MAX_CALLS {
             return Err(self.fail_at(String::new(), too_deep(expr.span)));
         }
-        self.calls += 1;
+        self.calls.push(expr.span);
         let caller = std::mem::replace(&mut self.frame, frame);
         let caller_names = std::mem::replace(&mut self.names, names);
         let value = stacker::maybe_grow(STACK.0, STACK.1, || body(self));
         self.frame = caller;
         self.names = caller_names;
-        self.calls -= 1;
+        self.calls.pop();
         value
     }
 
@@ -525,7 +532,7 @@ fn no_such_place(span: Span, node: i64, local: i64, world: &World) -> Diagnostic
 
 fn endless(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0306, span, "this program takes too many steps to elaborate")
-        .help("--max-operations raises the limit, which is 64 steps for each operation")
+        .help("--max-operations raises the limit, which is 4 steps for each operation")
 }
 
 pub(super) fn too_deep(span: Span) -> Diagnostic {

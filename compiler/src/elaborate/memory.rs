@@ -343,9 +343,20 @@ impl<'a> Eval<'_, 'a> {
             Bad::Outside { first, len, chunks } => outside(expr.span, &name, first, len, chunks),
             Bad::Empty => empty(expr.span, &name),
             Bad::Scattered => scattered(expr.span, &name),
-            Bad::NoMember(dimension, value) => no_index(expr.span, &name, dimension, value),
+            Bad::NoMember(dimension, value) => {
+                let has = self.first_values(buffer);
+                no_index(expr.span, &name, dimension, value, &has)
+            }
         };
         self.fail(expr, diagnostic)
+    }
+
+    /// The values of a region's first dimension.
+    fn first_values(&mut self, buffer: BufferValue) -> Vec<i64> {
+        match buffer.place {
+            ir::Where::Local | ir::Where::Switch(_) => self.values_below(buffer, Owner::Own, &[]),
+            ir::Where::Remote(peer) => self.values_below(buffer, Owner::Peer(peer), &[]),
+        }
     }
 
     /// `input`, or "`output` of rank 3".
@@ -473,10 +484,25 @@ fn not_consecutive(span: Span) -> Diagnostic {
         .help("`(i in list: buffer[i])` makes each its own operand")
 }
 
-fn no_index(span: Span, name: &str, dimension: usize, value: i64) -> Diagnostic {
+fn no_index(span: Span, name: &str, dimension: usize, value: i64, has: &[i64]) -> Diagnostic {
     let place =
         if dimension == 0 { String::new() } else { format!(" in dimension {}", dimension + 1) };
-    Diagnostic::new(Code::E0401, span, format!("{name} has no chunk at index {value}{place}"))
+    let report =
+        Diagnostic::new(Code::E0401, span, format!("{name} has no chunk at index {value}{place}"));
+    match dimension {
+        0 => report.note(format!("{name} is declared for {}", few(has))),
+        _ => report,
+    }
+}
+
+/// "0, 1, 2": up to a dozen.
+fn few(values: &[i64]) -> String {
+    let shown: Vec<String> = values.iter().take(12).map(ToString::to_string).collect();
+    match values.len() {
+        0 => "nothing".to_string(),
+        1..=12 => shown.join(", "),
+        more => format!("{}, .. ({more} in all)", shown.join(", ")),
+    }
 }
 
 fn no_member(span: Span, name: &str, tuple: &[i64], domain: &Domain) -> Diagnostic {
@@ -486,11 +512,12 @@ fn no_member(span: Span, name: &str, tuple: &[i64], domain: &Domain) -> Diagnost
         span,
         format!("there is no `{name}[{}]` here", indices.join(", ")),
     );
-    let members: Vec<String> = domain.values().iter().take(12).map(ToString::to_string).collect();
-    match (tuple.len(), members.is_empty()) {
-        (_, true) => diagnostic.note(format!("`{name}` has no members on this rank")),
-        (1, false) => diagnostic.note(format!("`{name}` is declared for {}", members.join(", "))),
-        (_, false) => diagnostic,
+    match (tuple.len(), domain.values()) {
+        (_, values) if values.is_empty() => {
+            diagnostic.note(format!("`{name}` has no members on this rank"))
+        }
+        (1, values) => diagnostic.note(format!("`{name}` is declared for {}", few(&values))),
+        (_, _) => diagnostic,
     }
 }
 

@@ -32,11 +32,17 @@ pub(super) fn pair(
 ) -> Result<Paired, Vec<(i64, Diagnostic)>> {
     let mut partners: Vec<Vec<Option<Place>>> = Vec::with_capacity(made.len());
     let mut reports = Vec::new();
+    let mut tellers = BTreeMap::new();
     for (rank, ends) in made.iter().enumerate() {
         let found = ends.ends.iter().map(|end| match partner(world, declared, made, rank, end) {
             Ok(place) => place,
             Err(report) => {
-                reports.push((rank as i64, *report));
+                // Two families that do not meet are one mistake, told from the side where it is seen first.
+                let other = end.other.as_ref().map_or(end.family, |(family, _)| *family);
+                let pair = (end.family.min(other), end.family.max(other));
+                if *tellers.entry(pair).or_insert(end.family) == end.family {
+                    reports.push((rank as i64, *report));
+                }
                 None
             }
         });

@@ -61,9 +61,9 @@ impl<'a> Eval<'_, 'a> {
     /// Unrolls statements, each on its own: one that fails does not stop the next.
     pub(super) fn statements(&mut self, out: &mut Output, around: &Around, statements: &'a [Stmt]) {
         for statement in statements {
-            if self.statement(out, around, statement).is_err()
-                && (self.shared.fuel == 0 || self.stopped(out))
-            {
+            // What failed has been reported.
+            let _ = self.statement(out, around, statement);
+            if self.stopped(out) {
                 return;
             }
         }
@@ -312,7 +312,7 @@ impl<'a> Eval<'_, 'a> {
     ) -> Evaluated<()> {
         let world = self.world;
         let procedure = &world.unit.procedures[id];
-        if self.calls >= super::eval::MAX_CALLS {
+        if self.calls.len() >= super::eval::MAX_CALLS {
             return Err(self.fail_at(String::new(), super::eval::too_deep(span)));
         }
         let frame =
@@ -323,11 +323,11 @@ impl<'a> Eval<'_, 'a> {
         let caller_names = std::mem::replace(&mut out.names, names);
         let caller = std::mem::replace(&mut self.frame, frame);
         let caller_locals = std::mem::replace(&mut self.names, &procedure.frame);
-        self.calls += 1;
+        self.calls.push(span);
         stacker::maybe_grow(super::eval::STACK.0, super::eval::STACK.1, || {
             self.statements(out, &Around { binding, ..around.clone() }, &procedure.body);
         });
-        self.calls -= 1;
+        self.calls.pop();
         self.names = caller_locals;
         self.frame = caller;
         out.names = caller_names;

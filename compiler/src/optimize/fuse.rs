@@ -24,6 +24,8 @@ pub fn fuse(mut program: Program) -> Program {
     if !program.options.fuse || program.joins == ir::Joins::Explicit {
         return program;
     }
+    // Done once: a dump of what comes out asks for no more.
+    program.options.fuse = false;
     let reads = transfer::ScratchReads::of(&program);
     blocks::rewrite(&mut program, |program, rank, ops| {
         let piped = matches!(ops.first(), Some(Op { action: Action::Pipeline(_), .. }));

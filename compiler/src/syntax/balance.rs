@@ -5,11 +5,11 @@
 //! of stack. The rules:
 //!
 //! - A round or square bracket ends in its own statement: at `;`, at `->`, at a word that begins a statement.
-//! - Where the braces of a file match, nothing else is asked. Where they do not, indentation tells which is missing:
-//!   a `}` belongs to the line that is indented like it.
+//! - Braces match as they come, or by indentation: a `}` belongs to the line that is indented like it. The caller
+//!   tries the second where the first leads nowhere.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use super::fault::Fault;
+use super::fault::{Fault, Reach};
 use super::token::{Class, Kind, Token};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -17,12 +17,25 @@ use crate::source::Span;
 /// How many levels of brackets, operators and `else if` may lie in each other.
 pub const MAX_DEPTH: u32 = 256;
 
-/// Makes the brackets match.
+/// Tokens whose brackets match.
+#[derive(Clone, Debug)]
+pub struct Balanced<'t> {
+    /// The tokens.
+    pub tokens: Vec<Token<'t>>,
+    /// What had to be put in or taken out.
+    pub faults: Vec<Fault>,
+    /// How many braces of bodies have no partner.
+    pub lone_braces: usize,
+    /// Whether every `}` at the beginning of a line is indented like the line that it closes.
+    pub is_aligned: bool,
+}
+
+/// Makes the brackets match; where the braces do not, and it is wanted, as indentation says.
 #[must_use]
-pub fn balance<'t>(tokens: &[Token<'t>]) -> (Vec<Token<'t>>, Vec<Fault>) {
-    let plain = Balance::run(tokens, false);
-    let balance = if plain.braces_match { plain } else { Balance::run(tokens, true) };
-    (with_insertions(balance.out, balance.insertions), balance.faults)
+pub fn balance<'t>(tokens: &[Token<'t>], by_indentation: bool) -> Balanced<'t> {
+    let Balance { out, insertions, faults, lone_braces, is_aligned, .. } =
+        Balance::run(tokens, by_indentation);
+    Balanced { tokens: with_insertions(out, insertions), faults, lone_braces, is_aligned }
 }
 
 /// Whether the token at the head of `tokens` begins a statement or declaration, wherever it stands. A verb does if a
@@ -98,6 +111,17 @@ struct Open<'t> {
     chain: u32,
     /// How many `if` of expressions still wait for their brace.
     ifs: u32,
+    each: Each,
+    /// Whether it holds settings only, and no statement.
+    settings: bool,
+}
+
+/// Whether something is said of each of a list: `(p in peers: p.input[0])`. No comma can follow the value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Each {
+    No,
+    Binders,
+    Value,
 }
 
 /// The walk through the tokens.
@@ -108,7 +132,8 @@ struct Balance<'t> {
     insertions: Vec<(usize, Token<'t>)>,
     faults: Vec<Fault>,
     open: Vec<Open<'t>>,
-    braces_match: bool,
+    lone_braces: usize,
+    is_aligned: bool,
     /// Operators outside all brackets.
     chain: u32,
     /// The frame of the bracket closed last.
@@ -127,7 +152,8 @@ impl<'t> Balance<'t> {
             insertions: Vec::new(),
             faults: Vec::new(),
             open: Vec::new(),
-            braces_match: true,
+            lone_braces: 0,
+            is_aligned: true,
             chain: 0,
             closed: Frame::Body,
             chain_before: 0,
@@ -138,7 +164,7 @@ impl<'t> Balance<'t> {
             rest = state.step(*token, rest);
         }
         while let Some(top) = state.open.last() {
-            state.braces_match &= top.frame != Frame::Body;
+            state.lone_braces += usize::from(top.frame == Frame::Body);
             state.close_missing();
         }
         state
@@ -149,11 +175,18 @@ impl<'t> Balance<'t> {
         let after = rest.get(1..).unwrap_or_default();
         if self.guided && token.first {
             self.note_dedent(token, rest);
+            self.open_missing(token, rest);
         }
         if self.ends_brackets(token, rest) {
-            while self.in_value() {
+            self.close_missing();
+            while self.in_value() && token.kind != Kind::Comma {
                 self.close_missing();
             }
+        }
+        let in_settings = self.open.last().is_some_and(|top| top.settings);
+        if token.first && in_settings && begins_statement(rest) {
+            self.lone_braces += 1;
+            self.close_missing();
         }
         if token.kind == Kind::Else && self.closed == Frame::Body {
             *self.chain() = self.chain_before;
@@ -161,14 +194,14 @@ impl<'t> Balance<'t> {
         if is_link(token.kind, self.out.last()) {
             *self.chain() += 1;
         }
-        if self.depth() > MAX_DEPTH {
-            self.faults.push(too_deep(token));
+        if self.depth() > MAX_DEPTH && !ends_element(token.kind) {
+            self.note(too_deep(token));
             return self.skip_deep(rest);
         }
         match token.kind {
             Kind::LeftParen => self.open(Frame::Bracket, Kind::RightParen, token),
             Kind::LeftBracket => self.open(Frame::Bracket, Kind::RightBracket, token),
-            Kind::LeftBrace => self.open_brace(token),
+            Kind::LeftBrace => self.open_brace(token, after),
             Kind::RightParen | Kind::RightBracket => self.close_bracket(token),
             Kind::RightBrace => self.close_brace(token),
             _ => self.plain(token),
@@ -183,6 +216,15 @@ impl<'t> Balance<'t> {
             Kind::If if self.expects_value() => {
                 if let Some(top) = self.open.last_mut() {
                     top.ifs += 1;
+                }
+            }
+            Kind::In | Kind::Colon => {
+                if let Some(top) = self.open.last_mut().filter(|top| top.frame != Frame::Body) {
+                    top.each = match (token.kind, top.each) {
+                        (Kind::In, Each::No) => Each::Binders,
+                        (Kind::Colon, Each::Binders) => Each::Value,
+                        (_, each) => each,
+                    };
                 }
             }
             Kind::Else => self.value_else = self.closed == Frame::Value,
@@ -213,14 +255,16 @@ impl<'t> Balance<'t> {
     }
 
     fn open(&mut self, frame: Frame, closer: Kind, token: Token<'t>) {
+        let settings = self.out.last().is_some_and(|last| last.kind == Kind::Options);
         self.out.push(token);
-        self.open.push(Open { frame, closer, token, dedent: None, chain: 0, ifs: 0 });
+        let (dedent, each) = (None, Each::No);
+        self.open.push(Open { frame, closer, token, dedent, chain: 0, ifs: 0, each, settings });
     }
 
     /// Tells a body's brace from a set's.
-    fn open_brace(&mut self, token: Token<'t>) {
+    fn open_brace(&mut self, token: Token<'t>, after: &[Token<'t>]) {
         let waits = self.open.last().is_some_and(|top| top.ifs > 0);
-        if self.expects_value() {
+        if self.expects_value() && !begins_statement(after) {
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
         if let (true, Some(top)) = (waits, self.open.last_mut()) {
@@ -238,11 +282,18 @@ impl<'t> Balance<'t> {
         let Some(top) = self.open.last().filter(|top| top.frame != Frame::Body) else {
             return false;
         };
-        let follows_value = self.out.last().is_some_and(|last| ends_value(last.kind));
+        let follows_value =
+            self.out.last().is_some_and(|last| ends_value(last.kind) || last.kind == Kind::Star);
         match token.kind {
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
+            Kind::Comma => top.each == Each::Value,
             Kind::If => false,
+            Kind::Op | Kind::Sync | Kind::Slice | Kind::To if follows_value => {
+                let next = rest.get(1).map(|next| next.kind);
+                next == Some(Kind::Equal)
+                    || (token.kind == Kind::To && next.is_some_and(Kind::is_name))
+            }
             _ => (token.first || follows_value) && begins_statement(rest),
         }
     }
@@ -256,13 +307,12 @@ impl<'t> Balance<'t> {
             }
             return self.close(token);
         }
-        match self.open.last() {
-            Some(top) if top.frame == Frame::Bracket => {
-                self.faults.push(wrong_closer(top, token));
-                let closer = Token { kind: top.closer, ..token };
-                self.close(closer);
+        match self.open.last().map(|top| (top.frame, top.closer, wrong_closer(top, token))) {
+            Some((Frame::Bracket, kind, fault)) => {
+                self.note(fault);
+                self.close(Token { kind, ..token });
             }
-            _ => self.faults.push(stray_closer(token)),
+            _ => self.note(stray_closer(token)),
         }
     }
 
@@ -280,7 +330,10 @@ impl<'t> Balance<'t> {
             self.follow_indentation(token);
         }
         match self.open.last() {
-            Some(top) if !self.guided || !self.closes_another(top, token) => self.close(token),
+            Some(top) if !self.guided || !self.closes_another(top, token) => {
+                self.is_aligned &= !token.first || top.token.indent == token.indent;
+                self.close(token);
+            }
             _ => self.close_unopened(token),
         }
     }
@@ -311,7 +364,7 @@ impl<'t> Balance<'t> {
 
     /// A `}` without its `{`: after a line that is indented like it and wants a body, the `{` is missing.
     fn close_unopened(&mut self, token: Token<'t>) {
-        self.braces_match = false;
+        self.lone_braces += 1;
         let bottom = self.open.last().map_or(0, |top| top.token.span.end);
         let near = self.out.len().saturating_sub(MAX_LOOK);
         let lines = self.out.get(near..).unwrap_or_default();
@@ -321,7 +374,7 @@ impl<'t> Balance<'t> {
         let head = head.map(|head| head + near);
         let Some(end) = head.filter(|_| self.guided).and_then(|head| self.end_of_header(head))
         else {
-            return self.faults.push(stray_closer(token));
+            return self.note(stray_closer(token));
         };
         let Some(last) = self.out.get(end - 1).copied() else { return };
         self.faults.push(missing_brace(last));
@@ -333,17 +386,53 @@ impl<'t> Balance<'t> {
     /// Where the first line of a statement ends that should have opened a body; none where it has one.
     fn end_of_header(&self, head: usize) -> Option<usize> {
         let mut end = head + 1;
+        let mut depth = 0u32;
         while let Some(token) = self.out.get(end) {
             let inner = self.out.get(end..).unwrap_or_default();
-            if token.first || begins_statement(inner) || token.kind == Kind::RightBrace {
+            if depth == 0 && (token.first || begins_statement(inner)) {
                 break;
             }
-            if token.kind == Kind::LeftBrace && !expects_value_after(self.out.get(end - 1)?.kind) {
-                return None;
+            match token.kind {
+                Kind::LeftBrace
+                    if depth == 0 && !expects_value_after(self.out.get(end - 1)?.kind) =>
+                {
+                    return None;
+                }
+                Kind::LeftBrace => depth += 1,
+                Kind::RightBrace => depth = depth.checked_sub(1)?,
+                _ => {}
             }
             end += 1;
         }
         Some(end)
+    }
+
+    /// Puts in the `{` after a line that wants a body, has none, and is followed by a statement that is indented
+    /// further.
+    fn open_missing(&mut self, token: Token<'t>, rest: &[Token<'t>]) {
+        let Some(last) = self.out.last().copied() else { return };
+        let near = self.out.len().saturating_sub(MAX_LOOK);
+        let line = self.out.get(near..).unwrap_or_default();
+        let Some(head) = line.iter().rposition(|token| token.first) else { return };
+        let wants = line.get(head).is_some_and(|head| {
+            takes_body(head.kind) && head.indent < token.indent && head.span.end > self.opened()
+        });
+        let is_whole = !matches!(last.kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace);
+        if wants && is_whole && begins_statement(rest) && self.end_of_header(near + head).is_some()
+        {
+            while self.in_value() {
+                self.close_missing();
+            }
+            let Some(last) = self.out.last().copied() else { return };
+            self.faults.push(missing_brace(last));
+            self.open(Frame::Body, Kind::RightBrace, made(Kind::LeftBrace, last));
+        }
+    }
+
+    /// Where the innermost open body begins.
+    fn opened(&self) -> u32 {
+        let bodies = self.open.iter().rev().find(|open| open.frame == Frame::Body);
+        bodies.map_or(0, |open| open.token.span.end)
     }
 
     /// Remembers where indentation says that the innermost bodies end.
@@ -380,6 +469,12 @@ impl<'t> Balance<'t> {
         }
     }
 
+    /// Notes a fault: what has been put out has been read.
+    fn note(&mut self, fault: Fault) {
+        let read = self.out.last().map_or(0, |last| last.span.end);
+        self.faults.push(Fault { read, ..fault });
+    }
+
     fn insert(&mut self, at: usize, token: Token<'t>) {
         if at == self.out.len() {
             self.out.push(token);
@@ -391,7 +486,9 @@ impl<'t> Balance<'t> {
     /// Puts in the closing bracket that is missing.
     fn close_missing(&mut self) {
         let Some(open) = self.open.pop() else { return };
-        let at = open.dedent.unwrap_or(self.out.len()).min(self.out.len());
+        let comma = self.out.last().is_some_and(|last| last.kind == Kind::Comma);
+        let end = self.out.len() - usize::from(comma && open.frame != Frame::Body);
+        let at = open.dedent.unwrap_or(end);
         let Some(last) = at.checked_sub(1).and_then(|i| self.out.get(i)).copied() else { return };
         self.faults.push(missing_closer(&open, last));
         self.insert(at, made(open.closer, last));
@@ -405,9 +502,8 @@ impl<'t> Balance<'t> {
         while let Some(token) = left.first() {
             match token.kind {
                 Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
-                Kind::RightParen | Kind::RightBracket | Kind::RightBrace if depth == 0 => break,
+                kind if depth == 0 && ends_element(kind) => break,
                 Kind::RightParen | Kind::RightBracket | Kind::RightBrace => depth -= 1,
-                Kind::Semicolon | Kind::Comma if depth == 0 => break,
                 _ => {}
             }
             left = left.get(1..).unwrap_or_default();
@@ -436,6 +532,14 @@ fn with_insertions<'t>(
     }
     out.extend(pending.map(|(_, inserted)| inserted));
     out
+}
+
+/// What ends a list element or statement, or the bracket around it.
+fn ends_element(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::RightParen | Kind::RightBracket | Kind::RightBrace | Kind::Semicolon | Kind::Comma
+    )
 }
 
 /// Whether a token makes the tree one level deeper where it stands: an operator, `.`, a call or index, `else`.
@@ -562,13 +666,14 @@ fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
     let report = missing(last, &text, format!("expected `{closer}` to close this `{opener}`"))
         .label(format!("`{closer}` is missing here"))
         .and(open.token.span, format!("this `{opener}` is not closed"));
-    Fault { at: last.span.end, restarts: open.frame == Frame::Body, report }
+    let reach = if open.frame == Frame::Body { Reach::Before } else { Reach::Statement };
+    Fault::new(last.span.end, reach, report)
 }
 
 fn missing_brace(last: Token<'_>) -> Fault {
     let report =
         missing(last, " {", "expected `{` to open a body".to_owned()).label("`{` is missing here");
-    Fault { at: last.span.end, restarts: true, report }
+    Fault::new(last.span.end, Reach::Before, report)
 }
 
 fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
@@ -581,7 +686,7 @@ fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
     )
     .and(open.token.span, format!("this `{opener}` is still open"))
     .fix(format!("write `{closer}`"), vec![edit]);
-    Fault { at: token.span.start, restarts: false, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn stray_closer(token: Token<'_>) -> Fault {
@@ -589,7 +694,8 @@ fn stray_closer(token: Token<'_>) -> Fault {
     let report =
         Diagnostic::new(Code::E0101, token.span, format!("this `{}` closes nothing", token.text))
             .fix(format!("remove `{}`", token.text), vec![edit]);
-    Fault { at: token.span.start, restarts: token.kind == Kind::RightBrace, report }
+    let reach = if token.kind == Kind::RightBrace { Reach::Before } else { Reach::Statement };
+    Fault::new(token.span.start, reach, report)
 }
 
 fn too_deep(token: Token<'_>) -> Fault {
@@ -599,5 +705,22 @@ fn too_deep(token: Token<'_>) -> Fault {
             .label("what stands from here on is not read")
             .note("brackets, braces, operators in a row and `else if` each count as a level")
             .help("name a part of it with `let`, or move statements into a procedure");
-    Fault { at: span.start, restarts: false, report }
+    Fault::new(span.start, Reach::Statement, report)
+}
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::Code;
+    use crate::source::SourceMap;
+
+    #[test]
+    fn what_nests_too_deep_is_reported_once_and_left_out() {
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("f(1, ", ", 2)")] {
+            let text = format!("let a = {}1{};\nlet b = 2;\n", open.repeat(300), close.repeat(300));
+            let file = SourceMap::default().add("deep.ccl", text.as_str());
+            let (tree, diagnostics) = crate::syntax::parse(file, &text);
+            let codes: Vec<Code> = diagnostics.iter().map(|report| report.code).collect();
+            assert_eq!(codes, [Code::E0109], "{open}");
+            assert_eq!(tree.items.len(), 2, "{open}");
+        }
+    }
 }

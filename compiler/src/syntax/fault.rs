@@ -1,57 +1,77 @@
 //! Reports as the front end finds them, with what is needed to drop the echoes of a mistake.
 //!
-//! In: the reports of the tokens, the brackets and the parser. Out: one report for each mistake, in the order of the
-//! text. The rule: between two places where a reader starts anew (`;`, `{`, `}`, or a place where one of these was
-//! missing) only the first report is kept, since what follows a mistake within one statement is rarely another one.
+//! In: the reports of the tokens, the brackets, the parser and the placement. Out: one report for each mistake, in the
+//! order of the text. The rules:
+//!
+//! - Between two places where a reader starts anew (`;`, `{`, `}`, or where one of these was missing) only the first
+//!   report is kept, since what follows a mistake within one statement is rarely another one.
+//! - A reserved word as a name is reported where it is declared, and not again where it is used.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Diagnostic;
+use std::collections::BTreeSet;
 
-/// A report, the place where it was found, and whether reading starts anew there.
+/// A report and the place where it was found.
 #[derive(Clone, Debug)]
 pub struct Fault {
     /// Offset of the text that gave it away.
     pub at: u32,
-    /// Whether the text after it is another statement, as after a missing `;`.
-    pub restarts: bool,
+    /// Offset up to which all had been read.
+    pub read: u32,
+    /// What is an echo of it.
+    pub reach: Reach,
     /// What is said.
     pub report: Diagnostic,
+}
+
+impl Fault {
+    /// A fault that is found at `at`.
+    #[must_use]
+    pub fn new(at: u32, reach: Reach, report: Diagnostic) -> Fault {
+        Fault { at, read: at, reach, report }
+    }
+}
+
+/// How far a mistake confuses what is read after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// To the end of its statement.
+    Statement,
+    /// Not beyond its place: what follows is another statement, as after a missing `;`.
+    Before,
+    /// As [`Reach::Statement`]; it is itself an echo where the same has been said before, of the name's declaration.
+    Use,
 }
 
 /// The reports that are no echoes. `fences` are the offsets where reading starts anew, in order.
 #[must_use]
 pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Diagnostic> {
-    faults.sort_by_key(|fault| (fault.at, fault.restarts));
+    faults.sort_by_key(|fault| fault.read);
     let mut kept: Vec<Fault> = Vec::new();
     for fault in faults {
-        if !kept.last().is_some_and(|last| hides(last, &fault, fences)) {
-            kept.push(fault);
-        } else if let (true, Some(last)) = (fault.restarts, kept.last_mut()) {
-            last.at = fault.at;
-            last.restarts = true;
+        match kept.last_mut() {
+            Some(last) if hides(last, &fault, fences) => {
+                if fault.reach == Reach::Before {
+                    last.at = last.at.max(fault.at);
+                    last.reach = Reach::Before;
+                }
+            }
+            _ => kept.push(fault),
         }
     }
-    let mut names: Vec<String> = Vec::new();
-    kept.retain(|fault| is_news(&fault.report, &mut names));
+    let mut said = BTreeSet::new();
+    let declared = |fault: &&Fault| fault.reach != Reach::Use;
+    said.extend(kept.iter().filter(declared).map(|fault| fault.report.message.clone()));
+    kept.retain(|fault| fault.reach != Reach::Use || said.insert(fault.report.message.clone()));
     kept.into_iter().map(|fault| fault.report).collect()
 }
 
 /// Whether `later` stands in the statement about which `earlier` has been said.
 fn hides(earlier: &Fault, later: &Fault, fences: &[u32]) -> bool {
-    if earlier.restarts && later.at > earlier.at {
-        return false;
+    if earlier.reach == Reach::Before {
+        let again = later.reach != Reach::Before || later.report == earlier.report;
+        return later.at == earlier.at && again;
     }
-    let next = fences.partition_point(|fence| *fence < earlier.at);
-    fences.get(next).is_none_or(|fence| *fence >= later.at)
-}
-
-/// A reserved word as a name is one mistake, however often the name is used.
-fn is_news(report: &Diagnostic, names: &mut Vec<String>) -> bool {
-    if report.code != Code::E0107 {
-        return true;
-    }
-    let known = names.contains(&report.message);
-    if !known {
-        names.push(report.message.clone());
-    }
-    !known
+    let (from, to) = (earlier.at.min(later.at), earlier.at.max(later.at));
+    let next = fences.partition_point(|fence| *fence < from);
+    fences.get(next).is_none_or(|fence| *fence >= to)
 }

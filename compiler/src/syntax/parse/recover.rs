@@ -1,10 +1,11 @@
 //! The rules for what is missing or too much: each reports, and goes on where the author most likely meant to.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::syntax::ast::{Expr, ExprKind, Name};
 use crate::syntax::balance::begins_statement;
-use crate::syntax::fault::Fault;
+use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::*;
 
@@ -70,7 +71,8 @@ pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + C
         if !is_reserved_name(tokens) || !(for_later || (is_word && is_value)) {
             return Err(EmptyErr::default());
         }
-        note(input, reserved(token));
+        let fault = Fault { reach: Reach::Use, ..reserved(token) };
+        note(input, fault);
         input.next_ref();
         Ok(named(token))
     })
@@ -179,7 +181,7 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
             }
             _ => {
                 let mut fault = missing(input, ";", "after this statement");
-                fault.restarts = true;
+                fault.reach = Reach::Before;
                 note(input, fault);
             }
         }
@@ -227,7 +229,7 @@ pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
 pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let mut fault = missing(input, "{", "to open a body");
-        fault.restarts = true;
+        fault.reach = Reach::Before;
         note(input, fault);
         if input.peek_ref().is_some_and(|token| token.kind == Kind::Semicolon) {
             input.next_ref();
@@ -245,6 +247,15 @@ pub(super) fn listed<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, 
         .collect()
         .then_ignore(close(closer))
         .boxed()
+}
+
+/// As [`listed`], with at least one element: `element` reports that it is missing.
+pub(super) fn listed_some<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, Vec<O>> {
+    let missing = look(move |tokens| kind_at(tokens, 0) == Some(closer))
+        .ignore_then(element.clone())
+        .map(|element| vec![element])
+        .then_ignore(close(closer));
+    missing.or(listed(element, closer)).boxed()
 }
 
 /// A statement whose first word is misspelt: `own` is read again with the word of `words` that was meant. Fails where
@@ -385,7 +396,8 @@ fn is_reserved_name(tokens: &[Token<'_>]) -> bool {
     tokens.first().is_some_and(|token| {
         token.kind.class() == Class::Reserved
             && !token.first
-            && (token.kind != Kind::In || kind_at(tokens, 1) == Some(Kind::In))
+            && (token.kind != Kind::In
+                || matches!(kind_at(tokens, 1), Some(Kind::In | Kind::Equal | Kind::Colon)))
     })
 }
 
@@ -431,30 +443,17 @@ fn shown(token: &Token<'_>) -> String {
 fn expected(input: &mut Reader<'_, '_>, what: &str) -> Fault {
     let before = last(input).map(shown);
     let after = here(input);
-    let next = rest(input).first().filter(|token| !token.text.is_empty());
-    match (next, before) {
-        (Some(token), Some(before)) if token.first => {
+    match (rest(input).first(), before) {
+        (Some(token), _) if !token.text.is_empty() && !token.first => unexpected(token, what),
+        (_, Some(before)) => {
             let message = format!("expected {what} after {before}");
-            Fault {
-                at: after.start,
-                restarts: false,
-                report: Diagnostic::new(Code::E0101, after, message),
-            }
+            let report = Diagnostic::new(Code::E0101, after, message);
+            Fault::new(after.start, Reach::Statement, report)
         }
-        (Some(token), _) => unexpected(token, what),
-        (None, Some(before)) => {
-            let message = format!("expected {what} after {before}");
-            Fault {
-                at: after.start,
-                restarts: false,
-                report: Diagnostic::new(Code::E0101, after, message),
-            }
+        (_, None) => {
+            let report = Diagnostic::new(Code::E0101, after, format!("expected {what}"));
+            Fault::new(after.start, Reach::Statement, report)
         }
-        (None, None) => Fault {
-            at: after.start,
-            restarts: false,
-            report: Diagnostic::new(Code::E0101, after, format!("expected {what}")),
-        },
     }
 }
 
@@ -478,7 +477,7 @@ fn unexpected(token: &Token<'_>, what: &str) -> Fault {
     } else {
         report
     };
-    Fault { at: token.span.start, restarts: false, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 /// `text` is missing after the last token.
@@ -488,7 +487,7 @@ fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fault {
     let report = Diagnostic::new(Code::E0105, after, format!("expected `{text}` {place}"))
         .label(format!("`{text}` is missing here"))
         .fix(format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
-    Fault { at: after.start, restarts: false, report }
+    Fault::new(after.start, Reach::Statement, report)
 }
 
 fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
@@ -500,7 +499,7 @@ fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
         format!("expected `{mark}`, found {}", shown(token)),
     )
     .fix(format!("write `{mark}`"), vec![edit]);
-    Fault { at: token.span.start, restarts: false, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
@@ -510,7 +509,7 @@ fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
         Diagnostic::new(Code::E0101, token.span, format!("`{}` has no meaning here", token.text))
             .label(format!("did you mean `{word}`?"))
             .fix(format!("write `{word}`"), vec![edit]);
-    Fault { at: token.span.start, restarts: false, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
@@ -522,7 +521,7 @@ fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
             .label(format!("did you mean `{word}`?"))
             .fix(format!("write `{word}`"), vec![edit]);
     }
-    Fault { at: token.span.start, restarts: false, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn no_statement(token: &Token<'_>, what: &str) -> Fault {
@@ -530,7 +529,7 @@ fn no_statement(token: &Token<'_>, what: &str) -> Fault {
         let edit = Edit { span: token.span, text: String::new() };
         let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
             .fix("remove `;`", vec![edit]);
-        return Fault { at: token.span.start, restarts: true, report };
+        return Fault::new(token.span.start, Reach::Before, report);
     }
     match token.kind.class() {
         Class::Mark => unexpected(token, what),
@@ -545,5 +544,5 @@ fn reserved(token: &Token<'_>) -> Fault {
         format!("`{}` is reserved and cannot be a name", token.text),
     )
     .help(format!("call it `{}_` or the like", token.text));
-    Fault { at: token.span.start, restarts: false, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
