@@ -21,4 +21,5 @@ pub mod check;
 pub mod optimize;
 pub mod plan;
 pub mod driver;
+pub mod onset;
 pub mod pending;

@@ -277,3 +277,43 @@ fn texts_with_tokens_left_out_doubled_and_exchanged_parse() {
         let _ = parse(FileId(0), &text);
     }
 }
+
+#[test]
+fn what_nests_too_deep_is_refused() {
+    let chains: [fn(usize) -> String; 12] = [
+        |n| format!("let x = {}1{};", "(".repeat(n), ")".repeat(n)),
+        |n| format!("let x = {}1{};", "[".repeat(n), "]".repeat(n)),
+        |n| format!("let x = {}1{};", "{".repeat(n), "}".repeat(n)),
+        |n| format!("let x = {}1{};", "f(".repeat(n), ")".repeat(n)),
+        |n| format!("let x = {}1{};", "a[".repeat(n), "]".repeat(n)),
+        |n| format!("let x = {}1;", "-".repeat(n)),
+        |n| format!("let x = {}1;", "!-".repeat(n)),
+        |n| format!("let x = a{};", ".a".repeat(n)),
+        |n| format!("let x = a{};", "[0]".repeat(n)),
+        |n| format!("let x = a{};", " + a".repeat(n)),
+        |n| format!("let x = {}{{ c }};", "if a { b } else ".repeat(n)),
+        |n| {
+            let body = "for p in peers { ".repeat(n) + &"}".repeat(n);
+            format!(
+                "program p(ranks: int = 2) {{ if a {{ }} {} {body} }}",
+                "else if a { }".repeat(n)
+            )
+        },
+    ];
+    for (i, chain) in chains.iter().enumerate() {
+        for n in [100, 300, 20_000] {
+            let (tree, reports) = parse(FileId(0), &chain(n));
+            let codes: Vec<Code> = reports.iter().map(|report| report.code).collect();
+            if n == 100 && i != 6 {
+                assert_eq!(codes, [], "chain {i}");
+            } else if n > 200 {
+                assert!(codes.contains(&Code::E0109), "chain {i} of {n}: {codes:?}");
+            }
+            drop(tree.clone());
+        }
+        // Without their ends, and doubled.
+        let text = chain(5_000);
+        let _ = parse(FileId(0), &text[..text.len() / 2]);
+        let _ = parse(FileId(0), &text.repeat(2));
+    }
+}

@@ -5,10 +5,12 @@ use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, files, output, sweep};
-use compiler::diagnostic::Severity;
+use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Target};
 use compiler::elaborate;
+use compiler::interrupt::Interrupt;
 use compiler::ir;
+use compiler::onset;
 use compiler::resolve::program::ProgramId;
 use compiler::source::SourceMap;
 use std::path::{Path, PathBuf};
@@ -16,15 +18,18 @@ use std::path::{Path, PathBuf};
 /// Builds one program.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
     let wanted = wanted(build)?;
-    let Some(program) = program(reporter, &build.elaboration, &build.file)? else {
+    let Some((front, program)) = program(reporter, &build.elaboration, &build.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
     let plan = plan_path(build, &wanted, &program)?;
     let deps = wanted.deps.as_ref().map(|path| deps_path(path.as_deref(), &plan)).transpose()?;
     let target = target(&build.elaboration);
     let broken = match wanted.plan {
-        Some(_) => write_plan(reporter, program, target, &plan)?,
-        None => reporter.add(driver::check(&program, target)),
+        Some(_) => write_plan(reporter, &front, program, target, &plan)?,
+        None => {
+            let found = driver::check(&program, target);
+            reporter.add(front.explained(target, program.ranks.len(), found))
+        }
     };
     if let Some(deps) = deps.filter(|_| !broken) {
         output::write_text(&deps, &makefile(&plan, &reporter.sources))?;
@@ -35,13 +40,16 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
 /// Writes the plan, if nothing is wrong with it; says whether something is.
 fn write_plan(
     reporter: &mut Reporter,
+    front: &Front,
     program: ir::Program,
     target: Target,
     path: &Path,
 ) -> Result<bool, Failure> {
     let mut broken = false;
+    let ranks = program.ranks.len();
     output::write(path, |mut out| {
-        broken = reporter.add(driver::write_plan(program, target, &mut out)?);
+        let found = driver::write_plan(program, target, &mut out)?;
+        broken = reporter.add(front.explained(target, ranks, found));
         Ok(!broken)
     })?;
     Ok(broken)
@@ -53,7 +61,7 @@ fn program(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
     path: &Path,
-) -> Result<Option<ir::Program>, Failure> {
+) -> Result<Option<(Front, ir::Program)>, Failure> {
     let Some(front) = front(reporter, elaboration, path)? else { return Ok(None) };
     let interrupt = load::interrupt(elaboration.time_limit);
     let (program, diagnostics) =
@@ -63,7 +71,7 @@ fn program(
         return Ok(None);
     }
     let broken = reporter.add(diagnostics);
-    Ok(program.filter(|_| !broken))
+    Ok(program.filter(|_| !broken).map(|program| (front, program)))
 }
 
 /// What the checks hold a program against.
@@ -83,6 +91,20 @@ pub(crate) struct Front {
     pub(crate) program: ProgramId,
     /// What it is elaborated with.
     pub(crate) settings: elaborate::Settings,
+}
+
+impl Front {
+    /// The reports of a target's limits, each with the number of ranks from which on it is made.
+    fn explained(
+        &self,
+        target: Target,
+        ranks: usize,
+        mut found: Vec<Diagnostic>,
+    ) -> Vec<Diagnostic> {
+        let (unit, interrupt) = (&self.loaded.unit, Interrupt::default());
+        onset::explain(unit, self.program, &self.settings, target, &interrupt, ranks, &mut found);
+        found
+    }
 }
 
 /// Reads a file and the arguments; none where there were errors, which are then in `reporter`.

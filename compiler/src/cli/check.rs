@@ -7,6 +7,7 @@ use super::settings::{self, Given};
 use super::{Failure, Status, build, sweep};
 use compiler::driver;
 use compiler::interrupt::Interrupt;
+use compiler::onset;
 use compiler::resolve::program::{Program, ProgramId, Unit};
 
 /// Checks each file.
@@ -72,6 +73,18 @@ fn one(
         let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, interrupt);
         if let Some(lowered) = lowered {
             diagnostics.extend(driver::check(&lowered, target));
+            if !sweep.varies() {
+                let ranks = lowered.ranks.len();
+                onset::explain(
+                    unit,
+                    program,
+                    &settings,
+                    target,
+                    interrupt,
+                    ranks,
+                    &mut diagnostics,
+                );
+            }
         }
         if interrupt.is_set() {
             break;

@@ -203,6 +203,11 @@ pub(crate) fn local(verb: Verb, sources: &[Operand], destinations: &[Operand]) -
     over(verb, None, sources, destinations, &[])
 }
 
+/// Input chunk `i` copied to output chunk `i`.
+pub(crate) fn copy_of(i: u32) -> Action {
+    local(Verb::Copy, &[input(i, 1)], &[output(i, 1)])
+}
+
 /// An operation over channels.
 pub(crate) fn over(
     verb: Verb,
@@ -249,12 +254,8 @@ fn mesh(
 
 /// The block's part of an operation that `count` blocks share.
 pub(crate) fn sliced(action: Action, index: u32, count: u32) -> Action {
-    match action {
-        Action::Transfer(transfer) => {
-            Action::Transfer(Transfer { slice: Some(super::Slice { index, count }), ..transfer })
-        }
-        other => other,
-    }
+    let Action::Transfer(transfer) = action else { return action };
+    Action::Transfer(Transfer { slice: Some(super::Slice { index, count }), ..transfer })
 }
 
 fn words(ops: &[Op]) -> String {

@@ -25,7 +25,10 @@ pub fn print(program: &Program) -> String {
     let collective = header::collective(program, &mut tables);
     let declarations = header::declarations(program, &names, &mut tables);
     let mut text = header::title(program);
-    text.push_str(&tables.text);
+    if !tables.text.is_empty() {
+        text.push_str(&tables.text);
+        text.push('\n');
+    }
     text.push_str(&collective);
     text.push_str(&header::opening(program));
     text.push_str(&declarations);

@@ -245,4 +245,6 @@ fn write(ops: Vec<Op>, joins: &[bool], turns: &[Turn]) -> Vec<Op> {
 }
 
 #[cfg(test)]
+mod fewest;
+#[cfg(test)]
 mod tests;

@@ -13,13 +13,10 @@ use crate::ir::{
 const LIMIT: u64 = 10_000_000;
 
 fn outputs(program: &Program, parts: u32) -> Vec<Vec<Value>> {
-    match run::run_in(program, parts, LIMIT) {
-        Outcome::Finished(memory) => {
-            assert_eq!(run::broken_promises(program, &memory), []);
-            program.ranks.ids().map(|rank| memory.output(program, rank)).collect()
-        }
-        other => panic!("{other:?}"),
-    }
+    let outcome = run::run_in(program, parts, LIMIT);
+    let Outcome::Finished(memory) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(run::broken_promises(program, &memory), []);
+    program.ranks.ids().map(|rank| memory.output(program, rank)).collect()
 }
 
 /// Runs the program before and after every pass, with one and with three instances.

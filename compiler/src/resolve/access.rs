@@ -29,20 +29,19 @@ impl Body<'_> {
             return self.family_members(family, indices, span);
         }
         let hint = want.filter(|want| names_buffer(&self.types.known(want))).map(|_| Ty::Buffer);
-        let base = match &base.kind {
-            ast::ExprKind::Name(name) => self.name(name, base.span, hint.as_ref().or(want)),
-            _ => self.expr(base, None),
-        };
+        let hint =
+            if matches!(base.kind, ast::ExprKind::Name(_)) { hint.as_ref().or(want) } else { None };
+        let base = self.expr(base, hint);
         match self.types.known(&base.ty) {
             Ty::Buffer => self.slice(base, indices, span),
             Ty::List(member) => self.element(base, *member, indices, span),
             Ty::Var(_) => {
                 let kind = self.guess(want);
                 self.types.unify(&base.ty, &kind);
-                match kind {
-                    Ty::List(member) => self.element(base, *member, indices, span),
-                    _ => self.slice(base, indices, span),
+                if let Ty::List(member) = kind {
+                    return self.element(base, *member, indices, span);
                 }
+                self.slice(base, indices, span)
             }
             Ty::Error => {
                 self.unused_indices(indices);
@@ -333,10 +332,8 @@ impl Body<'_> {
         if self.is_lost(name) {
             return None;
         }
-        let noun = match self.types.known(&base.ty) {
-            Ty::Channel => "a switch channel",
-            _ => "a rank",
-        };
+        let is_channel = self.types.known(&base.ty) == Ty::Channel;
+        let noun = if is_channel { "a switch channel" } else { "a rank" };
         if let Some(what) = self.something_else(name) {
             let message = format!("{noun} has no `{name}`: that is {what} of this rank");
             return Some(

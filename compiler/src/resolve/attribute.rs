@@ -26,7 +26,11 @@ pub(super) fn allowed(
             match accepted(argument) {
                 Ok(word) if !words.contains(&word) => words.push(word),
                 Ok(_) => {}
-                Err(report) => reports.push(*report),
+                Err(report) => {
+                    reports.push(*report);
+                    // Whatever was meant, no warning about the same place is news.
+                    words.push("unused".to_owned());
+                }
             }
         }
     }

@@ -214,7 +214,8 @@ impl Body<'_> {
 pub(super) fn implements(body: &mut Body, ast: &ast::Implements, span: Span) -> Option<Implements> {
     let found = find(body, &ast.name);
     let mut rest: Vec<ast::Argument> = Vec::new();
-    let (mut in_place, mut op): (Option<(Expr, Span)>, Option<(Op, Span)>) = (None, None);
+    let mut in_place: Option<(Expr, Span)> = None;
+    let mut op: Option<(Op, Span)> = None;
     for argument in &ast.arguments {
         match argument.name.as_ref().map(|name| (name, name.text.as_str())) {
             Some((name, "in_place")) => {
@@ -290,23 +291,21 @@ fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
 }
 
 fn reduction(body: &mut Body, value: &ast::Expr) -> Option<Op> {
-    match &value.kind {
-        ast::ExprKind::Name(text) => {
-            let op = op_word(text);
-            if op.is_none() {
-                let name = ast::Name { text: text.clone(), span: value.span };
-                body.report(unknown_word("op", &name, &OPS));
-            }
-            op
-        }
-        ast::ExprKind::Error => None,
-        _ => {
-            body.expr(value, None);
-            let message = "`op` is one of sum, min, max";
-            body.report(Diagnostic::new(Code::E0211, value.span, message));
-            None
-        }
+    let ast::ExprKind::Name(text) = &value.kind else {
+        let typed = body.expr(value, None);
+        body.reports.extend((typed.ty != Ty::Error).then(|| no_reduction(value.span)));
+        return None;
+    };
+    let op = op_word(text);
+    if op.is_none() {
+        let name = ast::Name { text: text.clone(), span: value.span };
+        body.report(unknown_word("op", &name, &OPS));
     }
+    op
+}
+
+fn no_reduction(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0211, span, format!("`op` is one of {}", OPS.join(", ")))
 }
 
 fn implied_parameter(name: &ast::Name) -> Diagnostic {

@@ -135,13 +135,9 @@ impl Body<'_> {
         self.locals = locals;
         self.reports.truncate(before.0);
         self.uses.definitions.truncate(before.1);
-        match self.types.known(&ty) {
-            // A default may use the parameters before it, which are not bound yet: they are numbers more often
-            // than not.
-            Ty::Error => self.types.fresh(),
-            Ty::Rank => Ty::Int,
-            ty => ty,
-        }
+        let ty = self.types.known(&ty);
+        // A default may use the parameters before it, which are not bound yet: they are numbers more often than not.
+        if matches!(ty, Ty::Error | Ty::Rank) { Ty::Int } else { ty }
     }
 
     fn check_parameters(&mut self, parameters: &[Parameter]) {
@@ -358,14 +354,10 @@ impl Body<'_> {
 
     fn link(&mut self, value: &ast::Expr) -> Link {
         let wrong = || Link::Memory(super::body::wrong(value.span));
-        let (name, arguments) = match &value.kind {
-            ast::ExprKind::Call(name, arguments) => (name, arguments),
-            ast::ExprKind::Error => return wrong(),
-            _ => {
-                self.expr(value, None);
-                self.report(not_a_link(value.span));
-                return wrong();
-            }
+        let ast::ExprKind::Call(name, arguments) = &value.kind else {
+            let typed = self.expr(value, None);
+            self.reports.extend((typed.ty != Ty::Error).then(|| not_a_link(value.span)));
+            return wrong();
         };
         let Some(kind) = LinkKind::word(&name.text) else {
             for argument in arguments {

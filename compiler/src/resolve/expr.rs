@@ -293,12 +293,10 @@ impl Body<'_> {
             symbol(op),
         );
         let report = Diagnostic::new(Code::E0204, span, message);
-        match ty {
-            Type::Chunk => {
-                report.note("what chunks must hold is said in an `ensures` of a collective")
-            }
-            _ => report,
+        if ty == Type::Chunk {
+            return report.note("what chunks must hold is said in an `ensures` of a collective");
         }
+        report
     }
 
     fn not_a_list(&self, list: &Typed, span: Span) -> Diagnostic {
@@ -306,9 +304,9 @@ impl Body<'_> {
         let text = self.text(span);
         let message = format!("{text} is {}; a list is wanted here", types::describe(&ty));
         let report = Diagnostic::new(Code::E0204, span, message);
-        match ty {
-            Type::Int | Type::Rank if text.starts_with('`') => {
-                report.help(format!("the numbers below it are `0..{}`", text.trim_matches('`')))
+        match text.strip_prefix('`') {
+            Some(text) if matches!(ty, Type::Int | Type::Rank) => {
+                report.help(format!("the numbers below it are `0..{text}"))
             }
             _ => report,
         }

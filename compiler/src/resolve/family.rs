@@ -147,10 +147,9 @@ impl Families {
             }
             ast::ProgramItemKind::Channel(ast) => {
                 let mut row = declaration(&ast.name.text, ast.name.span, ast.dimensions.len());
-                row.link = match &ast.value.kind {
-                    ast::ExprKind::Call(word, _) => LinkKind::word(&word.text),
-                    _ => None,
-                };
+                if let ast::ExprKind::Call(word, _) = &ast.value.kind {
+                    row.link = LinkKind::word(&word.text);
+                }
                 (&ast.name, Family::Channel(self.channels.push(row)))
             }
             ast::ProgramItemKind::Semaphore(ast) => {

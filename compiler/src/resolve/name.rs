@@ -81,17 +81,18 @@ impl Body<'_> {
     /// Notes what a value follows from, and reports where that is not known.
     pub(super) fn require(&mut self, what: &str, needs: Needs, span: Span) {
         self.needs = self.needs.and(needs);
-        let why = match self.level {
-            Level::Constant => "a `let` at the top of a file is evaluated once, for every program",
-            Level::ProgramDefault => "a parameter's default is evaluated before anything else",
-            Level::Argument => "a value on the command line stands alone",
-            Level::Default => "a parameter's default is the same on every rank",
-            Level::Options => "options are evaluated once, for all ranks",
+        let either = needs.rank || needs.ranks;
+        let (refused, why) = match self.level {
+            Level::Constant => {
+                (either, "a `let` at the top of a file is evaluated once, for every program")
+            }
+            Level::ProgramDefault => {
+                (either, "a program's parameters are evaluated before anything else")
+            }
+            Level::Argument => (either, "a value on the command line stands alone"),
+            Level::Default => (needs.rank, "a parameter's default is the same on every rank"),
+            Level::Options => (needs.rank, "options are evaluated once, for all ranks"),
             Level::Function | Level::Collective | Level::Clauses | Level::Program => return,
-        };
-        let refused = match self.level {
-            Level::Default | Level::Options => needs.rank,
-            _ => needs.rank || needs.ranks,
         };
         if refused {
             self.report(no_meaning(what, span, why, needs.rank));

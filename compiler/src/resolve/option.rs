@@ -95,11 +95,17 @@ impl Body<'_> {
             (Kind::Truth, ast::OptionValue::Index(ast::Index::At(expr))) => {
                 self.value(name, kind, expr, &Ty::Bool)
             }
-            (Kind::Text, ast::OptionValue::Index(ast::Index::At(expr))) => match &expr.kind {
-                // A plan's name is a word like any other: quotes are for what is no identifier.
-                ast::ExprKind::Name(word) => Some(OptionValue::Word(word.clone())),
-                _ => self.value(name, kind, expr, &Ty::Str),
-            },
+            // A plan's name is a word like any other: quotes are for what is no identifier.
+            (
+                Kind::Text,
+                ast::OptionValue::Index(ast::Index::At(ast::Expr {
+                    kind: ast::ExprKind::Name(word),
+                    ..
+                })),
+            ) => Some(OptionValue::Word(word.clone())),
+            (Kind::Text, ast::OptionValue::Index(ast::Index::At(expr))) => {
+                self.value(name, kind, expr, &Ty::Str)
+            }
             (
                 Kind::Number | Kind::Truth | Kind::Text | Kind::Words(_) | Kind::Bytes | Kind::Map,
                 ast::OptionValue::Index(_) | ast::OptionValue::Map(..),
@@ -135,50 +141,27 @@ impl Body<'_> {
     }
 
     fn word(&mut self, name: &ast::Name, words: &[&str], expr: &ast::Expr) -> Option<OptionValue> {
-        match &expr.kind {
-            ast::ExprKind::Name(word) if words.contains(&word.as_str()) => {
-                Some(OptionValue::Word(word.clone()))
-            }
-            ast::ExprKind::Name(word) => {
-                let near = words.iter().find(|known| known.eq_ignore_ascii_case(word));
-                let place = ast::Name { text: word.clone(), span: expr.span };
-                self.report(match near {
-                    Some(near) => misspelt_case(name, &place, near),
-                    None => unknown_word(&name.text, &place, words),
-                });
-                None
-            }
-            ast::ExprKind::Error => None,
-            _ => {
-                self.expr(expr, None);
-                self.report(not_a_word(name, words, expr.span));
-                None
-            }
+        let ast::ExprKind::Name(word) = &expr.kind else {
+            let typed = self.expr(expr, None);
+            self.reports
+                .extend((typed.ty != Ty::Error).then(|| not_a_word(name, words, expr.span)));
+            return None;
+        };
+        if words.contains(&word.as_str()) {
+            return Some(OptionValue::Word(word.clone()));
         }
+        let near = words.iter().find(|known| known.eq_ignore_ascii_case(word));
+        let place = ast::Name { text: word.clone(), span: expr.span };
+        self.report(match near {
+            Some(near) => misspelt_case(name, &place, near),
+            None => unknown_word(&name.text, &place, words),
+        });
+        None
     }
 
     fn bytes(&mut self, name: &ast::Name, index: &ast::Index) -> Option<OptionValue> {
         let (from, to, inclusive) = match index {
-            ast::Index::At(expr) => match &expr.kind {
-                ast::ExprKind::Range(kind, from, to) => {
-                    let (from, to) = (self.expect(from, &Ty::Int), self.expect(to, &Ty::Int));
-                    match kind {
-                        RangeKind::HalfOpen => (Some(from), Some(to), false),
-                        RangeKind::Inclusive => (Some(from), Some(to), true),
-                        RangeKind::Length => {
-                            let span = expr.span;
-                            let end = self.sum(from.clone(), to, span);
-                            (Some(from), Some(end), false)
-                        }
-                    }
-                }
-                ast::ExprKind::Error => return None,
-                _ => {
-                    self.expr(expr, None);
-                    self.report(wrong_kind(name, Kind::Bytes, expr.span));
-                    return None;
-                }
-            },
+            ast::Index::At(expr) => return self.closed_range(name, expr),
             ast::Index::To(expr, inclusive, _) => {
                 (None, Some(self.expect(expr, &Ty::Int)), *inclusive)
             }
@@ -190,6 +173,22 @@ impl Body<'_> {
             }
         };
         Some(OptionValue::Bytes { from, to, inclusive })
+    }
+
+    fn closed_range(&mut self, name: &ast::Name, expr: &ast::Expr) -> Option<OptionValue> {
+        let ast::ExprKind::Range(kind, from, to) = &expr.kind else {
+            let typed = self.expr(expr, None);
+            let report = (typed.ty != Ty::Error).then(|| wrong_kind(name, Kind::Bytes, expr.span));
+            self.reports.extend(report);
+            return None;
+        };
+        let (from, to) = (self.expect(from, &Ty::Int), self.expect(to, &Ty::Int));
+        let (to, inclusive) = match kind {
+            RangeKind::HalfOpen => (to, false),
+            RangeKind::Inclusive => (to, true),
+            RangeKind::Length => (self.sum(from.clone(), to, expr.span), false),
+        };
+        Some(OptionValue::Bytes { from: Some(from), to: Some(to), inclusive })
     }
 
     fn sum(&self, left: Expr, right: Expr, span: Span) -> Expr {

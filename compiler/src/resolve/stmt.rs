@@ -167,10 +167,9 @@ impl Body<'_> {
     /// A value of a type, or a list of such values; and whether it is something else.
     fn operated(&mut self, expr: &ast::Expr, want: &Ty) -> (Expr, bool) {
         let typed = self.expr(expr, Some(want));
-        let fits = match self.types.known(&typed.ty) {
-            Ty::List(member) => self.types.unify(&member, want),
-            ty => self.types.unify(&ty, want),
-        };
+        let known = self.types.known(&typed.ty);
+        let member = if let Ty::List(member) = &known { member } else { &known };
+        let fits = self.types.unify(member, want);
         if !fits {
             let report = self.mismatch(&typed, want);
             self.report(report);

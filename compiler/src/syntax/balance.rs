@@ -194,8 +194,8 @@ impl<'t> Balance<'t> {
         if is_link(token.kind, self.out.last()) {
             *self.chain() += 1;
         }
-        if self.depth() > MAX_DEPTH {
-            self.faults.push(too_deep(token));
+        if self.depth() > MAX_DEPTH && !ends_element(token.kind) {
+            self.note(too_deep(token));
             return self.skip_deep(rest);
         }
         match token.kind {
@@ -307,13 +307,12 @@ impl<'t> Balance<'t> {
             }
             return self.close(token);
         }
-        match self.open.last() {
-            Some(top) if top.frame == Frame::Bracket => {
-                self.faults.push(wrong_closer(top, token));
-                let closer = Token { kind: top.closer, ..token };
-                self.close(closer);
+        match self.open.last().map(|top| (top.frame, top.closer, wrong_closer(top, token))) {
+            Some((Frame::Bracket, kind, fault)) => {
+                self.note(fault);
+                self.close(Token { kind, ..token });
             }
-            _ => self.faults.push(stray_closer(token)),
+            _ => self.note(stray_closer(token)),
         }
     }
 
@@ -375,7 +374,7 @@ impl<'t> Balance<'t> {
         let head = head.map(|head| head + near);
         let Some(end) = head.filter(|_| self.guided).and_then(|head| self.end_of_header(head))
         else {
-            return self.faults.push(stray_closer(token));
+            return self.note(stray_closer(token));
         };
         let Some(last) = self.out.get(end - 1).copied() else { return };
         self.faults.push(missing_brace(last));
@@ -470,6 +469,12 @@ impl<'t> Balance<'t> {
         }
     }
 
+    /// Notes a fault: what has been put out has been read.
+    fn note(&mut self, fault: Fault) {
+        let read = self.out.last().map_or(0, |last| last.span.end);
+        self.faults.push(Fault { read, ..fault });
+    }
+
     fn insert(&mut self, at: usize, token: Token<'t>) {
         if at == self.out.len() {
             self.out.push(token);
@@ -497,9 +502,8 @@ impl<'t> Balance<'t> {
         while let Some(token) = left.first() {
             match token.kind {
                 Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
-                Kind::RightParen | Kind::RightBracket | Kind::RightBrace if depth == 0 => break,
+                kind if depth == 0 && ends_element(kind) => break,
                 Kind::RightParen | Kind::RightBracket | Kind::RightBrace => depth -= 1,
-                Kind::Semicolon | Kind::Comma if depth == 0 => break,
                 _ => {}
             }
             left = left.get(1..).unwrap_or_default();
@@ -528,6 +532,14 @@ fn with_insertions<'t>(
     }
     out.extend(pending.map(|(_, inserted)| inserted));
     out
+}
+
+/// What ends a list element or statement, or the bracket around it.
+fn ends_element(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::RightParen | Kind::RightBracket | Kind::RightBrace | Kind::Semicolon | Kind::Comma
+    )
 }
 
 /// Whether a token makes the tree one level deeper where it stands: an operator, `.`, a call or index, `else`.
@@ -655,13 +667,13 @@ fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
         .label(format!("`{closer}` is missing here"))
         .and(open.token.span, format!("this `{opener}` is not closed"));
     let reach = if open.frame == Frame::Body { Reach::Before } else { Reach::Statement };
-    Fault { at: last.span.end, reach, report }
+    Fault::new(last.span.end, reach, report)
 }
 
 fn missing_brace(last: Token<'_>) -> Fault {
     let report =
         missing(last, " {", "expected `{` to open a body".to_owned()).label("`{` is missing here");
-    Fault { at: last.span.end, reach: Reach::Before, report }
+    Fault::new(last.span.end, Reach::Before, report)
 }
 
 fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
@@ -674,7 +686,7 @@ fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
     )
     .and(open.token.span, format!("this `{opener}` is still open"))
     .fix(format!("write `{closer}`"), vec![edit]);
-    Fault { at: token.span.start, reach: Reach::Statement, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn stray_closer(token: Token<'_>) -> Fault {
@@ -683,7 +695,7 @@ fn stray_closer(token: Token<'_>) -> Fault {
         Diagnostic::new(Code::E0101, token.span, format!("this `{}` closes nothing", token.text))
             .fix(format!("remove `{}`", token.text), vec![edit]);
     let reach = if token.kind == Kind::RightBrace { Reach::Before } else { Reach::Statement };
-    Fault { at: token.span.start, reach, report }
+    Fault::new(token.span.start, reach, report)
 }
 
 fn too_deep(token: Token<'_>) -> Fault {
@@ -693,5 +705,22 @@ fn too_deep(token: Token<'_>) -> Fault {
             .label("what stands from here on is not read")
             .note("brackets, braces, operators in a row and `else if` each count as a level")
             .help("name a part of it with `let`, or move statements into a procedure");
-    Fault { at: span.start, reach: Reach::Statement, report }
+    Fault::new(span.start, Reach::Statement, report)
+}
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::Code;
+    use crate::source::SourceMap;
+
+    #[test]
+    fn what_nests_too_deep_is_reported_once_and_left_out() {
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("f(1, ", ", 2)")] {
+            let text = format!("let a = {}1{};\nlet b = 2;\n", open.repeat(300), close.repeat(300));
+            let file = SourceMap::default().add("deep.ccl", text.as_str());
+            let (tree, diagnostics) = crate::syntax::parse(file, &text);
+            let codes: Vec<Code> = diagnostics.iter().map(|report| report.code).collect();
+            assert_eq!(codes, [Code::E0109], "{open}");
+            assert_eq!(tree.items.len(), 2, "{open}");
+        }
+    }
 }

@@ -15,10 +15,20 @@ use std::collections::BTreeSet;
 pub struct Fault {
     /// Offset of the text that gave it away.
     pub at: u32,
+    /// Offset up to which all had been read.
+    pub read: u32,
     /// What is an echo of it.
     pub reach: Reach,
     /// What is said.
     pub report: Diagnostic,
+}
+
+impl Fault {
+    /// A fault that is found at `at`.
+    #[must_use]
+    pub fn new(at: u32, reach: Reach, report: Diagnostic) -> Fault {
+        Fault { at, read: at, reach, report }
+    }
 }
 
 /// How far a mistake confuses what is read after it.
@@ -35,13 +45,13 @@ pub enum Reach {
 /// The reports that are no echoes. `fences` are the offsets where reading starts anew, in order.
 #[must_use]
 pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Diagnostic> {
-    faults.sort_by_key(|fault| (fault.at, fault.reach));
+    faults.sort_by_key(|fault| fault.read);
     let mut kept: Vec<Fault> = Vec::new();
     for fault in faults {
         match kept.last_mut() {
             Some(last) if hides(last, &fault, fences) => {
                 if fault.reach == Reach::Before {
-                    last.at = fault.at;
+                    last.at = last.at.max(fault.at);
                     last.reach = Reach::Before;
                 }
             }
@@ -61,6 +71,7 @@ fn hides(earlier: &Fault, later: &Fault, fences: &[u32]) -> bool {
         let again = later.reach != Reach::Before || later.report == earlier.report;
         return later.at == earlier.at && again;
     }
-    let next = fences.partition_point(|fence| *fence < earlier.at);
-    fences.get(next).is_none_or(|fence| *fence >= later.at)
+    let (from, to) = (earlier.at.min(later.at), earlier.at.max(later.at));
+    let next = fences.partition_point(|fence| *fence < from);
+    fences.get(next).is_none_or(|fence| *fence >= to)
 }

@@ -149,6 +149,7 @@ fn here(input: &mut Reader<'_, '_>) -> Span {
 
 /// Notes a mistake.
 fn note(input: &mut Reader<'_, '_>, fault: Fault) {
+    let fault = Fault { read: here(input).start, ..fault };
     input.state().log.push(Note::Fault(Box::new(fault)));
 }
 
@@ -217,5 +218,5 @@ fn kind_at(tokens: &[Token<'_>], n: usize) -> Option<Kind> {
 
 fn no_option(place: Span) -> Fault {
     let report = Diagnostic::new(Code::E0101, place, "expected `name=value`");
-    Fault { at: place.start, reach: Reach::Statement, report }
+    Fault::new(place.start, Reach::Statement, report)
 }

@@ -1,10 +1,251 @@
-//! Where statements may stand, by name.
+//! Where statements may stand, by name: the grammar has one kind of statement, so that a misplaced one gets a report
+//! about itself.
+//!
+//! In: a tree. Out: a report for each statement in the wrong place. The rules:
+//!
+//! - `let`, `require`, `for`, `if` and calls stand anywhere.
+//! - Operations stand in a block or a group; a group takes only those that move data.
+//! - `block`, `group` and `barrier` stand outside blocks and groups.
+//! - A `pipeline` stands outside groups and other pipelines; it takes no groups and no packets.
+//! - Blocks are declared at the top level of a program; `*` for all of a family opens blocks and declares none.
+//! - A procedure takes whatever stands where it is called, so that there only what is inside its blocks is judged.
 
-use super::ast;
-use super::fault::Fault;
+use super::ast::{
+    Block, Body, Dimension, Else, File, If, ItemKind, ProgramItemKind, StmtKind, TransferVerb,
+};
+use super::fault::{Fault, Reach};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
 
 /// Reports the statements that stand in the wrong place.
 #[must_use]
-pub fn check(_file: &ast::File) -> Vec<Fault> {
-    Vec::new()
+pub fn check(file: &File) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for item in &file.items {
+        match &item.kind {
+            ItemKind::Program(program) => {
+                let mut run = Run::default();
+                for item in &program.items {
+                    match &item.kind {
+                        ProgramItemKind::Statement(kind) => {
+                            statement(TOP, kind, item.span, &mut run, &mut faults);
+                        }
+                        ProgramItemKind::Implements(_)
+                        | ProgramItemKind::Options(_)
+                        | ProgramItemKind::Scratch(_)
+                        | ProgramItemKind::Channel(_)
+                        | ProgramItemKind::Semaphore(_) => run = Run::default(),
+                    }
+                }
+            }
+            ItemKind::Procedure(procedure) => body(PROCEDURE, &procedure.body, &mut faults),
+            ItemKind::Use(_)
+            | ItemKind::Let(_)
+            | ItemKind::Function(_)
+            | ItemKind::Collective(_) => {}
+        }
+    }
+    faults
+}
+
+/// What encloses a statement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Program,
+    Procedure,
+    Block,
+    Group,
+}
+
+/// Where a statement stands.
+#[derive(Clone, Copy)]
+struct Place {
+    level: Level,
+    /// Whether a pipeline encloses it.
+    pipeline: bool,
+    /// Whether it stands directly at the top level of a program.
+    top: bool,
+}
+
+const TOP: Place = Place { level: Level::Program, pipeline: false, top: true };
+const PROCEDURE: Place = Place { level: Level::Procedure, pipeline: false, top: false };
+
+/// Operations one after the other that lack a block lack the same one, which is one mistake.
+#[derive(Default)]
+struct Run {
+    lacks_block: bool,
+}
+
+fn body(place: Place, body: &Body, faults: &mut Vec<Fault>) {
+    let mut run = Run::default();
+    for stmt in &body.statements {
+        statement(place, &stmt.kind, stmt.span, &mut run, faults);
+    }
+}
+
+fn statement(place: Place, kind: &StmtKind, span: Span, run: &mut Run, faults: &mut Vec<Fault>) {
+    let inner = Place { top: false, ..place };
+    let lacked_block = std::mem::take(&mut run.lacks_block);
+    match kind {
+        StmtKind::Let(_) | StmtKind::Require(_) | StmtKind::Call(_, _) => {}
+        StmtKind::For(_, inside) => body(inner, inside, faults),
+        StmtKind::If(conditional) => r#if(inner, conditional, faults),
+        StmtKind::Block(opened) => block(place, opened, span, faults),
+        StmtKind::Group(_, inside) => {
+            if place.pipeline {
+                faults.push(in_pipeline(span, "group"));
+            } else if matches!(place.level, Level::Block | Level::Group) {
+                faults.push(in_block(span, "group", place.level));
+            }
+            body(Place { level: Level::Group, ..inner }, inside, faults);
+        }
+        StmtKind::Pipeline(_, inside) => {
+            if place.pipeline {
+                faults.push(in_pipeline(span, "pipeline"));
+            } else if place.level == Level::Group {
+                faults.push(in_group(span, "pipeline"));
+            }
+            body(Place { pipeline: true, ..inner }, inside, faults);
+        }
+        StmtKind::Barrier(_) => {
+            if matches!(place.level, Level::Block | Level::Group) {
+                faults.push(in_block(span, "barrier", place.level));
+            }
+        }
+        StmtKind::Transfer(transfer) if place.level != Level::Program => {
+            if place.pipeline && is_packets(transfer.verb) {
+                faults.push(packets_in_pipeline(transfer.verb_span));
+            }
+        }
+        StmtKind::Sync | StmtKind::Synchronise(_) if place.level == Level::Group => {
+            faults.push(in_group(first_word(kind, span), "synchronization"));
+        }
+        StmtKind::Transfer(_) | StmtKind::Sync | StmtKind::Synchronise(_) => {
+            run.lacks_block = place.level == Level::Program;
+            if run.lacks_block && !lacked_block {
+                faults.push(outside_blocks(first_word(kind, span)));
+            }
+        }
+    }
+}
+
+fn r#if(place: Place, conditional: &If, faults: &mut Vec<Fault>) {
+    body(place, &conditional.then, faults);
+    match &conditional.otherwise {
+        None => {}
+        Some(Else::If(nested)) => r#if(place, nested, faults),
+        Some(Else::Body(otherwise)) => body(place, otherwise, faults),
+    }
+}
+
+fn block(place: Place, block: &Block, span: Span, faults: &mut Vec<Fault>) {
+    if matches!(place.level, Level::Block | Level::Group) {
+        faults.push(in_block(span, "block", place.level));
+    } else if block.body.is_none() && !place.top {
+        faults.push(declared_inside(span, &block.name.text));
+    } else if block.body.is_none() {
+        let all = block.dimensions.iter().find_map(|dimension| match dimension {
+            Dimension::All(span) => Some(*span),
+            Dimension::Binder(_) | Dimension::Value(_) => None,
+        });
+        faults.extend(all.map(all_declared));
+    }
+    if let Some(inside) = &block.body {
+        body(Place { level: Level::Block, top: false, ..place }, inside, faults);
+    }
+}
+
+fn is_packets(verb: TransferVerb) -> bool {
+    match verb {
+        TransferVerb::PutPackets
+        | TransferVerb::ReadPutPackets
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets
+        | TransferVerb::ReducePackets
+        | TransferVerb::BroadcastPackets => true,
+        TransferVerb::Copy
+        | TransferVerb::Put
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::Get
+        | TransferVerb::Reduce
+        | TransferVerb::Broadcast => false,
+    }
+}
+
+/// The verb of an operation, all of any other statement.
+fn first_word(kind: &StmtKind, span: Span) -> Span {
+    match kind {
+        StmtKind::Transfer(transfer) => transfer.verb_span,
+        StmtKind::Synchronise(synchronise) => synchronise.verb_span,
+        StmtKind::Let(_)
+        | StmtKind::Require(_)
+        | StmtKind::For(_, _)
+        | StmtKind::If(_)
+        | StmtKind::Block(_)
+        | StmtKind::Group(_, _)
+        | StmtKind::Pipeline(_, _)
+        | StmtKind::Barrier(_)
+        | StmtKind::Sync
+        | StmtKind::Call(_, _) => span,
+    }
+}
+
+/// The word at the beginning of a statement.
+fn word(span: Span, word: &str) -> Span {
+    Span { end: (span.start + word.len() as u32).min(span.end), ..span }
+}
+
+fn fault(place: Span, message: String, help: &str) -> Fault {
+    let report = Diagnostic::new(Code::E0108, place, message).help(help);
+    Fault::new(place.start, Reach::Before, report)
+}
+
+fn outside_blocks(place: Span) -> Fault {
+    let message = "an operation stands in a block or in a group of blocks".to_owned();
+    fault(place, message, "open a block around it: `block main { .. }`")
+}
+
+fn in_block(span: Span, what: &str, level: Level) -> Fault {
+    let around = if level == Level::Group { "group" } else { "block" };
+    let message = format!("a `{what}` cannot stand in a {around}");
+    let help = match what {
+        "barrier" => "end the block before it, and open it again after it",
+        "block" => "end the block before it: blocks run side by side, and each can be opened again",
+        _ => "end the block before it: a group opens its blocks itself",
+    };
+    fault(word(span, what), message, help)
+}
+
+fn in_group(place: Span, what: &str) -> Fault {
+    let message = format!("a group takes only operations that move data, and no {what}");
+    let place = if what == "pipeline" { word(place, what) } else { place };
+    fault(place, message, "let the blocks do it themselves: `block name[*] { .. }`")
+}
+
+fn in_pipeline(span: Span, what: &str) -> Fault {
+    let message = format!("a `{what}` cannot stand in a pipeline");
+    fault(word(span, what), message, "end the pipeline before it")
+}
+
+fn packets_in_pipeline(place: Span) -> Fault {
+    let message = "packets cannot move in a pipeline".to_owned();
+    fault(
+        place,
+        message,
+        "use the operation of the same name without `_packets`, and `signal` and `wait`",
+    )
+}
+
+fn declared_inside(span: Span, name: &str) -> Fault {
+    let message = "a block is declared at the top level of a program".to_owned();
+    let help = format!("declare a family there, with a filter: `block {name}[p in peers if ..];`");
+    fault(word(span, "block"), message, &help)
+}
+
+fn all_declared(place: Span) -> Fault {
+    let report =
+        Diagnostic::new(Code::E0101, place, "`*` stands for a family that is declared already")
+            .help("declare the family over something: `[t in 0..4]`");
+    Fault::new(place.start, Reach::Statement, report)
 }

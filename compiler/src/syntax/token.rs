@@ -239,7 +239,7 @@ impl Lines<'_> {
 /// Reports a run of strange characters, which is one mistake, and says whether it was left out. Strange letters are a
 /// part of a name, and a strange arrow is an arrow.
 fn push_strange<'t>(run: Token<'t>, text: &'t str, out: &mut Tokens<'t>) -> bool {
-    out.faults.push(strange_characters(run));
+    note(run, strange_characters(run), out);
     if run.text == "→" {
         out.tokens.push(Token { kind: Kind::Arrow, ..run });
     } else if run.text.chars().all(char::is_alphanumeric) {
@@ -257,16 +257,18 @@ fn push<'t>(token: Token<'t>, text: &'t str, out: &mut Tokens<'t>) {
         Kind::Comment if is_documentation(token.text) => Kind::Doc,
         Kind::Comment => return out.comments.push(trimmed(token)),
         Kind::Int if integer(token.text).is_none() => {
-            out.faults.push(bad_number(token));
+            note(token, bad_number(token), out);
             Kind::Wrong
         }
         Kind::OpenStr => {
             let token = trimmed(token);
-            out.faults.push(open_string(token));
+            note(token, open_string(token), out);
             return out.tokens.push(Token { kind: Kind::Str, ..token });
         }
         Kind::Str => {
-            out.faults.extend(bad_escape(token));
+            if let Some(fault) = bad_escape(token) {
+                note(token, fault, out);
+            }
             Kind::Str
         }
         kind => kind,
@@ -308,7 +310,14 @@ fn slice(text: &str, span: Span) -> &str {
 
 /// A fault that stands where its report points.
 fn fault(at: Span, report: Diagnostic) -> Fault {
-    Fault { at: at.start, reach: Reach::Statement, report }
+    Fault::new(at.start, Reach::Statement, report)
+}
+
+/// Notes a fault: what stands before it on its line, and all lines before, have been read.
+fn note(token: Token<'_>, fault: Fault, out: &mut Tokens<'_>) {
+    let before = out.tokens.last().map_or(0, |last| last.span.end);
+    let read = if token.first { token.span.start } else { before };
+    out.faults.push(Fault { read, ..fault });
 }
 
 fn strange_characters(run: Token<'_>) -> Fault {
@@ -362,7 +371,7 @@ fn bad_escape(token: Token<'_>) -> Option<Fault> {
 fn bad_number(token: Token<'_>) -> Fault {
     let unit = token.text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
     let report =
-        Diagnostic::new(Code::E0104, token.span, format!("`{}` is not a number here", token.text));
+        Diagnostic::new(Code::E0104, token.span, format!("`{}` is not a number", token.text));
     let report = match unit {
         "" | "KiB" | "MiB" | "GiB" => Diagnostic::new(
             Code::E0104,

@@ -29,7 +29,7 @@ pub(super) fn collective(program: &Program, tables: &mut Tables) -> String {
     let input = size("input", |rank| rank.input_chunks);
     let output = size("output", |rank| rank.output_chunks);
     let mut text = format!(
-        "\n/// What a rank has, and what it must end with.\ncollective {}() {{\n",
+        "/// What a rank has, and what it must end with.\ncollective {}() {{\n",
         collective_name(program)
     );
     text.push_str(&format!("    input[{input}];\n    output[{output}];\n"));

@@ -24,6 +24,9 @@ impl Tables {
         if rows.iter().all(|row| longest.starts_with(row)) {
             return self.list(name, longest, index);
         }
+        if rows.iter().all(|row| row.len() == 1) {
+            return self.list(name, &rows.concat(), "rank");
+        }
         let lines: Vec<String> =
             rows.iter().map(|row| format!("    {},\n", bracketed(row))).collect();
         self.text.push_str(&format!("let {name} = [\n{}];\n", lines.concat()));

@@ -13,10 +13,10 @@ use crate::ir::{
 const LIMIT: u64 = 100_000;
 
 fn finished(program: &Program) -> super::Memory {
-    match run(program, LIMIT) {
-        Outcome::Finished(memory) => memory,
-        other => panic!("{other:?}"),
-    }
+    let Outcome::Finished(memory) = run(program, LIMIT) else {
+        panic!("the program does not come to its end")
+    };
+    memory
 }
 
 /// A rank's output: of each cell the contributions, as rank and cell.

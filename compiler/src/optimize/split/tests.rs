@@ -246,8 +246,6 @@ fn pipelines_are_cut_inside() {
 }
 
 fn operands(action: &Action) -> (usize, usize) {
-    match action {
-        Action::Transfer(transfer) => (transfer.sources.len(), transfer.destinations.len()),
-        other => panic!("not a transfer: {other:?}"),
-    }
+    let Action::Transfer(transfer) = action else { panic!("not a transfer: {action:?}") };
+    (transfer.sources.len(), transfer.destinations.len())
 }

@@ -3,12 +3,13 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::recover::{
-    close, expect, hole, listed, name, open, required, required_name, reserved_name,
+    close, expect, hole, listed, listed_some, name, open, required, required_name, reserved_name,
 };
 use super::{Extra, Input, Rule, kind_at, look, mark, pick, span};
 use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
 };
+use crate::syntax::balance::begins_statement;
 use crate::syntax::token::{Class, Kind, Token, integer, string};
 use chumsky::prelude::*;
 
@@ -223,7 +224,7 @@ fn postfix<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
             None => Suffix::Field(name),
         });
     let index = mark(Kind::LeftBracket)
-        .ignore_then(listed(index(values), Kind::RightBracket))
+        .ignore_then(listed_some(index(values), Kind::RightBracket))
         .map(Suffix::Index);
     primary(values)
         .foldl_with(field.or(index).boxed().repeated(), |value, suffix, e| {
@@ -303,7 +304,8 @@ fn braces<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
         .then_ignore(close(Kind::RightBrace))
         .map(|(binders, value)| ExprKind::Each(binders, value.map(Box::new)));
     let set = listed(values.required("an element"), Kind::RightBrace).map(ExprKind::Set);
-    mark(Kind::LeftBrace)
+    look(|tokens| !begins_statement(tokens.get(1..).unwrap_or_default()))
+        .ignore_then(mark(Kind::LeftBrace))
         .ignore_then(each.or(set))
         .map_with(|kind, e| Expr { kind, span: span(e) })
         .boxed()
@@ -378,7 +380,7 @@ fn binder<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Option<Binder>> {
             "and what it runs through",
             &[Kind::Of, Kind::Equal, Kind::Colon],
         ))
-        .then(required(expression.clone(), "what it runs through"))
+        .then(required(expression.clone(), "a list to run through"))
         .then(filter.or_not())
         .map_with(|((name, list), filter), e| {
             let span = span(e);
@@ -389,7 +391,15 @@ fn binder<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Option<Binder>> {
 
 /// `[` dimensions `]`
 pub(super) fn dimensions<'t>(values: &Values<'t>) -> Rule<'t, Vec<Dimension>> {
-    mark(Kind::LeftBracket).ignore_then(listed(dimension(values), Kind::RightBracket)).boxed()
+    mark(Kind::LeftBracket).ignore_then(listed_some(dimension(values), Kind::RightBracket)).boxed()
+}
+
+/// `[` dimensions `]` where a block is opened: `*` is all of its family.
+pub(super) fn opened_dimensions<'t>(values: &Values<'t>) -> Rule<'t, Vec<Dimension>> {
+    let all = mark(Kind::Star).map(|token: &Token<'_>| Dimension::All(token.span));
+    mark(Kind::LeftBracket)
+        .ignore_then(listed_some(all.or(dimension(values)).boxed(), Kind::RightBracket))
+        .boxed()
 }
 
 fn dimension<'t>(values: &Values<'t>) -> Rule<'t, Dimension> {
@@ -397,7 +407,5 @@ fn dimension<'t>(values: &Values<'t>) -> Rule<'t, Dimension> {
         let hole = Expr { kind: ExprKind::Error, span: span(e) };
         binder.map_or(Dimension::Value(hole), Dimension::Binder)
     });
-    let all = mark(Kind::Star).map(|token: &Token<'_>| Dimension::All(token.span));
-    let value = values.required("a dimension").map(Dimension::Value);
-    choice((binder, all, value)).boxed()
+    binder.or(values.required("a dimension").map(Dimension::Value)).boxed()
 }

@@ -3,8 +3,8 @@
 
 use super::expression::{Values, arguments, dimensions, index};
 use super::recover::{
-    close, expect, inner_word, listed, misspelt_head, name, no_body, open, required_name,
-    semicolon, unknown,
+    close, expect, inner_word, listed, listed_some, misspelt_head, name, no_body, open,
+    required_name, semicolon, unknown,
 };
 use super::statement::{body, dangling, r#let, require, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
@@ -149,7 +149,7 @@ fn attribute<'t>() -> Rule<'t, Option<Attribute>> {
     let argument = text().map(|text| Err(text.text)).or(required_name("a name").map(Ok)).boxed();
     let inner = required_name("the attribute's name")
         .then_ignore(expect(Kind::LeftParen, "and what the attribute takes", &[]))
-        .then(listed(argument, Kind::RightParen))
+        .then(listed_some(argument, Kind::RightParen))
         .then_ignore(close(Kind::RightBracket));
     mark(Kind::Hash)
         .ignore_then(mark(Kind::LeftBracket).ignore_then(inner).map(Some).or(lone_hash()))
@@ -184,7 +184,7 @@ fn r#use<'t>() -> Rule<'t, Option<Use>> {
         .ignore_then(required_name("a name"));
     let braces = mark(Kind::PathSeparator)
         .ignore_then(mark(Kind::LeftBrace))
-        .ignore_then(listed(use_name(), Kind::RightBrace))
+        .ignore_then(listed_some(use_name(), Kind::RightBrace))
         .map(UseTail::Names);
     let alias = inner_word(Kind::As).ignore_then(required_name("a name")).map(UseTail::Alias);
     head(Kind::Use)
@@ -488,7 +488,7 @@ fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
         .then(values.required("a value"))
         .map(|(name, value)| Some((name?, value)));
     mark(Kind::LeftBrace)
-        .ignore_then(listed(entry.boxed(), Kind::RightBrace))
+        .ignore_then(listed_some(entry.boxed(), Kind::RightBrace))
         .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
         .boxed()
 }
@@ -526,7 +526,7 @@ fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
 /// `to` and the other end.
 fn channel_end<'t>(values: &Values<'t>) -> Rule<'t, Option<ChannelEnd>> {
     let indices = mark(Kind::LeftBracket)
-        .ignore_then(listed(values.required("an index"), Kind::RightBracket));
+        .ignore_then(listed_some(values.required("an index"), Kind::RightBracket));
     let end = required_name("the other end's name").then(indices.or_not()).map_with(
         |(name, indices), e| {
             Some(ChannelEnd { name: name?, indices: indices.unwrap_or_default(), span: span(e) })
@@ -551,7 +551,7 @@ fn semaphore<'t>(values: &Values<'t>) -> Rule<'t, Option<Semaphore>> {
 fn stray_declaration<'t>(values: &Values<'t>) -> Rule<'t, ()> {
     declaration(values)
         .map_with(|kind, e| {
-            misplaced(e, "is declared at the top level of a program");
+            misplaced(e, "cannot stand in a body", "declare it at the top level of the program");
             if let Some(kind) = kind {
                 let span = span(e);
                 let item = ProgramItem { docs: Vec::new(), attributes: Vec::new(), kind, span };
@@ -567,7 +567,11 @@ fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Opti
         .ignored()
         .or(statement(values, body).ignored())
         .map_with(|(), e| {
-            misplaced(e, "stands in a program");
+            misplaced(
+                e,
+                "cannot stand outside a program",
+                "open a program around it: `program name(ranks: int = 8) { .. }`",
+            );
             None
         })
         .boxed()
@@ -582,7 +586,11 @@ fn stray_in_collective<'t>(
         .ignored()
         .or(statement(values, body).ignored())
         .map_with(|(), e| {
-            misplaced(e, "stands in a program, not in a collective");
+            misplaced(
+                e,
+                "cannot stand in a collective",
+                "a collective says what must hold; a program says how",
+            );
             None
         })
         .boxed()
@@ -590,7 +598,7 @@ fn stray_in_collective<'t>(
 
 /// Keeps an item that stands inside another one, and reports it.
 fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Extra>) {
-    misplaced(e, "stands at the top level of a file");
+    misplaced(e, "cannot stand in another declaration", "move it to the top level of the file");
     if let Some(kind) = kind {
         let span = span(e);
         let item = Item { docs: Vec::new(), attributes: Vec::new(), kind, span };
@@ -599,11 +607,11 @@ fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Ext
 }
 
 /// Reports that what a rule has read stands in the wrong place.
-fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str) {
+fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str, help: &str) {
     let Some(first) = e.slice().first() else { return };
     let word = if first.kind.class() == Class::Mark { "this" } else { first.text };
-    let report = Diagnostic::new(Code::E0108, first.span, format!("`{word}` {rule}"));
-    let fault = Fault { at: first.span.start, reach: Reach::Before, report };
+    let report = Diagnostic::new(Code::E0108, first.span, format!("`{word}` {rule}")).help(help);
+    let fault = Fault::new(first.span.start, Reach::Before, report);
     e.state().log.push(Note::Fault(Box::new(fault)));
 }
 
@@ -613,7 +621,7 @@ fn late_inner_doc(token: &Token<'_>) -> Fault {
         Diagnostic::new(Code::E0101, token.span, "`//!` documents the file, at its beginning")
             .help("`///` documents the declaration below")
             .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
-    Fault { at: token.span.start, reach: Reach::Before, report }
+    Fault::new(token.span.start, Reach::Before, report)
 }
 
 fn verb_procedure(token: &Token<'_>) -> Fault {
@@ -624,5 +632,5 @@ fn verb_procedure(token: &Token<'_>) -> Fault {
         format!("`{word}` cannot be the name of a procedure"),
     )
     .note(format!("a statement that begins with `{word}` is never a call"));
-    Fault { at: token.span.start, reach: Reach::Statement, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }

@@ -249,6 +249,15 @@ pub(super) fn listed<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, 
         .boxed()
 }
 
+/// As [`listed`], with at least one element: `element` reports that it is missing.
+pub(super) fn listed_some<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, Vec<O>> {
+    let missing = look(move |tokens| kind_at(tokens, 0) == Some(closer))
+        .ignore_then(element.clone())
+        .map(|element| vec![element])
+        .then_ignore(close(closer));
+    missing.or(listed(element, closer)).boxed()
+}
+
 /// A statement whose first word is misspelt: `own` is read again with the word of `words` that was meant. Fails where
 /// none is near.
 pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>) -> Rule<'t, O> {
@@ -434,30 +443,17 @@ fn shown(token: &Token<'_>) -> String {
 fn expected(input: &mut Reader<'_, '_>, what: &str) -> Fault {
     let before = last(input).map(shown);
     let after = here(input);
-    let next = rest(input).first().filter(|token| !token.text.is_empty());
-    match (next, before) {
-        (Some(token), Some(before)) if token.first => {
+    match (rest(input).first(), before) {
+        (Some(token), _) if !token.text.is_empty() && !token.first => unexpected(token, what),
+        (_, Some(before)) => {
             let message = format!("expected {what} after {before}");
-            Fault {
-                at: after.start,
-                reach: Reach::Statement,
-                report: Diagnostic::new(Code::E0101, after, message),
-            }
+            let report = Diagnostic::new(Code::E0101, after, message);
+            Fault::new(after.start, Reach::Statement, report)
         }
-        (Some(token), _) => unexpected(token, what),
-        (None, Some(before)) => {
-            let message = format!("expected {what} after {before}");
-            Fault {
-                at: after.start,
-                reach: Reach::Statement,
-                report: Diagnostic::new(Code::E0101, after, message),
-            }
+        (_, None) => {
+            let report = Diagnostic::new(Code::E0101, after, format!("expected {what}"));
+            Fault::new(after.start, Reach::Statement, report)
         }
-        (None, None) => Fault {
-            at: after.start,
-            reach: Reach::Statement,
-            report: Diagnostic::new(Code::E0101, after, format!("expected {what}")),
-        },
     }
 }
 
@@ -481,7 +477,7 @@ fn unexpected(token: &Token<'_>, what: &str) -> Fault {
     } else {
         report
     };
-    Fault { at: token.span.start, reach: Reach::Statement, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 /// `text` is missing after the last token.
@@ -491,7 +487,7 @@ fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fault {
     let report = Diagnostic::new(Code::E0105, after, format!("expected `{text}` {place}"))
         .label(format!("`{text}` is missing here"))
         .fix(format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
-    Fault { at: after.start, reach: Reach::Statement, report }
+    Fault::new(after.start, Reach::Statement, report)
 }
 
 fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
@@ -503,7 +499,7 @@ fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
         format!("expected `{mark}`, found {}", shown(token)),
     )
     .fix(format!("write `{mark}`"), vec![edit]);
-    Fault { at: token.span.start, reach: Reach::Statement, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
@@ -513,7 +509,7 @@ fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
         Diagnostic::new(Code::E0101, token.span, format!("`{}` has no meaning here", token.text))
             .label(format!("did you mean `{word}`?"))
             .fix(format!("write `{word}`"), vec![edit]);
-    Fault { at: token.span.start, reach: Reach::Statement, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
@@ -525,7 +521,7 @@ fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
             .label(format!("did you mean `{word}`?"))
             .fix(format!("write `{word}`"), vec![edit]);
     }
-    Fault { at: token.span.start, reach: Reach::Statement, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 fn no_statement(token: &Token<'_>, what: &str) -> Fault {
@@ -533,7 +529,7 @@ fn no_statement(token: &Token<'_>, what: &str) -> Fault {
         let edit = Edit { span: token.span, text: String::new() };
         let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
             .fix("remove `;`", vec![edit]);
-        return Fault { at: token.span.start, reach: Reach::Before, report };
+        return Fault::new(token.span.start, Reach::Before, report);
     }
     match token.kind.class() {
         Class::Mark => unexpected(token, what),
@@ -548,5 +544,5 @@ fn reserved(token: &Token<'_>) -> Fault {
         format!("`{}` is reserved and cannot be a name", token.text),
     )
     .help(format!("call it `{}_` or the like", token.text));
-    Fault { at: token.span.start, reach: Reach::Statement, report }
+    Fault::new(token.span.start, Reach::Statement, report)
 }

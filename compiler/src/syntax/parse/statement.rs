@@ -1,11 +1,11 @@
 //! Statements: everything from `body` to `operand` in the grammar.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use super::expression::{Values, arguments, at_binder, dimensions};
+use super::expression::{Values, arguments, at_binder, opened_dimensions};
 use super::item::{Prefix, with_prefix};
 use super::recover::{
-    arrow, close, expect, inner_word, misspelt_head, name, no_body, open, required_name, semicolon,
-    unknown,
+    arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, open, required_name,
+    semicolon, unknown,
 };
 use super::{
     Extra, Input, Reader, Rule, head, head_of, kind_at, look, mark, note, pick, rest, span,
@@ -17,7 +17,7 @@ use crate::syntax::ast::{
     Synchronise, SynchroniseVerb, Transfer, TransferVerb, Type,
 };
 use crate::syntax::fault::{Fault, Reach};
-use crate::syntax::token::{Kind, Token, string};
+use crate::syntax::token::{Class, Kind, Token, string};
 use chumsky::prelude::*;
 
 /// The words that can begin a statement.
@@ -181,7 +181,7 @@ pub(super) fn text<'t>() -> impl Parser<'t, Input<'t>, Str, Extra> + Clone {
 
 /// Reports that a text is missing.
 pub(super) fn no_text<'t>() -> impl Parser<'t, Input<'t>, Option<Str>, Extra> + Clone {
-    super::recover::hole("a text in quotes").map(|_| None)
+    hole("a text in quotes").map(|_| None)
 }
 
 fn r#for<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
@@ -215,7 +215,7 @@ fn block<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Block
     let opened = body.map(|body| (Some(body), None));
     head(Kind::Block)
         .ignore_then(required_name("a name for the block"))
-        .then(dimensions(values).or_not())
+        .then(opened_dimensions(values).or_not())
         .then(choice((declared, pinned, opened)))
         .map(|((name, dimensions), (body, id))| {
             Some(Block { name: name?, dimensions: dimensions.unwrap_or_default(), body, id })
@@ -237,6 +237,10 @@ fn pipeline<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind>
         .then(values.required("a value"))
         .map(|(name, value)| Some((name?, value)));
     let settings = setting.separated_by(mark(Kind::Comma)).at_least(1).collect::<Vec<_>>();
+    let settings =
+        look(|tokens| kind_at(tokens, 0).is_some_and(|kind| kind.class() != Class::Mark))
+            .ignore_then(settings)
+            .or(hole("`unit` or `chunks`").map(|_| Vec::new()));
     head(Kind::Pipeline)
         .ignore_then(settings)
         .then(body)
@@ -401,13 +405,13 @@ fn doc_of_statement(doc: &Doc) -> Fault {
     let report = Diagnostic::new(Code::E0101, doc.span, "only declarations are documented")
         .help("begin a comment with `//`")
         .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
-    Fault { at: doc.span.start, reach: Reach::Before, report }
+    Fault::new(doc.span.start, Reach::Before, report)
 }
 
 fn belongs_to_nothing(last: &Token<'_>) -> Fault {
     let what = if last.kind == Kind::Doc { "documentation" } else { "an attribute" };
     let report = Diagnostic::new(Code::E0101, last.span, format!("{what} with nothing after it"));
-    Fault { at: last.span.start, reach: Reach::Before, report }
+    Fault::new(last.span.start, Reach::Before, report)
 }
 
 fn no_assignment(name: &Name) -> Fault {
@@ -416,5 +420,5 @@ fn no_assignment(name: &Name) -> Fault {
     let report = Diagnostic::new(Code::E0106, name.span, message)
         .help(format!("a name is bound with `let {} = ..;` and keeps its value", name.text))
         .fix("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]);
-    Fault { at: name.span.start, reach: Reach::Statement, report }
+    Fault::new(name.span.start, Reach::Statement, report)
 }
