@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 /// The most values that one `-D` may give.
 const MAX_VALUES: i64 = 100_000;
 
+/// For how many programs every parameter is listed with its type.
+const FULLY_LISTED: usize = 3;
+
 /// A `-D`.
 pub(crate) struct Definition {
     /// The parameter.
@@ -104,8 +107,21 @@ pub(crate) fn unknown(
     let hint = nearest(name, parameters)
         .map(|near| format!("; did you mean `{near}`?"))
         .unwrap_or_default();
-    let lists: String = programs.iter().map(|program| parameter_list(sources, program)).collect();
+    let lists: String = match programs.len() {
+        0..=FULLY_LISTED => {
+            programs.iter().map(|program| parameter_list(sources, program)).collect()
+        }
+        _ => names_of_all(programs),
+    };
     Failure::Usage(format!("no parameter is called `{name}`{hint}{lists}"))
+}
+
+/// The names of all programs' parameters, where there are too many programs to list each.
+fn names_of_all(programs: &[&Program]) -> String {
+    let parameters = programs.iter().flat_map(|program| &program.parameters);
+    let names: BTreeSet<&str> = parameters.map(|parameter| parameter.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    format!("\n  parameters of the {} programs: {}", programs.len(), names.join(", "))
 }
 
 fn parameter_list(sources: &SourceMap, program: &Program) -> String {
