@@ -142,11 +142,8 @@ fn settings(
     program: ProgramId,
 ) -> Result<elaborate::Settings, Failure> {
     let declared = &loaded.unit.programs[program];
-    let known = |name: &str| declared.parameters.iter().any(|parameter| parameter.name == name);
-    if let Some(definition) = given.definitions.iter().find(|definition| !known(&definition.name)) {
-        return Err(settings::unknown(&reporter.sources, definition, &[declared]));
-    }
-    let sweep = sweep::sweep(given, declared, false)?;
+    settings::check_names(&reporter.sources, given, &[declared])?;
+    let sweep = sweep::sweep(&reporter.sources, given, declared, false)?;
     let parameters = sweep.combinations().next().map(|combination| combination.parameters);
     Ok(given.settings(elaboration, parameters.unwrap_or_default()))
 }

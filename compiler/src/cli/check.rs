@@ -49,11 +49,7 @@ fn names_are_known(
         let units: Vec<&Unit> = loaded.iter().map(|file| &file.unit).collect();
         return Err(load::unknown_program(&units, elaboration));
     }
-    let has = |program: &&Program, name: &str| program.parameters.iter().any(|p| p.name == name);
-    match given.definitions.iter().find(|d| !programs.iter().any(|program| has(program, &d.name))) {
-        Some(definition) => Err(settings::unknown(&reporter.sources, definition, &programs)),
-        None => Ok(()),
-    }
+    settings::check_names(&reporter.sources, given, &programs)
 }
 
 fn one(
@@ -64,7 +60,7 @@ fn one(
     program: ProgramId,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let sweep = sweep::sweep(given, &unit.programs[program], true)?;
+    let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], true)?;
     let target = build::target(elaboration);
     let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
