@@ -87,7 +87,7 @@ pub fn begins_surely(tokens: &[Token<'_>]) -> bool {
 #[must_use]
 pub fn holds_statements(after: &[Token<'_>]) -> bool {
     let names = after.first().is_some_and(|token| token.kind.is_name())
-        && after.get(1).is_some_and(|token| begins_operand(token.kind));
+        && after.get(1).is_some_and(|next| next.kind == Kind::Arrow || begins_operand(next.kind));
     names || begins_surely(after)
 }
 
@@ -264,7 +264,11 @@ impl<'t> Balance<'t> {
 
     /// Whether a value is expected after what has been read.
     fn expects_value(&self) -> bool {
-        let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
+        let mut before = self.out.iter().rev().map(|token| token.kind);
+        let last = before.next().unwrap_or(Kind::Semicolon);
+        if last == Kind::Star && matches!(before.next(), Some(Kind::LeftBracket | Kind::Comma)) {
+            return false;
+        }
         let in_set = self.open.last().is_some_and(|top| top.frame == Frame::Value);
         (last == Kind::Else && self.value_else)
             || (last == Kind::LeftBrace && in_set)
