@@ -13,7 +13,7 @@ pub mod parse;
 pub mod placement;
 pub mod token;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::FileId;
 use balance::{Balanced, balance, begins_statement};
 use fault::Fault;
@@ -62,6 +62,16 @@ pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Ve
     let (tree, found) = parse::option(file, &tokens);
     faults.extend(found);
     (tree, fault::settle(faults, &[]))
+}
+
+/// Lays a text out anew; the reports about it where it has syntax errors. Statements in wrong places do no harm.
+pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
+    let (_, reports) = parse(FileId(0), text);
+    if reports.iter().all(|report| report.code == Code::E0108) {
+        Ok(format::layout(text))
+    } else {
+        Err(reports)
+    }
 }
 
 /// The tokens of a text, with brackets that match.

@@ -26,6 +26,8 @@ pub struct Balanced<'t> {
     pub faults: Vec<Fault>,
     /// How many braces of bodies have no partner.
     pub lone_braces: usize,
+    /// The offsets of the braces that open bodies, in order.
+    pub bodies: Vec<u32>,
     /// Whether every `}` at the beginning of a line is indented like the line that it closes.
     pub is_aligned: bool,
 }
@@ -33,57 +35,66 @@ pub struct Balanced<'t> {
 /// Makes the brackets match; where the braces do not, and it is wanted, as indentation says.
 #[must_use]
 pub fn balance<'t>(tokens: &[Token<'t>], by_indentation: bool) -> Balanced<'t> {
-    let Balance { out, insertions, faults, lone_braces, is_aligned, .. } =
+    let Balance { out, insertions, faults, lone_braces, is_aligned, bodies, .. } =
         Balance::run(tokens, by_indentation);
-    Balanced { tokens: with_insertions(out, insertions), faults, lone_braces, is_aligned }
+    let tokens = with_insertions(out, insertions);
+    Balanced { tokens, faults, lone_braces, bodies, is_aligned }
 }
 
-/// Whether the token at the head of `tokens` begins a statement or declaration, wherever it stands. A verb does if a
-/// name or bracket follows it, since that never follows a name within an expression.
+/// Whether the token at the head of `tokens` most likely begins a statement or declaration. In a sound text it may
+/// also be a value that begins a line: to be asked where something is wrong already.
 #[must_use]
 pub fn begins_statement(tokens: &[Token<'_>]) -> bool {
-    let Some(token) = tokens.first() else { return false };
+    let (Some(token), Some(next)) = (tokens.first(), tokens.get(1)) else {
+        return begins_surely(tokens);
+    };
+    let opens = matches!(next.kind, Kind::LeftParen | Kind::Arrow);
+    let begins_line = token.kind == Kind::If
+        || (token.kind == Kind::Sync && next.kind == Kind::Semicolon)
+        || (token.kind.class() == Class::Verb && opens)
+        || (token.kind.is_name() && (next.kind == Kind::LeftParen || next.kind.is_name()));
+    begins_surely(tokens) || (token.first && begins_line)
+}
+
+/// Whether the token at the head of `tokens` begins a statement or declaration and can be nothing else: a word that
+/// does nothing else, or a verb before a name, since a name never follows a name within a value.
+#[must_use]
+pub fn begins_surely(tokens: &[Token<'_>]) -> bool {
     let next = tokens.get(1).map(|token| token.kind);
-    if begins_always(token.kind) {
-        return true;
-    }
-    match (token.kind.class(), next) {
-        (Class::Verb, Some(next)) => {
-            next == Kind::Name
-                || next.class() == Class::Verb
-                || matches!(next, Kind::Input | Kind::Output | Kind::InPlace)
-                || (token.first && matches!(next, Kind::LeftParen | Kind::Arrow))
+    let Some(token) = tokens.first() else { return false };
+    match token.kind {
+        Kind::Use
+        | Kind::Let
+        | Kind::Fn
+        | Kind::Proc
+        | Kind::Collective
+        | Kind::Program
+        | Kind::Options
+        | Kind::Require
+        | Kind::Scratch
+        | Kind::Group
+        | Kind::Pipeline
+        | Kind::For => true,
+        // These are types, too.
+        Kind::Channel | Kind::Semaphore | Kind::Block => {
+            next.is_some_and(|next| next.class() != Class::Mark)
         }
-        (_, Some(next)) => {
-            token.first
-                && (token.kind == Kind::If
-                    || token.kind == Kind::Sync && next == Kind::Semicolon
-                    || token.kind.is_name() && (next == Kind::LeftParen || next.is_name()))
-        }
-        (_, None) => false,
+        kind => kind.class() == Class::Verb && next.is_some_and(begins_operand),
     }
 }
 
-/// The words that begin a statement or declaration and stand nowhere else.
-fn begins_always(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Use
-            | Kind::Let
-            | Kind::Fn
-            | Kind::Proc
-            | Kind::Collective
-            | Kind::Program
-            | Kind::Options
-            | Kind::Require
-            | Kind::Scratch
-            | Kind::Channel
-            | Kind::Semaphore
-            | Kind::Block
-            | Kind::Group
-            | Kind::Pipeline
-            | Kind::For
-    )
+/// Whether statements stand in a brace, by the tokens after it: also one whose first word is misspelt.
+#[must_use]
+pub fn holds_statements(after: &[Token<'_>]) -> bool {
+    let names = after.first().is_some_and(|token| token.kind.is_name())
+        && after.get(1).is_some_and(|next| next.kind == Kind::Arrow || begins_operand(next.kind));
+    names || begins_surely(after)
+}
+
+/// Whether a token is a name that is no word after operands.
+fn begins_operand(kind: Kind) -> bool {
+    kind.class() == Class::Verb
+        || matches!(kind, Kind::Name | Kind::Input | Kind::Output | Kind::InPlace)
 }
 
 /// How many tokens are looked at behind a `}` that closes nothing.
@@ -133,9 +144,12 @@ struct Balance<'t> {
     faults: Vec<Fault>,
     open: Vec<Open<'t>>,
     lone_braces: usize,
+    bodies: Vec<u32>,
     is_aligned: bool,
     /// Operators outside all brackets.
     chain: u32,
+    /// Waiting `if` outside all brackets.
+    ifs: u32,
     /// The frame of the bracket closed last.
     closed: Frame,
     /// The operators around it.
@@ -153,8 +167,10 @@ impl<'t> Balance<'t> {
             faults: Vec::new(),
             open: Vec::new(),
             lone_braces: 0,
+            bodies: Vec::new(),
             is_aligned: true,
             chain: 0,
+            ifs: 0,
             closed: Frame::Body,
             chain_before: 0,
             value_else: false,
@@ -184,7 +200,7 @@ impl<'t> Balance<'t> {
             }
         }
         let in_settings = self.open.last().is_some_and(|top| top.settings);
-        if token.first && in_settings && begins_statement(rest) {
+        if token.first && in_settings && begins_surely(rest) {
             self.lone_braces += 1;
             self.close_missing();
         }
@@ -212,12 +228,9 @@ impl<'t> Balance<'t> {
     /// A token that is no bracket.
     fn plain(&mut self, token: Token<'t>) {
         match token.kind {
-            Kind::Semicolon | Kind::Comma => *self.chain() = 0,
-            Kind::If if self.expects_value() => {
-                if let Some(top) = self.open.last_mut() {
-                    top.ifs += 1;
-                }
-            }
+            Kind::Semicolon => (*self.chain(), *self.ifs()) = (0, 0),
+            Kind::Comma => *self.chain() = 0,
+            Kind::If if self.expects_value() => *self.ifs() += 1,
             Kind::In | Kind::Colon => {
                 if let Some(top) = self.open.last_mut().filter(|top| top.frame != Frame::Body) {
                     top.each = match (token.kind, top.each) {
@@ -237,6 +250,10 @@ impl<'t> Balance<'t> {
         self.open.last_mut().map_or(&mut self.chain, |top| &mut top.chain)
     }
 
+    fn ifs(&mut self) -> &mut u32 {
+        self.open.last_mut().map_or(&mut self.ifs, |top| &mut top.ifs)
+    }
+
     fn depth(&self) -> u32 {
         self.open.iter().map(|open| open.chain + 1).sum::<u32>() + self.chain
     }
@@ -247,7 +264,11 @@ impl<'t> Balance<'t> {
 
     /// Whether a value is expected after what has been read.
     fn expects_value(&self) -> bool {
-        let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
+        let mut before = self.out.iter().rev().map(|token| token.kind);
+        let last = before.next().unwrap_or(Kind::Semicolon);
+        if last == Kind::Star && matches!(before.next(), Some(Kind::LeftBracket | Kind::Comma)) {
+            return false;
+        }
         let in_set = self.open.last().is_some_and(|top| top.frame == Frame::Value);
         (last == Kind::Else && self.value_else)
             || (last == Kind::LeftBrace && in_set)
@@ -255,6 +276,9 @@ impl<'t> Balance<'t> {
     }
 
     fn open(&mut self, frame: Frame, closer: Kind, token: Token<'t>) {
+        if frame == Frame::Body {
+            self.bodies.push(token.span.start);
+        }
         let settings = self.out.last().is_some_and(|last| last.kind == Kind::Options);
         self.out.push(token);
         let (dedent, each) = (None, Each::No);
@@ -263,12 +287,11 @@ impl<'t> Balance<'t> {
 
     /// Tells a body's brace from a set's.
     fn open_brace(&mut self, token: Token<'t>, after: &[Token<'t>]) {
-        let waits = self.open.last().is_some_and(|top| top.ifs > 0);
-        if self.expects_value() && !begins_statement(after) {
+        if self.expects_value() && !holds_statements(after) {
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
-        if let (true, Some(top)) = (waits, self.open.last_mut()) {
-            top.ifs -= 1;
+        if let Some(fewer) = self.ifs().checked_sub(1) {
+            *self.ifs() = fewer;
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
         while self.in_value() {
@@ -294,7 +317,8 @@ impl<'t> Balance<'t> {
                 next == Some(Kind::Equal)
                     || (token.kind == Kind::To && next.is_some_and(Kind::is_name))
             }
-            _ => (token.first || follows_value) && begins_statement(rest),
+            _ if follows_value => begins_statement(rest),
+            _ => token.first && begins_surely(rest),
         }
     }
 
@@ -554,7 +578,7 @@ fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
 }
 
 /// Operators between and before values.
-fn is_operator(kind: Kind) -> bool {
+pub(super) fn is_operator(kind: Kind) -> bool {
     matches!(
         kind,
         Kind::EqualEqual
@@ -602,7 +626,7 @@ fn expects_value_after(last: Kind) -> bool {
 }
 
 /// Whether a value can end with such a token.
-fn ends_value(last: Kind) -> bool {
+pub(super) fn ends_value(last: Kind) -> bool {
     last.is_name()
         || matches!(
             last,

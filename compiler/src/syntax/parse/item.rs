@@ -54,7 +54,7 @@ const COLLECTIVE_WORDS: &[Kind] =
 pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
     let values = Values::new();
     let body = body(&values, stray_declaration(&values));
-    let known = item_kind(&values).or(stray_in_file(&values, body.clone())).boxed();
+    let known = item(&values).or(stray_in_file(&values, body.clone())).boxed();
     let any = choice((
         known.clone(),
         misspelt_head(ITEM_WORDS, known),
@@ -73,9 +73,9 @@ pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
 }
 
 /// An item, documentation and attributes aside; none where it makes no sense.
-fn item_kind<'t>(values: &Values<'t>) -> Rule<'t, Option<ItemKind>> {
-    recursive(|item| {
-        let stray = item.map_with(lose_item).boxed();
+fn item<'t>(values: &Values<'t>) -> Rule<'t, Option<ItemKind>> {
+    recursive(|nested| {
+        let stray = nested.map_with(lose_item).boxed();
         let strays = stray_declaration(values).or(stray.clone()).boxed();
         let body = body(values, strays);
         choice((
@@ -443,16 +443,18 @@ fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
         .boxed()
 }
 
-/// Whether this is a declaration with a body, and not a line that ends with `;`.
+/// Whether a body follows the parentheses, and not `;`.
 fn opens_body(tokens: &[Token<'_>]) -> bool {
     let mut depth = 0u32;
-    for token in tokens {
+    for (i, token) in tokens.iter().enumerate() {
         match token.kind {
             Kind::LeftParen => depth += 1,
-            Kind::RightParen => depth = depth.saturating_sub(1),
+            Kind::RightParen if depth <= 1 => {
+                return kind_at(tokens, i + 1) == Some(Kind::LeftBrace);
+            }
+            Kind::RightParen => depth -= 1,
             Kind::LeftBrace if depth == 0 => return true,
             Kind::Semicolon | Kind::RightBrace if depth == 0 => return false,
-            _ if depth == 0 && token.first => return false,
             _ => {}
         }
     }

@@ -155,7 +155,9 @@ pub(super) fn inner_word<'t>(
     custom(move |input: &mut Reader<'t, '_>| {
         let token = rest(input).first().ok_or_else(EmptyErr::default)?;
         if token.kind != kind {
-            if !is_misspelt(token, kind) {
+            let next = kind_at(rest(input), 1);
+            let fits = kind != Kind::Else || matches!(next, Some(Kind::LeftBrace | Kind::If));
+            if !fits || !is_misspelt(token, kind) {
                 return Err(EmptyErr::default());
             }
             note(input, misspelt(token, kind));
