@@ -9,11 +9,13 @@ mod deadlock;
 mod found;
 mod matching;
 mod promise;
+mod race;
 
 use crate::diagnostic::Diagnostic;
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Outcome};
+use race::Races;
 
 /// Operations and elements that the run may look at: a few seconds' worth.
 const STEPS: u64 = 50_000_000;
@@ -27,7 +29,10 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
     }
     match run::run(program, STEPS) {
         Outcome::Stuck(stuck) => deadlock::explain(program, &stuck),
-        Outcome::Finished(memory) => promise::check(program, &memory),
+        Outcome::Finished(memory) => match race::check(program, interrupt) {
+            Races::Found(races) if !races.is_empty() => races,
+            Races::Found(_) | Races::Unknown => promise::check(program, &memory),
+        },
         Outcome::TooLong => Vec::new(),
     }
 }

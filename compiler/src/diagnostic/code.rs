@@ -85,7 +85,12 @@ catalogue! {
     E0402: "an empty slice",
     E0403: "a list index out of range",
 
+    E0501: "a race",
+    E0503: "threads of one block that do not meet",
     E0504: "a written input",
+    E0510: "memory of a rank that may not have started",
+    E0512: "memory in use when a kernel ends",
+    E0515: "launches that overlap",
 
     E0601: "deadlock",
     E0602: "a wait that is never answered",

@@ -18,6 +18,7 @@ mod transfer;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
+pub use machine::{Windows, windows};
 pub use memory::Memory;
 pub use promise::{Broken, broken_promises};
 pub use value::{Contribution, Value};
