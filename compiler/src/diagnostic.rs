@@ -3,6 +3,7 @@
 pub mod code;
 pub mod json;
 pub mod render;
+pub mod sarif;
 
 use crate::source::{Place, Span};
 pub use code::Code;

@@ -1,1 +1,210 @@
 //! A resolved program and its parameters to the concrete program.
+//!
+//! In: the program, what `-D` and `-O` set. Out: every rank's blocks and operations, or reports. Two passes: every
+//! rank declares what it has (`declare`), ends of channels are paired (`pair`), then statements are unrolled
+//! (`unroll`). Everything is bounded: steps, operations, lists, calls.
+
+mod blocks;
+mod declare;
+mod domain;
+mod eval;
+mod finish;
+mod lists;
+mod memory;
+mod options;
+mod pair;
+mod promise;
+mod reports;
+mod situation;
+mod start;
+mod transfer;
+mod unroll;
+mod value;
+mod world;
+
+use crate::diagnostic::Diagnostic;
+use crate::interrupt::Interrupt;
+use crate::ir;
+use crate::resolve::program::{Expr, Frame, OptionSetting, Program, ProgramId, Unit};
+use eval::{Eval, Shared};
+use reports::Reports;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use unroll::Output;
+use value::Value;
+use world::{Declared, World};
+
+/// Statements and loop values that may be evaluated for each operation that may be made. Programs of the library need
+/// one to three.
+const STEPS_PER_OPERATION: u64 = 4;
+
+/// What the caller sets.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `-D`: parameters of the program, each at most once.
+    pub parameters: Vec<(String, Expr)>,
+    /// `-O`: options, which overrule the program's.
+    pub options: Vec<OptionSetting>,
+    /// The most operations, over all ranks.
+    pub max_operations: u64,
+    /// Whether the collective's promises are evaluated; only the checks need them.
+    pub promises: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            parameters: Vec::new(),
+            options: Vec::new(),
+            max_operations: 16_000_000,
+            promises: true,
+        }
+    }
+}
+
+/// Elaborates a program. There is a result only if no error was reported and nobody interrupted.
+pub fn elaborate(
+    unit: &Unit,
+    program: ProgramId,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let program = &unit.programs[program];
+    let fuel = settings.max_operations.saturating_mul(STEPS_PER_OPERATION).saturating_add(1 << 22);
+    let mut shared =
+        Shared { reports: Reports::default(), fuel, interrupt, constants: FxHashMap::default() };
+    let mut ranks = 1;
+    let result = start::start(unit, program, settings, &mut shared).and_then(|start| {
+        ranks = start.world.ranks;
+        all_ranks(start, settings, &mut shared)
+    });
+    let result = result.filter(|_| !shared.reports.has_errors() && !interrupt.is_set());
+    (result, shared.reports.finish(ranks))
+}
+
+/// Declares, pairs and unrolls every rank.
+fn all_ranks<'a>(
+    start: start::Start<'a>,
+    settings: &Settings,
+    shared: &mut Shared<'a>,
+) -> Option<ir::Program> {
+    let (world, collective) = (start.world, start.collective);
+    let (mut declared, mut made) = (Vec::new(), Vec::new());
+    for rank in 0..world.ranks {
+        let mut eval = new_eval(
+            world,
+            shared,
+            Some(rank),
+            start.frame.clone(),
+            Rc::new(Declared::new(world.program)),
+        );
+        made.push(eval.declare());
+        let _ = eval.implement(collective, start.in_place);
+        declared.push(Rc::unwrap_or_clone(eval.own));
+    }
+    if shared.reports.has_errors() || shared.interrupt.is_set() {
+        return None;
+    }
+    let paired = match pair::pair(world, &declared, &made) {
+        Ok(paired) => paired,
+        Err(reports) => {
+            reports
+                .into_iter()
+                .for_each(|(rank, report)| shared.reports.add(Some(rank), String::new(), report));
+            return None;
+        }
+    };
+    let declared: Vec<Rc<Declared>> = finish::with_channels(declared, &made, &paired);
+    let mut result = start.program(settings);
+    let mut out = Output {
+        origins: &mut result.origins,
+        operations: 0,
+        max_operations: settings.max_operations,
+        counting: false,
+        pipelines: 0,
+        op: result.collective.op,
+        names: local_names(&world.program.frame),
+    };
+    if !fits(world, shared, &mut out, &declared) {
+        return None;
+    }
+    let mut ranks = Vec::with_capacity(declared.len());
+    for (rank, own) in declared.iter().enumerate() {
+        let mut eval = new_eval(world, shared, Some(rank as i64), own.frame.clone(), own.clone());
+        eval.all = &declared;
+        eval.body(&mut out);
+        if eval.stopped(&out) {
+            return None;
+        }
+        ranks.push(eval.finish_rank(&mut out, &made, &paired));
+    }
+    if settings.promises && !shared.reports.has_errors() {
+        finish::promises(world, collective, start.in_place, shared, &declared, &mut ranks);
+    }
+    if !shared.reports.has_errors() {
+        finish::warn_of_holes(world, shared, &ranks);
+    }
+    result.ranks = ranks.into();
+    Some(result)
+}
+
+/// Whether the operations of all ranks are few enough. They are counted before any is built, since a program that is
+/// far too large must not take the memory to find out; where the first rank has few, the others are not counted.
+fn fits<'a>(
+    world: World<'a>,
+    shared: &mut Shared<'a>,
+    out: &mut Output,
+    declared: &[Rc<Declared>],
+) -> bool {
+    let fuel = shared.fuel;
+    out.counting = true;
+    for (rank, own) in declared.iter().enumerate() {
+        let mut eval = new_eval(world, shared, Some(rank as i64), own.frame.clone(), own.clone());
+        eval.all = declared;
+        eval.body(out);
+        if eval.stopped(out) {
+            return false;
+        }
+        if out.operations.saturating_mul(declared.len() as u64) < out.max_operations / 4 {
+            break;
+        }
+    }
+    (out.counting, out.operations, shared.fuel) = (false, 0, fuel);
+    true
+}
+
+fn new_eval<'e, 'a>(
+    world: World<'a>,
+    shared: &'e mut Shared<'a>,
+    rank: Option<i64>,
+    frame: Vec<Value>,
+    own: Rc<Declared>,
+) -> Eval<'e, 'a> {
+    Eval {
+        world,
+        shared,
+        rank,
+        own,
+        all: &[],
+        frame,
+        names: &world.program.frame,
+        origin: ir::OriginId(0),
+        blocks: blocks::Blocks::default(),
+        calls: Vec::new(),
+    }
+}
+
+/// The names of a body's locals, to be shared by origins.
+fn local_names(frame: &Frame) -> Rc<[Arc<str>]> {
+    frame.iter().map(|local| Arc::from(local.name.as_str())).collect()
+}
+
+/// The name of the program with `_PARAMETER_VALUE` for each parameter that was set to something new.
+fn plan_name(program: &Program, changed: &[(String, String)]) -> String {
+    let mut name = program.name.clone();
+    for (parameter, value) in changed {
+        name.push_str(&format!("_{parameter}_{value}"));
+    }
+    name
+}

@@ -6,6 +6,9 @@
 //!
 //! Lengths and offsets are in chunks of the collective; a chunk's size in bytes is known only at launch.
 
+#[cfg(test)]
+pub(crate) mod build;
+pub mod memory;
 pub mod print;
 pub mod run;
 
@@ -553,9 +556,15 @@ impl Origins {
     /// The names and values that an origin was reached with, outermost first, as "step = 2".
     #[must_use]
     pub fn values(&self, origin: OriginId) -> Vec<String> {
+        self.binding_values(self.rows.lookup(origin).and_then(|row| row.binding))
+    }
+
+    /// The names and values of a loop value and those around it, outermost first.
+    #[must_use]
+    pub fn binding_values(&self, binding: Option<BindingId>) -> Vec<String> {
         let mut values = Vec::new();
-        let mut next = self.rows.get(origin).and_then(|row| row.binding);
-        while let Some(binding) = next.and_then(|id| self.bindings.get(id)) {
+        let mut next = binding;
+        while let Some(binding) = next.and_then(|id| self.bindings.lookup(id)) {
             match binding {
                 Binding::Value { name, value, outer } => {
                     values.push(format!("{name} = {value}"));

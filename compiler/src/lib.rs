@@ -20,3 +20,6 @@ pub mod elaborate;
 pub mod check;
 pub mod optimize;
 pub mod plan;
+pub mod driver;
+pub mod onset;
+pub mod pending;

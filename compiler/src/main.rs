@@ -1,2 +1,24 @@
-//! `cclc`.
-fn main() {}
+//! `cclc`: the command line of the ccl compiler.
+//!
+//! This binary is the only part of the crate that reads files, writes them, prints, or looks at the clock and the
+//! environment; `cli` below holds it all, and the library does the rest.
+
+mod cli;
+
+use std::process::ExitCode;
+
+/// Elaboration nests as deep as a program does; this is room for the deepest that is accepted.
+const STACK_BYTES: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    cli::crash::install();
+    let run = || cli::run(std::env::args_os());
+    let worker =
+        std::thread::Builder::new().name("cclc".to_owned()).stack_size(STACK_BYTES).spawn(run);
+    match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(status)) => ExitCode::from(status as u8),
+        // The hook has said what happened.
+        Ok(Err(_)) => ExitCode::from(cli::crash::STATUS),
+        Err(_) => ExitCode::from(cli::run(std::env::args_os()) as u8),
+    }
+}

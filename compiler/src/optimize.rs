@@ -1,1 +1,47 @@
 //! The passes over a checked program, in order.
+//!
+//! Splitting stands before synchronisation, so that the threads that do the parts of an operation are the ones that
+//! will: the eighth channel of a `signal` is thread 7's, the ninth thread 0's of the next operation. Operands are cut
+//! for replication before both, since a cut moves elements to other threads.
+
+mod blocks;
+pub mod fuse;
+mod operands;
+pub mod replicate;
+pub mod split;
+pub mod sync;
+
+use crate::ir;
+
+/// A place between passes at which a program can be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// After neighbours were joined.
+    Fuse,
+    /// After operations were cut to the executor's sizes.
+    Split,
+    /// After the threads of each block were told where to meet.
+    Sync,
+    /// After the copies were made.
+    Replicate,
+}
+
+/// Runs all passes up to and including `last`. A program whose copies would touch each other (see
+/// [`replicate::replicable`]) is to be refused before.
+#[must_use]
+pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
+    let mut program = fuse::fuse(program);
+    if last >= Stage::Split {
+        program = split::split(replicate::spread::spread(program));
+    }
+    if last >= Stage::Sync {
+        program = sync::sync(program);
+    }
+    if last >= Stage::Replicate {
+        program = replicate::replicate(program);
+    }
+    program
+}
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,7 @@ macro_rules! id {
 pub(crate) use id;
 
 /// A vector whose index is an id. Indexing with an id of another table is a bug and panics; ids that come from
-/// outside (a plan's numbers) are looked up with [`Table::get`].
+/// outside (a plan's numbers) are looked up with [`Table::lookup`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Table<I, T> {
     rows: Vec<T>,
@@ -47,7 +47,7 @@ impl<I: Id, T> Table<I, T> {
     }
 
     /// The row, if there is one.
-    pub fn get(&self, id: I) -> Option<&T> {
+    pub fn lookup(&self, id: I) -> Option<&T> {
         self.rows.get(id.index())
     }
 

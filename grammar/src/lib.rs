@@ -1,1 +1,284 @@
-//! The words of the ccl language: one table from which editors' grammars and documentation are made.
+//! The words of the ccl language: one table from which editors' grammars, completion and documentation are made.
+//!
+//! The table is data and knows nothing of the compiler; the compiler's tests hold its words against it.
+
+pub mod textmate;
+
+/// A word or sign of the language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// As it is written.
+    pub text: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// What it means, in a line.
+    pub doc: &'static str,
+}
+
+/// What a [`Word`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Begins an item, a declaration or a statement; reserved.
+    Declaration,
+    /// Stands inside one or steers what is evaluated; reserved.
+    Control,
+    /// `true` and `false`; reserved.
+    Constant,
+    /// Means nothing yet, and cannot be a name; reserved.
+    Future,
+    /// Begins an operation that moves data; a name elsewhere.
+    Transfer,
+    /// Begins an operation that synchronises; a name elsewhere.
+    Synchronise,
+    /// Has a meaning in one place; a name elsewhere.
+    Clause,
+    /// A type.
+    Type,
+    /// A name that every body has.
+    Builtin,
+    /// A field of a rank.
+    Field,
+    /// A function of the language.
+    Function,
+    /// A method of lists.
+    Method,
+    /// Makes a channel.
+    Link,
+    /// An option of a program.
+    Option,
+    /// What an option or modifier can be set to.
+    Value,
+    /// What an attribute takes.
+    Attribute,
+    /// Follows a number.
+    Unit,
+    /// A sign between or before expressions.
+    Operator,
+    /// Any other sign.
+    Punctuation,
+}
+
+impl Kind {
+    /// Whether words of this kind cannot be names.
+    #[must_use]
+    pub fn is_reserved(self) -> bool {
+        matches!(self, Kind::Declaration | Kind::Control | Kind::Constant | Kind::Future)
+    }
+}
+
+/// The words of one kind, in the table's order.
+pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Word> {
+    WORDS.iter().filter(move |word| word.kind == kind)
+}
+
+const fn word(kind: Kind, text: &'static str, doc: &'static str) -> Word {
+    Word { text, kind, doc }
+}
+
+/// Every word and sign of the language.
+pub const WORDS: &[Word] = &[
+    word(Kind::Declaration, "use", "imports names from the library or from another file"),
+    word(
+        Kind::Declaration,
+        "let",
+        "binds a name to a value that is known when the program is compiled",
+    ),
+    word(Kind::Declaration, "fn", "declares a function from values to a value"),
+    word(Kind::Declaration, "proc", "declares a procedure: statements with a name"),
+    word(
+        Kind::Declaration,
+        "collective",
+        "declares a collective, or says which one a program implements",
+    ),
+    word(Kind::Declaration, "program", "declares a program"),
+    word(Kind::Declaration, "options", "sets options of a program"),
+    word(Kind::Declaration, "require", "stops with a message where a condition does not hold"),
+    word(Kind::Declaration, "scratch", "declares a region of scratch memory, in chunks"),
+    word(Kind::Declaration, "channel", "declares an end of a channel, or a family of ends"),
+    word(
+        Kind::Declaration,
+        "semaphore",
+        "declares a semaphore between thread blocks of one rank, or a family of them",
+    ),
+    word(Kind::Declaration, "block", "opens thread blocks, or declares them"),
+    word(Kind::Declaration, "group", "lets several thread blocks share each operation"),
+    word(Kind::Declaration, "pipeline", "repeats operations over windows of a number of bytes"),
+    word(Kind::Control, "for", "repeats for each value of a list"),
+    word(Kind::Control, "in", "stands between a bound name and its list"),
+    word(Kind::Control, "if", "chooses by a condition, or filters a list"),
+    word(Kind::Control, "else", "what happens otherwise"),
+    word(Kind::Control, "as", "gives an imported name another one"),
+    word(Kind::Control, "via", "stands before the channels of an operation"),
+    word(Kind::Control, "relaxed", "orders execution only, not data"),
+    word(Kind::Constant, "true", "the truth value that holds"),
+    word(Kind::Constant, "false", "the truth value that does not hold"),
+    word(Kind::Future, "topology", "kept for later versions"),
+    word(Kind::Future, "link", "kept for later versions"),
+    word(Kind::Future, "flow", "kept for later versions"),
+    word(Kind::Future, "synthesize", "kept for later versions"),
+    word(Kind::Transfer, "copy", "copies chunks inside a rank"),
+    word(Kind::Transfer, "put", "writes chunks to a peer, over a memory or port channel"),
+    word(
+        Kind::Transfer,
+        "put_with_signal",
+        "writes chunks to a peer over a port channel, then signals",
+    ),
+    word(
+        Kind::Transfer,
+        "put_with_signal_and_flush",
+        "writes chunks to a peer over a port channel, signals, and waits until the source may be reused",
+    ),
+    word(Kind::Transfer, "get", "reads chunks of a peer over a memory channel"),
+    word(Kind::Transfer, "reduce", "combines chunks of this rank and of peers"),
+    word(Kind::Transfer, "broadcast", "stores chunks to every rank of a switch channel"),
+    word(Kind::Transfer, "put_packets", "writes chunks as packets into a peer's scratch"),
+    word(Kind::Transfer, "read_put_packets", "sends packets on from scratch into a peer's scratch"),
+    word(Kind::Transfer, "copy_packets", "writes chunks as packets into scratch of this rank"),
+    word(Kind::Transfer, "unpack_packets", "reads packets from scratch into plain chunks"),
+    word(Kind::Transfer, "reduce_packets", "combines plain chunks with packets"),
+    word(Kind::Transfer, "broadcast_packets", "stores packets to every rank of a switch channel"),
+    word(Kind::Synchronise, "signal", "tells the other end of each channel"),
+    word(Kind::Synchronise, "wait", "waits for one more signal on each channel"),
+    word(
+        Kind::Synchronise,
+        "flush",
+        "waits until a port channel has done all that was asked of it",
+    ),
+    word(Kind::Synchronise, "acquire", "takes one from each semaphore, waiting until it can"),
+    word(Kind::Synchronise, "release", "adds one to each semaphore"),
+    word(Kind::Synchronise, "barrier", "lets the named thread blocks of this rank meet"),
+    word(
+        Kind::Synchronise,
+        "sync",
+        "lets the threads of this block meet; before `=`, sets where they meet",
+    ),
+    word(Kind::Clause, "input", "what the user gives: a buffer, and its size in a collective"),
+    word(Kind::Clause, "output", "what the user gets: a buffer, and its size in a collective"),
+    word(Kind::Clause, "in_place", "how input and output share memory"),
+    word(Kind::Clause, "ensures", "what a collective promises of output chunks"),
+    word(Kind::Clause, "op", "the reduction that an operation or a collective stands for"),
+    word(Kind::Clause, "to", "names the other end of a channel"),
+    word(Kind::Clause, "std", "the library"),
+    word(Kind::Clause, "unit", "bytes of a pipeline's window"),
+    word(
+        Kind::Clause,
+        "slice",
+        "which part of a group's operation is done here, as `cclc dump` writes it",
+    ),
+    word(Kind::Clause, "of", "stands between the number of a part and the number of parts"),
+    word(Kind::Clause, "chunks", "chunks that every operation of a pipeline covers"),
+    word(Kind::Type, "int", "a 64-bit integer"),
+    word(Kind::Type, "bool", "a truth value"),
+    word(Kind::Type, "rank", "an integer that names a rank"),
+    word(Kind::Type, "chunk", "a slice of a buffer, of any rank"),
+    word(Kind::Type, "buffer", "a whole buffer"),
+    word(Kind::Builtin, "rank", "this rank"),
+    word(Kind::Builtin, "ranks", "the number of ranks"),
+    word(Kind::Builtin, "peers", "all ranks but this one, ascending"),
+    word(Kind::Builtin, "node", "the number of this rank's node"),
+    word(Kind::Builtin, "nodes", "the number of nodes"),
+    word(Kind::Builtin, "local_rank", "this rank's number in its node"),
+    word(Kind::Builtin, "ranks_per_node", "the number of ranks in each node"),
+    word(Kind::Builtin, "node_peers", "the other ranks of this rank's node, ascending"),
+    word(
+        Kind::Builtin,
+        "rail_peers",
+        "the ranks of other nodes with this rank's local rank, ascending",
+    ),
+    word(Kind::Field, "peers", "all ranks but that one, ascending"),
+    word(Kind::Field, "node", "the number of that rank's node"),
+    word(Kind::Field, "local_rank", "that rank's number in its node"),
+    word(Kind::Field, "node_peers", "the other ranks of that rank's node, ascending"),
+    word(
+        Kind::Field,
+        "rail_peers",
+        "the ranks of other nodes with that rank's local rank, ascending",
+    ),
+    word(Kind::Function, "rank_at", "the rank of a node and a local rank"),
+    word(Kind::Function, "min", "the least of its arguments, of a list, or over binders"),
+    word(Kind::Function, "max", "the greatest of its arguments, of a list, or over binders"),
+    word(Kind::Function, "abs", "the value without its sign"),
+    word(Kind::Function, "sum", "the sum over binders"),
+    word(Kind::Function, "all", "whether a condition holds for every value of binders"),
+    word(Kind::Function, "any", "whether a condition holds for some value of binders"),
+    word(Kind::Method, "len", "the number of values"),
+    word(Kind::Method, "position", "where a value stands first, from 0"),
+    word(Kind::Method, "contains", "whether a value is among them"),
+    word(Kind::Method, "step", "every n-th value, from the first on"),
+    word(Kind::Method, "rev", "the values from the last to the first"),
+    word(Kind::Link, "memory", "a channel to a peer whose memory is mapped"),
+    word(Kind::Link, "port", "a channel to a peer through a proxy on the host"),
+    word(Kind::Link, "switch", "a channel to a buffer of many ranks through the switch"),
+    word(Kind::Option, "name", "the plan's name"),
+    word(Kind::Option, "protocol", "whether packets are used"),
+    word(Kind::Option, "threads", "threads of a block"),
+    word(Kind::Option, "instances", "copies of the program side by side, each on its slice"),
+    word(Kind::Option, "replication", "how the copies are laid out"),
+    word(Kind::Option, "message_size", "the sizes that the plan serves, in bytes"),
+    word(Kind::Option, "alignment", "the unit in which chunks are cut, in bytes"),
+    word(
+        Kind::Option,
+        "double_scratch",
+        "whether launches alternate between two halves of scratch",
+    ),
+    word(
+        Kind::Option,
+        "reuse_resources",
+        "whether the executor keeps one set of resources for all messages",
+    ),
+    word(Kind::Option, "tags", "numbers with names, for the manifest"),
+    word(Kind::Option, "fuse", "whether operations are joined where that saves work"),
+    word(Kind::Option, "auto_sync", "whether synchronisation inside thread blocks is inferred"),
+    word(Kind::Value, "Simple", "no packets"),
+    word(Kind::Value, "LL", "packets in scratch, which bring their own signal"),
+    word(Kind::Value, "interleaved", "the copies of a thing stand side by side"),
+    word(Kind::Value, "none", "no copies; as a `sync`, nowhere"),
+    word(Kind::Value, "before", "the threads of the block meet before the operation"),
+    word(Kind::Value, "after", "the threads of the block meet after the operation"),
+    word(Kind::Value, "both", "the threads of the block meet before and after the operation"),
+    word(Kind::Attribute, "allow", "accepts a warning or asks for a weaker check"),
+    word(Kind::Attribute, "shared", "several blocks may use one end of a channel or semaphore"),
+    word(Kind::Attribute, "clobber", "the input may be written"),
+    word(Kind::Unit, "KiB", "times 1024"),
+    word(Kind::Unit, "MiB", "times 1024 * 1024"),
+    word(Kind::Unit, "GiB", "times 1024 * 1024 * 1024"),
+    word(Kind::Operator, "||", "or; the second side is evaluated only where it matters"),
+    word(Kind::Operator, "&&", "and; the second side is evaluated only where it matters"),
+    word(Kind::Operator, "==", "equal; in an `ensures`, holds"),
+    word(Kind::Operator, "!=", "not equal"),
+    word(Kind::Operator, "<", "less"),
+    word(Kind::Operator, "<=", "less or equal"),
+    word(Kind::Operator, ">", "greater"),
+    word(Kind::Operator, ">=", "greater or equal"),
+    word(Kind::Operator, "|", "or of bits"),
+    word(Kind::Operator, "^", "exclusive or of bits"),
+    word(Kind::Operator, "&", "and of bits"),
+    word(Kind::Operator, "<<", "shifts bits up"),
+    word(Kind::Operator, ">>", "shifts bits down"),
+    word(Kind::Operator, "+", "sum"),
+    word(Kind::Operator, "-", "difference, or the negative"),
+    word(Kind::Operator, "*", "product; in brackets, each member"),
+    word(Kind::Operator, "/", "quotient, rounded down"),
+    word(Kind::Operator, "%", "remainder, never negative"),
+    word(Kind::Operator, "!", "not"),
+    word(Kind::Operator, "..", "from, up to but without; in brackets, the whole extent"),
+    word(Kind::Operator, "..=", "from, up to and with"),
+    word(Kind::Operator, "..+", "from, so many"),
+    word(Kind::Punctuation, "->", "from sources to destinations; before a function's type"),
+    word(Kind::Punctuation, "=", "is"),
+    word(Kind::Punctuation, "::", "between the names of a path"),
+    word(Kind::Punctuation, ":", "before a type or a value"),
+    word(Kind::Punctuation, ";", "ends a declaration or an operation"),
+    word(Kind::Punctuation, ",", "between members"),
+    word(Kind::Punctuation, ".", "before a field, a method or a buffer of a rank"),
+    word(Kind::Punctuation, "#", "begins an attribute"),
+    word(Kind::Punctuation, "(", "opens arguments, operands or an expression"),
+    word(Kind::Punctuation, ")", "closes them"),
+    word(Kind::Punctuation, "[", "opens indices or a list"),
+    word(Kind::Punctuation, "]", "closes them"),
+    word(Kind::Punctuation, "{", "opens a body or a set"),
+    word(Kind::Punctuation, "}", "closes it"),
+    word(Kind::Punctuation, "//", "begins a comment, to the end of the line"),
+    word(Kind::Punctuation, "///", "documents the declaration below"),
+    word(Kind::Punctuation, "//!", "documents the file"),
+];

@@ -1,7 +1,7 @@
 //! The catalogue: one row per rule, for ever. Every row has an explain page of its name and at least one test case.
 //!
 //! Groups: E01 syntax, E02 names and types, E03 elaboration, E04 bounds, E05 races, E06 deadlocks, E07 the
-//! collective's promise, E08 limits of the target, E09 files and plans, W warnings, N notes.
+//! collective's promise, E08 limits of the target, E09 files, plans and time, W warnings, N notes.
 
 use super::Severity;
 
@@ -61,9 +61,10 @@ catalogue! {
     E0209: "an operation that this channel cannot do",
     E0210: "packets outside scratch",
     E0211: "unknown option or option value",
-    E0212: "an incomplete program",
+    E0212: "an incomplete declaration",
     E0213: "unknown attribute",
     E0214: "wrong operands",
+    E0215: "a constant that needs itself",
 
     E0301: "arithmetic error",
     E0302: "a requirement that does not hold",
@@ -89,18 +90,21 @@ catalogue! {
     E0701: "the collective's promise is broken",
 
     E0801: "too many operations in a block",
-    E0802: "too many channels in a block",
-    E0803: "too many remote buffers in a block",
-    E0804: "too many barriers",
+    E0802: "too many channels in a block or an operation",
+    E0803: "too many remote buffers in a block, or operands in an operation",
+    E0804: "too many barriers, or semaphores in an operation",
     E0805: "a message size that the plan cannot serve",
     E0806: "more thread blocks than run at once",
     E0807: "an operation that the executor lacks",
     E0808: "instances that would not be apart",
     E0809: "a pipeline that the executor cannot run",
     E0810: "an option that the executor gets wrong",
+    E0811: "a rank without input or output",
+    E0812: "a port beyond the eighth rank of a node",
 
     E0901: "a file that cannot be read",
     E0902: "not an execution plan",
+    E0903: "out of time",
 
     W0201: "unused import",
     W0202: "unused channel",
@@ -110,6 +114,7 @@ catalogue! {
     W0301: "a hole in the thread-block ids",
 
     N0301: "message sizes rounded",
+    N0801: "message sizes bounded by scratch",
 }
 
 impl Code {

@@ -1,1 +1,173 @@
-//! Reports for machines.
+//! Reports for machines: one JSON object a report, one report a line.
+//!
+//! The format has a number, [`VERSION`], in every object; it changes when a field goes or changes its meaning, not
+//! when one is added. `docs/diagnostics.md` describes it. Offsets are bytes of UTF-8 from 0; lines and columns count
+//! from 1, columns in characters; ends are exclusive.
+
+use super::{Diagnostic, Edit, Fix, Label, render};
+use crate::source::{Place, SourceMap, Span};
+use serde::Serialize;
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// One line a report.
+#[must_use]
+pub fn lines(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(|diagnostic| line(sources, diagnostic) + "\n").collect()
+}
+
+fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
+    let report = Report {
+        version: VERSION,
+        code: diagnostic.code.id(),
+        severity: render::severity_word(diagnostic.severity),
+        message: &diagnostic.message,
+        primary: diagnostic.primary.as_ref().map(|label| json_label(sources, label)),
+        secondary: diagnostic.secondary.iter().map(|label| json_label(sources, label)).collect(),
+        notes: &diagnostic.notes,
+        helps: &diagnostic.helps,
+        fix: diagnostic.fix.as_ref().map(|fix| json_fix(sources, fix)),
+    };
+    // Strings and numbers only, with string keys: there is nothing that JSON could not say.
+    serde_json::to_string(&report).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    code: &'a str,
+    severity: &'a str,
+    message: &'a str,
+    primary: Option<JsonLabel<'a>>,
+    secondary: Vec<JsonLabel<'a>>,
+    notes: &'a [String],
+    helps: &'a [String],
+    fix: Option<JsonFix<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonLabel<'a> {
+    label: &'a str,
+    #[serde(flatten)]
+    place: JsonPlace<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum JsonPlace<'a> {
+    Source(JsonSpan<'a>),
+    Plan { file: &'a str, rank: u32, block: Option<u32>, operation: Option<u32> },
+}
+
+#[derive(Serialize)]
+struct JsonSpan<'a> {
+    file: &'a str,
+    start: u32,
+    end: u32,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+}
+
+#[derive(Serialize)]
+struct JsonFix<'a> {
+    title: &'a str,
+    edits: Vec<JsonEdit<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonEdit<'a> {
+    #[serde(flatten)]
+    span: JsonSpan<'a>,
+    text: &'a str,
+}
+
+fn json_label<'a>(sources: &'a SourceMap, label: &'a Label) -> JsonLabel<'a> {
+    let place = match label.place {
+        Place::Source(span) => JsonPlace::Source(json_span(sources, span)),
+        Place::Plan(place) => JsonPlace::Plan {
+            file: sources.files.lookup(place.file).map_or("", |file| &file.name),
+            rank: place.rank,
+            block: place.block,
+            operation: place.op,
+        },
+    };
+    JsonLabel { label: &label.text, place }
+}
+
+fn json_span(sources: &SourceMap, span: Span) -> JsonSpan<'_> {
+    let file = sources.files.lookup(span.file);
+    let (line, column) = file.map_or((1, 1), |file| file.line_column(span.start));
+    let (end_line, end_column) = file.map_or((1, 1), |file| file.line_column(span.end));
+    let file = file.map_or("", |file| &file.name);
+    JsonSpan { file, start: span.start, end: span.end, line, column, end_line, end_column }
+}
+
+fn json_fix<'a>(sources: &'a SourceMap, fix: &'a Fix) -> JsonFix<'a> {
+    let edit = |edit: &'a Edit| JsonEdit { span: json_span(sources, edit.span), text: &edit.text };
+    JsonFix { title: &fix.title, edits: fix.edits.iter().map(edit).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Code;
+    use crate::source::PlanPlace;
+    use serde_json::json;
+
+    fn parsed(sources: &SourceMap, diagnostic: Diagnostic) -> serde_json::Value {
+        let text = lines(sources, &[diagnostic]);
+        assert_eq!(text.matches('\n').count(), 1);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_report_with_everything() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("a.ccl", "ä b\nc \"d\"\n");
+        let span = |start, end| Span { file, start, end };
+        let report = Diagnostic::new(Code::E0201, span(3, 4), "no \"b\"")
+            .label("here")
+            .and(span(5, 10), "there")
+            .note("because")
+            .help("do this")
+            .fix("remove it", vec![Edit { span: span(3, 3), text: "x".to_owned() }]);
+        let place = |start, end, line, column, end_line, end_column| {
+            json!({"file": "a.ccl", "start": start, "end": end, "line": line, "column": column,
+                   "end_line": end_line, "end_column": end_column})
+        };
+        let with = |mut object: serde_json::Value, key: &str, value: &str| {
+            object[key] = json!(value);
+            object
+        };
+        assert_eq!(
+            parsed(&sources, report),
+            json!({
+                "version": 1, "code": "E0201", "severity": "error", "message": "no \"b\"",
+                "primary": with(place(3, 4, 1, 3, 1, 4), "label", "here"),
+                "secondary": [with(place(5, 10, 2, 1, 2, 6), "label", "there")],
+                "notes": ["because"], "helps": ["do this"],
+                "fix": {"title": "remove it", "edits": [with(place(3, 3, 1, 3, 1, 3), "text", "x")]},
+            })
+        );
+    }
+
+    #[test]
+    fn a_place_in_a_plan_and_none() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("p.json", "{}");
+        let place = Place::Plan(PlanPlace { file, rank: 2, block: Some(1), op: None });
+        let report = parsed(&sources, Diagnostic::new(Code::W0301, place, "m"));
+        assert_eq!(report["severity"], "warning");
+        assert_eq!(
+            report["primary"],
+            json!({"label": "", "file": "p.json", "rank": 2, "block": 1, "operation": null})
+        );
+        assert_eq!(
+            parsed(&sources, Diagnostic::without_place(Code::E0901, "m"))["primary"],
+            json!(null)
+        );
+    }
+}

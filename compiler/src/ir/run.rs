@@ -1,1 +1,104 @@
-//! Runs a program over symbolic chunks.
+//! Reference interpreter: what a program leaves in memory, in one fixed order.
+//!
+//! In: a program. Out: the final contents of every buffer, symbolically, or where its blocks are stuck. A cell of
+//! memory holds a multiset of contributions: which chunks of which ranks' inputs were added up in it.
+//!
+//! - Blocks run in turn, each until it has to wait; a signal, release, packet or arrival wakes those that wait for it.
+//! - Everything is done at once and seen by all at once, puts over port channels too; joins of threads do nothing. So
+//!   a race is not found here: what a program with races leaves is one of its outcomes.
+//! - Packets are there once they are written, element by element; the operations that read them wait for each.
+//! - Chunks are cut into equal parts, so that slices of groups and windows of pipelines are whole cells ([`parts`]). A
+//!   pipeline goes through at least two windows.
+//! - One launch.
+
+mod machine;
+mod memory;
+mod promise;
+mod transfer;
+mod value;
+
+use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
+pub use memory::Memory;
+pub use promise::{Broken, broken_promises};
+pub use value::{Contribution, Value};
+
+/// How a run ends.
+#[derive(Debug)]
+pub enum Outcome {
+    /// All blocks came to their end.
+    Finished(Memory),
+    /// Some can never go on.
+    Stuck(Vec<Stuck>),
+    /// The program needs more steps than were allowed.
+    TooLong,
+}
+
+/// A block that waits for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// Its rank.
+    pub rank: RankId,
+    /// The block.
+    pub block: BlockId,
+    /// The operation that it does not get past.
+    pub origin: OriginId,
+    /// What it waits for.
+    pub awaits: Awaits,
+}
+
+/// What a block can wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Awaits {
+    /// A signal on this channel.
+    Signal(ChannelId),
+    /// One from this semaphore.
+    Semaphore(SemaphoreId),
+    /// Other blocks.
+    Barrier(BarrierId),
+    /// Packets in its rank's scratch.
+    Packets,
+}
+
+/// Runs a program, with as few parts to a chunk as it needs. `limit` bounds the operations, elements and cells that
+/// are looked at.
+#[must_use]
+pub fn run(program: &Program, limit: u64) -> Outcome {
+    run_in(program, parts(program), limit)
+}
+
+/// Runs a program with a given number of parts to a chunk: for comparing two programs whose chunks differ. A number
+/// that is no multiple of [`parts`] makes slices and windows uneven.
+#[must_use]
+pub fn run_in(program: &Program, parts: u32, limit: u64) -> Outcome {
+    match Memory::new(program, parts, limit) {
+        Some(memory) => machine::Machine::new(program, memory, limit).run(),
+        None => Outcome::TooLong,
+    }
+}
+
+/// Into how many parts chunks must be cut for every slice and every window to be whole; at most [`MOST_PARTS`].
+#[must_use]
+pub fn parts(program: &Program) -> u32 {
+    let mut parts = u64::from(machine::windows(program).parts);
+    for rank in &program.ranks {
+        for block in &rank.blocks {
+            machine::each_op(&block.ops, &mut |op| {
+                if let super::Action::Transfer(transfer) = &op.action {
+                    let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
+                    for operand in transfer.destinations.iter().filter(|_| count > 1) {
+                        let share = count / machine::gcd(count, u64::from(operand.size).max(1));
+                        let common = parts / machine::gcd(parts, share) * share;
+                        parts = if common <= u64::from(MOST_PARTS) { common } else { parts };
+                    }
+                }
+            });
+        }
+    }
+    parts as u32
+}
+
+/// The most parts that a chunk is cut into. Where more would be needed, some slices are uneven.
+pub const MOST_PARTS: u32 = 5040;
+
+#[cfg(test)]
+mod tests;

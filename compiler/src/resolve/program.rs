@@ -261,7 +261,7 @@ pub enum ProgramItem {
     /// The blocks are declared here.
     Block(BlockFamilyId),
     /// A statement.
-    Statement(Stmt),
+    Statement(Box<Stmt>),
 }
 
 /// The collective of a program.

@@ -731,3 +731,20 @@ fn too_deep(token: Token<'_>) -> Fault {
             .help("name a part of it with `let`, or move statements into a procedure");
     Fault::new(span.start, Reach::Statement, report)
 }
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::Code;
+    use crate::source::SourceMap;
+
+    #[test]
+    fn what_nests_too_deep_is_reported_once_and_left_out() {
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("f(1, ", ", 2)")] {
+            let text = format!("let a = {}1{};\nlet b = 2;\n", open.repeat(300), close.repeat(300));
+            let file = SourceMap::default().add("deep.ccl", text.as_str());
+            let (tree, diagnostics) = crate::syntax::parse(file, &text);
+            let codes: Vec<Code> = diagnostics.iter().map(|report| report.code).collect();
+            assert_eq!(codes, [Code::E0109], "{open}");
+            assert_eq!(tree.items.len(), 2, "{open}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What MSCCL++'s executor can run.
+//!
+//! In: the final program, joins explicit and instances laid out, rank by rank, so that a caller which writes ranks as it
+//! makes them need not hold them all. Out: the message sizes that the plan serves, and what the executor cannot run:
+//!
+//! * `blocks`: 64 operations in a block (pipelines and their bodies count), 16 channels and 16 remote buffers of a kind
+//!   in a block, 8 channels, 10 sources, 10 destinations and 16 semaphores in an operation, 16 barriers on a rank, and
+//!   as many thread blocks as run at once. All but the first go unchecked by the loader and corrupt memory or hang.
+//! * `operations`: what the executor lacks, or runs wrongly: `flush`, other reductions than sums, a load-reduce that
+//!   does not store, a `get` between different offsets, packets put over a port, and so on; pipelines that it would
+//!   run past their end; what `reuse_resources` and `double_scratch` break.
+//! * `sizes`: message sizes beyond 32-bit offsets, scratch, and 65,535 windows of a pipeline.
+//! * `options`: alignments below 16 bytes, ranks without input or output, ports beyond the eighth rank of a node.
+//!
+//! One mistake is one report, however many ranks and blocks repeat it: see `findings`.
+
+mod blocks;
+mod findings;
+mod operations;
+mod options;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+use crate::diagnostic::Diagnostic;
+use crate::ir;
+use std::borrow::Cow;
+
+/// What differs between machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many thread blocks run at once on one GPU.
+    pub max_blocks: u32,
+}
+
+impl Default for Limits {
+    /// An H100's.
+    fn default() -> Limits {
+        Limits { max_blocks: 132 }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The fewest bytes that the plan serves, of what the executor compares.
+    pub min_message_size: u64,
+    /// The most.
+    pub max_message_size: u64,
+    /// What the executor cannot run, and notes on the sizes.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Checks a program whose ranks `rank_of` makes or lends.
+#[must_use]
+pub fn check<'r>(
+    program: &ir::Program,
+    rank_of: &mut dyn FnMut(ir::RankId) -> Cow<'r, ir::Rank>,
+    settings: &Limits,
+) -> Vec<Diagnostic> {
+    outcome(program, rank_of, settings).diagnostics
+}
+
+/// The fewest and the most bytes that the plan serves, and what is wrong with those that the author asks for.
+#[must_use]
+pub fn message_size<'r>(
+    program: &ir::Program,
+    rank_of: &mut dyn FnMut(ir::RankId) -> Cow<'r, ir::Rank>,
+) -> (u64, u64, Vec<Diagnostic>) {
+    let mut bounds = sizes::Bounds::default();
+    for id in program.ranks.ids() {
+        bounds.rank(program, id, &rank_of(id));
+    }
+    bounds.finish(program)
+}
+
+/// [`check`] and [`message_size`] in one pass over the ranks.
+#[must_use]
+pub fn outcome<'r>(
+    program: &ir::Program,
+    rank_of: &mut dyn FnMut(ir::RankId) -> Cow<'r, ir::Rank>,
+    settings: &Limits,
+) -> Outcome {
+    let mut checker = Checker::new(program, *settings);
+    for id in program.ranks.ids() {
+        checker.rank(id, &rank_of(id));
+    }
+    checker.finish()
+}
+
+/// The same for a caller that has one rank at a time: give it every rank, in order.
+pub struct Checker<'p> {
+    program: &'p ir::Program,
+    settings: Limits,
+    findings: findings::Findings<'p>,
+    bounds: sizes::Bounds,
+}
+
+impl<'p> Checker<'p> {
+    /// A checker that has seen no rank yet.
+    #[must_use]
+    pub fn new(program: &'p ir::Program, settings: Limits) -> Checker<'p> {
+        let mut findings = findings::Findings::new(program);
+        options::program(&mut findings);
+        Checker { program, settings, findings, bounds: sizes::Bounds::default() }
+    }
+
+    /// Checks one rank.
+    pub fn rank(&mut self, id: ir::RankId, rank: &ir::Rank) {
+        options::rank(&mut self.findings, id, rank);
+        blocks::rank(&mut self.findings, &self.settings, id, rank);
+        operations::rank(&mut self.findings, id, rank);
+        self.bounds.rank(self.program, id, rank);
+    }
+
+    /// What was found in all ranks.
+    #[must_use]
+    pub fn finish(self) -> Outcome {
+        let (min_message_size, max_message_size, sizes) = self.bounds.finish(self.program);
+        let mut diagnostics = self.findings.finish();
+        diagnostics.extend(sizes);
+        Outcome { min_message_size, max_message_size, diagnostics }
+    }
+}

@@ -1,0 +1,228 @@
+//! How much stands in one operation, one block, one rank.
+//!
+//! In: a rank. Out: findings where MSCCL++'s executor has less room. Its loader checks the 64 operations only; beyond
+//! the other bounds it writes past its arrays. Channels and remote buffers count as the writer lists them: each that an
+//! operation of the block uses, once.
+
+use super::Limits;
+use super::findings::{Findings, Group, Site};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use smallvec::SmallVec;
+
+const OPERATIONS: usize = 64;
+const CHANNELS_OF_BLOCK: usize = 16;
+const REMOTE_BUFFERS: usize = 16;
+const CHANNELS_OF_OPERATION: usize = 8;
+const BUFFERS_OF_OPERATION: usize = 10;
+const SEMAPHORES_OF_OPERATION: usize = 16;
+const BARRIERS: usize = 16;
+
+pub(super) fn rank(
+    findings: &mut Findings<'_>,
+    settings: &Limits,
+    id: ir::RankId,
+    rank: &ir::Rank,
+) {
+    if rank.blocks.len() > settings.max_blocks as usize {
+        let last = rank.blocks.iter().nth(settings.max_blocks as usize);
+        let origin = last.map_or(ir::OriginId(u32::MAX), |block| block.origin);
+        let site = Site { rank: id, block: last, origin };
+        let count = rank.blocks.len();
+        let rule = (Code::E0806, "blocks", Group::Program);
+        findings.add(rule, site, count as u64, || too_many_blocks(count, settings.max_blocks));
+    }
+    let mut uses = Uses { seen: vec![0; rank.channels.len()], ..Uses::default() };
+    for (block_id, block) in rank.blocks.entries() {
+        uses.begin(block_id);
+        let count = ir::count_ops(&block.ops);
+        let site = Site { rank: id, block: Some(block), origin: block.origin };
+        if count > OPERATIONS {
+            let rule = (Code::E0801, "operations", Group::Place);
+            findings.add(rule, site, count as u64, || too_many_operations(&block.name, count));
+        }
+        ops(findings, site, rank, &block.ops, &mut uses);
+        uses.report(findings, site);
+    }
+}
+
+/// The channels and remote buffers that one block uses.
+#[derive(Default)]
+struct Uses {
+    /// For each channel, the last block that used it, plus one.
+    seen: Vec<u32>,
+    block: u32,
+    channels: [usize; 3],
+    remotes: [SmallVec<[(ir::RankId, ir::Buffer); REMOTE_BUFFERS]>; 2],
+}
+
+impl Uses {
+    fn begin(&mut self, block: ir::BlockId) {
+        self.block = block.0.saturating_add(1);
+        self.channels = [0; 3];
+        self.remotes.iter_mut().for_each(SmallVec::clear);
+    }
+
+    fn channel(&mut self, rank: &ir::Rank, id: ir::ChannelId) {
+        let (Some(seen), Some(channel)) =
+            (self.seen.get_mut(id.0 as usize), rank.channels.lookup(id))
+        else {
+            return;
+        };
+        if *seen != self.block {
+            *seen = self.block;
+            let [memory, port, switch] = &mut self.channels;
+            match channel.kind() {
+                ir::ChannelKind::Memory => *memory += 1,
+                ir::ChannelKind::Port => *port += 1,
+                ir::ChannelKind::Switch => *switch += 1,
+            }
+        }
+    }
+
+    fn operand(&mut self, via: Option<ir::ChannelKind>, operand: &ir::Operand) {
+        let ir::Where::Remote(rank) = operand.place else { return };
+        let [memory, port] = &mut self.remotes;
+        let list = if via == Some(ir::ChannelKind::Port) { port } else { memory };
+        if !list.contains(&(rank, operand.buffer)) {
+            list.push((rank, operand.buffer));
+        }
+    }
+
+    fn report(&self, findings: &mut Findings<'_>, site: Site<'_>) {
+        let name = site.block.map_or("", |block| &*block.name);
+        for (kind, count) in ["memory", "port", "switch"].into_iter().zip(self.channels) {
+            if count > CHANNELS_OF_BLOCK {
+                let rule = (Code::E0802, kind, Group::Place);
+                findings.add(rule, site, count as u64, || too_many_channels(name, kind, count));
+            }
+        }
+        for (kind, list) in ["memory", "port"].into_iter().zip(&self.remotes) {
+            if list.len() > REMOTE_BUFFERS {
+                let rule = (Code::E0803, kind, Group::Place);
+                let count = list.len();
+                findings.add(rule, site, count as u64, || too_many_remotes(name, kind, count));
+            }
+        }
+    }
+}
+
+fn ops(
+    findings: &mut Findings<'_>,
+    site: Site<'_>,
+    rank: &ir::Rank,
+    ops_: &[ir::Op],
+    uses: &mut Uses,
+) {
+    for op in ops_ {
+        let site = Site { origin: op.origin, ..site };
+        match &op.action {
+            ir::Action::Sync => {}
+            ir::Action::Barrier { id, .. } => {
+                if id.0 as usize >= BARRIERS {
+                    let count = rank.barriers.len();
+                    let rule = (Code::E0804, "barriers", Group::Program);
+                    findings.add(rule, site, count as u64, || too_many_barriers(count));
+                }
+            }
+            ir::Action::Signal(ir::Signal { channels, .. })
+            | ir::Action::Wait(ir::Signal { channels, .. })
+            | ir::Action::Flush(channels) => {
+                channels.iter().for_each(|channel| uses.channel(rank, *channel));
+                channels_of_operation(findings, site, channels.len());
+            }
+            ir::Action::Acquire(semaphores) | ir::Action::Release(semaphores) => {
+                let count = semaphores.len();
+                if count > SEMAPHORES_OF_OPERATION {
+                    let rule = (Code::E0804, "semaphores", Group::Place);
+                    findings.add(rule, site, count as u64, || too_many_semaphores(count));
+                }
+            }
+            ir::Action::Transfer(transfer) => {
+                transfer.channels.iter().for_each(|channel| uses.channel(rank, *channel));
+                let operands = transfer.sources.iter().chain(&transfer.destinations);
+                operands.for_each(|operand| uses.operand(transfer.via, operand));
+                buffers_of_operation(findings, site, transfer);
+            }
+            ir::Action::Pipeline(pipeline) => ops(findings, site, rank, &pipeline.body, uses),
+        }
+    }
+}
+
+fn channels_of_operation(findings: &mut Findings<'_>, site: Site<'_>, count: usize) {
+    if count > CHANNELS_OF_OPERATION {
+        let rule = (Code::E0802, "one operation", Group::Place);
+        findings.add(rule, site, count as u64, || too_many_channels_at_once(count));
+    }
+}
+
+fn buffers_of_operation(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer) {
+    if transfer.via == Some(ir::ChannelKind::Port) || transfer.verb == ir::Verb::Get {
+        channels_of_operation(findings, site, transfer.channels.len());
+    }
+    let count = transfer.sources.len().max(transfer.destinations.len());
+    if count > BUFFERS_OF_OPERATION {
+        let rule = (Code::E0803, "one operation", Group::Place);
+        findings.add(rule, site, count as u64, || too_many_buffers_at_once(count));
+    }
+}
+
+fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
+    let message = format!("a rank has {count} thread blocks; {most} run at once on its GPU");
+    Diagnostic::without_place(Code::E0806, message)
+        .note("blocks wait for each other, so one that is not started yet can keep all others waiting for ever")
+        .help("give a block more of the work, or use fewer `instances`")
+}
+
+fn too_many_operations(name: &str, count: usize) -> Diagnostic {
+    let message = format!(
+        "block `{name}` has {count} operations; MSCCL++'s executor runs at most {OPERATIONS} in one block"
+    );
+    Diagnostic::without_place(Code::E0801, message)
+        .note("the synchronization of its threads and the bodies of its pipelines count")
+        .help("spread the steps over several blocks that hand over by semaphore")
+}
+
+fn too_many_channels(name: &str, kind: &str, count: usize) -> Diagnostic {
+    let message = format!(
+        "block `{name}` uses {count} {kind} channels; MSCCL++'s executor has room for {CHANNELS_OF_BLOCK} in one block"
+    );
+    Diagnostic::without_place(Code::E0802, message)
+        .help("spread the peers over several blocks, as `block main[t in 0..2]`, each with its part of them")
+}
+
+fn too_many_remotes(name: &str, kind: &str, count: usize) -> Diagnostic {
+    let message = format!(
+        "block `{name}` reaches {count} buffers of other ranks over {kind} channels; MSCCL++'s executor has room for {REMOTE_BUFFERS} in one block"
+    );
+    Diagnostic::without_place(Code::E0803, message)
+        .help("spread the peers over several blocks, each with its part of them")
+}
+
+fn too_many_barriers(count: usize) -> Diagnostic {
+    let message = format!("a rank has {count} barriers; MSCCL++'s executor has {BARRIERS}");
+    Diagnostic::without_place(Code::E0804, message)
+        .note("each set of blocks that meet is a barrier, once for each instance")
+        .help("let blocks hand over by semaphore, of which there may be any number")
+}
+
+fn too_many_semaphores(count: usize) -> Diagnostic {
+    let message = format!(
+        "this names {count} semaphores; MSCCL++'s executor takes at most {SEMAPHORES_OF_OPERATION} in one operation"
+    );
+    Diagnostic::without_place(Code::E0804, message).help("split the statement in two")
+}
+
+fn too_many_channels_at_once(count: usize) -> Diagnostic {
+    let message = format!(
+        "this names {count} channels; MSCCL++'s executor takes at most {CHANNELS_OF_OPERATION} in one operation"
+    );
+    Diagnostic::without_place(Code::E0802, message).help("split the statement in two")
+}
+
+fn too_many_buffers_at_once(count: usize) -> Diagnostic {
+    let message = format!(
+        "this has {count} operands on one side; MSCCL++'s executor takes at most {BUFFERS_OF_OPERATION} in one operation"
+    );
+    Diagnostic::without_place(Code::E0803, message).help("split the statement in two")
+}

@@ -1,0 +1,146 @@
+//! Findings by mistake: what the same statement does wrong on many ranks and in many blocks is one report.
+//!
+//! In: what is wrong, where, and how much of it. Out: one diagnostic for each rule and place, telling of the worst
+//! case, with a note on how many others there are. Nothing is built for a finding that is not the first or the worst.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::source::Place;
+use std::collections::BTreeMap;
+
+/// Where in the program something is.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'r> {
+    pub(super) rank: ir::RankId,
+    pub(super) block: Option<&'r ir::Block>,
+    pub(super) origin: ir::OriginId,
+}
+
+/// Which findings are one mistake.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Group {
+    /// Those at one place.
+    Place,
+    /// All of a rule: an option is at fault.
+    Program,
+}
+
+/// What was found so far.
+pub(super) struct Findings<'p> {
+    pub(super) program: &'p ir::Program,
+    rows: BTreeMap<(Code, &'static str, Option<Place>), Finding>,
+}
+
+struct Finding {
+    order: usize,
+    weight: u64,
+    diagnostic: Diagnostic,
+    count: u32,
+    ranks: u32,
+    last_rank: ir::RankId,
+}
+
+impl<'p> Findings<'p> {
+    pub(super) fn new(program: &'p ir::Program) -> Findings<'p> {
+        Findings { program, rows: BTreeMap::new() }
+    }
+
+    /// Adds a finding of the rule `code`, told apart from others of that code by `what`. Of those that are one mistake
+    /// the one of the greatest weight is told.
+    pub(super) fn add(
+        &mut self,
+        (code, what, group): (Code, &'static str, Group),
+        site: Site<'_>,
+        weight: u64,
+        build: impl FnOnce() -> Diagnostic,
+    ) {
+        let place = self.place(site);
+        let order = self.rows.len();
+        let key = (code, what, place.filter(|_| group == Group::Place));
+        let Some(row) = self.rows.get_mut(&key) else {
+            let diagnostic = self.placed(build(), site);
+            let (count, ranks, last_rank) = (1, 1, site.rank);
+            self.rows.insert(key, Finding { order, weight, diagnostic, count, ranks, last_rank });
+            return;
+        };
+        row.count += 1;
+        row.ranks += u32::from(row.last_rank != site.rank);
+        row.last_rank = site.rank;
+        if weight > row.weight {
+            let diagnostic = self.placed(build(), site);
+            if let Some(row) = self.rows.get_mut(&key) {
+                row.weight = weight;
+                row.diagnostic = diagnostic;
+            }
+        }
+    }
+
+    /// Adds a finding about no rank in particular.
+    pub(super) fn add_plain(&mut self, what: &'static str, diagnostic: Diagnostic) {
+        let order = self.rows.len();
+        let (count, ranks, last_rank) = (1, 1, ir::RankId(0));
+        let row = Finding { order, weight: 0, diagnostic, count, ranks, last_rank };
+        self.rows.insert((row.diagnostic.code, what, None), row);
+    }
+
+    pub(super) fn finish(self) -> Vec<Diagnostic> {
+        let mut rows: Vec<Finding> = self.rows.into_values().collect();
+        rows.sort_by_key(|row| row.order);
+        rows.into_iter().map(Finding::told).collect()
+    }
+
+    fn place(&self, site: Site<'_>) -> Option<Place> {
+        self.program.origins.rows.lookup(site.origin).map(|row| row.place)
+    }
+
+    /// Puts a diagnostic at its site, with the rank, the block and the loop values.
+    fn placed(&self, diagnostic: Diagnostic, site: Site<'_>) -> Diagnostic {
+        let mut text = format!("rank {}", site.rank.0);
+        if let Some(block) = site.block {
+            text += &format!(", block `{}`", block.name);
+        }
+        let values = self.program.origins.values(site.origin);
+        if !values.is_empty() {
+            text += &format!(" ({})", values.join(", "));
+        }
+        match self.place(site) {
+            Some(place) => place_at(diagnostic, Some(place), text),
+            None => diagnostic,
+        }
+    }
+}
+
+/// Gives a diagnostic its primary place, unless it has one; without a place, the text becomes a note.
+pub(super) fn place_at(
+    mut diagnostic: Diagnostic,
+    place: Option<Place>,
+    text: String,
+) -> Diagnostic {
+    match place {
+        Some(place) if diagnostic.primary.is_none() => {
+            diagnostic.primary = Some(crate::diagnostic::Label { place, text });
+            diagnostic
+        }
+        Some(place) => diagnostic.and(place, text),
+        None => diagnostic,
+    }
+}
+
+impl Finding {
+    fn told(self) -> Diagnostic {
+        let (others, other_ranks) = (self.count - 1, self.ranks - 1);
+        let s = |count: u32| if count == 1 { "" } else { "s" };
+        match others {
+            0 => self.diagnostic,
+            _ if others == other_ranks => {
+                self.diagnostic.note(format!("the same on {others} other rank{}", s(others)))
+            }
+            _ => self.diagnostic.note(format!(
+                "the same in {others} other place{} on {} rank{}",
+                s(others),
+                self.ranks,
+                s(self.ranks)
+            )),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Options and shapes of the whole program that MSCCL++'s executor does not take.
+//!
+//! In: the program's options, each rank's buffers and ports. Out: findings for an alignment that is no multiple of 16
+//! bytes, for a rank without input or output, and for ports from the ninth rank of a node to another node.
+
+use super::findings::{Findings, Group, Site};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+
+/// The executor moves data 16 bytes at a time.
+const WORD: u32 = 16;
+
+/// Network devices that the executor's table has, one for each rank of a node.
+const DEVICES: u32 = 8;
+
+pub(super) fn program(findings: &mut Findings<'_>) {
+    let alignment = findings.program.options.alignment;
+    if alignment == 0 || !alignment.is_multiple_of(WORD) {
+        findings.add_plain("alignment", bad_alignment(alignment));
+    }
+}
+
+pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank) {
+    let site = |origin: Option<ir::OriginId>| Site {
+        rank: id,
+        block: None,
+        origin: origin.unwrap_or(ir::OriginId(u32::MAX)),
+    };
+    for (name, chunks) in [("input", rank.input_chunks), ("output", rank.output_chunks)] {
+        if chunks == 0 {
+            let place = findings.program.collective.place;
+            let rule = (Code::E0811, name, Group::Program);
+            findings.add(rule, site(None), 0, || {
+                super::findings::place_at(no_chunks(id, name), place, String::new())
+            });
+        }
+    }
+    let per_node = findings.program.ranks_per_node.max(1);
+    if id.0 % per_node < DEVICES {
+        return;
+    }
+    for channel in &rank.channels {
+        let ir::Link::Port(peer) = channel.link else { continue };
+        if peer.0 / per_node != id.0 / per_node {
+            let rule = (Code::E0812, "port", Group::Program);
+            findings
+                .add(rule, site(Some(channel.origin)), 0, || no_device(id.0 % per_node, per_node));
+        }
+    }
+}
+
+fn bad_alignment(alignment: u32) -> Diagnostic {
+    Diagnostic::without_place(
+        Code::E0810,
+        format!("`alignment` is {alignment}; MSCCL++'s executor moves {WORD} bytes at a time"),
+    )
+    .note("with chunks that are no multiple of that it loses or overwrites the bytes at their ends")
+    .help("let `alignment` be a multiple of 16")
+}
+
+fn no_chunks(rank: ir::RankId, buffer: &str) -> Diagnostic {
+    Diagnostic::without_place(Code::E0811, format!("rank {} has no {buffer}", rank.0))
+        .note("MSCCL++'s executor divides by the number of chunks of both buffers")
+        .help(format!("give every rank at least one chunk of `{buffer}`, used or not"))
+}
+
+fn no_device(local: u32, per_node: u32) -> Diagnostic {
+    Diagnostic::without_place(
+        Code::E0812,
+        format!("a port leads to another node from rank {local} of {per_node} of its node"),
+    )
+    .note(format!("MSCCL++'s executor knows {DEVICES} network devices, one for each rank of a node"))
+    .help("send over the ports of the first eight ranks of the node, or give `ranks_per_node` as it is")
+}

@@ -1,0 +1,378 @@
+//! The message sizes that a plan can serve.
+//!
+//! In: the ranks of the final program and the author's range. Out: the range that the plan gets, in bytes of what the
+//! executor compares (the output of an allgather, otherwise the input), and what is wrong with the author's.
+//!
+//! A chunk has as many bytes on every rank and in every buffer, a multiple of the alignment. At the largest message
+//!
+//! * no operand ends at or beyond 2^32 bytes of its buffer, nor 2^31 where it is packets: the executor counts offsets in
+//!   32 bits, and a packet takes twice its payload;
+//! * under `double_scratch` the second half of scratch begins below 2^32 bytes, with room for its packets. The executor
+//!   sizes scratch by the allocation that the input lies in, up to the largest message, whatever is sent;
+//! * under `reuse_resources` all chunks of scratch fit the 64 MiB (32 MiB with `double_scratch`) that the executor
+//!   divides into slots, of 128 MiB that it has, since packets take twice their payload: beyond that they overlap;
+//! * a pipeline has at most 65,535 windows, and under `reuse_resources` its chunks fit a slot of scratch, since there
+//!   the executor begins again at the slot's first byte.
+
+use super::findings::place_at;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::source::Place;
+
+/// The scratch that the executor divides into slots under `reuse_resources`.
+const REUSED_SCRATCH: u64 = 1 << 26;
+
+/// What the executor can count a pipeline's windows to.
+const WINDOWS: u64 = 65_535;
+
+/// The loader reads a plan's least size as a signed 32-bit number.
+const LEAST_END: u64 = 1 << 31;
+
+/// Why a chunk can be no larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Offset,
+    Packets,
+    Half,
+    Slots,
+    Ring,
+    Windows,
+}
+
+/// A bound on the bytes of a chunk, and where it comes from.
+#[derive(Clone, Copy)]
+struct Bound {
+    bytes: u64,
+    reason: Reason,
+    rank: ir::RankId,
+    origin: Option<ir::OriginId>,
+}
+
+/// What the ranks seen so far allow.
+#[derive(Default)]
+pub(super) struct Bounds {
+    least: Option<Bound>,
+    /// The fewest chunks of what the executor compares, on any rank.
+    compared: Option<u32>,
+    /// The farthest end of a plain operand and of packets, in chunks.
+    plain_end: u64,
+    packets_end: u64,
+}
+
+impl Bounds {
+    pub(super) fn rank(&mut self, program: &ir::Program, id: ir::RankId, rank: &ir::Rank) {
+        let options = &program.options;
+        let gathers = program.collective.name == "allgather";
+        let compared = if gathers { rank.output_chunks } else { rank.input_chunks };
+        if compared > 0 {
+            self.compared = Some(self.compared.map_or(compared, |fewest| fewest.min(compared)));
+        }
+        for block in &rank.blocks {
+            self.ops(options, id, rank, &block.ops, None);
+        }
+        if rank.scratch_chunks == 0 {
+            return;
+        }
+        if options.reuse_resources {
+            self.bound(slot(options, rank), Reason::Slots, id, None);
+        } else if options.double_scratch {
+            self.bound(half(options, gathers, rank), Reason::Half, id, None);
+        }
+    }
+
+    fn ops(
+        &mut self,
+        options: &ir::Options,
+        id: ir::RankId,
+        rank: &ir::Rank,
+        ops: &[ir::Op],
+        within: Option<&ir::Pipeline>,
+    ) {
+        for op in ops {
+            match &op.action {
+                ir::Action::Transfer(transfer) => {
+                    self.transfer(options, id, rank, transfer, op.origin, within)
+                }
+                ir::Action::Pipeline(pipeline) => {
+                    let bytes =
+                        WINDOWS.saturating_mul(pipeline.unit) / u64::from(pipeline.chunks.max(1));
+                    self.bound(bytes, Reason::Windows, id, Some(op.origin));
+                    if within.is_none() {
+                        self.ops(options, id, rank, &pipeline.body, Some(pipeline));
+                    }
+                }
+                ir::Action::Sync
+                | ir::Action::Barrier { .. }
+                | ir::Action::Signal(_)
+                | ir::Action::Wait(_)
+                | ir::Action::Flush(_)
+                | ir::Action::Acquire(_)
+                | ir::Action::Release(_) => {}
+            }
+        }
+    }
+
+    fn transfer(
+        &mut self,
+        options: &ir::Options,
+        id: ir::RankId,
+        rank: &ir::Rank,
+        transfer: &ir::Transfer,
+        origin: ir::OriginId,
+        within: Option<&ir::Pipeline>,
+    ) {
+        let sources = (0..)
+            .zip(&transfer.sources)
+            .map(|(k, operand)| (packets(transfer.verb, false, k), operand));
+        let destinations = (0..)
+            .zip(&transfer.destinations)
+            .map(|(k, operand)| (packets(transfer.verb, true, k), operand));
+        for (packets, operand) in sources.chain(destinations) {
+            let end = u64::from(operand.index) + u64::from(operand.size);
+            let farthest = if packets { &mut self.packets_end } else { &mut self.plain_end };
+            if end > *farthest {
+                *farthest = end;
+                let (space, reason) = if packets {
+                    (1_u64 << 31, Reason::Packets)
+                } else {
+                    (1_u64 << 32, Reason::Offset)
+                };
+                self.bound((space - 1) / end, reason, id, Some(origin));
+            }
+            let ring = options.reuse_resources && operand.buffer == ir::Buffer::Scratch;
+            if let Some(pipeline) = within.filter(|_| ring) {
+                let bytes = slot(options, rank) / u64::from(pipeline.chunks.max(1));
+                self.bound(bytes, Reason::Ring, id, Some(origin));
+            }
+        }
+    }
+
+    fn bound(
+        &mut self,
+        bytes: u64,
+        reason: Reason,
+        rank: ir::RankId,
+        origin: Option<ir::OriginId>,
+    ) {
+        if self.least.is_none_or(|least| bytes < least.bytes) {
+            self.least = Some(Bound { bytes, reason, rank, origin });
+        }
+    }
+
+    /// The range that the plan gets.
+    pub(super) fn finish(&self, program: &ir::Program) -> (u64, u64, Vec<Diagnostic>) {
+        let options = &program.options;
+        let alignment = u64::from(options.alignment.max(1));
+        let chunks = u64::from(self.compared.unwrap_or(1));
+        let unit = alignment * chunks;
+        let largest = match self.least {
+            Some(bound) => {
+                (bound.bytes / alignment * alignment).saturating_mul(chunks) / unit * unit
+            }
+            None => u64::MAX / unit * unit,
+        };
+        let mut found = Vec::new();
+        let asked_max = options.max_message_size;
+        if largest == 0 {
+            found.push(self.at_bound(program, nothing_fits()));
+        } else if let Some(max) = asked_max.filter(|max| *max > largest) {
+            found.push(self.at_author(program, too_large(max, largest, self.reason()), largest));
+        }
+        let max = asked_max.map_or(largest, |max| (max / unit * unit).min(largest));
+        let asked_min = options.min_message_size;
+        let min = asked_min.map_or(unit, |min| min.max(1).div_ceil(unit).saturating_mul(unit));
+        if found.is_empty() {
+            found.extend(range_fault(options, (min, max), unit, (largest, self.reason())));
+        }
+        if found.is_empty() {
+            found.extend(rounded(options, (min, max), unit));
+            // A plan that is read says itself what it serves.
+            let from_source =
+                program.origins.rows.iter().any(|row| matches!(row.place, Place::Source(_)));
+            if self.reason() == Reason::Ring && asked_max.is_none() && from_source {
+                found.push(self.at_bound(program, ring_note(largest)));
+            }
+        }
+        (min.min(max), max, found)
+    }
+
+    fn reason(&self) -> Reason {
+        self.least.map_or(Reason::Offset, |bound| bound.reason)
+    }
+
+    /// A finding at the operation that sets the bound.
+    fn at_bound(&self, program: &ir::Program, diagnostic: Diagnostic) -> Diagnostic {
+        let Some(bound) = self.least else { return diagnostic };
+        let row = bound.origin.and_then(|origin| program.origins.rows.lookup(origin));
+        let values = bound.origin.map(|origin| program.origins.values(origin)).unwrap_or_default();
+        let mut text = format!("this sets the bound, on rank {}", bound.rank.0);
+        if !values.is_empty() {
+            text += &format!(" ({})", values.join(", "));
+        }
+        match row {
+            Some(row) => place_at(diagnostic, Some(row.place), text),
+            None => place_at(diagnostic, program.collective.place, String::new()),
+        }
+    }
+
+    /// A finding at the author's sizes, with the operation that sets the bound.
+    fn at_author(
+        &self,
+        program: &ir::Program,
+        mut diagnostic: Diagnostic,
+        largest: u64,
+    ) -> Diagnostic {
+        let place = program.options.message_size_place;
+        if let Some(place) = place {
+            diagnostic =
+                place_at(diagnostic, Some(place), format!("at most {} here", size(largest)));
+        }
+        if self.least.is_some_and(|bound| bound.origin.is_some()) || place.is_none() {
+            diagnostic = self.at_bound(program, diagnostic);
+        }
+        diagnostic
+    }
+}
+
+/// The bytes that a chunk of scratch has under `reuse_resources`.
+fn slot(options: &ir::Options, rank: &ir::Rank) -> u64 {
+    let space = if options.double_scratch { REUSED_SCRATCH / 2 } else { REUSED_SCRATCH };
+    space / u64::from(rank.scratch_chunks.max(1))
+}
+
+/// The largest chunk with which the second half of scratch, and its packets, are counted in 32 bits.
+fn half(options: &ir::Options, gathers: bool, rank: &ir::Rank) -> u64 {
+    let packets = if options.protocol == ir::Protocol::Ll { 2 } else { 1 };
+    let scratch = u128::from(rank.scratch_chunks) * packets;
+    let input = u128::from(rank.input_chunks.max(1));
+    let compared = if gathers { u128::from(rank.output_chunks) } else { input };
+    // Half of scratch is ceil(largest message / input chunks) * scratch, rounded up to the alignment.
+    let space = ((1_u128 << 32) - 1).saturating_sub(scratch + u128::from(options.alignment));
+    u64::try_from(space * input / (scratch * (compared + input))).unwrap_or(u64::MAX)
+}
+
+/// Whether the k-th source or destination of a verb is packets.
+fn packets(verb: ir::Verb, destination: bool, k: usize) -> bool {
+    match verb {
+        ir::Verb::ReadPutPackets | ir::Verb::BroadcastPackets => true,
+        ir::Verb::PutPackets | ir::Verb::CopyPackets => destination,
+        ir::Verb::UnpackPackets => !destination,
+        ir::Verb::ReducePackets => k > 0,
+        ir::Verb::Copy
+        | ir::Verb::Put
+        | ir::Verb::PutWithSignal
+        | ir::Verb::PutWithSignalAndFlush
+        | ir::Verb::Get
+        | ir::Verb::Reduce
+        | ir::Verb::Broadcast => false,
+    }
+}
+
+/// What is wrong with a range that goes beyond no bound.
+fn range_fault(
+    options: &ir::Options,
+    (min, max): (u64, u64),
+    unit: u64,
+    (largest, reason): (u64, Reason),
+) -> Option<Diagnostic> {
+    let diagnostic =
+        if min >= LEAST_END && options.min_message_size.is_some_and(|min| min <= largest) {
+            least_too_large(min)
+        } else if options.min_message_size.is_some_and(|min| min > largest) {
+            too_large(options.min_message_size.unwrap_or(min), largest, reason)
+        } else if min > max {
+            empty_range(options, unit)
+        } else {
+            return None;
+        };
+    Some(place_at(diagnostic, options.message_size_place, String::new()))
+}
+
+fn rounded(options: &ir::Options, (min, max): (u64, u64), unit: u64) -> Option<Diagnostic> {
+    let low = options.min_message_size.is_some_and(|asked| asked != min);
+    let high = options.max_message_size.is_some_and(|asked| asked != max);
+    let message = match (low, high) {
+        (false, false) => return None,
+        (true, false) => format!("the least message size is rounded up to {}", size(min)),
+        (false, true) => format!("the largest message size is rounded down to {}", size(max)),
+        (true, true) => format!("the message sizes are rounded to {}..={}", size(min), size(max)),
+    };
+    let note = Diagnostic::without_place(Code::N0301, message).note(format!(
+        "served are multiples of {}: `alignment` x chunks x `instances`",
+        size(unit)
+    ));
+    Some(place_at(note, options.message_size_place, String::new()))
+}
+
+/// A number of bytes as the language writes it.
+fn size(bytes: u64) -> String {
+    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let whole = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
+    whole.map_or(format!("{bytes} bytes"), |(unit, name)| format!("{}{name}", bytes / unit))
+}
+
+fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {
+    let message =
+        format!("the plan cannot serve messages of {}: {} at most", size(asked), size(largest));
+    let literal = if largest.is_multiple_of(1 << 10) { size(largest) } else { largest.to_string() };
+    Diagnostic::without_place(Code::E0805, message)
+        .note(why(reason))
+        .help(format!("end `message_size` at {literal}, or leave its upper end out"))
+}
+
+fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Offset => {
+            "MSCCL++'s executor counts offsets in 32 bits: no chunk may end beyond 4 GiB of its buffer"
+        }
+        Reason::Packets => {
+            "MSCCL++'s executor counts offsets in 32 bits and packets take twice their payload: none may end beyond 2 GiB of scratch"
+        }
+        Reason::Half => {
+            "MSCCL++'s executor counts in 32 bits where the second half of scratch begins, which it sizes by the largest message"
+        }
+        Reason::Slots => {
+            "under `reuse_resources` MSCCL++'s executor has 64 MiB of scratch for all chunks, 32 MiB with `double_scratch`: beyond that they would overlap"
+        }
+        Reason::Ring => {
+            "under `reuse_resources` a pipeline begins again at the first byte of its slot of scratch, and may overwrite what nobody has read yet"
+        }
+        Reason::Windows => "MSCCL++'s executor counts the windows of a pipeline to 65,535",
+    }
+}
+
+fn nothing_fits() -> Diagnostic {
+    Diagnostic::without_place(Code::E0805, "the plan cannot serve a message of any size")
+        .note("even with chunks of `alignment` bytes it goes beyond what MSCCL++'s executor can address")
+        .help("use fewer chunks or `instances`")
+}
+
+fn least_too_large(min: u64) -> Diagnostic {
+    Diagnostic::without_place(
+        Code::E0805,
+        format!("the least message size is {}; it must be below 2GiB", size(min)),
+    )
+    .note("MSCCL++'s loader reads it as a signed 32-bit number")
+    .help("begin `message_size` below 2GiB")
+}
+
+fn empty_range(options: &ir::Options, unit: u64) -> Diagnostic {
+    let end = |bytes: Option<u64>| bytes.map(size).unwrap_or_default();
+    let (low, high) = (end(options.min_message_size), end(options.max_message_size));
+    Diagnostic::without_place(
+        Code::E0805,
+        format!("no message size in {low}..={high} is a multiple of {}", size(unit)),
+    )
+    .note("served are multiples of `alignment` x chunks x `instances`")
+}
+
+fn ring_note(largest: u64) -> Diagnostic {
+    Diagnostic::without_place(
+        Code::N0801,
+        format!(
+            "the plan serves messages up to {}, so that its pipelines never wrap around in scratch",
+            size(largest)
+        ),
+    )
+    .note(why(Reason::Ring))
+}

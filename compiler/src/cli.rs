@@ -1,0 +1,86 @@
+//! The commands of `cclc`, one file each, and what they share: arguments, files, reports.
+//!
+//! Diagnostics and messages go to standard error, output to standard output or to the file that `-o` names. The exit
+//! status says how it went: see [`Status`].
+
+mod args;
+mod build;
+mod check;
+pub(crate) mod crash;
+mod dump;
+mod explain;
+mod files;
+mod format;
+mod levels;
+mod list;
+mod load;
+mod output;
+mod report;
+mod settings;
+mod sweep;
+mod verify;
+
+use args::{Args, Command};
+use clap::Parser as _;
+use std::ffi::OsString;
+
+/// How a run ended; its number is the exit status. 101 is kept for bugs of the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Status {
+    /// Nothing of error severity was found.
+    Clean = 0,
+    /// Something was.
+    Errors = 1,
+    /// The command line asks for something that cannot be.
+    Usage = 2,
+    /// A file could not be read or written.
+    Files = 3,
+}
+
+/// Why a command could not do its work.
+pub(crate) enum Failure {
+    /// The command line asks for something that cannot be; the text says what, and what could be.
+    Usage(String),
+    /// A file could not be read or written; the text says which and why.
+    Files(String),
+}
+
+/// Runs the command that `arguments` (the program's name first) ask for.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Status {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => return clap_says(&error),
+    };
+    let done = match args.reporting.levels() {
+        Ok(levels) => dispatch(&args, &mut report::Reporter::new(&args.reporting, levels)),
+        Err(failure) => Err(failure),
+    };
+    done.unwrap_or_else(|failure| {
+        let (text, status) = match failure {
+            Failure::Usage(text) => (text, Status::Usage),
+            Failure::Files(text) => (text, Status::Files),
+        };
+        report::say(&format!("error: {text}"));
+        status
+    })
+}
+
+fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Failure> {
+    match &args.command {
+        Command::Check(check) => check::run(check, reporter),
+        Command::Build(build) => build::run(build, reporter),
+        Command::Verify(verify) => verify::run(verify, reporter),
+        Command::List(list) => list::run(list, reporter),
+        Command::Dump(dump) => dump::run(dump, reporter),
+        Command::Fmt(fmt) => format::run(fmt, reporter),
+        Command::Explain(explain) => explain::run(explain),
+        Command::Completions(completions) => args::complete(completions),
+    }
+}
+
+/// Help and version end well, everything else that clap has to say is a usage error.
+fn clap_says(error: &clap::Error) -> Status {
+    // Where nobody listens there is nobody to tell.
+    let _ = error.print();
+    if error.use_stderr() { Status::Usage } else { Status::Clean }
+}

@@ -1,0 +1,269 @@
+//! The arguments of every command: the one list of them.
+
+use super::{Failure, Status};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The compiler of ccl: checks collective communication programs and lowers them to MSCCL++ execution plans.
+#[derive(Debug, Parser)]
+#[command(name = "cclc", version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// How to tell of it.
+    #[command(flatten)]
+    pub(crate) reporting: Reporting,
+}
+
+/// How reports are written; taken by every command.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Reports")]
+pub(crate) struct Reporting {
+    /// How reports are written to standard error
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = MessageFormat::Human, global = true)]
+    pub(crate) message_format: MessageFormat,
+    /// When reports are colored; NO_COLOR turns `auto` off
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true)]
+    pub(crate) color: When,
+    /// Show this warning or note as a warning (a code, or `warnings` for all)
+    #[arg(long, value_name = "CODE", global = true)]
+    pub(crate) warn: Vec<String>,
+    /// Treat this warning or note as an error (a code, or `warnings` for all)
+    #[arg(long, value_name = "CODE", global = true)]
+    pub(crate) deny: Vec<String>,
+    /// Do not show this warning or note (a code, or `warnings` for all)
+    #[arg(long, value_name = "CODE", global = true)]
+    pub(crate) allow: Vec<String>,
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MessageFormat {
+    /// Drawn source text, for people
+    Human,
+    /// One line a report
+    Short,
+    /// One JSON object a report, one a line
+    Json,
+    /// One SARIF 2.1.0 log
+    Sarif,
+}
+
+/// Whether to do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check programs for the parameters given
+    Check(Check),
+    /// Check a program and write its execution plan
+    Build(Build),
+    /// Check execution plans, whoever made them
+    Verify(Verify),
+    /// Print the canonical listing of a plan
+    List(List),
+    /// Print a program with everything spelt out, as .ccl
+    Dump(Dump),
+    /// Format source files
+    Fmt(Fmt),
+    /// Explain a code that a report carries
+    Explain(Explain),
+    /// Print completions for a shell
+    Completions(Completions),
+}
+
+/// What every command takes that elaborates a program.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Elaboration {
+    /// Set a parameter of the program: `ranks=16`, `size=1MiB`, `table=[[1, 2], [0, 3]]`; for `check` also
+    /// `ranks=2..=16` or `ranks=2,4,8`
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
+    /// Set an option of the program: `instances=4`, `message_size=1KiB..=8MiB`
+    #[arg(short = 'O', value_name = "NAME=VALUE")]
+    pub(crate) option: Vec<String>,
+    /// The program to take, where a file has several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) program: Option<String>,
+    /// Refuse programs with more operations than this
+    #[arg(long, value_name = "N", default_value_t = 16_000_000)]
+    pub(crate) max_operations: u64,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time_limit: Option<Duration>,
+    /// The folder that imports of files stay in [default: the current one, or that of a source file outside it]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+    /// Thread blocks that the GPU runs at once
+    #[arg(long, value_name = "N", default_value_t = 132)]
+    pub(crate) sms: u32,
+    /// Which checks to do; `none` is for measuring, and turns what the target cannot do into warnings
+    #[arg(long, value_enum, default_value_t = Checks::All, hide = true)]
+    pub(crate) checks: Checks,
+}
+
+/// How much is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Checks {
+    /// Nothing beyond what elaboration needs.
+    None,
+    /// Everything.
+    All,
+}
+
+/// `cclc check`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// Source files; `-` is standard input
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// What to elaborate.
+    #[command(flatten)]
+    pub(crate) elaboration: Elaboration,
+}
+
+/// `cclc build`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Build {
+    /// A source file; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// What to elaborate.
+    #[command(flatten)]
+    pub(crate) elaboration: Elaboration,
+    /// What to write: `plan`, `deps` (a makefile of what was read); each may carry a path, as `deps=plan.d`
+    #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
+    pub(crate) emit: Vec<String>,
+    /// Where the plan goes; `-` is standard output [default: the plan's name with `.json`]
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write although races, deadlocks or a wrong result were found
+    #[arg(long)]
+    pub(crate) unproved: bool,
+}
+
+/// `cclc verify`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
+    /// Execution plans; `-` is standard input
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) plans: Vec<PathBuf>,
+    /// Thread blocks that the GPU runs at once
+    #[arg(long, value_name = "N", default_value_t = 132)]
+    pub(crate) sms: u32,
+}
+
+/// `cclc list`
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    /// An execution plan; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) plan: PathBuf,
+    /// Only this rank
+    #[arg(long, value_name = "R")]
+    pub(crate) rank: Option<u32>,
+    /// Bytes in a chunk
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub(crate) chunk_bytes: u64,
+    /// With the channels of synchronizing operations in one order
+    #[arg(long, conflicts_with = "normal")]
+    pub(crate) canon: bool,
+    /// As `--canon`, without what differs between equal plans: `nop` lines, counts, barrier and semaphore numbers
+    #[arg(long)]
+    pub(crate) normal: bool,
+    /// Where it goes [default: standard output]
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `cclc dump`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Dump {
+    /// A source file; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// What to elaborate.
+    #[command(flatten)]
+    pub(crate) elaboration: Elaboration,
+    /// The last step before it is printed
+    #[arg(long, value_name = "STEP", value_enum, default_value_t = Stage::Elaborate)]
+    pub(crate) after: Stage,
+    /// Where it goes [default: standard output]
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// A step of the way from source to plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stage {
+    /// Loops unrolled, names resolved
+    Elaborate,
+    /// Operations joined
+    Fuse,
+    /// Operations split at the executor's limits
+    Split,
+    /// Synchronization inside blocks put in
+    Sync,
+    /// Instances made
+    Replicate,
+}
+
+/// `cclc fmt`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Fmt {
+    /// Source files, rewritten in place; `-` is from standard input to standard output
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write nothing; list the files that would change, and end with 1 if there are any
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// `cclc explain`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The code, as `E0201`; without one, all codes are listed
+    pub(crate) code: Option<String>,
+}
+
+/// `cclc completions`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// Prints a completion script.
+pub(crate) fn complete(completions: &Completions) -> Result<Status, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(completions.shell, &mut Args::command(), "cclc", &mut script);
+    super::output::to_stdout(&script)?;
+    Ok(Status::Clean)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(number).map_err(|_| "not a length of time".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_sound() {
+        Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,231 @@
+//! `cclc build`: checks a program and writes what `--emit` asks for.
+
+use super::args::{Build, Checks, Elaboration};
+use super::load::{self, Loaded};
+use super::report::Reporter;
+use super::settings::{self, Given};
+use super::{Failure, Status, files, output, sweep};
+use compiler::diagnostic::{Diagnostic, Severity};
+use compiler::driver::{self, Target};
+use compiler::elaborate;
+use compiler::interrupt::Interrupt;
+use compiler::ir;
+use compiler::onset;
+use compiler::resolve::program::ProgramId;
+use compiler::source::SourceMap;
+use std::path::{Path, PathBuf};
+
+/// Builds one program.
+pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
+    let wanted = wanted(build)?;
+    let Some((front, program)) = program(reporter, &build.elaboration, &build.file)? else {
+        return Ok(reporter.finish().max(Status::Errors));
+    };
+    let plan = plan_path(build, &wanted, &program)?;
+    let deps = wanted.deps.as_ref().map(|path| deps_path(path.as_deref(), &plan)).transpose()?;
+    let target = target(&build.elaboration);
+    let broken = match wanted.plan {
+        Some(_) => write_plan(reporter, &front, program, target, &plan)?,
+        None => {
+            let found = driver::check(&program, target);
+            reporter.add(front.explained(target, program.ranks.len(), found))
+        }
+    };
+    if let Some(deps) = deps.filter(|_| !broken) {
+        output::write_text(&deps, &makefile(&plan, &reporter.sources))?;
+    }
+    Ok(reporter.finish())
+}
+
+/// Writes the plan, if nothing is wrong with it; says whether something is.
+fn write_plan(
+    reporter: &mut Reporter,
+    front: &Front,
+    program: ir::Program,
+    target: Target,
+    path: &Path,
+) -> Result<bool, Failure> {
+    let mut broken = false;
+    let ranks = program.ranks.len();
+    output::write(path, |mut out| {
+        let found = driver::write_plan(program, target, &mut out)?;
+        broken = reporter.add(front.explained(target, ranks, found));
+        Ok(!broken)
+    })?;
+    Ok(broken)
+}
+
+/// The program that a file and the arguments mean, lowered; none where there were errors, which are then in
+/// `reporter`.
+fn program(
+    reporter: &mut Reporter,
+    elaboration: &Elaboration,
+    path: &Path,
+) -> Result<Option<(Front, ir::Program)>, Failure> {
+    let Some(front) = front(reporter, elaboration, path)? else { return Ok(None) };
+    let interrupt = load::interrupt(elaboration.time_limit);
+    let (program, diagnostics) =
+        driver::lower(&front.loaded.unit, front.program, &front.settings, &interrupt);
+    if interrupt.is_set() {
+        reporter.stopped(elaboration.time_limit);
+        return Ok(None);
+    }
+    let broken = reporter.add(diagnostics);
+    Ok(program.filter(|_| !broken).map(|program| (front, program)))
+}
+
+/// What the checks hold a program against.
+pub(crate) fn target(elaboration: &Elaboration) -> Target {
+    let worst = match elaboration.checks {
+        Checks::All => Severity::Error,
+        Checks::None => Severity::Warning,
+    };
+    Target { sms: elaboration.sms, worst }
+}
+
+/// One program of one file with one set of parameters, ready to be elaborated.
+pub(crate) struct Front {
+    /// The file.
+    pub(crate) loaded: Loaded,
+    /// The program.
+    pub(crate) program: ProgramId,
+    /// What it is elaborated with.
+    pub(crate) settings: elaborate::Settings,
+}
+
+impl Front {
+    /// The reports of a target's limits, each with the number of ranks from which on it is made.
+    fn explained(
+        &self,
+        target: Target,
+        ranks: usize,
+        mut found: Vec<Diagnostic>,
+    ) -> Vec<Diagnostic> {
+        let (unit, interrupt) = (&self.loaded.unit, Interrupt::default());
+        onset::explain(unit, self.program, &self.settings, target, &interrupt, ranks, &mut found);
+        found
+    }
+}
+
+/// Reads a file and the arguments; none where there were errors, which are then in `reporter`.
+pub(crate) fn front(
+    reporter: &mut Reporter,
+    elaboration: &Elaboration,
+    path: &Path,
+) -> Result<Option<Front>, Failure> {
+    let given = settings::given(reporter, elaboration)?;
+    let Some(loaded) = load::load(reporter, elaboration, path).filter(|file| !file.broken) else {
+        return Ok(None);
+    };
+    let program = load::the_program(&loaded.unit, elaboration, path)?;
+    let settings = settings(reporter, elaboration, &given, &loaded, program)?;
+    Ok(Some(Front { loaded, program, settings }))
+}
+
+fn settings(
+    reporter: &Reporter,
+    elaboration: &Elaboration,
+    given: &Given,
+    loaded: &Loaded,
+    program: ProgramId,
+) -> Result<elaborate::Settings, Failure> {
+    let declared = &loaded.unit.programs[program];
+    let known = |name: &str| declared.parameters.iter().any(|parameter| parameter.name == name);
+    if let Some(definition) = given.definitions.iter().find(|definition| !known(&definition.name)) {
+        return Err(settings::unknown(&reporter.sources, definition, &[declared]));
+    }
+    let sweep = sweep::sweep(given, declared, false)?;
+    let parameters = sweep.combinations().next().map(|combination| combination.parameters);
+    Ok(given.settings(elaboration, parameters.unwrap_or_default()))
+}
+
+/// What `--emit` asks for: nothing, or where it goes, if that is said.
+#[derive(Default)]
+struct Wanted {
+    plan: Option<Option<PathBuf>>,
+    deps: Option<Option<PathBuf>>,
+}
+
+fn wanted(build: &Build) -> Result<Wanted, Failure> {
+    let mut wanted = Wanted::default();
+    for text in &build.emit {
+        let (kind, path) = match text.split_once('=') {
+            Some((kind, path)) => (kind, Some(PathBuf::from(path))),
+            None => (text.as_str(), None),
+        };
+        let slot = match kind {
+            "plan" => &mut wanted.plan,
+            "deps" => &mut wanted.deps,
+            "cuda" | "manifest" => return Err(not_yet(kind)),
+            _ => return Err(unknown_kind(kind)),
+        };
+        if slot.replace(path).is_some() {
+            return Err(Failure::Usage(format!("`--emit {kind}` is given twice")));
+        }
+    }
+    match &wanted.plan {
+        Some(Some(_)) if build.output.is_some() => Err(two_paths()),
+        Some(_) | None => Ok(wanted),
+    }
+}
+
+/// Where the plan goes, or would go.
+fn plan_path(build: &Build, wanted: &Wanted, program: &ir::Program) -> Result<PathBuf, Failure> {
+    let given = wanted.plan.clone().flatten().or_else(|| build.output.clone());
+    match given {
+        Some(path) => Ok(path),
+        None => default_path(&program.options.name),
+    }
+}
+
+/// The plan's name in the current folder, where it can be a file's.
+fn default_path(name: &str) -> Result<PathBuf, Failure> {
+    let plain = |c: char| c.is_alphanumeric() || "_-.+=,@ ".contains(c);
+    if name.is_empty() || name.starts_with(['.', '-', ' ']) || !name.chars().all(plain) {
+        return Err(Failure::Usage(format!(
+            "the plan's name `{name}` cannot be a file's name; say `-o PATH`"
+        )));
+    }
+    Ok(PathBuf::from(format!("{name}.json")))
+}
+
+fn deps_path(given: Option<&Path>, plan: &Path) -> Result<PathBuf, Failure> {
+    match given {
+        Some(path) => Ok(path.to_owned()),
+        None if plan == Path::new("-") => Err(Failure::Usage(
+            "`--emit deps` needs a path where the plan goes to standard output".to_owned(),
+        )),
+        None => Ok(plan.with_extension("d")),
+    }
+}
+
+/// A makefile rule: the plan depends on every file that was read.
+fn makefile(plan: &Path, sources: &SourceMap) -> String {
+    let read = sources.files.iter().map(|file| file.name.as_str()).filter(|name| is_path(name));
+    let inputs: String = read.map(|name| format!(" {}", escaped(name))).collect();
+    format!("{}:{inputs}\n", escaped(&files::name(plan)))
+}
+
+/// Whether a source is a file: not standard input, a module of the library or an argument.
+fn is_path(name: &str) -> bool {
+    !name.starts_with('<')
+        && !name.starts_with("std::")
+        && !name.starts_with("-D ")
+        && !name.starts_with("-O ")
+}
+
+fn escaped(path: &str) -> String {
+    path.replace('\\', "\\\\").replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ")
+}
+
+fn not_yet(kind: &str) -> Failure {
+    Failure::Usage(format!("`--emit {kind}` is not there yet; `plan` and `deps` are"))
+}
+
+fn unknown_kind(kind: &str) -> Failure {
+    Failure::Usage(format!("`--emit {kind}`: there is no such output; there are `plan` and `deps`"))
+}
+
+fn two_paths() -> Failure {
+    Failure::Usage("the plan has two destinations: `-o` and `--emit plan=PATH`".to_owned())
+}

@@ -1,0 +1,107 @@
+//! `cclc check`: everything but writing, for every program and every combination of parameters.
+
+use super::args::{Check, Elaboration};
+use super::load::{self, Loaded};
+use super::report::Reporter;
+use super::settings::{self, Given};
+use super::{Failure, Status, build, sweep};
+use compiler::driver;
+use compiler::interrupt::Interrupt;
+use compiler::onset;
+use compiler::resolve::program::{Program, ProgramId, Unit};
+
+/// Checks each file.
+pub(crate) fn run(check: &Check, reporter: &mut Reporter) -> Result<Status, Failure> {
+    let elaboration = &check.elaboration;
+    let given = settings::given(reporter, elaboration)?;
+    let loaded: Vec<Loaded> =
+        check.files.iter().filter_map(|path| load::load(reporter, elaboration, path)).collect();
+    names_are_known(reporter, elaboration, &given, &loaded)?;
+    let interrupt = load::interrupt(elaboration.time_limit);
+    for file in loaded.iter().filter(|file| !file.broken) {
+        for program in load::programs(&file.unit, elaboration) {
+            one(reporter, elaboration, &given, &file.unit, program, &interrupt)?;
+        }
+    }
+    if interrupt.is_set() {
+        reporter.stopped(elaboration.time_limit);
+    }
+    Ok(reporter.finish())
+}
+
+/// Every `-D` and `--program` must mean something in some file; a broken file may be the one.
+fn names_are_known(
+    reporter: &Reporter,
+    elaboration: &Elaboration,
+    given: &Given,
+    loaded: &[Loaded],
+) -> Result<(), Failure> {
+    if loaded.is_empty() || loaded.iter().any(|file| file.broken) {
+        return Ok(());
+    }
+    let programs: Vec<&Program> = loaded
+        .iter()
+        .flat_map(|file| {
+            load::programs(&file.unit, elaboration).into_iter().map(|id| &file.unit.programs[id])
+        })
+        .collect();
+    if programs.is_empty() && elaboration.program.is_some() {
+        let units: Vec<&Unit> = loaded.iter().map(|file| &file.unit).collect();
+        return Err(load::unknown_program(&units, elaboration));
+    }
+    let has = |program: &&Program, name: &str| program.parameters.iter().any(|p| p.name == name);
+    match given.definitions.iter().find(|d| !programs.iter().any(|program| has(program, &d.name))) {
+        Some(definition) => Err(settings::unknown(&reporter.sources, definition, &programs)),
+        None => Ok(()),
+    }
+}
+
+fn one(
+    reporter: &mut Reporter,
+    elaboration: &Elaboration,
+    given: &Given,
+    unit: &Unit,
+    program: ProgramId,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let sweep = sweep::sweep(given, &unit.programs[program], true)?;
+    let target = build::target(elaboration);
+    let mut gathered = sweep::Gathered::default();
+    let (mut checked, mut skipped) = (0, 0);
+    for combination in sweep.combinations() {
+        let settings = given.settings(elaboration, combination.parameters.clone());
+        let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, interrupt);
+        if let Some(lowered) = lowered {
+            diagnostics.extend(driver::check(&lowered, target));
+            if !sweep.varies() {
+                let ranks = lowered.ranks.len();
+                onset::explain(
+                    unit,
+                    program,
+                    &settings,
+                    target,
+                    interrupt,
+                    ranks,
+                    &mut diagnostics,
+                );
+            }
+        }
+        if interrupt.is_set() {
+            break;
+        }
+        if sweep.varies() && sweep::refused(&diagnostics) {
+            skipped += 1;
+            continue;
+        }
+        checked += 1;
+        gathered.add(&combination, diagnostics);
+    }
+    reporter.add(gathered.finish(sweep.varies()));
+    if sweep.varies() {
+        let name = &unit.programs[program].name;
+        reporter.remark(&format!(
+            "`{name}`: {checked} combinations checked, {skipped} refused by a `require`"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! What is said when the compiler itself is at fault.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::PanicHookInfo;
+
+/// The exit status of a run that ended in a bug of the compiler.
+pub(crate) const STATUS: u8 = 101;
+
+/// Makes a panic say that it is our bug, and what to send us.
+pub(crate) fn install() {
+    std::panic::set_hook(Box::new(|panic| super::report::say(&text(panic))));
+}
+
+fn text(panic: &PanicHookInfo<'_>) -> String {
+    let payload = panic.payload();
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    let what = owned.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
+    let backtrace = Backtrace::capture();
+    let captured = backtrace.status() == BacktraceStatus::Captured;
+    let hint = "RUST_BACKTRACE=1 shows where it came from.".to_owned();
+    let trace = if captured { backtrace.to_string() } else { hint };
+    format!(
+        "error: this is a bug in cclc {}, not a mistake in your program\n\
+         {what}{place}\n\
+         Please report it at {}/issues with the command line, the source files and these lines.\n{trace}",
+        env!("CARGO_PKG_VERSION"),
+        env!("CARGO_PKG_REPOSITORY"),
+    )
+}

@@ -1,0 +1,97 @@
+//! `--warn`, `--deny` and `--allow`: how bad warnings and notes are taken to be.
+
+use super::Failure;
+use super::args::Reporting;
+use compiler::diagnostic::{Code, Diagnostic, Severity, nearest};
+use std::collections::BTreeMap;
+
+/// The word that stands for all warnings.
+const WARNINGS: &str = "warnings";
+
+/// What is made of a warning or note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// It is not shown.
+    Allow,
+    /// It is a warning.
+    Warn,
+    /// It is an error.
+    Deny,
+}
+
+/// The levels that the command line sets; a code's own wins over that of `warnings`.
+#[derive(Debug, Default)]
+pub(crate) struct Levels {
+    codes: BTreeMap<Code, Level>,
+    warnings: Option<Level>,
+}
+
+impl Reporting {
+    /// The levels that these arguments ask for.
+    pub(crate) fn levels(&self) -> Result<Levels, Failure> {
+        let mut levels = Levels::default();
+        for (level, flag, codes) in [
+            (Level::Allow, "--allow", &self.allow),
+            (Level::Warn, "--warn", &self.warn),
+            (Level::Deny, "--deny", &self.deny),
+        ] {
+            for code in codes {
+                levels.set(level, flag, code)?;
+            }
+        }
+        Ok(levels)
+    }
+}
+
+impl Levels {
+    fn set(&mut self, level: Level, flag: &str, text: &str) -> Result<(), Failure> {
+        let before = match text {
+            WARNINGS => self.warnings.replace(level),
+            _ => self.codes.insert(lint(flag, text)?, level),
+        };
+        match before {
+            Some(before) if before != level => Err(contradiction(text)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The report as it is to be shown, if it is.
+    pub(crate) fn apply(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
+        let all = self.warnings.filter(|_| diagnostic.severity == Severity::Warning);
+        match self.codes.get(&diagnostic.code).copied().or(all) {
+            _ if diagnostic.severity == Severity::Error => {}
+            Some(Level::Allow) => return None,
+            Some(Level::Warn) => diagnostic.severity = Severity::Warning,
+            Some(Level::Deny) => diagnostic.severity = Severity::Error,
+            None => {}
+        }
+        Some(diagnostic)
+    }
+}
+
+fn lint(flag: &str, text: &str) -> Result<Code, Failure> {
+    match Code::parse(text) {
+        Some(code) if code.severity() == Severity::Error => Err(an_error(flag, code)),
+        Some(code) => Ok(code),
+        None => Err(unknown(flag, text)),
+    }
+}
+
+fn unknown(flag: &str, text: &str) -> Failure {
+    let codes = Code::ALL.iter().map(|code| code.id());
+    let hint =
+        nearest(&text.to_ascii_uppercase(), codes).map(|code| format!("; did you mean `{code}`?"));
+    let hint = hint.unwrap_or_else(|| "; `cclc explain` lists them".to_owned());
+    Failure::Usage(format!("`{flag} {text}`: there is no such code{hint}"))
+}
+
+fn an_error(flag: &str, code: Code) -> Failure {
+    let (id, title) = (code.id(), code.title());
+    Failure::Usage(format!(
+        "`{flag} {id}`: {id} ({title}) is always an error; only warnings and notes have levels"
+    ))
+}
+
+fn contradiction(text: &str) -> Failure {
+    Failure::Usage(format!("`{text}` is given two different levels"))
+}

@@ -1,0 +1,107 @@
+//! Reads source files with what they import, and picks the programs that are meant.
+
+use super::args::Elaboration;
+use super::report::Reporter;
+use super::{Failure, files};
+use compiler::diagnostic::nearest;
+use compiler::driver;
+use compiler::interrupt::Interrupt;
+use compiler::resolve::program::{ProgramId, Unit};
+use std::path::Path;
+use std::time::Duration;
+
+/// A file that was read and resolved.
+pub(crate) struct Loaded {
+    /// Its programs and what they use.
+    pub(crate) unit: Unit,
+    /// Whether it has errors; its programs are then not to be elaborated.
+    pub(crate) broken: bool,
+}
+
+/// Reads a file with its imports. None where it cannot be read, which is then reported.
+pub(crate) fn load(
+    reporter: &mut Reporter,
+    elaboration: &Elaboration,
+    path: &Path,
+) -> Option<Loaded> {
+    let main = match files::open(&mut reporter.sources, path) {
+        Ok(main) => main,
+        Err(why) => {
+            reporter.unreadable(path, &why);
+            return None;
+        }
+    };
+    let root = files::root(elaboration.root.as_deref(), path);
+    let mut read = |import: &str| files::import(&root, import);
+    let (unit, diagnostics) = driver::load(main, &mut reporter.sources, &mut read);
+    let broken = reporter.add(diagnostics);
+    Some(Loaded { unit, broken })
+}
+
+/// The programs that are meant: the one that `--program` names, else all.
+pub(crate) fn programs(unit: &Unit, elaboration: &Elaboration) -> Vec<ProgramId> {
+    let named = |name: &str| elaboration.program.as_ref().is_none_or(|wanted| wanted == name);
+    unit.programs.entries().filter(|(_, program)| named(&program.name)).map(|(id, _)| id).collect()
+}
+
+/// The one program that is meant, where only one can be.
+pub(crate) fn the_program(
+    unit: &Unit,
+    elaboration: &Elaboration,
+    path: &Path,
+) -> Result<ProgramId, Failure> {
+    match programs(unit, elaboration).as_slice() {
+        [program] => Ok(*program),
+        [] if unit.programs.is_empty() => Err(no_program(path)),
+        [] => Err(unknown_program(&[unit], elaboration)),
+        [..] => Err(several_programs(unit, path)),
+    }
+}
+
+/// A flag that is set when the time is up; never, without a limit.
+pub(crate) fn interrupt(limit: Option<Duration>) -> Interrupt {
+    let interrupt = Interrupt::default();
+    if let Some(limit) = limit {
+        let flag = interrupt.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(limit);
+            flag.set();
+        });
+    }
+    interrupt
+}
+
+/// No file has a program of the name that `--program` gives.
+pub(crate) fn unknown_program(units: &[&Unit], elaboration: &Elaboration) -> Failure {
+    let wanted = elaboration.program.as_deref().unwrap_or_default();
+    let names: Vec<&str> =
+        units.iter().flat_map(|unit| unit.programs.iter()).map(|p| p.name.as_str()).collect();
+    let hint =
+        nearest(wanted, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+    Failure::Usage(format!(
+        "there is no program `{wanted}`{}\n{}",
+        hint.unwrap_or_default(),
+        list(&names)
+    ))
+}
+
+fn no_program(path: &Path) -> Failure {
+    Failure::Usage(format!("`{}` has no program", files::name(path)))
+}
+
+fn several_programs(unit: &Unit, path: &Path) -> Failure {
+    let names: Vec<&str> = unit.programs.iter().map(|program| program.name.as_str()).collect();
+    let file = files::name(path);
+    Failure::Usage(format!(
+        "`{file}` has several programs; say which with `--program NAME`\n{}",
+        list(&names)
+    ))
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() {
+        "  programs: none".to_owned()
+    } else {
+        format!("  programs: {}", names.join(", "))
+    }
+}

@@ -1,0 +1,177 @@
+//! Collects reports and prints them to standard error in the form that was asked for.
+
+use super::Status;
+use super::args::{MessageFormat, Reporting, When};
+use super::levels::Levels;
+use compiler::diagnostic::render::{self, Colors};
+use compiler::diagnostic::{Code, Diagnostic, Severity, json, sarif};
+use compiler::source::{Place, SourceMap};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+/// What a phase made, and what it has to say.
+pub(crate) type Shown<T> = (Option<T>, Vec<Diagnostic>);
+
+/// The files of a run and what is to be said of them.
+pub(crate) struct Reporter {
+    /// Every file that was read.
+    pub(crate) sources: SourceMap,
+    diagnostics: Vec<Diagnostic>,
+    levels: Levels,
+    format: MessageFormat,
+    colors: Colors,
+    unreadable: bool,
+}
+
+impl Reporter {
+    /// A reporter of nothing yet.
+    pub(crate) fn new(reporting: &Reporting, levels: Levels) -> Reporter {
+        Reporter {
+            sources: SourceMap::default(),
+            diagnostics: Vec::new(),
+            levels,
+            format: reporting.message_format,
+            colors: colors(reporting.color, &surroundings()),
+            unreadable: false,
+        }
+    }
+
+    /// Keeps reports for [`Reporter::finish`], in the order of their places; says whether one is an error.
+    pub(crate) fn add(&mut self, diagnostics: Vec<Diagnostic>) -> bool {
+        let mut shown: Vec<Diagnostic> =
+            diagnostics.into_iter().filter_map(|d| self.levels.apply(d)).collect();
+        shown.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map(|label| order(label.place)));
+        let bad = shown.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        self.diagnostics.extend(shown);
+        bad
+    }
+
+    /// Reports a file that could not be read.
+    pub(crate) fn unreadable(&mut self, path: &Path, why: &str) {
+        self.unreadable = true;
+        let message = format!("cannot read `{}`: {why}", path.display());
+        self.diagnostics.push(Diagnostic::without_place(Code::E0901, message));
+    }
+
+    /// Reports that the time was up before all was done.
+    pub(crate) fn stopped(&mut self, limit: Option<Duration>) {
+        let seconds = limit.unwrap_or_default().as_secs_f64();
+        let message = format!("stopped after {seconds} s, with nothing decided");
+        let report = Diagnostic::without_place(Code::E0903, message);
+        self.diagnostics
+            .push(report.help("give it more time with `--time-limit`, or try fewer ranks"));
+    }
+
+    /// Reports as text, for messages about the command line.
+    pub(crate) fn drawn(&self, diagnostics: &[Diagnostic]) -> String {
+        render::human(&self.sources, diagnostics, self.colors).trim_end().to_owned()
+    }
+
+    /// Says something that is not a report, where people read.
+    pub(crate) fn remark(&self, text: &str) {
+        match self.format {
+            MessageFormat::Human | MessageFormat::Short => say(text),
+            MessageFormat::Json | MessageFormat::Sarif => {}
+        }
+    }
+
+    /// Prints all reports and says how the run went.
+    pub(crate) fn finish(&mut self) -> Status {
+        let diagnostics = std::mem::take(&mut self.diagnostics);
+        let text = match self.format {
+            MessageFormat::Human => {
+                render::human(&self.sources, &diagnostics, self.colors) + &tally(&diagnostics)
+            }
+            MessageFormat::Short => render::short(&self.sources, &diagnostics),
+            MessageFormat::Json => json::lines(&self.sources, &diagnostics),
+            MessageFormat::Sarif => sarif::log(&self.sources, &diagnostics),
+        };
+        print(&text);
+        if self.unreadable {
+            Status::Files
+        } else if count(&diagnostics, Severity::Error) > 0 {
+            Status::Errors
+        } else {
+            Status::Clean
+        }
+    }
+}
+
+/// Writes a line to standard error; where that is closed there is nobody to tell.
+pub(crate) fn say(text: &str) {
+    print(&format!("{text}\n"));
+}
+
+fn print(text: &str) {
+    // The status still tells whoever closed standard error.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// What surrounds the run, as far as colors go.
+struct Surroundings {
+    terminal: bool,
+    no_color: bool,
+    dumb: bool,
+}
+
+fn surroundings() -> Surroundings {
+    Surroundings {
+        terminal: io::stderr().is_terminal(),
+        no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        dumb: std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
+    }
+}
+
+fn colors(when: When, around: &Surroundings) -> Colors {
+    match when {
+        When::Always => Colors::On,
+        When::Auto if around.terminal && !around.no_color && !around.dumb => Colors::On,
+        When::Auto | When::Never => Colors::Off,
+    }
+}
+
+fn order(place: Place) -> (u32, u32, u32, u32) {
+    match place {
+        Place::Source(span) => (span.file.0, span.start, 0, 0),
+        Place::Plan(place) => (
+            place.file.0,
+            place.rank,
+            place.block.map_or(0, |b| b + 1),
+            place.op.map_or(0, |o| o + 1),
+        ),
+    }
+}
+
+/// "2 errors, 1 warning", where there are any.
+fn tally(diagnostics: &[Diagnostic]) -> String {
+    let counts =
+        [("error", Severity::Error), ("warning", Severity::Warning), ("note", Severity::Note)];
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(word, severity)| (word, count(diagnostics, *severity)))
+        .filter(|(_, n)| *n > 0)
+        .map(|(word, n)| format!("{n} {word}{}", if n == 1 { "" } else { "s" }))
+        .collect();
+    if parts.is_empty() { String::new() } else { format!("cclc: {}\n", parts.join(", ")) }
+}
+
+fn count(diagnostics: &[Diagnostic], severity: Severity) -> usize {
+    diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_follow_the_terminal_and_no_color() {
+        let around = |terminal, no_color, dumb| Surroundings { terminal, no_color, dumb };
+        assert_eq!(colors(When::Auto, &around(true, false, false)), Colors::On);
+        assert_eq!(colors(When::Auto, &around(false, false, false)), Colors::Off);
+        assert_eq!(colors(When::Auto, &around(true, true, false)), Colors::Off);
+        assert_eq!(colors(When::Auto, &around(true, false, true)), Colors::Off);
+        assert_eq!(colors(When::Always, &around(false, true, true)), Colors::On);
+        assert_eq!(colors(When::Never, &around(true, false, false)), Colors::Off);
+    }
+}

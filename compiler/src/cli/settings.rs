@@ -1,0 +1,303 @@
+//! `-D` and `-O`: values for parameters and options, read before any program is looked at and fitted to each.
+//!
+//! A value that does not parse, an unknown or repeated name and a wrong type are mistakes of the command line, and the
+//! answer lists what could be given.
+
+use super::Failure;
+use super::args::{Checks, Elaboration};
+use super::report::{Reporter, Shown};
+use compiler::diagnostic::{Diagnostic, nearest};
+use compiler::elaborate::Settings;
+use compiler::resolve;
+use compiler::resolve::program::{Expr, OptionSetting, Parameter, Program, Type};
+use compiler::source::SourceMap;
+use compiler::syntax;
+use compiler::syntax::ast;
+use std::collections::BTreeSet;
+
+/// The most values that one `-D` may give.
+const MAX_VALUES: i64 = 100_000;
+
+/// A `-D`.
+pub(crate) struct Definition {
+    /// The parameter.
+    pub(crate) name: String,
+    whole: Expr,
+    /// Where the value is a list or a range: its members.
+    members: Vec<Value>,
+}
+
+/// One value of a parameter.
+#[derive(Clone)]
+pub(crate) struct Value {
+    /// As it is shown.
+    pub(crate) text: String,
+    /// As it is elaborated with.
+    pub(crate) value: Expr,
+}
+
+/// What all `-D` and `-O` say.
+pub(crate) struct Given {
+    /// Each name at most once.
+    pub(crate) definitions: Vec<Definition>,
+    options: Vec<OptionSetting>,
+}
+
+/// Reads the arguments.
+pub(crate) fn given(reporter: &mut Reporter, elaboration: &Elaboration) -> Result<Given, Failure> {
+    let mut names = BTreeSet::new();
+    let mut definitions = Vec::new();
+    for text in &elaboration.define {
+        let (name, value) = halves("-D", text)?;
+        if !names.insert(name.to_owned()) {
+            return Err(repeated("-D", name));
+        }
+        definitions.push(definition(reporter, name, value)?);
+    }
+    Ok(Given { definitions, options: options(reporter, elaboration)? })
+}
+
+impl Given {
+    /// The settings of one elaboration.
+    pub(crate) fn settings(
+        &self,
+        elaboration: &Elaboration,
+        parameters: Vec<(String, Expr)>,
+    ) -> Settings {
+        Settings {
+            parameters,
+            options: self.options.clone(),
+            max_operations: elaboration.max_operations,
+            promises: elaboration.checks == Checks::All,
+        }
+    }
+}
+
+/// The values that a program's parameter is given by a definition: one, or with `several` the members of a list.
+pub(crate) fn values(
+    definition: &Definition,
+    parameter: &Parameter,
+    several: bool,
+) -> Result<Vec<Value>, Failure> {
+    if fits(&definition.whole.ty, &parameter.ty) {
+        return Ok(vec![Value { text: String::new(), value: definition.whole.clone() }]);
+    }
+    let member_fits = |member: &Value| fits(&member.value.ty, &parameter.ty);
+    if definition.members.is_empty() || !definition.members.iter().all(member_fits) {
+        return Err(wrong_type(definition, parameter));
+    }
+    if !several && definition.members.len() > 1 {
+        return Err(one_at_a_time(&definition.name));
+    }
+    Ok(definition.members.clone())
+}
+
+/// Reports a name that no program has.
+pub(crate) fn unknown(
+    sources: &SourceMap,
+    definition: &Definition,
+    programs: &[&Program],
+) -> Failure {
+    let name = &definition.name;
+    let parameters =
+        programs.iter().flat_map(|program| &program.parameters).map(|p| p.name.as_str());
+    let hint = nearest(name, parameters)
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default();
+    let lists: String = programs.iter().map(|program| parameter_list(sources, program)).collect();
+    Failure::Usage(format!("no parameter is called `{name}`{hint}{lists}"))
+}
+
+fn parameter_list(sources: &SourceMap, program: &Program) -> String {
+    let lines = program.parameters.iter().map(|parameter| {
+        let default =
+            parameter.default.as_ref().map(|value| format!(" = {}", sources.slice(value.span)));
+        format!(
+            "\n    {}: {}{}",
+            parameter.name,
+            type_name(&parameter.ty),
+            default.unwrap_or_default()
+        )
+    });
+    format!("\n  parameters of `{}`:{}", program.name, lines.collect::<String>())
+}
+
+fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definition, Failure> {
+    let text = if has_top_level_comma(text) { format!("[{text}]") } else { text.to_owned() };
+    let file = reporter.sources.add(format!("-D {name}"), text.as_str());
+    let parsed = taken(reporter, syntax::parse_expression(file, &text), "-D", name)?;
+    let whole = taken(reporter, resolve::argument(&parsed), "-D", name)?;
+    let mut members = Vec::new();
+    for member in members_of(&parsed, name)? {
+        let value = taken(reporter, resolve::argument(&member), "-D", name)?;
+        members.push(Value { text: shown(&reporter.sources, &member), value });
+    }
+    Ok(Definition { name: name.to_owned(), whole, members })
+}
+
+fn options(
+    reporter: &mut Reporter,
+    elaboration: &Elaboration,
+) -> Result<Vec<OptionSetting>, Failure> {
+    let mut names = BTreeSet::new();
+    let mut options = Vec::new();
+    for text in &elaboration.option {
+        let (name, _) = halves("-O", text)?;
+        if !names.insert(name.to_owned()) {
+            return Err(repeated("-O", name));
+        }
+        let file = reporter.sources.add(format!("-O {name}"), text.as_str());
+        let parsed = taken(reporter, syntax::parse_option(file, text), "-O", name)?;
+        options.push(taken(reporter, resolve::option(&parsed), "-O", name)?);
+    }
+    Ok(options)
+}
+
+/// What a phase made of an argument; its reports make a usage error.
+fn taken<T>(
+    reporter: &Reporter,
+    (made, reports): Shown<T>,
+    flag: &str,
+    name: &str,
+) -> Result<T, Failure> {
+    match made {
+        Some(made) if !compiler::driver::has_errors(&reports) => Ok(made),
+        Some(_) | None => Err(bad_value(reporter, &reports, flag, name)),
+    }
+}
+
+/// The members of a list, and of a range whose ends are numbers.
+fn members_of(value: &ast::Expr, name: &str) -> Result<Vec<ast::Expr>, Failure> {
+    match &value.kind {
+        ast::ExprKind::List(members) | ast::ExprKind::Set(members) => Ok(members.clone()),
+        ast::ExprKind::Range(kind, from, to) => match (number(from), number(to)) {
+            (Some(from), Some(to)) => numbers(value, name, *kind, from, to),
+            (None, _) | (_, None) => Err(not_numbers(name)),
+        },
+        ast::ExprKind::Int(_)
+        | ast::ExprKind::Str(_)
+        | ast::ExprKind::Bool(_)
+        | ast::ExprKind::Name(_)
+        | ast::ExprKind::Unary(..)
+        | ast::ExprKind::Binary(..)
+        | ast::ExprKind::Each(..)
+        | ast::ExprKind::If(..)
+        | ast::ExprKind::Call(..)
+        | ast::ExprKind::Fold(..)
+        | ast::ExprKind::Field(..)
+        | ast::ExprKind::Method(..)
+        | ast::ExprKind::Index(..)
+        | ast::ExprKind::Error => Ok(Vec::new()),
+    }
+}
+
+fn numbers(
+    value: &ast::Expr,
+    name: &str,
+    kind: ast::RangeKind,
+    from: i64,
+    to: i64,
+) -> Result<Vec<ast::Expr>, Failure> {
+    let end = match kind {
+        ast::RangeKind::HalfOpen => Some(to),
+        ast::RangeKind::Inclusive => to.checked_add(1),
+        ast::RangeKind::Length => from.checked_add(to),
+    };
+    match end.and_then(|end| Some((end, end.checked_sub(from)?))) {
+        Some((_, ..=0)) => Err(no_values(name)),
+        Some((end, 1..=MAX_VALUES)) => {
+            let member = |i| ast::Expr { kind: ast::ExprKind::Int(i), span: value.span };
+            Ok((from..end).map(member).collect())
+        }
+        Some((_, _)) | None => Err(too_many_values(name)),
+    }
+}
+
+fn number(expr: &ast::Expr) -> Option<i64> {
+    if let ast::ExprKind::Int(number) = expr.kind { Some(number) } else { None }
+}
+
+fn shown(sources: &SourceMap, member: &ast::Expr) -> String {
+    number(member)
+        .map_or_else(|| sources.slice(member.span).to_owned(), |number| number.to_string())
+}
+
+/// Whether a value is of a parameter's type; a number is a rank too.
+fn fits(value: &Type, parameter: &Type) -> bool {
+    match (value, parameter) {
+        (Type::Error, _) | (_, Type::Error) => true,
+        (Type::Int | Type::Rank, Type::Int | Type::Rank) => true,
+        (Type::List(value), Type::List(parameter)) => fits(value, parameter),
+        (value, parameter) => value == parameter,
+    }
+}
+
+fn type_name(ty: &Type) -> String {
+    match ty {
+        Type::Int => "int".to_owned(),
+        Type::Rank => "rank".to_owned(),
+        Type::Bool => "bool".to_owned(),
+        Type::Str => "str".to_owned(),
+        Type::Chunk => "chunk".to_owned(),
+        Type::Buffer => "buffer".to_owned(),
+        Type::Channel => "channel".to_owned(),
+        Type::Semaphore => "semaphore".to_owned(),
+        Type::Block => "block".to_owned(),
+        Type::List(member) => type_name(member) + "[]",
+        Type::Error => "?".to_owned(),
+    }
+}
+
+fn has_top_level_comma(text: &str) -> bool {
+    let mut depth = 0_u32;
+    text.chars().any(|c| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+}
+
+fn halves<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
+    let halves = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+    halves.filter(|(name, value)| !name.is_empty() && !value.is_empty()).ok_or_else(|| {
+        Failure::Usage(format!("`{flag} {text}`: what is wanted is `{flag} name=value`"))
+    })
+}
+
+fn repeated(flag: &str, name: &str) -> Failure {
+    Failure::Usage(format!("`{flag} {name}=..` is given twice"))
+}
+
+fn bad_value(reporter: &Reporter, reports: &[Diagnostic], flag: &str, name: &str) -> Failure {
+    Failure::Usage(format!(
+        "`{flag} {name}=..` has no value that could be used\n{}",
+        reporter.drawn(reports)
+    ))
+}
+
+fn wrong_type(definition: &Definition, parameter: &Parameter) -> Failure {
+    let name = &definition.name;
+    let (given, wanted) = (type_name(&definition.whole.ty), type_name(&parameter.ty));
+    Failure::Usage(format!(
+        "`-D {name}=..`: the parameter `{name}` is of type `{wanted}`, the value of type `{given}`"
+    ))
+}
+
+fn one_at_a_time(name: &str) -> Failure {
+    Failure::Usage(format!("`-D {name}=..`: only `check` takes several values"))
+}
+
+fn no_values(name: &str) -> Failure {
+    Failure::Usage(format!("`-D {name}=..`: the range is empty"))
+}
+
+fn too_many_values(name: &str) -> Failure {
+    Failure::Usage(format!("`-D {name}=..`: a range may have at most {MAX_VALUES} values"))
+}
+
+fn not_numbers(name: &str) -> Failure {
+    Failure::Usage(format!("`-D {name}=..`: the ends of a range must be numbers here"))
+}

@@ -1,0 +1,141 @@
+//! `check` with several values of a parameter: every combination is tried, and one mistake is still one report.
+
+use super::Failure;
+use super::settings::{self, Given, Value};
+use compiler::diagnostic::{Code, Diagnostic, Severity};
+use compiler::resolve::program::{Expr, Program};
+use compiler::source::Place;
+use std::collections::BTreeMap;
+
+/// The most combinations that are tried.
+const MAX_COMBINATIONS: usize = 1_000_000;
+
+/// How many combinations a note lists.
+const LISTED: usize = 8;
+
+/// The values of each parameter that is given.
+pub(crate) struct Sweep {
+    axes: Vec<(String, Vec<Value>)>,
+}
+
+/// One value for each parameter.
+pub(crate) struct Combination {
+    /// For the elaboration.
+    pub(crate) parameters: Vec<(String, Expr)>,
+    /// For people, of the parameters that vary: "ranks = 4".
+    pub(crate) text: String,
+}
+
+/// The combinations for one program. Definitions of other programs' parameters are left out.
+pub(crate) fn sweep(given: &Given, program: &Program, several: bool) -> Result<Sweep, Failure> {
+    let mut axes = Vec::new();
+    for definition in &given.definitions {
+        if let Some(parameter) = program.parameters.iter().find(|p| p.name == definition.name) {
+            axes.push((definition.name.clone(), settings::values(definition, parameter, several)?));
+        }
+    }
+    let sweep = Sweep { axes };
+    match sweep.len() {
+        Some(..=MAX_COMBINATIONS) => Ok(sweep),
+        Some(_) | None => {
+            Err(Failure::Usage(format!("more than {MAX_COMBINATIONS} combinations of values")))
+        }
+    }
+}
+
+impl Sweep {
+    fn len(&self) -> Option<usize> {
+        self.axes.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()))
+    }
+
+    /// Whether there is more than one combination.
+    pub(crate) fn varies(&self) -> bool {
+        self.len() != Some(1)
+    }
+
+    /// All combinations, the last parameter's values varying fastest.
+    pub(crate) fn combinations(&self) -> impl Iterator<Item = Combination> {
+        (0..self.len().unwrap_or(0)).map(|number| self.combination(number))
+    }
+
+    fn combination(&self, mut number: usize) -> Combination {
+        let mut parameters = Vec::new();
+        let mut varying = Vec::new();
+        for (name, values) in self.axes.iter().rev() {
+            let Some(value) = values.get(number % values.len()) else { continue };
+            number /= values.len();
+            parameters.push((name.clone(), value.value.clone()));
+            if values.len() > 1 {
+                varying.push(format!("{name} = {}", value.text));
+            }
+        }
+        parameters.reverse();
+        varying.reverse();
+        Combination { parameters, text: varying.join(", ") }
+    }
+}
+
+/// Whether a `require` refused this combination, so that there is nothing to check.
+pub(crate) fn refused(diagnostics: &[Diagnostic]) -> bool {
+    let mut errors =
+        diagnostics.iter().filter(|report| report.severity == Severity::Error).peekable();
+    errors.peek().is_some() && errors.all(|report| report.code == Code::E0302)
+}
+
+/// The reports of many combinations, each mistake once.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    reports: Vec<(Diagnostic, Vec<String>)>,
+    known: BTreeMap<(Code, Option<Place>), usize>,
+}
+
+impl Gathered {
+    /// Adds what was found with one combination.
+    pub(crate) fn add(&mut self, combination: &Combination, diagnostics: Vec<Diagnostic>) {
+        for diagnostic in diagnostics {
+            let key = (diagnostic.code, diagnostic.primary.as_ref().map(|label| label.place));
+            let next = self.reports.len();
+            let slot = *self.known.entry(key).or_insert(next);
+            match self.reports.get_mut(slot) {
+                Some((_, with)) => with.push(combination.text.clone()),
+                None => self.reports.push((diagnostic, vec![combination.text.clone()])),
+            }
+        }
+    }
+
+    /// The reports, with the combinations that they were found with where there were several to try.
+    pub(crate) fn finish(self, varies: bool) -> Vec<Diagnostic> {
+        let noted = |(diagnostic, with): (Diagnostic, Vec<String>)| {
+            if varies { diagnostic.note(found_with(with)) } else { diagnostic }
+        };
+        self.reports.into_iter().map(noted).collect()
+    }
+}
+
+fn found_with(mut with: Vec<String>) -> String {
+    with.dedup();
+    let rest = with.len().saturating_sub(LISTED);
+    with.truncate(LISTED);
+    let mut combinations = with.into_iter();
+    let first = combinations.next().unwrap_or_default();
+    let others: Vec<String> = combinations.collect();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    if others.is_empty() {
+        format!("with {first}")
+    } else {
+        format!("with {first}; also with {}{more}", others.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_lists_the_combinations() {
+        let texts = |n: usize| (2..2 + n).map(|i| format!("ranks = {i}")).collect::<Vec<_>>();
+        assert_eq!(found_with(texts(1)), "with ranks = 2");
+        assert_eq!(found_with(texts(3)), "with ranks = 2; also with ranks = 3; ranks = 4");
+        assert!(found_with(texts(11)).ends_with("ranks = 9 and 3 more"));
+    }
+}

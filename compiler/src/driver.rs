@@ -1,0 +1,124 @@
+//! The phases in order, for one program and one set of parameters.
+//!
+//! In: files that were read, a program's number and its settings. Out: a program ready to be written, and every
+//! report on the way. A phase that reports an error is the last one that runs.
+
+use crate::check::limits;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::elaborate::{self, Settings};
+use crate::interrupt::Interrupt;
+use crate::ir;
+use crate::optimize::{self, Stage, replicate};
+use crate::plan::{read, write};
+use crate::resolve::{self, program};
+use crate::source::{FileId, SourceMap};
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+/// What a program is checked against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Thread blocks that the GPU runs at once.
+    pub sms: u32,
+    /// How bad it is that the target cannot do something: an error, but for measurements.
+    pub worst: Severity,
+}
+
+/// Reads imports: takes a path, gives its text or says why there is none.
+pub type Read<'a> = dyn FnMut(&str) -> Result<Arc<str>, String> + 'a;
+
+/// Text to a resolved unit. With errors among the reports the unit is good for its programs' names and parameters
+/// only.
+pub fn load(
+    main: FileId,
+    sources: &mut SourceMap,
+    read: &mut Read<'_>,
+) -> (program::Unit, Vec<Diagnostic>) {
+    let (modules, mut diagnostics) = resolve::load(main, sources, read);
+    let broken = has_errors(&diagnostics);
+    let (unit, names) = resolve::resolve(&modules);
+    // What is left out of a broken file may be what uses a name: no word about unused ones.
+    diagnostics
+        .extend(names.into_iter().filter(|report| !broken || report.severity == Severity::Error));
+    (unit, diagnostics)
+}
+
+/// A resolved program to the final form of its operations; only the copies that instances ask for are not made yet.
+pub fn lower(
+    unit: &program::Unit,
+    program: program::ProgramId,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let (elaborated, mut diagnostics) = elaborate::elaborate(unit, program, settings, interrupt);
+    if let Some(program) = &elaborated {
+        diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
+    }
+    let good = !has_errors(&diagnostics) && !interrupt.is_set();
+    let lowered =
+        elaborated.filter(|_| good).map(|program| optimize::optimize(program, Stage::Sync));
+    (lowered, diagnostics)
+}
+
+/// What the target cannot do of a lowered program.
+#[must_use]
+pub fn check(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
+    let rank_of = |id| replicate::rank(program, id);
+    let found = limits::check(program, &mut |id| Cow::Owned(rank_of(id)), &target.limits());
+    target.graded(found)
+}
+
+/// Checks a lowered program against its target and writes its plan, rank by rank, so that no two ranks' copies have
+/// to be held at once. With errors among the reports, what was written is to be thrown away.
+///
+/// # Errors
+/// Where `out` refuses bytes.
+pub fn write_plan(
+    mut program: ir::Program,
+    target: Target,
+    out: &mut impl io::Write,
+) -> io::Result<Vec<Diagnostic>> {
+    let mut checker = limits::Checker::new(&program, target.limits());
+    write::head(&program, out)?;
+    for id in program.ranks.ids() {
+        let rank = replicate::rank(&program, id);
+        checker.rank(id, &rank);
+        write::rank(&program, id, &rank, out)?;
+    }
+    let outcome = checker.finish();
+    program.options.min_message_size = Some(outcome.min_message_size);
+    program.options.max_message_size = Some(outcome.max_message_size);
+    write::tail(&program, out)?;
+    Ok(target.graded(outcome.diagnostics))
+}
+
+/// Checks a plan that anyone made.
+#[must_use]
+pub fn verify(file: FileId, text: &str, target: Target) -> Vec<Diagnostic> {
+    let (program, mut diagnostics) = read::read(file, text);
+    if let Some(program) = program.filter(|_| !has_errors(&diagnostics)) {
+        diagnostics.extend(check(&program, target));
+    }
+    diagnostics
+}
+
+impl Target {
+    fn limits(self) -> limits::Limits {
+        limits::Limits { max_blocks: self.sms }
+    }
+
+    /// The reports, none worse than this target has it.
+    fn graded(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        for report in &mut diagnostics {
+            report.severity = report.severity.min(self.worst);
+        }
+        diagnostics
+    }
+}
+
+/// Whether a report is an error.
+#[must_use]
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|report| report.severity == Severity::Error)
+}

@@ -1,0 +1,309 @@
+//! What a family is indexed by: a tree of index values with the position of each member.
+//!
+//! `scratch stage[nodes, ranks_per_node]` and `channel far[p in rail_peers if p.node > node]` both become a tree as
+//! deep as they have dimensions. Members are numbered row by row, the last dimension fastest. A dimension that does
+//! not depend on those before it shares one subtree.
+
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A family's members. The tree of a single thing (no dimensions) is a leaf.
+#[derive(Clone, Debug)]
+pub(super) enum Domain {
+    /// One member.
+    Leaf,
+    /// A dimension.
+    Dimension(Rc<Dimension>),
+}
+
+/// A dimension's values, and what lies below each.
+#[derive(Clone, Debug)]
+pub(super) struct Dimension {
+    values: Values,
+    below: Below,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    Count(i64),
+    List { values: Vec<i64>, positions: FxHashMap<i64, u32> },
+}
+
+#[derive(Clone, Debug)]
+enum Below {
+    Same(Domain),
+    Each { domains: Vec<Domain>, starts: Vec<u64> },
+}
+
+/// Consecutive members: those of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The first member's number.
+    pub(super) first: u64,
+    /// How many.
+    pub(super) len: u64,
+}
+
+/// Which values of one dimension are meant.
+#[derive(Clone, Debug)]
+pub(super) enum Selection {
+    /// One.
+    One(i64),
+    /// `len` consecutive values from `first` on.
+    Values(i64, i64),
+    /// All of them, as one run.
+    Whole,
+}
+
+/// Why a selection is no run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Miss {
+    /// Dimension `.0` has no value `.1`.
+    NoMember(usize, i64),
+    /// The members do not stand one after the other.
+    Scattered,
+    /// No member at all.
+    Empty,
+}
+
+impl Domain {
+    /// `0..count` over `below`.
+    pub(super) fn count(count: i64, below: Domain) -> Domain {
+        Domain::Dimension(Rc::new(Dimension {
+            values: Values::Count(count.max(0)),
+            below: Below::Same(below),
+        }))
+    }
+
+    /// These values over one and the same `below`.
+    pub(super) fn list(values: Vec<i64>, below: Domain) -> Domain {
+        Domain::Dimension(Rc::new(Dimension {
+            values: Values::of(values),
+            below: Below::Same(below),
+        }))
+    }
+
+    /// These values, each over its own domain.
+    pub(super) fn each(values: Vec<i64>, domains: Vec<Domain>) -> Domain {
+        let mut next = 0;
+        let starts = domains
+            .iter()
+            .map(|domain| {
+                let start = next;
+                next += domain.len();
+                start
+            })
+            .collect();
+        Domain::Dimension(Rc::new(Dimension {
+            values: Values::of(values),
+            below: Below::Each { domains, starts },
+        }))
+    }
+
+    /// How many members there are.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Domain::Leaf => 1,
+            Domain::Dimension(dimension) => dimension.start(dimension.values.len()),
+        }
+    }
+
+    /// The values of its first dimension; none for a leaf.
+    pub(super) fn values(&self) -> Vec<i64> {
+        match self {
+            Domain::Leaf => Vec::new(),
+            Domain::Dimension(dimension) => (0..dimension.values.len())
+                .filter_map(|position| dimension.values.get(position))
+                .collect(),
+        }
+    }
+
+    /// What lies below the value `value` of the first dimension.
+    pub(super) fn below(&self, value: i64) -> Option<&Domain> {
+        match self {
+            Domain::Leaf => None,
+            Domain::Dimension(dimension) => dimension.child(dimension.values.position(value)?),
+        }
+    }
+
+    /// The number of the member with these indices.
+    pub(super) fn position(&self, indices: &[i64]) -> Result<u64, Miss> {
+        let mut domain = self;
+        let mut number = 0;
+        for (depth, index) in indices.iter().enumerate() {
+            let Domain::Dimension(dimension) = domain else {
+                return Err(Miss::NoMember(depth, *index));
+            };
+            let position =
+                dimension.values.position(*index).ok_or(Miss::NoMember(depth, *index))?;
+            number += dimension.start(position);
+            domain = dimension.child(position).ok_or(Miss::NoMember(depth, *index))?;
+        }
+        Ok(number)
+    }
+
+    /// The run of members that a selection for each dimension means.
+    pub(super) fn run(&self, selections: &[Selection]) -> Result<Run, Miss> {
+        self.run_below(0, selections)
+    }
+
+    fn run_below(&self, depth: usize, selections: &[Selection]) -> Result<Run, Miss> {
+        let (Domain::Dimension(dimension), Some((selection, rest))) =
+            (self, selections.split_first())
+        else {
+            return Ok(Run { first: 0, len: self.len() });
+        };
+        let (position, len) = match selection {
+            Selection::One(value) => (dimension.position(depth, *value)?, 1),
+            Selection::Whole => (0, dimension.values.len()),
+            Selection::Values(first, len) => dimension.consecutive(depth, *first, *len)?,
+        };
+        if len == 0 {
+            return Err(Miss::Empty);
+        }
+        if len == 1 {
+            let below = dimension.child(position).ok_or(Miss::Empty)?.run_below(depth + 1, rest)?;
+            return Ok(Run { first: dimension.start(position) + below.first, len: below.len });
+        }
+        for inner in position..position + len {
+            let child = dimension.child(inner).ok_or(Miss::Empty)?;
+            if child.run_below(depth + 1, rest)? != (Run { first: 0, len: child.len() }) {
+                return Err(Miss::Scattered);
+            }
+            if matches!(dimension.below, Below::Same(_)) {
+                break;
+            }
+        }
+        let first = dimension.start(position);
+        Ok(Run { first, len: dimension.start(position + len) - first })
+    }
+
+    /// The indices of every member, in order.
+    pub(super) fn members(&self) -> Vec<Vec<i64>> {
+        let mut members = Vec::new();
+        self.collect(&mut Vec::new(), &mut members);
+        members
+    }
+
+    fn collect(&self, prefix: &mut Vec<i64>, members: &mut Vec<Vec<i64>>) {
+        let Domain::Dimension(dimension) = self else {
+            members.push(prefix.clone());
+            return;
+        };
+        for position in 0..dimension.values.len() {
+            if let (Some(value), Some(child)) =
+                (dimension.values.get(position), dimension.child(position))
+            {
+                prefix.push(value);
+                child.collect(prefix, members);
+                prefix.pop();
+            }
+        }
+    }
+}
+
+impl Dimension {
+    fn position(&self, depth: usize, value: i64) -> Result<u32, Miss> {
+        self.values.position(value).ok_or(Miss::NoMember(depth, value))
+    }
+
+    /// The position of `first`, where `first`, `first + 1`, .. stand at consecutive positions.
+    fn consecutive(&self, depth: usize, first: i64, len: i64) -> Result<(u32, u32), Miss> {
+        let Some(last) = first.checked_add(len - 1).filter(|_| len > 0) else {
+            return Err(Miss::Empty);
+        };
+        let (begin, end) = (self.position(depth, first)?, self.position(depth, last)?);
+        if i64::from(end) - i64::from(begin) == len - 1 {
+            return Ok((begin, len as u32));
+        }
+        let missing = (first..=last).find(|value| self.values.position(*value).is_none());
+        Err(missing.map_or(Miss::Scattered, |value| Miss::NoMember(depth, value)))
+    }
+
+    /// The number of the first member below the value at `position`; with the count of values, of all members.
+    fn start(&self, position: u32) -> u64 {
+        match &self.below {
+            Below::Same(below) => u64::from(position) * below.len(),
+            Below::Each { domains, starts } => match starts.get(position as usize) {
+                Some(start) => *start,
+                None => domains.iter().map(Domain::len).sum(),
+            },
+        }
+    }
+
+    fn child(&self, position: u32) -> Option<&Domain> {
+        match &self.below {
+            Below::Same(below) => (position < self.values.len()).then_some(below),
+            Below::Each { domains, .. } => domains.get(position as usize),
+        }
+    }
+}
+
+impl Values {
+    fn of(values: Vec<i64>) -> Values {
+        let positions =
+            values.iter().enumerate().map(|(position, value)| (*value, position as u32)).collect();
+        Values::List { values, positions }
+    }
+
+    fn len(&self) -> u32 {
+        match self {
+            Values::Count(count) => *count as u32,
+            Values::List { values, .. } => values.len() as u32,
+        }
+    }
+
+    fn get(&self, position: u32) -> Option<i64> {
+        match self {
+            Values::Count(count) => (i64::from(position) < *count).then_some(i64::from(position)),
+            Values::List { values, .. } => values.get(position as usize).copied(),
+        }
+    }
+
+    fn position(&self, value: i64) -> Option<u32> {
+        match self {
+            Values::Count(count) => (0..*count).contains(&value).then_some(value as u32),
+            Values::List { positions, .. } => positions.get(&value).copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Domain, Miss, Run, Selection};
+
+    #[test]
+    fn rows_are_contiguous_and_columns_are_not() {
+        let stage = Domain::count(3, Domain::count(4, Domain::Leaf));
+        assert_eq!(stage.len(), 12);
+        assert_eq!(stage.position(&[2, 1]), Ok(9));
+        assert_eq!(stage.run(&[Selection::One(1), Selection::Whole]), Ok(Run { first: 4, len: 4 }));
+        assert_eq!(
+            stage.run(&[Selection::Values(1, 2), Selection::Whole]),
+            Ok(Run { first: 4, len: 8 })
+        );
+        assert_eq!(stage.run(&[Selection::Whole, Selection::One(0)]), Err(Miss::Scattered));
+        assert_eq!(stage.run(&[Selection::One(3), Selection::Whole]), Err(Miss::NoMember(0, 3)));
+    }
+
+    #[test]
+    fn a_set_is_looked_up_by_value() {
+        let peers = Domain::list(vec![0, 1, 3], Domain::Leaf);
+        assert_eq!(peers.position(&[3]), Ok(2));
+        assert_eq!(peers.run(&[Selection::Values(0, 2)]), Ok(Run { first: 0, len: 2 }));
+        assert_eq!(peers.run(&[Selection::Values(1, 3)]), Err(Miss::NoMember(0, 2)));
+    }
+
+    #[test]
+    fn ragged_rows_lie_one_after_the_other() {
+        let row = |n| Domain::count(n, Domain::Leaf);
+        let ragged = Domain::each(vec![5, 7], vec![row(2), row(3)]);
+        assert_eq!(ragged.len(), 5);
+        assert_eq!(ragged.position(&[7, 0]), Ok(2));
+        assert_eq!(
+            ragged.run(&[Selection::One(7), Selection::Whole]),
+            Ok(Run { first: 2, len: 3 })
+        );
+        assert_eq!(ragged.run(&[Selection::Whole, Selection::Whole]), Ok(Run { first: 0, len: 5 }));
+    }
+}

@@ -1,0 +1,541 @@
+//! Evaluates expressions for one rank.
+//!
+//! Integers are 64-bit and checked. What goes wrong is reported once and ends the evaluation of the statement it
+//! stands in; [`Failed`] says no more than that.
+
+use super::reports::Reports;
+use super::value::{BufferValue, List, Value, list_of};
+use super::world::{Declared, World};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::interrupt::Interrupt;
+use crate::ir;
+use crate::resolve::program::{
+    Builtin, ConstantId, Expr, ExprKind, Frame, FunctionId, Intrinsic, LocalId, Parameter, Type,
+};
+use crate::source::Span;
+use crate::syntax::ast::{BinaryOp, RangeKind, UnaryOp};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// The statement cannot go on; why has been reported.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failed;
+
+/// The outcome of an evaluation.
+pub(super) type Evaluated<T> = Result<T, Failed>;
+
+/// How deep functions may call each other.
+pub(super) const MAX_CALLS: usize = 1000;
+/// How many of the calls that led to a mistake are shown.
+const SHOWN_CALLS: usize = 3;
+/// How many members a list may have.
+pub(super) const MAX_LIST: i64 = 1 << 24;
+/// Stack that must be left before a call, and how much more is taken where it is not.
+pub(super) const STACK: (usize, usize) = (512 * 1024, 4 * 1024 * 1024);
+
+/// What an evaluation may spend, and what all evaluations of one elaboration share.
+pub(super) struct Shared<'a> {
+    /// What was found wrong.
+    pub(super) reports: Reports,
+    /// Expressions and statements that may still be evaluated.
+    pub(super) fuel: u64,
+    /// Set when the result is no longer wanted.
+    pub(super) interrupt: &'a Interrupt,
+    /// Constants that have been evaluated.
+    pub(super) constants: FxHashMap<ConstantId, Value>,
+}
+
+/// The evaluation of one body on one rank.
+pub(super) struct Eval<'e, 'a> {
+    /// The program and the machine.
+    pub(super) world: World<'a>,
+    /// What is shared by all.
+    pub(super) shared: &'e mut Shared<'a>,
+    /// The rank; none where `rank` may not be mentioned.
+    pub(super) rank: Option<i64>,
+    /// What this rank has declared so far.
+    pub(super) own: Rc<Declared>,
+    /// What every rank has declared; empty before all have.
+    pub(super) all: &'e [Rc<Declared>],
+    /// The locals of the body that is evaluated.
+    pub(super) frame: Vec<Value>,
+    /// The names of those locals.
+    pub(super) names: &'a Frame,
+    /// Where the statement that is evaluated comes from.
+    pub(super) origin: ir::OriginId,
+    /// The blocks that were mentioned.
+    pub(super) blocks: super::blocks::Blocks,
+    /// The calls that are under way, the innermost last.
+    pub(super) calls: Vec<Span>,
+}
+
+impl<'a> Eval<'_, 'a> {
+    /// Evaluates an expression.
+    pub(super) fn value(&mut self, expr: &'a Expr) -> Evaluated<Value> {
+        match &expr.kind {
+            ExprKind::Int(value) => Ok(Value::Int(*value)),
+            ExprKind::Bool(value) => Ok(Value::Bool(*value)),
+            ExprKind::Str(text) => Ok(Value::Str(text.as_str().into())),
+            ExprKind::Local(local) => self.local(*local, expr),
+            ExprKind::Constant(id) => self.constant(*id, expr),
+            ExprKind::Builtin(builtin, None) => self.builtin(*builtin, expr),
+            ExprKind::Builtin(builtin, Some(of)) => {
+                let rank = self.rank_value(of)?;
+                Ok(self.world.builtin(*builtin, rank))
+            }
+            ExprKind::RankAt(node, local) => self.rank_at(node, local, expr),
+            ExprKind::Buffer(name) => {
+                Ok(Value::Buffer(BufferValue { place: ir::Where::Local, name: *name }))
+            }
+            ExprKind::RemoteBuffer(rank, buffer) => self.remote_buffer(rank, buffer),
+            ExprKind::SwitchBuffer(channel, buffer) => self.switch_buffer(channel, buffer),
+            ExprKind::Channels(family, indices) => self.channels(*family, indices, expr.span),
+            ExprKind::Semaphores(family, indices) => self.semaphores(*family, indices, expr.span),
+            ExprKind::Blocks(family, indices) => self.block_members(*family, indices, expr.span),
+            ExprKind::Slice(buffer, indices) => self.slice(buffer, indices, expr),
+            ExprKind::Element(list, index) => self.element(list, index, expr),
+            ExprKind::Unary(op, operand) => self.unary(*op, operand, expr),
+            ExprKind::Binary(op, left, right) => self.binary(*op, left, right, expr),
+            ExprKind::Range(kind, start, end) => self.range(*kind, start, end, expr),
+            ExprKind::List(items) => self.values(items).map(list_of),
+            ExprKind::Set(items) => self.values(items).map(super::lists::distinct),
+            ExprKind::Each(binders, value) => self.each(binders, value, expr),
+            ExprKind::If(condition, then, otherwise) => {
+                if self.boolean(condition)? {
+                    self.value(then)
+                } else {
+                    self.value(otherwise)
+                }
+            }
+            ExprKind::Call(function, arguments) => self.call(*function, arguments, expr),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                self.intrinsic(*intrinsic, arguments, expr)
+            }
+            ExprKind::Fold(fold, binders, value) => self.fold(*fold, binders, value, expr),
+            ExprKind::Method(method, receiver, arguments) => {
+                self.method(*method, receiver, arguments, expr)
+            }
+            ExprKind::Error => Err(Failed),
+        }
+    }
+
+    /// Evaluates an integer.
+    pub(super) fn int(&mut self, expr: &'a Expr) -> Evaluated<i64> {
+        let Value::Int(value) = self.value(expr)? else {
+            return Err(self.fail(expr, wrong_kind(expr.span, "an integer")));
+        };
+        Ok(value)
+    }
+
+    /// Evaluates a truth value.
+    pub(super) fn boolean(&mut self, expr: &'a Expr) -> Evaluated<bool> {
+        let Value::Bool(value) = self.value(expr)? else {
+            return Err(self.fail(expr, wrong_kind(expr.span, "a truth value")));
+        };
+        Ok(value)
+    }
+
+    /// Evaluates a list.
+    pub(super) fn list(&mut self, expr: &'a Expr) -> Evaluated<List> {
+        let Value::List(list) = self.value(expr)? else {
+            return Err(self.fail(expr, wrong_kind(expr.span, "a list")));
+        };
+        Ok(list)
+    }
+
+    /// Evaluates the number of a rank, which must exist.
+    pub(super) fn rank_value(&mut self, expr: &'a Expr) -> Evaluated<i64> {
+        let rank = self.int(expr)?;
+        match (0..self.world.ranks).contains(&rank) {
+            true => Ok(rank),
+            false => Err(self.fail(expr, not_a_rank(expr.span, rank, self.world.ranks))),
+        }
+    }
+
+    /// Takes one step of what may be spent.
+    pub(super) fn spend(&mut self, span: Span) -> Evaluated<()> {
+        self.shared.fuel = self.shared.fuel.saturating_sub(1);
+        if self.shared.fuel == 0 {
+            return Err(self.fail_at(String::new(), endless(span)));
+        }
+        match self.shared.fuel.is_multiple_of(4096) && self.shared.interrupt.is_set() {
+            true => Err(Failed),
+            false => Ok(()),
+        }
+    }
+
+    /// Reports, with the values of the locals that `expr` mentions.
+    pub(super) fn fail(&mut self, expr: &'a Expr, diagnostic: Diagnostic) -> Failed {
+        let values = super::situation::of(self, expr);
+        self.fail_at(values, diagnostic)
+    }
+
+    /// Reports, with these values.
+    pub(super) fn fail_at(&mut self, values: String, mut diagnostic: Diagnostic) -> Failed {
+        let mut calls = self.calls.clone();
+        calls.dedup();
+        for call in calls.into_iter().rev().take(SHOWN_CALLS) {
+            diagnostic = diagnostic.and(call, "called here");
+        }
+        self.shared.reports.add(self.rank, values, diagnostic);
+        Failed
+    }
+
+    /// Evaluates a body's parameters into a new frame; defaults may use the parameters before them.
+    pub(super) fn arguments(
+        &mut self,
+        parameters: &'a [Parameter],
+        arguments: &'a [(usize, Expr)],
+        locals: usize,
+        span: Span,
+    ) -> Evaluated<Vec<Value>> {
+        let mut frame = vec![Value::Unset; locals];
+        for (position, value) in arguments {
+            let value = self.checked_argument(parameters.get(*position), value)?;
+            if let Some(slot) = frame.get_mut(*position) {
+                *slot = value;
+            }
+        }
+        let caller = std::mem::replace(&mut self.frame, frame);
+        let filled = self.defaults(parameters, span);
+        let frame = std::mem::replace(&mut self.frame, caller);
+        filled.map(|()| frame)
+    }
+
+    fn checked_argument(
+        &mut self,
+        parameter: Option<&Parameter>,
+        value: &'a Expr,
+    ) -> Evaluated<Value> {
+        match parameter {
+            Some(Parameter { ty: Type::Rank, .. }) => self.rank_value(value).map(Value::Int),
+            _ => self.value(value),
+        }
+    }
+
+    fn defaults(&mut self, parameters: &'a [Parameter], span: Span) -> Evaluated<()> {
+        for (position, parameter) in parameters.iter().enumerate() {
+            if self.frame.get(position) != Some(&Value::Unset) {
+                continue;
+            }
+            let Some(default) = &parameter.default else {
+                return Err(self.fail_at(String::new(), missing_argument(span, &parameter.name)));
+            };
+            let value = self.checked_argument(Some(parameter), default)?;
+            if let Some(slot) = self.frame.get_mut(position) {
+                *slot = value;
+            }
+        }
+        Ok(())
+    }
+
+    fn local(&mut self, local: LocalId, expr: &'a Expr) -> Evaluated<Value> {
+        match self.frame.get(local.0 as usize) {
+            // What failed to get a value has been reported.
+            Some(Value::Unset) | None if self.shared.reports.has_errors() => Err(Failed),
+            Some(Value::Unset) | None => Err(self.fail_at(String::new(), not_yet(expr.span))),
+            Some(value) => Ok(value.clone()),
+        }
+    }
+
+    fn builtin(&mut self, builtin: Builtin, expr: &'a Expr) -> Evaluated<Value> {
+        match (builtin, self.rank) {
+            (Builtin::Ranks | Builtin::Nodes | Builtin::RanksPerNode, _) => {
+                Ok(self.world.builtin(builtin, 0))
+            }
+            (_, Some(rank)) => Ok(self.world.builtin(builtin, rank)),
+            (_, None) => Err(self.fail_at(String::new(), no_rank_here(expr.span))),
+        }
+    }
+
+    fn constant(&mut self, id: ConstantId, expr: &'a Expr) -> Evaluated<Value> {
+        if let Some(value) = self.shared.constants.get(&id) {
+            return Ok(value.clone());
+        }
+        let rank = self.rank.take();
+        let (world, names) = (self.world, self.names);
+        let value = self
+            .nested(Vec::new(), names, expr, |eval| eval.value(&world.unit.constants[id].value));
+        self.rank = rank;
+        let value = value?;
+        self.shared.constants.insert(id, value.clone());
+        Ok(value)
+    }
+
+    fn rank_at(&mut self, node: &'a Expr, local: &'a Expr, expr: &'a Expr) -> Evaluated<Value> {
+        let (node_value, local_value) = (self.int(node)?, self.int(local)?);
+        let fits = (0..self.world.nodes()).contains(&node_value)
+            && (0..self.world.ranks_per_node).contains(&local_value);
+        match fits {
+            true => Ok(Value::Int(node_value * self.world.ranks_per_node + local_value)),
+            false => {
+                Err(self.fail(expr, no_such_place(expr.span, node_value, local_value, &self.world)))
+            }
+        }
+    }
+
+    fn values(&mut self, items: &'a [Expr]) -> Evaluated<Vec<Value>> {
+        items.iter().map(|item| self.value(item)).collect()
+    }
+
+    fn unary(&mut self, op: UnaryOp, operand: &'a Expr, expr: &'a Expr) -> Evaluated<Value> {
+        match op {
+            UnaryOp::Not => self.boolean(operand).map(|value| Value::Bool(!value)),
+            UnaryOp::Negate => match self.int(operand)?.checked_neg() {
+                Some(value) => Ok(Value::Int(value)),
+                None => Err(self.fail(expr, overflow(expr.span))),
+            },
+        }
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        match op {
+            BinaryOp::Or => Ok(Value::Bool(self.boolean(left)? || self.boolean(right)?)),
+            BinaryOp::And => Ok(Value::Bool(self.boolean(left)? && self.boolean(right)?)),
+            BinaryOp::Equal => Ok(Value::Bool(self.value(left)? == self.value(right)?)),
+            BinaryOp::NotEqual => Ok(Value::Bool(self.value(left)? != self.value(right)?)),
+            BinaryOp::Less => Ok(Value::Bool(self.int(left)? < self.int(right)?)),
+            BinaryOp::LessEqual => Ok(Value::Bool(self.int(left)? <= self.int(right)?)),
+            BinaryOp::Greater => Ok(Value::Bool(self.int(left)? > self.int(right)?)),
+            BinaryOp::GreaterEqual => Ok(Value::Bool(self.int(left)? >= self.int(right)?)),
+            BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::BitAnd
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder => {
+                let (a, b) = (self.int(left)?, self.int(right)?);
+                arithmetic(op, a, b)
+                    .map(Value::Int)
+                    .ok_or_else(|| self.fail(expr, bad_arithmetic(expr.span, op, a, b)))
+            }
+        }
+    }
+
+    fn range(
+        &mut self,
+        kind: RangeKind,
+        start: &'a Expr,
+        end: &'a Expr,
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        let (from, to) = (self.int(start)?, self.int(end)?);
+        let len = match kind {
+            RangeKind::HalfOpen => to.checked_sub(from),
+            RangeKind::Inclusive => to.checked_sub(from).and_then(|len| len.checked_add(1)),
+            RangeKind::Length => Some(to),
+        };
+        let reached = len.and_then(|len| from.checked_add(len.max(0)));
+        match (len, reached) {
+            (Some(len), Some(_)) => {
+                Ok(Value::List(List::Range { start: from, step: 1, len: len.max(0) }))
+            }
+            _ => Err(self.fail(expr, overflow(expr.span))),
+        }
+    }
+
+    fn call(
+        &mut self,
+        id: FunctionId,
+        arguments: &'a [(usize, Expr)],
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        self.spend(expr.span)?;
+        let world = self.world;
+        let function = &world.unit.functions[id];
+        let frame =
+            self.arguments(&function.parameters, arguments, function.frame.len(), expr.span)?;
+        let value = self.nested(frame, &function.frame, expr, |eval| eval.value(&function.body))?;
+        match (&function.result, &value) {
+            (Type::Rank, Value::Int(rank)) if !(0..self.world.ranks).contains(rank) => {
+                Err(self.fail(expr, not_a_rank(expr.span, *rank, self.world.ranks)))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// Evaluates in another frame, one call deeper.
+    fn nested(
+        &mut self,
+        frame: Vec<Value>,
+        names: &'a Frame,
+        expr: &'a Expr,
+        body: impl FnOnce(&mut Self) -> Evaluated<Value>,
+    ) -> Evaluated<Value> {
+        if self.calls.len() >= MAX_CALLS {
+            return Err(self.fail_at(String::new(), too_deep(expr.span)));
+        }
+        self.calls.push(expr.span);
+        let caller = std::mem::replace(&mut self.frame, frame);
+        let caller_names = std::mem::replace(&mut self.names, names);
+        let value = stacker::maybe_grow(STACK.0, STACK.1, || body(self));
+        self.frame = caller;
+        self.names = caller_names;
+        self.calls.pop();
+        value
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a value of any other kind is the same mistake"
+    )]
+    fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        let mut numbers = Vec::new();
+        for argument in arguments {
+            match self.value(argument)? {
+                Value::Int(value) => numbers.push(value),
+                Value::List(list) => {
+                    numbers.extend(
+                        list.iter()
+                            .filter_map(|v| if let Value::Int(n) = v { Some(n) } else { None }),
+                    );
+                }
+                _ => return Err(self.fail(argument, wrong_kind(argument.span, "an integer"))),
+            }
+        }
+        let result = match intrinsic {
+            Intrinsic::Min => numbers.into_iter().min(),
+            Intrinsic::Max => numbers.into_iter().max(),
+            Intrinsic::Abs => numbers.first().and_then(|value| value.checked_abs()),
+        };
+        result.map(Value::Int).ok_or_else(|| self.fail(expr, no_value(expr.span)))
+    }
+}
+
+/// `a op b`; none where the result does not fit 64 bits or does not exist.
+fn arithmetic(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+    let shift = u32::try_from(b).ok().filter(|bits| *bits < 64);
+    match op {
+        BinaryOp::Add => a.checked_add(b),
+        BinaryOp::Subtract => a.checked_sub(b),
+        BinaryOp::Multiply => a.checked_mul(b),
+        BinaryOp::Divide => floor_division(a, b),
+        BinaryOp::Remainder => a.checked_rem_euclid(b),
+        BinaryOp::BitOr => Some(a | b),
+        BinaryOp::BitXor => Some(a ^ b),
+        BinaryOp::BitAnd => Some(a & b),
+        BinaryOp::ShiftLeft => {
+            shift.and_then(|bits| a.checked_mul(1i64.checked_shl(bits).filter(|f| *f > 0)?))
+        }
+        BinaryOp::ShiftRight => shift.map(|bits| a >> bits),
+        BinaryOp::Or
+        | BinaryOp::And
+        | BinaryOp::Equal
+        | BinaryOp::NotEqual
+        | BinaryOp::Less
+        | BinaryOp::LessEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterEqual => None,
+    }
+}
+
+/// Division that rounds down, for divisors of either sign.
+fn floor_division(a: i64, b: i64) -> Option<i64> {
+    let quotient = a.checked_div(b)?;
+    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+}
+
+fn bad_arithmetic(span: Span, op: BinaryOp, a: i64, b: i64) -> Diagnostic {
+    let what = match op {
+        BinaryOp::Divide | BinaryOp::Remainder if b == 0 => format!("{a} is divided by zero"),
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight if !(0..64).contains(&b) => {
+            format!("{a} is shifted by {b} bits; 0 to 63 are possible")
+        }
+        BinaryOp::Or
+        | BinaryOp::And
+        | BinaryOp::Equal
+        | BinaryOp::NotEqual
+        | BinaryOp::Less
+        | BinaryOp::LessEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterEqual
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::BitAnd
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRight
+        | BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Multiply
+        | BinaryOp::Divide
+        | BinaryOp::Remainder => "the result does not fit a 64-bit integer".to_string(),
+    };
+    Diagnostic::new(Code::E0301, span, what)
+}
+
+fn overflow(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0301, span, "the result does not fit a 64-bit integer")
+}
+
+fn no_value(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0301, span, "the least or greatest of nothing does not exist")
+}
+
+fn wrong_kind(span: Span, wanted: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0314, span, format!("{wanted} is wanted here"))
+}
+
+fn missing_argument(span: Span, name: &str) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0314,
+        span,
+        format!("the parameter `{name}` has no value and no default"),
+    )
+}
+
+fn not_yet(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0314, span, "this is not known yet where declarations are made")
+        .help("declarations may use numbers and lists of numbers; slices, channels and blocks come after them")
+}
+
+fn no_rank_here(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0314,
+        span,
+        "this depends on `rank`, and is evaluated once for all ranks",
+    )
+}
+
+fn not_a_rank(span: Span, rank: i64, ranks: i64) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0303,
+        span,
+        format!("{rank} is not a rank: there are ranks 0 to {}", ranks - 1),
+    )
+}
+
+fn no_such_place(span: Span, node: i64, local: i64, world: &World) -> Diagnostic {
+    let (nodes, width) = (world.nodes(), world.ranks_per_node);
+    Diagnostic::new(
+        Code::E0303,
+        span,
+        format!(
+            "there is no local rank {local} on node {node}: {nodes} nodes have {width} ranks each"
+        ),
+    )
+}
+
+fn endless(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0306, span, "this program takes too many steps to elaborate")
+        .help("--max-operations raises the limit, which is 4 steps for each operation")
+}
+
+pub(super) fn too_deep(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0306, span, format!("calls are nested more than {MAX_CALLS} deep here"))
+        .help("let the recursion end: `if n == 0 { .. } else { .. }`")
+}

@@ -1,0 +1,219 @@
+//! Lists: comprehensions, folds, methods, elements.
+
+use super::eval::{Eval, Evaluated, MAX_LIST};
+use super::value::{List, Value, list_of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::resolve::program::{Binder, Expr, Fold, LocalId, Method};
+use crate::source::Span;
+use std::ops::ControlFlow;
+
+impl<'a> Eval<'_, 'a> {
+    /// Runs `body` for every combination of the binders' values, the last binder fastest.
+    pub(super) fn for_each(
+        &mut self,
+        binders: &'a [Binder],
+        body: &mut dyn FnMut(&mut Self) -> Evaluated<ControlFlow<()>>,
+    ) -> Evaluated<ControlFlow<()>> {
+        let Some((binder, rest)) = binders.split_first() else { return body(self) };
+        for value in self.list(&binder.list)?.iter() {
+            self.spend(binder.list.span)?;
+            self.bind(binder.local, value);
+            if self.admits(binder)? && self.for_each(rest, body)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Gives a local its value.
+    pub(super) fn bind(&mut self, local: LocalId, value: Value) {
+        if let Some(slot) = self.frame.get_mut(local.0 as usize) {
+            *slot = value;
+        }
+    }
+
+    /// Whether the binder's filter takes the value that is bound.
+    pub(super) fn admits(&mut self, binder: &'a Binder) -> Evaluated<bool> {
+        match &binder.filter {
+            Some(filter) => self.boolean(filter),
+            None => Ok(true),
+        }
+    }
+
+    /// `{p in peers if ..: value}`
+    pub(super) fn each(
+        &mut self,
+        binders: &'a [Binder],
+        value: &'a Expr,
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        let mut values = Vec::new();
+        let outcome = self.for_each(binders, &mut |eval| {
+            if values.len() as i64 >= MAX_LIST {
+                return Ok(ControlFlow::Break(()));
+            }
+            values.push(eval.value(value)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        match outcome {
+            ControlFlow::Continue(()) => Ok(distinct(values)),
+            ControlFlow::Break(()) => Err(self.fail(expr, too_long(expr.span))),
+        }
+    }
+
+    /// `sum(p in peers: f(p))` and its like.
+    pub(super) fn fold(
+        &mut self,
+        fold: Fold,
+        binders: &'a [Binder],
+        value: &'a Expr,
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        if matches!(fold, Fold::All | Fold::Any) {
+            let stop = fold == Fold::Any;
+            let outcome =
+                self.for_each(binders, &mut |eval| match eval.boolean(value)? == stop {
+                    true => Ok(ControlFlow::Break(())),
+                    false => Ok(ControlFlow::Continue(())),
+                })?;
+            return Ok(Value::Bool(outcome.is_break() == stop));
+        }
+        let mut result = if fold == Fold::Sum { Some(0i64) } else { None };
+        let outcome = self.for_each(binders, &mut |eval| {
+            let next = eval.int(value)?;
+            result = match (fold, result) {
+                (Fold::Sum, Some(sum)) => match sum.checked_add(next) {
+                    Some(sum) => Some(sum),
+                    None => return Ok(ControlFlow::Break(())),
+                },
+                (Fold::Min, Some(least)) => Some(least.min(next)),
+                (Fold::Max, Some(greatest)) => Some(greatest.max(next)),
+                (Fold::Sum | Fold::Min | Fold::Max | Fold::All | Fold::Any, _) => Some(next),
+            };
+            Ok(ControlFlow::Continue(()))
+        })?;
+        match (result, outcome) {
+            (Some(value), ControlFlow::Continue(())) => Ok(Value::Int(value)),
+            _ => Err(self.fail(expr, no_fold(expr.span, fold))),
+        }
+    }
+
+    /// `list[i]`
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a value of any other kind is the same mistake"
+    )]
+    pub(super) fn element(
+        &mut self,
+        list: &'a Expr,
+        index: &'a Expr,
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        let members = self.list(list)?;
+        match self.value(index)? {
+            Value::Int(at) => members
+                .get(at)
+                .ok_or_else(|| self.fail(expr, no_element(expr.span, at, members.len()))),
+            Value::List(places) => {
+                let mut values = Vec::new();
+                for place in places.iter() {
+                    let Value::Int(at) = place else { continue };
+                    let value = members
+                        .get(at)
+                        .ok_or_else(|| self.fail(expr, no_element(expr.span, at, members.len())))?;
+                    values.push(value);
+                }
+                Ok(list_of(values))
+            }
+            _ => Err(self.fail(expr, no_element(expr.span, -1, members.len()))),
+        }
+    }
+
+    /// `x.len()` and its like.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a value of any other kind is the same mistake"
+    )]
+    pub(super) fn method(
+        &mut self,
+        method: Method,
+        receiver: &'a Expr,
+        arguments: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        let list = self.list(receiver)?;
+        let argument = match arguments.first() {
+            Some(argument) => self.value(argument)?,
+            None => Value::Unset,
+        };
+        match method {
+            Method::Len => Ok(Value::Int(list.len())),
+            Method::Rev => Ok(Value::List(list.reversed())),
+            Method::Contains => Ok(Value::Bool(list.position(&argument).is_some())),
+            Method::Position => match list.position(&argument) {
+                Some(position) => Ok(Value::Int(position)),
+                None => Err(self.fail(expr, no_position(expr.span, &argument))),
+            },
+            Method::Step => match argument {
+                Value::Int(step) if step > 0 => Ok(Value::List(list.stepped(step))),
+                _ => Err(self.fail(expr, bad_step(expr.span))),
+            },
+        }
+    }
+}
+
+/// The list of these values without repetitions, each where it stood first.
+pub(super) fn distinct(values: Vec<Value>) -> Value {
+    let ints: Option<Vec<i64>> = values
+        .iter()
+        .map(|value| if let Value::Int(n) = value { Some(*n) } else { None })
+        .collect();
+    if let Some(ints) = ints {
+        let mut seen = rustc_hash::FxHashSet::default();
+        return Value::List(List::Ints(
+            ints.into_iter().filter(|value| seen.insert(*value)).collect(),
+        ));
+    }
+    let mut kept: Vec<Value> = Vec::new();
+    for value in values {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    list_of(kept)
+}
+
+fn too_long(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0306, span, format!("this list has more than {MAX_LIST} members"))
+}
+
+fn no_fold(span: Span, fold: Fold) -> Diagnostic {
+    let what = match fold {
+        Fold::Sum => "the sum does not fit a 64-bit integer",
+        Fold::Min | Fold::Max | Fold::All | Fold::Any => {
+            "the least or greatest of nothing does not exist"
+        }
+    };
+    Diagnostic::new(Code::E0301, span, what)
+}
+
+fn no_element(span: Span, index: i64, len: i64) -> Diagnostic {
+    let has = match len {
+        0 => "it is empty".to_string(),
+        1 => "it has one member, 0".to_string(),
+        _ => format!("it has members 0 to {}", len - 1),
+    };
+    Diagnostic::new(Code::E0403, span, format!("the list has no member {index}: {has}"))
+}
+
+fn no_position(span: Span, value: &Value) -> Diagnostic {
+    let value =
+        if let Value::Int(value) = value { value.to_string() } else { "the value".to_string() };
+    Diagnostic::new(Code::E0403, span, format!("{value} is not in the list"))
+        .help("ask `.contains(..)` first, or filter with `if`")
+}
+
+fn bad_step(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0403, span, "a step must be positive")
+        .help("`.rev()` turns a list around")
+}

@@ -1,0 +1,243 @@
+//! Pairs the ends of channels, and orders them as the executor will.
+//!
+//! The executor pairs the k-th channel of a kind from a to b with the k-th from b to a. Ids follow the order of
+//! declaration; where several channels of a kind join two ranks, the order on the lower rank decides, and the higher
+//! rank's ends change places among themselves.
+
+use super::declare::{End, Made};
+use super::world::{Declared, World};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::resolve::program::ChannelFamilyId;
+use crate::source::Span;
+use crate::table::Id;
+use std::collections::BTreeMap;
+
+/// The channels of all ranks in their final order.
+pub(super) struct Paired {
+    /// For each rank, the final row of each end.
+    pub(super) rows: Vec<Vec<ir::ChannelId>>,
+    /// For each rank, the other end's final row for each end; none for a switch.
+    pub(super) partners: Vec<Vec<Option<ir::ChannelId>>>,
+}
+
+/// The place of an end: its rank, and its number there.
+type Place = (usize, usize);
+
+/// Pairs all ends; the reports come with the rank they are about.
+pub(super) fn pair(
+    world: World,
+    declared: &[Declared],
+    made: &[Made],
+) -> Result<Paired, Vec<(i64, Diagnostic)>> {
+    let mut partners: Vec<Vec<Option<Place>>> = Vec::with_capacity(made.len());
+    let mut reports = Vec::new();
+    let mut tellers = BTreeMap::new();
+    for (rank, ends) in made.iter().enumerate() {
+        let found = ends.ends.iter().map(|end| match partner(world, declared, made, rank, end) {
+            Ok(place) => place,
+            Err(report) => {
+                // Two families that do not meet are one mistake, told from the side where it is seen first.
+                let other = end.other.as_ref().map_or(end.family, |(family, _)| *family);
+                let pair = (end.family.min(other), end.family.max(other));
+                if *tellers.entry(pair).or_insert(end.family) == end.family {
+                    reports.push((rank as i64, *report));
+                }
+                None
+            }
+        });
+        partners.push(found.collect());
+    }
+    check_groups(world, declared, made, &mut reports);
+    if !reports.is_empty() {
+        return Err(reports);
+    }
+    let rows = order(made, &partners);
+    let row = |(rank, end): Place| {
+        rows.get(rank).and_then(|rows: &Vec<ir::ChannelId>| rows.get(end)).copied()
+    };
+    let partners = partners
+        .into_iter()
+        .map(|ends| ends.into_iter().map(|place| place.and_then(row)).collect());
+    Ok(Paired { partners: partners.collect(), rows })
+}
+
+/// The other end, which must exist, be of the same kind, and name this one.
+fn partner(
+    world: World,
+    declared: &[Declared],
+    made: &[Made],
+    rank: usize,
+    end: &End,
+) -> Result<Option<Place>, Box<Diagnostic>> {
+    let (Some((family, indices)), Some(peer)) = (&end.other, peer_of(&end.link)) else {
+        return Ok(None);
+    };
+    let Some((number, other)) = find(declared, made, peer, *family, indices) else {
+        return Err(no_partner(world, rank, peer, end, *family, indices).into());
+    };
+    let points_back = peer_of(&other.link) == Some(rank)
+        && other
+            .other
+            .as_ref()
+            .is_some_and(|(family, indices)| *family == end.family && *indices == end.indices);
+    let same_kind = matches!(
+        (&end.link, &other.link),
+        (ir::Link::Memory(_), ir::Link::Memory(_)) | (ir::Link::Port(_), ir::Link::Port(_))
+    );
+    match points_back && same_kind {
+        true => Ok(Some((peer, number))),
+        false => Err(mismatch(world, rank, peer, end, other, same_kind).into()),
+    }
+}
+
+/// The end with these indices in a rank's family, and its number.
+fn find<'m>(
+    declared: &[Declared],
+    made: &'m [Made],
+    rank: usize,
+    family: ChannelFamilyId,
+    indices: &[i64],
+) -> Option<(usize, &'m End)> {
+    let family = declared.get(rank)?.channels.get(family.index())?.as_ref()?;
+    let number = (family.first + family.domain.position(indices).ok()?) as usize;
+    Some((number, made.get(rank)?.ends.get(number)?))
+}
+
+fn peer_of(link: &ir::Link) -> Option<usize> {
+    match link {
+        ir::Link::Memory(peer) | ir::Link::Port(peer) => Some(peer.index()),
+        ir::Link::Switch(_) => None,
+    }
+}
+
+/// Every member of a switch group must declare the same group under the same name.
+fn check_groups(
+    world: World,
+    declared: &[Declared],
+    made: &[Made],
+    reports: &mut Vec<(i64, Diagnostic)>,
+) {
+    for (rank, ends) in made.iter().enumerate() {
+        for end in &ends.ends {
+            let ir::Link::Switch(group) = &end.link else { continue };
+            let odd = group.ranks.iter().find(|member| {
+                let other = find(declared, made, member.index(), end.family, &end.indices);
+                other.is_none_or(|(_, other)| other.link != end.link)
+            });
+            if let Some(odd) = odd {
+                reports.push((rank as i64, group_mismatch(world, end, rank, *odd)));
+            }
+        }
+    }
+}
+
+/// The final row of every end.
+fn order(made: &[Made], partners: &[Vec<Option<Place>>]) -> Vec<Vec<ir::ChannelId>> {
+    let mut rows: Vec<Vec<ir::ChannelId>> = Vec::with_capacity(made.len());
+    for (rank, ends) in made.iter().enumerate() {
+        let mut own: Vec<ir::ChannelId> =
+            (0..ends.ends.len()).map(ir::ChannelId::from_index).collect();
+        // Towards each lower rank, by kind: this rank's ends with the row of the other end there.
+        let mut shared: BTreeMap<(usize, bool), Vec<(ir::ChannelId, usize)>> = BTreeMap::new();
+        for (number, end) in ends.ends.iter().enumerate() {
+            let Some((peer, there)) =
+                partners.get(rank).and_then(|ends| ends.get(number)).copied().flatten()
+            else {
+                continue;
+            };
+            let row = rows.get(peer).and_then(|rows| rows.get(there));
+            if let (true, Some(row)) = (peer < rank, row) {
+                let port = matches!(end.link, ir::Link::Port(_));
+                shared.entry((peer, port)).or_default().push((*row, number));
+            }
+        }
+        for mut ends in shared.into_values() {
+            let slots: Vec<usize> = ends.iter().map(|(_, number)| *number).collect();
+            ends.sort_unstable();
+            for ((_, number), slot) in ends.into_iter().zip(slots) {
+                if let Some(row) = own.get_mut(number) {
+                    *row = ir::ChannelId::from_index(slot);
+                }
+            }
+        }
+        rows.push(own);
+    }
+    rows
+}
+
+/// "`far[3]`", or "`ahead`".
+fn end_text(world: World, family: ChannelFamilyId, indices: &[i64]) -> String {
+    let name = &world.program.channels[family].name;
+    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
+    match indices.is_empty() {
+        true => format!("`{name}`"),
+        false => format!("`{name}[{}]`", indices.join(", ")),
+    }
+}
+
+fn span_of(world: World, family: ChannelFamilyId) -> Span {
+    world.program.channels[family].span
+}
+
+fn no_partner(
+    world: World,
+    rank: usize,
+    peer: usize,
+    end: &End,
+    family: ChannelFamilyId,
+    indices: &[i64],
+) -> Diagnostic {
+    let (own, other) =
+        (end_text(world, end.family, &end.indices), end_text(world, family, indices));
+    let report = Diagnostic::new(
+        Code::E0307,
+        span_of(world, end.family),
+        format!("rank {rank}'s {own} leads to rank {peer}, which has no {other} to meet it"),
+    );
+    let report = match family == end.family {
+        true => report,
+        false => report.and(span_of(world, family), "where the other end would be declared"),
+    };
+    report.help(format!("declare {other} on rank {peer}, or name the other end with `to`"))
+}
+
+fn mismatch(
+    world: World,
+    rank: usize,
+    peer: usize,
+    end: &End,
+    other: &End,
+    same_kind: bool,
+) -> Diagnostic {
+    let (own, there) =
+        (end_text(world, end.family, &end.indices), end_text(world, other.family, &other.indices));
+    let why = match (peer_of(&other.link), &other.other) {
+        _ if !same_kind => "is a channel of another kind".to_string(),
+        (Some(back), _) if back != rank => format!("leads to rank {back}"),
+        (Some(back), Some((family, indices))) => {
+            format!("meets rank {back}'s {}", end_text(world, *family, indices))
+        }
+        _ => "is a switch channel".to_string(),
+    };
+    let report = Diagnostic::new(
+        Code::E0307,
+        span_of(world, end.family),
+        format!("rank {rank}'s {own} would meet rank {peer}'s {there}, which {why}"),
+    );
+    let report = match other.family == end.family {
+        true => report,
+        false => report.and(span_of(world, other.family), "the other end"),
+    };
+    report.help("the two ends must name each other: `to` says which end a channel meets")
+}
+
+fn group_mismatch(world: World, end: &End, rank: usize, odd: ir::RankId) -> Diagnostic {
+    let own = end_text(world, end.family, &end.indices);
+    Diagnostic::new(
+        Code::E0307,
+        span_of(world, end.family),
+        format!("rank {rank}'s {own} has rank {} in its group, where {own} is another group or is missing", odd.0),
+    )
+    .help("every member of a switch group must declare the same group")
+}

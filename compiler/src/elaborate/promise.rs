@@ -1,0 +1,216 @@
+//! The collective of a program on one rank: buffer sizes, what lies in what, and what is promised.
+
+use super::eval::{Eval, Evaluated};
+use super::value::{BufferValue, Value};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::resolve::program::{Collective, Ensures, Expr, Implements, Promised, StmtKind};
+use crate::source::Span;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// The most chunks a buffer may have: operands count them in 32 bits.
+const MAX_CHUNKS: i64 = 1 << 31;
+
+impl<'a> Eval<'_, 'a> {
+    /// Evaluates the collective's arguments and sizes in the program's frame. Leaves the collective's frame in place,
+    /// so that its promises can be evaluated after all ranks have their sizes.
+    pub(super) fn implement(
+        &mut self,
+        implements: &'a Implements,
+        in_place: bool,
+    ) -> Evaluated<()> {
+        let world = self.world;
+        let collective = &world.unit.collectives[implements.collective];
+        self.frame = self.arguments(
+            &collective.parameters,
+            &implements.arguments,
+            collective.frame.len(),
+            implements.span,
+        )?;
+        self.names = &collective.frame;
+        for statement in &collective.body {
+            match &statement.kind {
+                StmtKind::Let(local, value) => {
+                    let value = self.value(value)?;
+                    self.bind(*local, value);
+                }
+                StmtKind::Require(condition, message) => {
+                    self.require(condition, message.as_deref(), statement.span)?;
+                }
+                StmtKind::For(..)
+                | StmtKind::If(..)
+                | StmtKind::Block(..)
+                | StmtKind::Group(..)
+                | StmtKind::Pipeline { .. }
+                | StmtKind::Barrier(_)
+                | StmtKind::Sync
+                | StmtKind::Transfer(_)
+                | StmtKind::Synchronise(_)
+                | StmtKind::Call(..) => {}
+            }
+        }
+        let (input, output) = (self.chunks(&collective.input)?, self.chunks(&collective.output)?);
+        let own = Rc::make_mut(&mut self.own);
+        (own.input_chunks, own.output_chunks) = (input, output);
+        match (in_place, &collective.in_place) {
+            (true, None) => {
+                Err(self.fail_at(String::new(), never_in_place(implements.span, collective)))
+            }
+            (true, Some(_)) => self.alias(collective),
+            (false, _) => Ok(()),
+        }
+    }
+
+    fn chunks(&mut self, expr: &'a Expr) -> Evaluated<i64> {
+        let chunks = self.int(expr)?;
+        match (0..MAX_CHUNKS).contains(&chunks) {
+            true => Ok(chunks),
+            false => Err(self.fail(expr, bad_size(expr.span, chunks))),
+        }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a value of any other kind is the same mistake"
+    )]
+    fn alias(&mut self, collective: &'a Collective) -> Evaluated<()> {
+        let Some(clause) = &collective.in_place else { return Ok(()) };
+        let inner = super::memory::kind_of(clause.inner);
+        let (input, output) = (self.own.input_chunks as u32, self.own.output_chunks as u32);
+        let inner_chunks = if inner == ir::Buffer::Input { input } else { output };
+        let (outer, offset, size) = match self.value(&clause.value)? {
+            Value::Chunk(slice) => (slice.buffer, slice.index, slice.size),
+            Value::Buffer(BufferValue { name, .. }) => {
+                let outer = super::memory::kind_of(name);
+                (outer, 0, if outer == ir::Buffer::Input { input } else { output })
+            }
+            _ => return Err(self.fail(&clause.value, bad_alias(clause.span))),
+        };
+        if outer == inner || outer == ir::Buffer::Scratch || size != inner_chunks {
+            return Err(self.fail(&clause.value, bad_alias(clause.span)));
+        }
+        Rc::make_mut(&mut self.own).alias = Some(ir::Alias { inner, outer, offset });
+        Ok(())
+    }
+
+    /// What the collective promises of this rank's output, by chunk. In the collective's frame.
+    pub(super) fn promises(&mut self, collective: &'a Collective) -> Evaluated<Vec<ir::Promise>> {
+        let mut promises = BTreeMap::new();
+        for ensures in &collective.ensures {
+            let _ = self.for_each(&ensures.binders, &mut |eval| {
+                eval.promise(ensures, &mut promises)?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        Ok(promises.into_iter().map(|(chunk, terms)| ir::Promise { chunk, terms }).collect())
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a value of any other kind is the same mistake"
+    )]
+    fn promise(
+        &mut self,
+        ensures: &'a Ensures,
+        promises: &mut BTreeMap<u32, SmallVec<[ir::Term; 1]>>,
+    ) -> Evaluated<()> {
+        let output = match self.value(&ensures.output)? {
+            Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Output => chunk,
+            _ => return Err(self.fail(&ensures.output, no_output(ensures.output.span))),
+        };
+        let mut terms = SmallVec::new();
+        match &ensures.value {
+            Promised::Chunk(value) => self.term(value, output.size, &mut terms)?,
+            Promised::Reduce(binders, value) => {
+                let _ = self.for_each(binders, &mut |eval| {
+                    eval.term(value, output.size, &mut terms)?;
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            }
+        }
+        for chunk in 0..output.size {
+            let mut shifted = terms.clone();
+            shifted.iter_mut().for_each(|term| term.chunk += chunk);
+            promises.insert(output.index + chunk, shifted);
+        }
+        Ok(())
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a value of any other kind is the same mistake"
+    )]
+    fn term(
+        &mut self,
+        value: &'a Expr,
+        size: u32,
+        terms: &mut SmallVec<[ir::Term; 1]>,
+    ) -> Evaluated<()> {
+        let chunk = match self.value(value)? {
+            Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Input && chunk.size == size => chunk,
+            _ => return Err(self.fail(value, no_input(value.span))),
+        };
+        let rank = match chunk.place {
+            ir::Where::Remote(rank) => rank.0,
+            ir::Where::Local | ir::Where::Switch(_) => self.rank.unwrap_or(0) as u32,
+        };
+        append(terms, rank, chunk.index);
+        Ok(())
+    }
+}
+
+/// Adds a contribution, as one more of the last run where it fits.
+fn append(terms: &mut SmallVec<[ir::Term; 1]>, rank: u32, chunk: u32) {
+    if let Some(last) = terms.last_mut() {
+        let (after, steps) = (last.count as i32, last.count as i32 - 1);
+        let (rank_of, chunk_of) = (
+            last.rank as i32 + steps * last.rank_step,
+            last.chunk as i32 + steps * last.chunk_step,
+        );
+        let (rank_step, chunk_step) = (rank as i32 - rank_of, chunk as i32 - chunk_of);
+        if after == 1 || (rank_step, chunk_step) == (last.rank_step, last.chunk_step) {
+            (last.rank_step, last.chunk_step) = (rank_step, chunk_step);
+            last.count += 1;
+            return;
+        }
+    }
+    terms.push(ir::Term { rank, chunk, count: 1, rank_step: 0, chunk_step: 0 });
+}
+
+fn bad_size(span: Span, chunks: i64) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0312,
+        span,
+        format!("a buffer has 0 to 2^31 chunks, and this would have {chunks}"),
+    )
+}
+
+fn never_in_place(span: Span, collective: &Collective) -> Diagnostic {
+    let name = &collective.name;
+    Diagnostic::new(Code::E0314, span, format!("`{name}` has no in-place form"))
+        .and(collective.span, "it has no `in_place` clause")
+        .help("leave `in_place` out, or say in the collective which buffer lies in which")
+}
+
+fn bad_alias(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0314,
+        span,
+        "the two sides of `in_place` are not the same number of chunks of two buffers",
+    )
+}
+
+fn no_output(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0314, span, "a promise is about a chunk of `output`")
+}
+
+fn no_input(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0314,
+        span,
+        "a promise names chunks of `input`, as many as on its left side",
+    )
+}

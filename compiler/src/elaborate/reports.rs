@@ -1,0 +1,81 @@
+//! One report for one mistake, however many ranks and loop values repeat it.
+//!
+//! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others
+//! are counted.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Place;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// The reports of one elaboration.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    entries: Vec<Entry>,
+    known: FxHashMap<(Code, Option<Place>), usize>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    diagnostic: Diagnostic,
+    /// "start = 256, n = 128" of the first time.
+    values: String,
+    first_rank: Option<i64>,
+    ranks: BTreeSet<i64>,
+    times: u64,
+}
+
+impl Reports {
+    /// Adds a report that was made on `rank` (or on none, before ranks are told apart) with these values.
+    pub(super) fn add(&mut self, rank: Option<i64>, values: String, diagnostic: Diagnostic) {
+        let key = (diagnostic.code, diagnostic.primary.as_ref().map(|label| label.place));
+        let index = *self.known.entry(key).or_insert(self.entries.len());
+        if index == self.entries.len() {
+            let (first_rank, ranks) = (rank, BTreeSet::new());
+            self.entries.push(Entry { diagnostic, values, first_rank, ranks, times: 0 });
+        }
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.times += 1;
+            entry.ranks.extend(rank);
+        }
+    }
+
+    /// Whether any of them is an error.
+    pub(super) fn has_errors(&self) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.diagnostic.severity == crate::diagnostic::Severity::Error)
+    }
+
+    /// The reports in the order in which they were found, each saying for which of `ranks` ranks it holds.
+    pub(super) fn finish(self, ranks: i64) -> Vec<Diagnostic> {
+        self.entries.into_iter().map(|entry| entry.finish(ranks)).collect()
+    }
+}
+
+impl Entry {
+    fn finish(mut self, ranks: i64) -> Diagnostic {
+        let everywhere = self.ranks.len() as i64 == ranks;
+        let situation = match (self.first_rank, everywhere) {
+            (None, _) => self.values.clone(),
+            (Some(_), true) if self.values.is_empty() => String::new(),
+            (Some(_), true) => format!("{}, on every rank", self.values),
+            (Some(rank), false) if self.values.is_empty() => format!("when rank = {rank}"),
+            (Some(rank), false) => format!("when rank = {rank}, {}", self.values),
+        };
+        if let Some(primary) = &mut self.diagnostic.primary
+            && !situation.is_empty()
+        {
+            match primary.text.is_empty() {
+                true => primary.text = situation,
+                false => primary.text = format!("{} ({situation})", primary.text),
+            }
+        }
+        let others = self.ranks.len().saturating_sub(1);
+        if !everywhere && others > 0 {
+            let noun = if others == 1 { "rank" } else { "ranks" };
+            self.diagnostic.notes.push(format!("the same happens on {others} other {noun}"));
+        }
+        self.diagnostic
+    }
+}

@@ -1,0 +1,98 @@
+//! The values that an error happened with: "start = 256, n = 128".
+
+use super::eval::Eval;
+use super::value::Value;
+use crate::resolve::program::{Binder, Expr, ExprKind, Index, LocalId};
+use crate::table::Id;
+
+/// How many values are shown.
+const SHOWN: usize = 6;
+
+/// The integer locals that `expr` mentions, in order of appearance, as "p = 0, step = 2".
+pub(super) fn of(eval: &Eval, expr: &Expr) -> String {
+    let mut locals = Vec::new();
+    mentioned(expr, &mut locals);
+    show(eval, &locals)
+}
+
+/// These locals, as "p = 0, step = 2".
+pub(super) fn show(eval: &Eval, locals: &[LocalId]) -> String {
+    let mut shown: Vec<String> = Vec::new();
+    for local in locals {
+        let (Some(Value::Int(value)), Some(name)) =
+            (eval.frame.get(local.index()), eval.names.lookup(*local))
+        else {
+            continue;
+        };
+        let text = format!("{} = {value}", name.name);
+        if !shown.contains(&text) {
+            shown.push(text);
+        }
+    }
+    shown.truncate(SHOWN);
+    shown.join(", ")
+}
+
+/// The locals that an expression mentions, in order of appearance.
+pub(super) fn mentioned(expr: &Expr, into: &mut Vec<LocalId>) {
+    let mut pending = vec![expr];
+    while let Some(expr) = pending.pop() {
+        let first = pending.len();
+        match &expr.kind {
+            ExprKind::Local(local) => into.push(*local),
+            ExprKind::Int(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Str(_)
+            | ExprKind::Constant(_)
+            | ExprKind::Builtin(_, None)
+            | ExprKind::Buffer(_)
+            | ExprKind::Error => {}
+            ExprKind::Builtin(_, Some(a)) | ExprKind::Unary(_, a) => pending.push(a),
+            ExprKind::RankAt(a, b)
+            | ExprKind::RemoteBuffer(a, b)
+            | ExprKind::SwitchBuffer(a, b)
+            | ExprKind::Element(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Range(_, a, b) => pending.extend([&**a, &**b]),
+            ExprKind::If(a, b, c) => pending.extend([&**a, &**b, &**c]),
+            ExprKind::Channels(_, indices)
+            | ExprKind::Semaphores(_, indices)
+            | ExprKind::Blocks(_, indices) => {
+                pending.extend(indices.iter().filter_map(indexed));
+            }
+            ExprKind::Slice(base, indices) => {
+                pending.push(base);
+                pending.extend(indices.iter().filter_map(indexed));
+            }
+            ExprKind::List(items) | ExprKind::Set(items) | ExprKind::Intrinsic(_, items) => {
+                pending.extend(items)
+            }
+            ExprKind::Each(binders, value) | ExprKind::Fold(_, binders, value) => {
+                pending.extend(binders.iter().flat_map(parts));
+                pending.push(value);
+            }
+            ExprKind::Call(_, arguments) => {
+                pending.extend(arguments.iter().map(|(_, value)| value))
+            }
+            ExprKind::Method(_, receiver, arguments) => {
+                pending.push(receiver);
+                pending.extend(arguments);
+            }
+        }
+        // The parts were appended in order and are taken from the end.
+        if let Some(parts) = pending.get_mut(first..) {
+            parts.reverse();
+        }
+    }
+}
+
+fn indexed(index: &Index) -> Option<&Expr> {
+    match index {
+        Index::At(expr) | Index::To(expr, _) | Index::From(expr) => Some(expr),
+        Index::All(_) | Index::Whole(_) => None,
+    }
+}
+
+fn parts(binder: &Binder) -> impl Iterator<Item = &Expr> {
+    std::iter::once(&binder.list).chain(binder.filter.as_ref())
+}

@@ -1,0 +1,234 @@
+//! What is evaluated once, before ranks are told apart: parameters, the shape of the machine, options.
+
+use super::eval::{Eval, Evaluated, Shared};
+use super::transfer::reduce_op;
+use super::value::{List, Value};
+use super::world::{Declared, World};
+use super::{Settings, new_eval, plan_name};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::resolve::program::{Expr, Implements, LocalId, Program, Type, Unit};
+use crate::source::Span;
+use crate::table::Id;
+use std::rc::Rc;
+
+/// The most ranks that a program may have.
+const MAX_RANKS: i64 = 1 << 16;
+
+/// The outcome.
+pub(super) struct Start<'a> {
+    /// The program and the machine.
+    pub(super) world: World<'a>,
+    /// The program's frame with its parameters set.
+    pub(super) frame: Vec<Value>,
+    /// All options.
+    pub(super) options: ir::Options,
+    /// What is implemented.
+    pub(super) collective: &'a Implements,
+    /// Whether input and output share memory.
+    pub(super) in_place: bool,
+}
+
+/// Evaluates parameters and options.
+pub(super) fn start<'a>(
+    unit: &'a Unit,
+    program: &'a Program,
+    settings: &'a Settings,
+    shared: &mut Shared<'a>,
+) -> Option<Start<'a>> {
+    let world = World { unit, program, ranks: 1, ranks_per_node: 1 };
+    let frame = vec![Value::Unset; program.frame.len()];
+    let own = Rc::new(Declared::new(program));
+    let mut eval = new_eval(world, shared, None, frame, own);
+    let changed = eval.parameters(settings).ok()?;
+    let (ranks, ranks_per_node) = eval.shape().ok()?;
+    eval.world = World { ranks, ranks_per_node, ..world };
+    eval.check_ranks().ok()?;
+    let name = plan_name(program, &changed);
+    let options = eval.options(program.options.iter().chain(&settings.options), name);
+    let collective = program.collective.as_ref()?;
+    let (world, frame) = (eval.world, std::mem::take(&mut eval.frame));
+    let in_place = first_in_place(world, shared, &frame, collective).ok()?;
+    (!shared.reports.has_errors()).then_some(Start { world, frame, options, collective, in_place })
+}
+
+impl Start<'_> {
+    /// The concrete program without its ranks.
+    pub(super) fn program(&self, _settings: &Settings) -> ir::Program {
+        let collective = &self.world.unit.collectives[self.collective.collective];
+        ir::Program {
+            collective: ir::Collective {
+                name: collective.name.clone(),
+                in_place: self.in_place,
+                op: self.collective.op.map_or(ir::ReduceOp::Sum, |(op, _)| reduce_op(op)),
+                place: Some(self.collective.span.into()),
+            },
+            options: self.options.clone(),
+            ranks: Vec::new().into(),
+            ranks_per_node: self.world.ranks_per_node as u32,
+            origins: ir::Origins::default(),
+            joins: ir::Joins::Implied,
+            instances_done: 1,
+        }
+    }
+}
+
+/// `in_place = ..` is one for all ranks, and may depend on constants: it is evaluated where rank 0 stands.
+fn first_in_place<'a>(
+    world: World<'a>,
+    shared: &mut Shared<'a>,
+    frame: &[Value],
+    collective: &'a Implements,
+) -> Evaluated<bool> {
+    let Some(value) = &collective.in_place else { return Ok(false) };
+    let mut eval =
+        new_eval(world, shared, Some(0), frame.to_vec(), Rc::new(Declared::new(world.program)));
+    eval.boolean(value)
+}
+
+impl<'a> Eval<'_, 'a> {
+    /// Sets the parameters; returns those that the command line changed, with their new values.
+    fn parameters(&mut self, settings: &'a Settings) -> Evaluated<Vec<(String, String)>> {
+        let mut changed = Vec::new();
+        let program = self.world.program;
+        for (position, parameter) in program.parameters.iter().enumerate() {
+            let given = settings
+                .parameters
+                .iter()
+                .find(|(name, _)| *name == parameter.name)
+                .map(|(_, value)| value);
+            let default = match (&parameter.default, given) {
+                (None, None) => {
+                    return Err(
+                        self.fail_at(String::new(), missing(parameter.span, &parameter.name))
+                    );
+                }
+                (Some(default), _) => Some(self.value(default)?),
+                (None, Some(_)) => None,
+            };
+            let value = match given {
+                Some(given) => self.given(given, &parameter.ty, &parameter.name)?,
+                None => default.clone().unwrap_or(Value::Unset),
+            };
+            if given.is_some() && default.as_ref() != Some(&value) {
+                changed.push((parameter.name.clone(), text(&value)));
+            }
+            self.bind(LocalId::from_index(position), value);
+        }
+        Ok(changed)
+    }
+
+    fn given(&mut self, given: &'a Expr, ty: &Type, name: &str) -> Evaluated<Value> {
+        let value = self.value(given)?;
+        match fits(&value, ty) {
+            true => Ok(value),
+            false => Err(self.fail_at(String::new(), wrong_type(given.span, name))),
+        }
+    }
+
+    /// The number of ranks, and how many share a node.
+    fn shape(&mut self) -> Evaluated<(i64, i64)> {
+        let program = self.world.program;
+        let int = |local: Option<LocalId>, frame: &[Value]| match local
+            .and_then(|local| frame.get(local.index()))
+        {
+            Some(Value::Int(value)) => Some(*value),
+            _ => None,
+        };
+        let ranks = int(program.ranks, &self.frame).unwrap_or(1);
+        if !(1..=MAX_RANKS).contains(&ranks) {
+            return Err(self.fail_at(String::new(), bad_ranks(span(program, program.ranks), ranks)));
+        }
+        let width = int(program.ranks_per_node, &self.frame).unwrap_or(ranks);
+        match width >= 1 && ranks % width == 0 {
+            true => Ok((ranks, width)),
+            false => Err(self.fail_at(
+                String::new(),
+                bad_nodes(span(program, program.ranks_per_node), ranks, width),
+            )),
+        }
+    }
+
+    /// Parameters that are ranks must be ranks.
+    fn check_ranks(&mut self) -> Evaluated<()> {
+        let program = self.world.program;
+        for (position, parameter) in program.parameters.iter().enumerate() {
+            if let (Type::Rank, Some(Value::Int(rank))) = (&parameter.ty, self.frame.get(position))
+                && !(0..self.world.ranks).contains(rank)
+            {
+                let report = no_rank(parameter.span, &parameter.name, *rank, self.world.ranks);
+                return Err(self.fail_at(String::new(), report));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn span(program: &Program, local: Option<LocalId>) -> Span {
+    local.and_then(|local| program.frame.lookup(local)).map_or(program.span, |local| local.span)
+}
+
+/// Whether a value is of a parameter's type.
+fn fits(value: &Value, ty: &Type) -> bool {
+    match (value, ty) {
+        (Value::Int(_), Type::Int | Type::Rank)
+        | (Value::Bool(_), Type::Bool)
+        | (Value::Str(_), Type::Str) => true,
+        (Value::List(list), Type::List(item)) => list.iter().all(|member| fits(&member, item)),
+        _ => false,
+    }
+}
+
+/// A value as a part of a plan's name.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Int(value) => value.to_string(),
+        Value::Bool(value) => value.to_string(),
+        Value::Str(value) => value.to_string(),
+        Value::List(list) => list_text(list),
+        Value::Unset
+        | Value::Chunk(_)
+        | Value::Buffer(_)
+        | Value::Channel(_)
+        | Value::Semaphore(_)
+        | Value::Block(_) => String::new(),
+    }
+}
+
+fn list_text(list: &List) -> String {
+    list.iter().map(|member| text(&member)).collect::<Vec<_>>().join("-")
+}
+
+fn missing(span: Span, name: &str) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0314,
+        span,
+        format!("the parameter `{name}` has no default, and no value was given"),
+    )
+    .help(format!("-D {name}=VALUE sets it"))
+}
+
+fn wrong_type(span: Span, name: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0314, span, format!("this is not a value of the type of `{name}`"))
+}
+
+fn bad_ranks(span: Span, ranks: i64) -> Diagnostic {
+    Diagnostic::new(Code::E0314, span, format!("a program has 1 to {MAX_RANKS} ranks, not {ranks}"))
+}
+
+fn bad_nodes(span: Span, ranks: i64, width: i64) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0314,
+        span,
+        format!("{ranks} ranks cannot be split into nodes of {width}: `ranks_per_node` must divide `ranks`"),
+    )
+    .help("-D ranks_per_node=.. sets it")
+}
+
+fn no_rank(span: Span, name: &str, rank: i64, ranks: i64) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0303,
+        span,
+        format!("`{name}` is {rank}, and there are ranks 0 to {}", ranks - 1),
+    )
+}

@@ -1,0 +1,657 @@
+//! Statements that move data, and statements on channels and semaphores, into operations.
+//!
+//! What is checked here needs values: sizes on both sides, whose memory an operand is, which channel leads there.
+
+use super::eval::{Eval, Evaluated, Failed};
+use super::unroll::{Around, Output, sync_override};
+use super::value::Value;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::resolve::program::{Op, Operand, Synchronise, Transfer};
+use crate::source::Span;
+use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
+use crate::table::Id;
+use smallvec::SmallVec;
+
+/// An operand with its place in the source.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    operand: ir::Operand,
+    span: Span,
+}
+
+/// One statement on its way to operations.
+struct Draft {
+    verb: ir::Verb,
+    sources: Vec<Placed>,
+    destinations: Vec<Placed>,
+    via: Vec<(ir::ChannelId, Span)>,
+    reduce: ir::ReduceOp,
+    sync: Option<ir::SyncOverride>,
+    slice: Option<ir::Slice>,
+    origin: ir::OriginId,
+    span: Span,
+    verb_span: Span,
+}
+
+impl<'a> Eval<'_, 'a> {
+    /// Unrolls a statement that moves data.
+    pub(super) fn transfer(
+        &mut self,
+        out: &mut Output,
+        around: &Around,
+        transfer: &'a Transfer,
+        span: Span,
+    ) -> Evaluated<()> {
+        let sources = self.chunks_of(&transfer.sources)?;
+        let destinations = self.chunks_of(&transfer.destinations)?;
+        let via = self.channels_of(&transfer.via)?;
+        let slice = match &transfer.slice {
+            Some((index, count)) => {
+                Some(ir::Slice { index: self.int(index)? as u32, count: self.int(count)? as u32 })
+            }
+            None => None,
+        };
+        if sources.is_empty() || destinations.is_empty() {
+            return Ok(());
+        }
+        let draft = Draft {
+            verb: verb_of(transfer.verb),
+            sources,
+            destinations,
+            via,
+            reduce: transfer.op.map_or(out.op, |(op, _)| reduce_op(op)),
+            sync: sync_override(transfer.sync),
+            slice,
+            origin: self.new_origin(out, around, span),
+            span,
+            verb_span: transfer.verb_span,
+        };
+        self.check_draft(out, &draft, around)?;
+        match draft.verb {
+            ir::Verb::Reduce | ir::Verb::ReducePackets => self.reduction(out, around, draft),
+            ir::Verb::Copy
+            | ir::Verb::Put
+            | ir::Verb::PutWithSignal
+            | ir::Verb::PutWithSignalAndFlush
+            | ir::Verb::Get
+            | ir::Verb::Broadcast
+            | ir::Verb::PutPackets
+            | ir::Verb::ReadPutPackets
+            | ir::Verb::CopyPackets
+            | ir::Verb::UnpackPackets
+            | ir::Verb::BroadcastPackets => self.pairs(out, around, &draft),
+        }
+    }
+
+    fn chunks_of(&mut self, operands: &'a [Operand]) -> Evaluated<Vec<Placed>> {
+        let values = self.operands(operands)?;
+        let chunk = |(value, span)| {
+            let Value::Chunk(operand) = value else { return Err(Failed) };
+            Ok(Placed { operand, span })
+        };
+        values.into_iter().map(chunk).collect()
+    }
+
+    fn channels_of(&mut self, operands: &'a [Operand]) -> Evaluated<Vec<(ir::ChannelId, Span)>> {
+        let values = self.operands(operands)?;
+        let channel = |(value, span)| {
+            let Value::Channel(id) = value else { return Err(Failed) };
+            Ok((id, span))
+        };
+        values.into_iter().map(channel).collect()
+    }
+
+    /// What holds for every verb: sizes agree, packets lie in scratch, the input is not written by accident.
+    fn check_draft(&mut self, out: &Output, draft: &Draft, around: &Around) -> Evaluated<()> {
+        let all = || draft.sources.iter().chain(&draft.destinations);
+        let first = all().next().copied();
+        if let Some(first) = first
+            && let Some(other) = all().find(|placed| placed.operand.size != first.operand.size)
+        {
+            let (a, b) = (self.text(first.operand), self.text(other.operand));
+            let report = sizes_differ(first, *other, &a, &b);
+            return Err(self.report(out, around, report));
+        }
+        if let Some(plain) =
+            packets(draft).find(|placed| placed.operand.buffer != ir::Buffer::Scratch)
+        {
+            return Err(self.report(out, around, plain_packets(plain.span)));
+        }
+        let written =
+            draft.destinations.iter().find(|placed| placed.operand.buffer == ir::Buffer::Input);
+        if let (Some(written), false, None) = (written, around.clobber, self.own.alias) {
+            let text = self.text(written.operand);
+            return Err(self.report(out, around, clobbered(written.span, &text)));
+        }
+        Ok(())
+    }
+
+    /// Sources and destinations one by one; a single source goes to all.
+    fn pairs(&mut self, out: &mut Output, around: &Around, draft: &Draft) -> Evaluated<()> {
+        let (from, to) = (draft.sources.len(), draft.destinations.len());
+        if from != to && from != 1 {
+            return Err(self.report(out, around, no_pairs(draft.span, from, to)));
+        }
+        let remote_side =
+            if draft.verb == ir::Verb::Get { &draft.sources } else { &draft.destinations };
+        let channels = self.routes(out, draft, around, remote_side)?;
+        self.check_sides(out, draft, around)?;
+        // One operation for each kind of channel, in the order in which the kinds appear.
+        let mut kinds: SmallVec<[Option<ir::ChannelKind>; 2]> = SmallVec::new();
+        let kind_of = |channel: &Option<ir::ChannelId>| {
+            channel.and_then(|id| self.own.links.get(id.index())).map(kind)
+        };
+        for channel in &channels {
+            let kind = kind_of(channel);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let mut ops = Vec::new();
+        for via in kinds {
+            let picked: Vec<usize> = channels
+                .iter()
+                .enumerate()
+                .filter(|(_, c)| kind_of(c) == via)
+                .map(|(i, _)| i)
+                .collect();
+            let pick = |side: &[Placed]| -> SmallVec<[ir::Operand; 1]> {
+                match side {
+                    [single] => std::iter::once(single.operand).collect(),
+                    _ => picked
+                        .iter()
+                        .filter_map(|i| side.get(*i))
+                        .map(|placed| placed.operand)
+                        .collect(),
+                }
+            };
+            ops.push(ir::Transfer {
+                verb: draft.verb,
+                sources: pick(&draft.sources),
+                destinations: pick(&draft.destinations),
+                via,
+                channels: picked
+                    .iter()
+                    .filter_map(|i| channels.get(*i).copied().flatten())
+                    .collect(),
+                slice: draft.slice,
+                reduce: ir::ReduceOp::Sum,
+            });
+        }
+        for transfer in ops {
+            self.emit_transfer(out, around, draft, transfer)?;
+        }
+        Ok(())
+    }
+
+    /// Combines sources; one source is a copy.
+    fn reduction(&mut self, out: &mut Output, around: &Around, mut draft: Draft) -> Evaluated<()> {
+        let is_switch = |placed: &&Placed| matches!(placed.operand.place, ir::Where::Switch(_));
+        let switches = draft.sources.iter().chain(&draft.destinations).filter(is_switch).count();
+        if switches > 0 && (draft.sources.len() > 1 || draft.destinations.len() > 1) {
+            return Err(self.report(out, around, switch_alone(draft.span)));
+        }
+        // The executor has the local destination first.
+        draft.destinations.sort_by_key(|placed| placed.operand.place != ir::Where::Local);
+        if switches == 0
+            && draft.destinations.first().is_some_and(|d| d.operand.place != ir::Where::Local)
+        {
+            return Err(self.report(out, around, no_local_result(draft.span)));
+        }
+        if switches == 0 && draft.sources.len() == 1 {
+            return self.single_source(out, around, draft);
+        }
+        let remote: Vec<Placed> = draft
+            .sources
+            .iter()
+            .chain(&draft.destinations)
+            .filter(|p| p.operand.place != ir::Where::Local)
+            .copied()
+            .collect();
+        let channels = self.routes(out, &draft, around, &remote)?;
+        let via = channels.iter().flatten().find_map(|id| self.own.links.get(id.index())).map(kind);
+        if let Some(wrong) = via.filter(|kind| *kind == ir::ChannelKind::Port) {
+            return Err(self.report(out, around, wrong_kind(draft.verb_span, draft.verb, wrong)));
+        }
+        let transfer = ir::Transfer {
+            verb: draft.verb,
+            sources: draft.sources.iter().map(|placed| placed.operand).collect(),
+            destinations: draft.destinations.iter().map(|placed| placed.operand).collect(),
+            via,
+            channels: channels.into_iter().flatten().collect(),
+            slice: draft.slice,
+            reduce: draft.reduce,
+        };
+        self.emit_transfer(out, around, &draft, transfer)
+    }
+
+    /// A reduction of one source: a copy to each destination, and nothing onto itself.
+    fn single_source(&mut self, out: &mut Output, around: &Around, draft: Draft) -> Evaluated<()> {
+        let Some(source) = draft.sources.first().copied() else { return Ok(()) };
+        let packets = draft.verb == ir::Verb::ReducePackets;
+        let mut from = source;
+        for (position, destination) in draft.destinations.iter().enumerate() {
+            if destination.operand == source.operand {
+                continue;
+            }
+            let verb = match (destination.operand.place, from.operand.place) {
+                (ir::Where::Local, ir::Where::Remote(_)) => ir::Verb::Get,
+                (ir::Where::Local, _) if packets && position > 0 => ir::Verb::CopyPackets,
+                (ir::Where::Local, _) => ir::Verb::Copy,
+                (ir::Where::Remote(_) | ir::Where::Switch(_), _) if packets => ir::Verb::PutPackets,
+                (ir::Where::Remote(_) | ir::Where::Switch(_), _) => ir::Verb::Put,
+            };
+            let (sources, destinations, via) = (vec![from], vec![*destination], draft.via.clone());
+            self.pairs(out, around, &Draft { verb, sources, destinations, via, ..draft })?;
+            if position == 0 {
+                from = *destination;
+            }
+        }
+        Ok(())
+    }
+
+    /// The channel of every operand: none for a local one.
+    fn routes(
+        &mut self,
+        out: &Output,
+        draft: &Draft,
+        around: &Around,
+        side: &[Placed],
+    ) -> Evaluated<Vec<Option<ir::ChannelId>>> {
+        let remote = side
+            .iter()
+            .filter(|placed| matches!(placed.operand.place, ir::Where::Remote(_)))
+            .count();
+        let mut routes = Vec::with_capacity(side.len());
+        let mut turn = 0;
+        for placed in side {
+            routes.push(match placed.operand.place {
+                ir::Where::Local => None,
+                ir::Where::Switch(channel) => Some(channel),
+                ir::Where::Remote(peer) => {
+                    let in_turn =
+                        draft.via.get(turn).filter(|_| draft.via.len() == remote).copied();
+                    turn += 1;
+                    Some(self.route(out, draft, around, *placed, peer, in_turn)?)
+                }
+            });
+        }
+        Ok(routes)
+    }
+
+    /// The channel to `peer`: with as many channels as remote operands, the one in turn; otherwise the only one.
+    fn route(
+        &mut self,
+        out: &Output,
+        draft: &Draft,
+        around: &Around,
+        placed: Placed,
+        peer: ir::RankId,
+        in_turn: Option<(ir::ChannelId, Span)>,
+    ) -> Evaluated<ir::ChannelId> {
+        let own = self.own.clone();
+        let leads = |id: ir::ChannelId| own.links.get(id.index()).and_then(peer_of) == Some(peer);
+        if let Some((id, _)) = in_turn.filter(|(id, _)| leads(*id)) {
+            return Ok(id);
+        }
+        let mut matching = draft.via.iter().filter(|(id, _)| leads(*id));
+        match (matching.next(), matching.next()) {
+            (Some((id, _)), None) => Ok(*id),
+            (Some((_, span)), Some(_)) => Err(self.report(out, around, two_ways(*span, peer))),
+            (None, _) => {
+                let text = self.text(placed.operand);
+                let goes = draft
+                    .via
+                    .iter()
+                    .find_map(|(id, _)| own.links.get(id.index()).and_then(peer_of));
+                let place = draft.via.first().map(|(_, span)| *span);
+                Err(self.report(out, around, no_way(placed.span, place, &text, peer, goes)))
+            }
+        }
+    }
+
+    /// Puts write to peers, gets read from peers, everything else is local; and the channel can do it.
+    fn check_sides(&mut self, out: &Output, draft: &Draft, around: &Around) -> Evaluated<()> {
+        let local = |placed: &&Placed| placed.operand.place == ir::Where::Local;
+        let (reads_peer, writes_peer) = sides(draft.verb);
+        let wrong_source = draft.sources.iter().find(|placed| local(placed) == reads_peer);
+        let wrong_destination =
+            draft.destinations.iter().find(|placed| local(placed) == writes_peer);
+        if let Some(placed) = wrong_source {
+            return Err(self.report(
+                out,
+                around,
+                wrong_side(draft.verb, placed.span, reads_peer, "reads"),
+            ));
+        }
+        if let Some(placed) = wrong_destination {
+            return Err(self.report(
+                out,
+                around,
+                wrong_side(draft.verb, placed.span, writes_peer, "writes"),
+            ));
+        }
+        let own = self.own.clone();
+        let kinds = draft
+            .via
+            .iter()
+            .filter_map(|(id, span)| own.links.get(id.index()).map(|link| (kind(link), *span)));
+        for (kind, span) in kinds {
+            if !carries(draft.verb, kind) {
+                return Err(self.report(out, around, wrong_kind(span, draft.verb, kind)));
+            }
+        }
+        Ok(())
+    }
+
+    fn emit_transfer(
+        &mut self,
+        out: &mut Output,
+        around: &Around,
+        draft: &Draft,
+        transfer: ir::Transfer,
+    ) -> Evaluated<()> {
+        let op = ir::Op {
+            action: ir::Action::Transfer(transfer),
+            origin: draft.origin,
+            sync: draft.sync,
+        };
+        self.emit(out, around, op, draft.span)
+    }
+
+    /// Unrolls a statement on channels or semaphores: one operation for each kind of channel.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a value of any other kind is the same mistake"
+    )]
+    pub(super) fn synchronise(
+        &mut self,
+        out: &mut Output,
+        around: &Around,
+        statement: &'a Synchronise,
+        span: Span,
+    ) -> Evaluated<()> {
+        let values = self.operands(&statement.operands)?;
+        let mut channels: Vec<(ir::ChannelKind, ir::List<ir::ChannelId>)> = Vec::new();
+        let mut semaphores: ir::List<ir::SemaphoreId> = SmallVec::new();
+        for (value, place) in values {
+            match value {
+                Value::Channel(id) => {
+                    let Some(kind) = self.own.links.get(id.index()).map(kind) else { continue };
+                    if kind == ir::ChannelKind::Switch {
+                        return Err(self.report(out, around, switch_signal(place)));
+                    }
+                    // A channel that is named twice is signalled twice.
+                    match channels
+                        .iter_mut()
+                        .find(|(other, list)| *other == kind && !list.contains(&id))
+                    {
+                        Some((_, list)) => list.push(id),
+                        None => channels.push((kind, SmallVec::from_slice(&[id]))),
+                    }
+                }
+                Value::Semaphore(id) => semaphores.push(id),
+                _ => return Err(Failed),
+            }
+        }
+        let relaxed = statement.relaxed.is_some();
+        let mut actions: SmallVec<[ir::Action; 2]> = SmallVec::new();
+        for (_, channels) in channels {
+            actions.push(match statement.verb {
+                SynchroniseVerb::Signal => ir::Action::Signal(ir::Signal { channels, relaxed }),
+                SynchroniseVerb::Wait => ir::Action::Wait(ir::Signal { channels, relaxed }),
+                SynchroniseVerb::Flush | SynchroniseVerb::Acquire | SynchroniseVerb::Release => {
+                    ir::Action::Flush(channels)
+                }
+            });
+        }
+        if !semaphores.is_empty() {
+            actions.push(match statement.verb {
+                SynchroniseVerb::Acquire => ir::Action::Acquire(semaphores),
+                SynchroniseVerb::Release
+                | SynchroniseVerb::Signal
+                | SynchroniseVerb::Wait
+                | SynchroniseVerb::Flush => ir::Action::Release(semaphores),
+            });
+        }
+        for action in actions {
+            let origin = self.new_origin(out, around, span);
+            self.emit(
+                out,
+                around,
+                ir::Op { action, origin, sync: sync_override(statement.sync) },
+                span,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Reports with the loop values of the statement.
+    fn report(&mut self, out: &Output, around: &Around, diagnostic: Diagnostic) -> Failed {
+        self.fail_at(out.origins.binding_values(around.binding).join(", "), diagnostic)
+    }
+
+    /// An operand as a message names it: "`output[3]` of rank 2".
+    fn text(&self, operand: ir::Operand) -> String {
+        let name = match operand.buffer {
+            ir::Buffer::Input => "input",
+            ir::Buffer::Output => "output",
+            ir::Buffer::Scratch => "scratch",
+        };
+        let slice = match operand.size {
+            1 => format!("`{name}[{}]`", operand.index),
+            size => format!("`{name}[{}..+{size}]`", operand.index),
+        };
+        match operand.place {
+            ir::Where::Local | ir::Where::Switch(_) => slice,
+            ir::Where::Remote(peer) => format!("{slice} of rank {}", peer.0),
+        }
+    }
+}
+
+fn verb_of(verb: TransferVerb) -> ir::Verb {
+    match verb {
+        TransferVerb::Copy => ir::Verb::Copy,
+        TransferVerb::Put => ir::Verb::Put,
+        TransferVerb::PutWithSignal => ir::Verb::PutWithSignal,
+        TransferVerb::PutWithSignalAndFlush => ir::Verb::PutWithSignalAndFlush,
+        TransferVerb::Get => ir::Verb::Get,
+        TransferVerb::Reduce => ir::Verb::Reduce,
+        TransferVerb::Broadcast => ir::Verb::Broadcast,
+        TransferVerb::PutPackets => ir::Verb::PutPackets,
+        TransferVerb::ReadPutPackets => ir::Verb::ReadPutPackets,
+        TransferVerb::CopyPackets => ir::Verb::CopyPackets,
+        TransferVerb::UnpackPackets => ir::Verb::UnpackPackets,
+        TransferVerb::ReducePackets => ir::Verb::ReducePackets,
+        TransferVerb::BroadcastPackets => ir::Verb::BroadcastPackets,
+    }
+}
+
+/// The IR's form of a reduction.
+pub(super) fn reduce_op(op: Op) -> ir::ReduceOp {
+    match op {
+        Op::Sum => ir::ReduceOp::Sum,
+        Op::Min => ir::ReduceOp::Min,
+        Op::Max => ir::ReduceOp::Max,
+    }
+}
+
+fn kind(link: &ir::Link) -> ir::ChannelKind {
+    match link {
+        ir::Link::Memory(_) => ir::ChannelKind::Memory,
+        ir::Link::Port(_) => ir::ChannelKind::Port,
+        ir::Link::Switch(_) => ir::ChannelKind::Switch,
+    }
+}
+
+fn peer_of(link: &ir::Link) -> Option<ir::RankId> {
+    match link {
+        ir::Link::Memory(peer) | ir::Link::Port(peer) => Some(*peer),
+        ir::Link::Switch(_) => None,
+    }
+}
+
+/// Whether a verb's sources, and its destinations, are another rank's.
+fn sides(verb: ir::Verb) -> (bool, bool) {
+    match verb {
+        ir::Verb::Copy | ir::Verb::CopyPackets | ir::Verb::UnpackPackets => (false, false),
+        ir::Verb::Put
+        | ir::Verb::PutWithSignal
+        | ir::Verb::PutWithSignalAndFlush
+        | ir::Verb::PutPackets
+        | ir::Verb::ReadPutPackets
+        | ir::Verb::Broadcast
+        | ir::Verb::BroadcastPackets => (false, true),
+        ir::Verb::Get => (true, false),
+        ir::Verb::Reduce | ir::Verb::ReducePackets => (false, false),
+    }
+}
+
+/// Whether a channel of that kind can do it.
+fn carries(verb: ir::Verb, kind: ir::ChannelKind) -> bool {
+    match verb {
+        ir::Verb::Put | ir::Verb::ReadPutPackets => kind != ir::ChannelKind::Switch,
+        ir::Verb::PutWithSignal | ir::Verb::PutWithSignalAndFlush => kind == ir::ChannelKind::Port,
+        ir::Verb::Get | ir::Verb::PutPackets | ir::Verb::Reduce | ir::Verb::ReducePackets => {
+            kind == ir::ChannelKind::Memory
+        }
+        ir::Verb::Broadcast | ir::Verb::BroadcastPackets => kind == ir::ChannelKind::Switch,
+        ir::Verb::Copy | ir::Verb::CopyPackets | ir::Verb::UnpackPackets => false,
+    }
+}
+
+/// The operands that are packets.
+fn packets(draft: &Draft) -> impl Iterator<Item = &Placed> {
+    let (sources, destinations): (&[Placed], &[Placed]) = match draft.verb {
+        ir::Verb::PutPackets | ir::Verb::CopyPackets => (&[], &draft.destinations),
+        ir::Verb::ReadPutPackets | ir::Verb::BroadcastPackets => {
+            (&draft.sources, &draft.destinations)
+        }
+        ir::Verb::UnpackPackets => (&draft.sources, &[]),
+        ir::Verb::ReducePackets => {
+            (draft.sources.get(1..).unwrap_or(&[]), draft.destinations.get(1..).unwrap_or(&[]))
+        }
+        ir::Verb::Copy
+        | ir::Verb::Put
+        | ir::Verb::PutWithSignal
+        | ir::Verb::PutWithSignalAndFlush
+        | ir::Verb::Get
+        | ir::Verb::Reduce
+        | ir::Verb::Broadcast => (&[], &[]),
+    };
+    sources.iter().chain(destinations)
+}
+
+/// The word of a verb.
+fn word(verb: ir::Verb) -> &'static str {
+    match verb {
+        ir::Verb::Copy => "copy",
+        ir::Verb::Put => "put",
+        ir::Verb::PutWithSignal => "put_with_signal",
+        ir::Verb::PutWithSignalAndFlush => "put_with_signal_and_flush",
+        ir::Verb::Get => "get",
+        ir::Verb::Reduce => "reduce",
+        ir::Verb::Broadcast => "broadcast",
+        ir::Verb::PutPackets => "put_packets",
+        ir::Verb::ReadPutPackets => "read_put_packets",
+        ir::Verb::CopyPackets => "copy_packets",
+        ir::Verb::UnpackPackets => "unpack_packets",
+        ir::Verb::ReducePackets => "reduce_packets",
+        ir::Verb::BroadcastPackets => "broadcast_packets",
+    }
+}
+
+fn count_text(size: u32) -> String {
+    if size == 1 { "1 chunk".to_string() } else { format!("{size} chunks") }
+}
+
+fn sizes_differ(first: Placed, other: Placed, a: &str, b: &str) -> Diagnostic {
+    let (one, two) = (count_text(first.operand.size), count_text(other.operand.size));
+    Diagnostic::new(Code::E0309, other.span, format!("{b} is {two}, where {a} is {one}"))
+        .and(first.span, one)
+        .help("all operands of an operation have one size; `..+n` makes it plain")
+}
+
+fn plain_packets(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0210, span, "packets lie in scratch only")
+        .help("a packet takes twice its payload, which only a scratch region has room for")
+}
+
+fn clobbered(span: Span, text: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0504, span, format!("{text} is written, and the collective is not in place"))
+        .note("the user's input is theirs: nobody expects it to change")
+        .help("write to `output` or scratch; or take `in_place = true`; or accept it: `#[allow(clobber, \"why\")]`")
+}
+
+fn no_pairs(span: Span, from: usize, to: usize) -> Diagnostic {
+    Diagnostic::new(Code::E0310, span, format!("{from} sources cannot go to {to} destinations"))
+        .help("they pair up one by one; a single source goes to all destinations")
+}
+
+fn switch_alone(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0310,
+        span,
+        "a reduction through a switch has one source and one destination",
+    )
+    .help("`reduce nvls.input[i] -> d`, and what else there is in statements of its own")
+}
+
+fn no_local_result(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0310, span, "a reduction needs a destination on this rank")
+        .help("name one before those on peers: `reduce a, b -> d, p.e via c`")
+}
+
+fn two_ways(span: Span, peer: ir::RankId) -> Diagnostic {
+    Diagnostic::new(Code::E0308, span, format!("two of these channels lead to rank {}", peer.0))
+        .help("name as many channels as there are remote operands, in their order")
+}
+
+fn no_way(
+    span: Span,
+    via: Option<Span>,
+    text: &str,
+    peer: ir::RankId,
+    goes: Option<ir::RankId>,
+) -> Diagnostic {
+    let (place, message) = match (via, goes) {
+        (Some(via), Some(goes)) => (
+            via,
+            format!("this channel leads to rank {}, and {text} is on rank {}", goes.0, peer.0),
+        ),
+        _ => (span, format!("no channel leads to rank {}, where {text} is", peer.0)),
+    };
+    let report = Diagnostic::new(Code::E0308, place, message);
+    match via.filter(|_| goes.is_some()) {
+        Some(_) => report.and(span, format!("on rank {}", peer.0)),
+        None => report.help("name it with `via`"),
+    }
+}
+
+fn wrong_side(verb: ir::Verb, span: Span, wants_peer: bool, does: &str) -> Diagnostic {
+    let word = word(verb);
+    let message = match (wants_peer, verb) {
+        (true, ir::Verb::Broadcast | ir::Verb::BroadcastPackets) => {
+            format!("`{word}` {does} through a switch channel, and this is not: `nvls.output[i]`")
+        }
+        (true, _) => format!("`{word}` {does} another rank's memory, and this is this rank's"),
+        (false, _) => format!("`{word}` {does} this rank's memory, and this is not"),
+    };
+    Diagnostic::new(Code::E0308, span, message)
+        .help("within a rank it is `copy`; to a peer `put`, from a peer `get`")
+}
+
+fn wrong_kind(span: Span, verb: ir::Verb, kind: ir::ChannelKind) -> Diagnostic {
+    let kind = match kind {
+        ir::ChannelKind::Memory => "memory",
+        ir::ChannelKind::Port => "port",
+        ir::ChannelKind::Switch => "switch",
+    };
+    Diagnostic::new(Code::E0209, span, format!("a {kind} channel cannot do `{}`", word(verb)))
+}
+
+fn switch_signal(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0209, span, "a switch channel carries no signals")
+        .help("signal and wait over memory channels to the group's other ranks")
+}

@@ -1,0 +1,152 @@
+//! Where operands lie: from an operand to the cells of memory behind it.
+//!
+//! In place, one of input and output is a part of the other; both names lead to the same cells here. A switch operand
+//! lies on every rank of its group. Packets take twice the room of what they carry, from twice the offset on.
+
+use super::{Alias, Buffer, Operand, Rank, RankId, Slice, Transfer, Verb, Where};
+use crate::table::Table;
+
+/// Cells of one rank's memory: half open, in chunks of the buffer that really holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Extent {
+    /// Whose memory.
+    pub rank: RankId,
+    /// The buffer; of two that share memory, the outer one.
+    pub buffer: Buffer,
+    /// The first cell.
+    pub start: u64,
+    /// The cell after the last.
+    pub end: u64,
+}
+
+impl Extent {
+    /// Whether the two have a cell in common.
+    #[must_use]
+    pub fn overlaps(&self, other: &Extent) -> bool {
+        self.rank == other.rank
+            && self.buffer == other.buffer
+            && self.start < other.end
+            && other.start < self.end
+    }
+}
+
+/// The buffer and cell that really hold chunk `index` of `buffer`, on a rank whose buffers share memory like this.
+#[must_use]
+pub fn home(alias: Option<Alias>, buffer: Buffer, index: u32) -> (Buffer, u64) {
+    match alias {
+        Some(alias) if alias.inner == buffer => {
+            (alias.outer, u64::from(alias.offset) + u64::from(index))
+        }
+        Some(_) | None => (buffer, u64::from(index)),
+    }
+}
+
+/// The cells behind an operand of rank `here`, one extent for each rank that it lies on. As packets it takes twice the
+/// room, from twice the offset on.
+pub fn cells(
+    ranks: &Table<RankId, Rank>,
+    here: RankId,
+    operand: &Operand,
+    packets: bool,
+    visit: &mut dyn FnMut(Extent),
+) {
+    let factor = if packets { 2 } else { 1 };
+    extents(ranks, here, operand, &mut |e| {
+        visit(Extent { start: e.start * factor, end: e.end * factor, ..e })
+    });
+}
+
+/// The chunks behind an operand of rank `here`, one extent for each rank that it lies on.
+pub fn extents(
+    ranks: &Table<RankId, Rank>,
+    here: RankId,
+    operand: &Operand,
+    visit: &mut dyn FnMut(Extent),
+) {
+    let mut on = |id: RankId| {
+        if let Some(rank) = ranks.lookup(id) {
+            let (buffer, start) = home(rank.alias, operand.buffer, operand.index);
+            visit(Extent { rank: id, buffer, start, end: start + u64::from(operand.size) });
+        }
+    };
+    match operand.place {
+        Where::Local => on(here),
+        Where::Remote(peer) => on(peer),
+        Where::Switch(channel) => {
+            let link = ranks
+                .lookup(here)
+                .and_then(|rank| rank.channels.lookup(channel))
+                .map(|channel| &channel.link);
+            if let Some(super::Link::Switch(group)) = link {
+                group.ranks.iter().for_each(|member| on(*member));
+            }
+        }
+    }
+}
+
+/// Whether source `index` of a transfer is read as packets.
+#[must_use]
+pub fn reads_packets(verb: Verb, index: usize) -> bool {
+    match verb {
+        Verb::ReadPutPackets | Verb::UnpackPackets | Verb::BroadcastPackets => true,
+        Verb::ReducePackets => index > 0,
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Reduce
+        | Verb::Broadcast
+        | Verb::PutPackets
+        | Verb::CopyPackets => false,
+    }
+}
+
+/// Whether destination `index` of a transfer is written as packets.
+#[must_use]
+pub fn writes_packets(verb: Verb, index: usize) -> bool {
+    match verb {
+        Verb::PutPackets | Verb::ReadPutPackets | Verb::CopyPackets | Verb::BroadcastPackets => {
+            true
+        }
+        Verb::ReducePackets => index > 0,
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Reduce
+        | Verb::Broadcast
+        | Verb::UnpackPackets => false,
+    }
+}
+
+/// One thing that a transfer reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What.
+    pub operand: Operand,
+    /// Whether it is written.
+    pub write: bool,
+    /// Whether it is in the form of packets.
+    pub packets: bool,
+    /// The block's part of it.
+    pub slice: Option<Slice>,
+}
+
+/// Everything that a transfer reads, then everything that it writes.
+pub fn accesses(transfer: &Transfer) -> impl Iterator<Item = Access> + '_ {
+    let reads = transfer.sources.iter().enumerate().map(|(i, operand)| Access {
+        operand: *operand,
+        write: false,
+        packets: reads_packets(transfer.verb, i),
+        slice: transfer.slice,
+    });
+    let writes = transfer.destinations.iter().enumerate().map(|(i, operand)| Access {
+        operand: *operand,
+        write: true,
+        packets: writes_packets(transfer.verb, i),
+        slice: transfer.slice,
+    });
+    reads.chain(writes)
+}

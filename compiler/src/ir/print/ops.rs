@@ -1,0 +1,168 @@
+//! One operation as a statement.
+
+use super::names::{Names, buffer_name};
+use crate::ir::{
+    Action, Buffer, ChannelId, ChannelKind, List, Op, Operand, Program, RankId, ReduceOp, Signal,
+    SyncOverride, Transfer, Verb, Where,
+};
+
+/// What a statement's text depends on.
+pub(super) struct Scene<'a> {
+    pub(super) program: &'a Program,
+    pub(super) names: &'a Names,
+    pub(super) rank: RankId,
+}
+
+/// Adds an operation, a line each with those of a pipeline; barriers are not written in blocks.
+pub(super) fn op(scene: &Scene, op: &Op, indent: usize, text: &mut String) {
+    let margin = " ".repeat(indent);
+    if let Action::Pipeline(pipeline) = &op.action {
+        text.push_str(&format!(
+            "{margin}pipeline unit = {}, chunks = {} {{\n",
+            pipeline.unit, pipeline.chunks
+        ));
+        pipeline.body.iter().for_each(|inner| self::op(scene, inner, indent + 4, text));
+        text.push_str(&format!("{margin}}}\n"));
+        return;
+    }
+    let Some(statement) = statement(scene, &op.action) else { return };
+    if clobbers(scene, &op.action) {
+        text.push_str(&format!("{margin}#[allow(clobber)]\n"));
+    }
+    text.push_str(&format!("{margin}{statement}{};{}\n", sync(op.sync), values(scene, op)));
+}
+
+fn sync(sync: Option<SyncOverride>) -> &'static str {
+    match sync {
+        None => "",
+        Some(SyncOverride::Before) => " sync = before",
+        Some(SyncOverride::After) => " sync = after",
+        Some(SyncOverride::Both) => " sync = both",
+        Some(SyncOverride::None) => " sync = none",
+    }
+}
+
+fn values(scene: &Scene, op: &Op) -> String {
+    let values = scene.program.origins.values(op.origin);
+    if values.is_empty() { String::new() } else { format!("    // {}", values.join(", ")) }
+}
+
+fn statement(scene: &Scene, action: &Action) -> Option<String> {
+    Some(match action {
+        Action::Sync => "sync".to_owned(),
+        Action::Signal(signal) => signals(scene, "signal", signal),
+        Action::Wait(signal) => signals(scene, "wait", signal),
+        Action::Flush(list) => format!("flush {}", channels(scene, list)),
+        Action::Acquire(list) => format!("acquire {}", numbered("sem", list.iter().map(|id| id.0))),
+        Action::Release(list) => format!("release {}", numbered("sem", list.iter().map(|id| id.0))),
+        Action::Transfer(transfer) => moved(scene, transfer),
+        Action::Barrier { .. } | Action::Pipeline(_) => return None,
+    })
+}
+
+fn signals(scene: &Scene, word: &str, signal: &Signal) -> String {
+    let relaxed = if signal.relaxed { " relaxed" } else { "" };
+    format!("{word} {}{relaxed}", channels(scene, &signal.channels))
+}
+
+fn channels(scene: &Scene, list: &List<ChannelId>) -> String {
+    let names: Vec<&str> = list.iter().map(|id| scene.names.channel(scene.rank, *id)).collect();
+    names.join(", ")
+}
+
+/// Members of a family, as `sem[0], sem[2]`.
+pub(super) fn numbered(family: &str, ids: impl Iterator<Item = u32>) -> String {
+    ids.map(|id| format!("{family}[{id}]")).collect::<Vec<_>>().join(", ")
+}
+
+fn moved(scene: &Scene, transfer: &Transfer) -> String {
+    let list = |operands: &[Operand]| {
+        operands.iter().map(|operand| operand_text(scene, operand)).collect::<Vec<_>>().join(", ")
+    };
+    let mut text = format!(
+        "{} {} -> {}",
+        word(transfer.verb),
+        list(&transfer.sources),
+        list(&transfer.destinations)
+    );
+    let via = routes(scene, transfer);
+    if !via.is_empty() {
+        text.push_str(&format!(" via {}", channels(scene, &via)));
+    }
+    if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets)
+        && transfer.reduce != scene.program.collective.op
+    {
+        text.push_str(match transfer.reduce {
+            ReduceOp::Sum => " op = sum",
+            ReduceOp::Min => " op = min",
+            ReduceOp::Max => " op = max",
+        });
+    }
+    if let Some(slice) = transfer.slice {
+        text.push_str(&format!(" slice = {} of {}", slice.index, slice.count));
+    }
+    text
+}
+
+fn operand_text(scene: &Scene, operand: &Operand) -> String {
+    let buffer = buffer_name(operand.buffer);
+    let chunks = match operand.size {
+        1 => format!("{buffer}[{}]", operand.index),
+        size => format!("{buffer}[{}..+{size}]", operand.index),
+    };
+    match operand.place {
+        Where::Local => chunks,
+        Where::Remote(peer) => format!("({}).{chunks}", peer.0),
+        Where::Switch(channel) => format!("{}.{chunks}", scene.names.channel(scene.rank, channel)),
+    }
+}
+
+/// The channel of each remote operand, in order; a switch operand names its own. A plan names no memory channels: the
+/// first one to the peer will do.
+fn routes(scene: &Scene, transfer: &Transfer) -> List<ChannelId> {
+    let operands = || transfer.sources.iter().chain(&transfer.destinations);
+    let away = operands().filter(|operand| operand.place != Where::Local);
+    let mut given = transfer.channels.iter().copied();
+    away.filter_map(|operand| {
+        let named = given.next();
+        match operand.place {
+            Where::Remote(peer) => named.or_else(|| first_to(scene, peer, transfer.via)),
+            Where::Local | Where::Switch(_) => None,
+        }
+    })
+    .collect()
+}
+
+fn first_to(scene: &Scene, peer: RankId, kind: Option<ChannelKind>) -> Option<ChannelId> {
+    let rank = scene.program.ranks.lookup(scene.rank)?;
+    let leads =
+        |channel: &crate::ir::Channel| channel.peer() == Some(peer) && Some(channel.kind()) == kind;
+    rank.channels.entries().find(|(_, channel)| leads(channel)).map(|(id, _)| id)
+}
+
+/// Whether an operation writes an input that is its user's, which the source must have allowed.
+fn clobbers(scene: &Scene, action: &Action) -> bool {
+    let shared = scene.program.ranks.lookup(scene.rank).is_some_and(|rank| rank.alias.is_some());
+    let written = |transfer: &Transfer| {
+        transfer.destinations.iter().any(|operand| operand.buffer == Buffer::Input)
+    };
+    !shared && matches!(action, Action::Transfer(transfer) if written(transfer))
+}
+
+fn word(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Copy => "copy",
+        Verb::Put => "put",
+        Verb::PutWithSignal => "put_with_signal",
+        Verb::PutWithSignalAndFlush => "put_with_signal_and_flush",
+        Verb::Get => "get",
+        Verb::Reduce => "reduce",
+        Verb::Broadcast => "broadcast",
+        Verb::PutPackets => "put_packets",
+        Verb::ReadPutPackets => "read_put_packets",
+        Verb::CopyPackets => "copy_packets",
+        Verb::UnpackPackets => "unpack_packets",
+        Verb::ReducePackets => "reduce_packets",
+        Verb::BroadcastPackets => "broadcast_packets",
+    }
+}

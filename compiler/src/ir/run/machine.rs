@@ -1,0 +1,382 @@
+//! Blocks, and what they wait for.
+
+use super::memory::Memory;
+use super::transfer::{self, Job};
+use super::{Awaits, MOST_PARTS, Outcome, Stuck};
+use crate::ir::{
+    Action, BarrierId, BlockId, ChannelId, Op, Pipeline, Program, Rank, RankId, SemaphoreId,
+};
+use crate::table::{Id, Table};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A program that runs.
+pub(super) struct Machine<'a> {
+    program: &'a Program,
+    memory: Memory,
+    ranks: Table<RankId, Counters>,
+    blocks: Vec<Running<'a>>,
+    /// Blocks that can go on, in order.
+    ready: VecDeque<usize>,
+    /// Blocks that wait, by what for.
+    waiting: BTreeMap<(RankId, Awaits), Vec<usize>>,
+    windows: Windows,
+    left: u64,
+}
+
+/// What blocks of a rank wait for.
+#[derive(Default)]
+struct Counters {
+    signals: Table<ChannelId, u64>,
+    semaphores: Table<SemaphoreId, i64>,
+    arrived: Table<BarrierId, Vec<usize>>,
+}
+
+/// A block as far as it has come.
+struct Running<'a> {
+    rank: RankId,
+    block: BlockId,
+    ops: &'a [Op],
+    at: usize,
+    /// In a pipeline: the operation of its body, and the turn.
+    inside: (usize, u64),
+    /// Which elements of the current operation are done.
+    done: Vec<bool>,
+    /// Whether the barrier that it stands at has opened.
+    passed: bool,
+}
+
+/// What came of an operation.
+enum Step {
+    Done,
+    Waits(Awaits),
+}
+
+impl<'a> Machine<'a> {
+    /// A program at its start.
+    pub(super) fn new(program: &'a Program, memory: Memory, limit: u64) -> Machine<'a> {
+        let blocks: Vec<Running> =
+            program.ranks.entries().flat_map(|(id, rank)| blocks(id, rank)).collect();
+        Machine {
+            program,
+            memory,
+            ranks: program.ranks.iter().map(counters).collect(),
+            ready: (0..blocks.len()).collect(),
+            blocks,
+            waiting: BTreeMap::new(),
+            windows: windows(program),
+            left: limit,
+        }
+    }
+
+    /// Runs until nothing can go on.
+    pub(super) fn run(mut self) -> Outcome {
+        while let Some(index) = self.ready.pop_front() {
+            if !self.advance(index) {
+                return Outcome::TooLong;
+            }
+        }
+        let stuck: Vec<Stuck> =
+            self.waiting.iter().flat_map(|(key, list)| self.stuck(key.1, list)).collect();
+        if stuck.is_empty() { Outcome::Finished(self.memory) } else { Outcome::Stuck(stuck) }
+    }
+
+    fn stuck(&self, awaits: Awaits, list: &[usize]) -> Vec<Stuck> {
+        let blocks = list.iter().filter_map(|index| self.blocks.get(*index));
+        let place = |b: &Running| {
+            Some(Stuck { rank: b.rank, block: b.block, origin: b.current()?.0.origin, awaits })
+        };
+        blocks.filter_map(place).collect()
+    }
+
+    /// Runs a block until it waits or ends; false where the limit is reached.
+    fn advance(&mut self, index: usize) -> bool {
+        while let Some((op, pipeline)) = self.blocks.get(index).and_then(Running::current) {
+            if self.left == 0 {
+                return false;
+            }
+            self.left -= 1;
+            match self.step(index, op, pipeline) {
+                Step::Done => self.pass(index, op, pipeline),
+                Step::Waits(awaits) => {
+                    let rank = self.blocks.get(index).map(|block| block.rank).unwrap_or_default();
+                    self.waiting.entry((rank, awaits)).or_default().push(index);
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    fn pass(&mut self, index: usize, op: &Op, pipeline: Option<&Pipeline>) {
+        let turns = match (pipeline, &op.action) {
+            (Some(pipeline), _) | (None, Action::Pipeline(pipeline)) => {
+                self.windows.turns(pipeline)
+            }
+            (None, _) => 0,
+        };
+        if let Some(block) = self.blocks.get_mut(index) {
+            block.done.clear();
+            block.passed = false;
+            block.next(pipeline, turns);
+        }
+    }
+
+    fn step(&mut self, index: usize, op: &'a Op, pipeline: Option<&'a Pipeline>) -> Step {
+        let Some(block) = self.blocks.get(index) else { return Step::Done };
+        let rank = block.rank;
+        match &op.action {
+            Action::Sync | Action::Flush(_) | Action::Pipeline(_) => Step::Done,
+            Action::Barrier { id, arrivals } => self.arrive(index, rank, *id, *arrivals),
+            Action::Signal(signal) => {
+                signal.channels.iter().for_each(|channel| self.signal(rank, *channel));
+                Step::Done
+            }
+            Action::Wait(signal) => self.wait(rank, &signal.channels),
+            Action::Acquire(semaphores) => self.acquire(rank, semaphores),
+            Action::Release(semaphores) => {
+                semaphores.iter().for_each(|semaphore| self.release(rank, *semaphore));
+                Step::Done
+            }
+            Action::Transfer(_) => self.transfer(index, op, pipeline),
+        }
+    }
+
+    fn signal(&mut self, rank: RankId, channel: ChannelId) {
+        let Some(end) =
+            self.program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel))
+        else {
+            return;
+        };
+        let (Some(peer), Some(partner)) = (end.peer(), end.partner) else { return };
+        if let Some(count) = row(&mut self.ranks, peer).and_then(|c| row(&mut c.signals, partner)) {
+            *count += 1;
+        }
+        self.wake(peer, Awaits::Signal(partner));
+    }
+
+    fn wait(&mut self, rank: RankId, channels: &[ChannelId]) -> Step {
+        let Some(counters) = row(&mut self.ranks, rank) else { return Step::Done };
+        let missing =
+            channels.iter().find(|channel| counters.signals.lookup(**channel) == Some(&0));
+        if let Some(missing) = missing {
+            return Step::Waits(Awaits::Signal(*missing));
+        }
+        for channel in channels {
+            if let Some(count) = row(&mut counters.signals, *channel) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        Step::Done
+    }
+
+    fn release(&mut self, rank: RankId, semaphore: SemaphoreId) {
+        let counters = row(&mut self.ranks, rank);
+        if let Some(value) = counters.and_then(|c| row(&mut c.semaphores, semaphore)) {
+            *value = value.saturating_add(1);
+        }
+        self.wake(rank, Awaits::Semaphore(semaphore));
+    }
+
+    fn acquire(&mut self, rank: RankId, semaphores: &[SemaphoreId]) -> Step {
+        let Some(counters) = row(&mut self.ranks, rank) else { return Step::Done };
+        let empty = |semaphore: &&SemaphoreId| {
+            counters.semaphores.lookup(**semaphore).is_some_and(|value| *value <= 0)
+        };
+        if let Some(empty) = semaphores.iter().find(empty) {
+            return Step::Waits(Awaits::Semaphore(*empty));
+        }
+        for semaphore in semaphores {
+            if let Some(value) = row(&mut counters.semaphores, *semaphore) {
+                *value -= 1;
+            }
+        }
+        Step::Done
+    }
+
+    fn arrive(&mut self, index: usize, rank: RankId, id: BarrierId, arrivals: u32) -> Step {
+        if self.blocks.get(index).is_some_and(|block| block.passed) {
+            return Step::Done;
+        }
+        let counters = row(&mut self.ranks, rank);
+        let Some(arrived) = counters.and_then(|c| row(&mut c.arrived, id)) else {
+            return Step::Done;
+        };
+        if arrived.len() + 1 < arrivals as usize {
+            arrived.push(index);
+            return Step::Waits(Awaits::Barrier(id));
+        }
+        for other in std::mem::take(arrived) {
+            if let Some(block) = self.blocks.get_mut(other) {
+                block.passed = true;
+            }
+        }
+        self.wake(rank, Awaits::Barrier(id));
+        Step::Done
+    }
+
+    fn transfer(&mut self, index: usize, op: &'a Op, pipeline: Option<&'a Pipeline>) -> Step {
+        let (Action::Transfer(transfer), Some(block)) = (&op.action, self.blocks.get_mut(index))
+        else {
+            return Step::Done;
+        };
+        let window = pipeline
+            .map(|pipeline| self.windows.window(pipeline, block.inside.1, self.memory.parts()));
+        let job =
+            Job { program: self.program, here: block.rank, transfer, origin: op.origin, window };
+        let progress = transfer::step(&mut self.memory, &job, &mut block.done);
+        self.left = self.left.saturating_sub(progress.looked);
+        self.after(block_rank(&self.blocks, index), transfer, progress)
+    }
+
+    fn after(
+        &mut self,
+        rank: RankId,
+        transfer: &crate::ir::Transfer,
+        progress: transfer::Progress,
+    ) -> Step {
+        progress.packets.iter().for_each(|written| self.wake(*written, Awaits::Packets));
+        if !progress.finished {
+            return Step::Waits(Awaits::Packets);
+        }
+        if matches!(
+            transfer.verb,
+            crate::ir::Verb::PutWithSignal | crate::ir::Verb::PutWithSignalAndFlush
+        ) {
+            transfer.channels.iter().for_each(|channel| self.signal(rank, *channel));
+        }
+        Step::Done
+    }
+
+    fn wake(&mut self, rank: RankId, awaits: Awaits) {
+        self.ready.extend(self.waiting.remove(&(rank, awaits)).into_iter().flatten());
+    }
+}
+
+fn row<I: Id, T>(table: &mut Table<I, T>, id: I) -> Option<&mut T> {
+    table.iter_mut().nth(id.index())
+}
+
+fn block_rank(blocks: &[Running], index: usize) -> RankId {
+    blocks.get(index).map(|block| block.rank).unwrap_or_default()
+}
+
+fn counters(rank: &Rank) -> Counters {
+    Counters {
+        signals: rank.channels.iter().map(|_| 0).collect(),
+        semaphores: rank.semaphores.iter().map(|semaphore| semaphore.initial).collect(),
+        arrived: rank.barriers.iter().map(|_| Vec::new()).collect(),
+    }
+}
+
+fn blocks(id: RankId, rank: &Rank) -> impl Iterator<Item = Running<'_>> {
+    rank.blocks.entries().map(move |(block, row)| Running {
+        rank: id,
+        block,
+        ops: &row.ops,
+        at: 0,
+        inside: (0, 0),
+        done: Vec::new(),
+        passed: false,
+    })
+}
+
+impl<'a> Running<'a> {
+    /// The operation that is next, and the pipeline that it stands in. A pipeline without a body is one itself.
+    fn current(&self) -> Option<(&'a Op, Option<&'a Pipeline>)> {
+        let op = self.ops.get(self.at)?;
+        match &op.action {
+            Action::Pipeline(pipeline) => match pipeline.body.get(self.inside.0) {
+                Some(inner) => Some((inner, Some(pipeline))),
+                None => Some((op, None)),
+            },
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Transfer(_) => Some((op, None)),
+        }
+    }
+
+    fn next(&mut self, pipeline: Option<&Pipeline>, turns: u64) {
+        let Some(pipeline) = pipeline else {
+            self.at += 1;
+            return;
+        };
+        self.inside.0 += 1;
+        if self.inside.0 >= pipeline.body.len() {
+            self.inside = (0, self.inside.1 + 1);
+        }
+        if self.inside.1 >= turns {
+            self.inside = (0, 0);
+            self.at += 1;
+        }
+    }
+}
+
+/// How large a chunk is taken to be, so that every pipeline's windows are whole parts of it.
+pub(super) struct Windows {
+    /// Bytes.
+    chunk: u64,
+    /// Parts to a chunk that make every window whole.
+    pub(super) parts: u32,
+}
+
+impl Windows {
+    fn turns(&self, pipeline: &Pipeline) -> u64 {
+        let unit = if self.chunk == 0 { u64::MAX } else { pipeline.unit.max(1) };
+        u64::from(pipeline.chunks).saturating_mul(self.chunk).div_ceil(unit).max(1)
+    }
+
+    fn window(&self, pipeline: &Pipeline, turn: u64, parts: u32) -> std::ops::Range<u64> {
+        if self.chunk == 0 {
+            return 0..u64::MAX / 2;
+        }
+        let cells =
+            |bytes: u64| (u128::from(bytes) * u128::from(parts) / u128::from(self.chunk)) as u64;
+        cells(turn.saturating_mul(pipeline.unit))
+            ..cells(turn.saturating_add(1).saturating_mul(pipeline.unit))
+    }
+}
+
+/// The size of a chunk in which every unit fits a whole number of times, at least twice. Where there is none, every
+/// pipeline goes through all at once.
+pub(super) fn windows(program: &Program) -> Windows {
+    let (mut least, mut common) = (0, 1_u64);
+    for rank in &program.ranks {
+        for block in &rank.blocks {
+            for op in &block.ops {
+                if let Action::Pipeline(pipeline) = &op.action {
+                    least = gcd(least, pipeline.unit.max(1));
+                    common = (common / gcd(common, pipeline.unit.max(1)))
+                        .saturating_mul(pipeline.unit.max(1));
+                }
+            }
+        }
+    }
+    if least == 0 {
+        return Windows { chunk: 0, parts: 1 };
+    }
+    let chunk = common.saturating_mul(2);
+    match u32::try_from(chunk / least) {
+        Ok(parts) if parts <= MOST_PARTS => Windows { chunk, parts },
+        Ok(_) | Err(_) => Windows { chunk: 0, parts: 1 },
+    }
+}
+
+/// The greatest number that divides both.
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Every operation, those in pipelines too.
+pub(super) fn each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
+    for op in ops {
+        visit(op);
+        if let Action::Pipeline(pipeline) = &op.action {
+            each_op(&pipeline.body, visit);
+        }
+    }
+}

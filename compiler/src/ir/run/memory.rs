@@ -1,0 +1,141 @@
+//! The memory of all ranks, cell by cell.
+
+use super::value::{Contribution, Value};
+use crate::ir::memory::home;
+use crate::ir::{Alias, Buffer, OriginId, Program, RankId};
+
+/// The contents of every buffer.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    ranks: Vec<RankMemory>,
+    parts: u32,
+}
+
+#[derive(Clone, Debug)]
+struct RankMemory {
+    alias: Option<Alias>,
+    input: Vec<Cell>,
+    output: Vec<Cell>,
+    scratch: Vec<Cell>,
+    packets: Vec<Option<Cell>>,
+}
+
+/// A cell, and who wrote it last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cell {
+    pub(super) value: Value,
+    pub(super) writer: Option<OriginId>,
+}
+
+impl Memory {
+    /// Memory as it is when a program starts; none where it has more cells than `limit`.
+    pub(super) fn new(program: &Program, parts: u32, limit: u64) -> Option<Memory> {
+        let chunks = |rank: &crate::ir::Rank| {
+            u64::from(rank.input_chunks)
+                + u64::from(rank.output_chunks)
+                + 2 * u64::from(rank.scratch_chunks)
+        };
+        let cells = program.ranks.iter().map(chunks).sum::<u64>().saturating_mul(u64::from(parts));
+        if cells > limit.min(u64::from(u32::MAX)) {
+            return None;
+        }
+        let ranks =
+            program.ranks.entries().map(|(id, rank)| RankMemory::new(id, rank, parts)).collect();
+        Some(Memory { ranks, parts })
+    }
+
+    /// How many cells a chunk has.
+    #[must_use]
+    pub fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// What each cell of a rank's output holds.
+    #[must_use]
+    pub fn output(&self, program: &Program, rank: RankId) -> Vec<Value> {
+        let chunks = program.ranks.lookup(rank).map_or(0, |rank| rank.output_chunks);
+        let cells = 0..u64::from(chunks) * u64::from(self.parts);
+        cells
+            .map(|cell| {
+                self.read(rank, Buffer::Output, cell)
+                    .map(|cell| cell.value.clone())
+                    .unwrap_or_default()
+            })
+            .collect()
+    }
+
+    /// A cell of a buffer.
+    pub(super) fn read(&self, rank: RankId, buffer: Buffer, cell: u64) -> Option<&Cell> {
+        let memory = self.ranks.get(rank.0 as usize)?;
+        let (buffer, cell) = memory.home(buffer, cell, self.parts);
+        memory.buffer(buffer).get(cell as usize)
+    }
+
+    /// Replaces a cell of a buffer, if there is one.
+    pub(super) fn write(&mut self, rank: RankId, buffer: Buffer, cell: u64, new: Cell) {
+        let parts = self.parts;
+        let Some(memory) = self.ranks.get_mut(rank.0 as usize) else { return };
+        let (buffer, cell) = memory.home(buffer, cell, parts);
+        if let Some(old) = memory.buffer_mut(buffer).get_mut(cell as usize) {
+            *old = new;
+        }
+    }
+
+    /// A packet, if it has been written. Beyond scratch there is nothing to wait for.
+    pub(super) fn packet(&self, rank: RankId, cell: u64) -> Option<&Value> {
+        let packets = &self.ranks.get(rank.0 as usize)?.packets;
+        packets
+            .get(cell as usize)
+            .map_or(Some(&Value::Nothing), |packet| packet.as_ref().map(|cell| &cell.value))
+    }
+
+    /// Writes a packet.
+    pub(super) fn write_packet(&mut self, rank: RankId, cell: u64, new: Cell) {
+        let packets = self.ranks.get_mut(rank.0 as usize).map(|memory| &mut memory.packets);
+        if let Some(old) = packets.and_then(|packets| packets.get_mut(cell as usize)) {
+            *old = Some(new);
+        }
+    }
+}
+
+impl RankMemory {
+    fn new(id: RankId, rank: &crate::ir::Rank, parts: u32) -> RankMemory {
+        let empty = |chunks: u32| vec![Cell::default(); chunks as usize * parts as usize];
+        let mut memory = RankMemory {
+            alias: rank.alias,
+            input: empty(rank.input_chunks),
+            output: empty(rank.output_chunks),
+            scratch: empty(rank.scratch_chunks),
+            packets: vec![None; rank.scratch_chunks as usize * parts as usize],
+        };
+        for cell in 0..rank.input_chunks * parts {
+            let (buffer, at) = memory.home(Buffer::Input, u64::from(cell), parts);
+            if let Some(place) = memory.buffer_mut(buffer).get_mut(at as usize) {
+                place.value = Value::One(Contribution { rank: id.0, cell, count: 1 });
+            }
+        }
+        memory
+    }
+
+    /// Where a cell really lies.
+    fn home(&self, buffer: Buffer, cell: u64, parts: u32) -> (Buffer, u64) {
+        let (buffer, offset) = home(self.alias, buffer, 0);
+        (buffer, offset * u64::from(parts) + cell)
+    }
+
+    fn buffer(&self, buffer: Buffer) -> &Vec<Cell> {
+        match buffer {
+            Buffer::Input => &self.input,
+            Buffer::Output => &self.output,
+            Buffer::Scratch => &self.scratch,
+        }
+    }
+
+    fn buffer_mut(&mut self, buffer: Buffer) -> &mut Vec<Cell> {
+        match buffer {
+            Buffer::Input => &mut self.input,
+            Buffer::Output => &mut self.output,
+            Buffer::Scratch => &mut self.scratch,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Whether a run left what the collective promises.
+
+use super::Memory;
+use super::value::Contribution;
+use crate::ir::{Buffer, OriginId, Program, Promise, RankId};
+use std::collections::BTreeMap;
+
+/// An output chunk that does not hold what it should. Contributions are (rank, input chunk).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Whose output.
+    pub rank: RankId,
+    /// Which chunk.
+    pub chunk: u32,
+    /// What is promised and not there.
+    pub missing: Vec<(u32, u32)>,
+    /// What is there more than once.
+    pub doubled: Vec<(u32, u32)>,
+    /// What is there and not promised; the rank [`Contribution::NOBODY`] stands for memory that was never written.
+    pub unexpected: Vec<(u32, u32)>,
+    /// The operation that wrote the chunk last.
+    pub last_writer: Option<OriginId>,
+}
+
+/// Every output chunk that breaks a promise, by rank and chunk; of each the first part that does.
+#[must_use]
+pub fn broken_promises(program: &Program, memory: &Memory) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for (id, rank) in program.ranks.entries() {
+        for promise in rank.promises.iter() {
+            let expected = expected(promise);
+            broken.extend(
+                (0..memory.parts())
+                    .find_map(|part| compare(memory, id, promise.chunk, part, &expected)),
+            );
+        }
+    }
+    broken
+}
+
+/// The contributions promised, ascending, each with how often.
+fn expected(promise: &Promise) -> BTreeMap<(u32, u32), u32> {
+    let mut expected = BTreeMap::new();
+    for term in &promise.terms {
+        for i in 0..i64::from(term.count) {
+            let rank = i64::from(term.rank) + i * i64::from(term.rank_step);
+            let chunk = i64::from(term.chunk) + i * i64::from(term.chunk_step);
+            *expected.entry((rank as u32, chunk as u32)).or_insert(0) += 1;
+        }
+    }
+    expected
+}
+
+fn compare(
+    memory: &Memory,
+    rank: RankId,
+    chunk: u32,
+    part: u32,
+    expected: &BTreeMap<(u32, u32), u32>,
+) -> Option<Broken> {
+    let parts = memory.parts();
+    let cell =
+        memory.read(rank, Buffer::Output, u64::from(chunk) * u64::from(parts) + u64::from(part))?;
+    let found = cell.value.contributions();
+    let source = |c: &Contribution| (c.rank, c.cell / parts);
+    let promised = |c: &Contribution| c.cell % parts == part && expected.contains_key(&source(c));
+    let there = |key: &(u32, u32)| {
+        let at = (key.0, key.1.saturating_mul(parts).saturating_add(part));
+        found.binary_search_by_key(&at, |c| (c.rank, c.cell)).is_ok()
+    };
+    let once = |c: &&Contribution| {
+        promised(c) && expected.get(&source(c)).is_some_and(|count| c.count > *count)
+    };
+    let broken = Broken {
+        rank,
+        chunk,
+        missing: expected.keys().copied().filter(|key| !there(key)).collect(),
+        doubled: found.iter().filter(once).map(source).collect(),
+        unexpected: found.iter().filter(|c| !promised(c)).map(source).collect(),
+        last_writer: cell.writer,
+    };
+    let kept =
+        broken.missing.is_empty() && broken.doubled.is_empty() && broken.unexpected.is_empty();
+    (!kept).then_some(broken)
+}

@@ -1,0 +1,91 @@
+//! What a cell holds: contributions, each with how often it was added.
+
+use crate::ir::ReduceOp;
+use std::sync::Arc;
+
+/// A cell of a rank's input, as it was at the start, in a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Contribution {
+    /// Whose input; [`Contribution::NOBODY`] for memory that was never written.
+    pub rank: u32,
+    /// Which cell: the chunk times the parts to a chunk, and the part.
+    pub cell: u32,
+    /// How often it is in the sum.
+    pub count: u32,
+}
+
+impl Contribution {
+    /// The rank that stands for memory that nobody wrote.
+    pub const NOBODY: u32 = u32::MAX;
+}
+
+/// The contents of a cell: contributions, ascending.
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    /// It was never written.
+    #[default]
+    Nothing,
+    /// A single contribution.
+    One(Contribution),
+    /// Several.
+    Many(Arc<[Contribution]>),
+}
+
+const NOTHING: Contribution = Contribution { rank: Contribution::NOBODY, cell: 0, count: 1 };
+
+impl Value {
+    /// The contributions, ascending by rank and cell.
+    #[must_use]
+    pub fn contributions(&self) -> &[Contribution] {
+        match self {
+            Value::Nothing => std::slice::from_ref(&NOTHING),
+            Value::One(one) => std::slice::from_ref(one),
+            Value::Many(many) => many,
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        self.contributions() == other.contributions()
+    }
+}
+
+impl Eq for Value {}
+
+/// The reduction of two values: a sum counts what is in both twice, a minimum or maximum does not.
+pub(super) fn combine(op: ReduceOp, a: &Value, b: &Value) -> Value {
+    let (mut left, mut right) = (a.contributions(), b.contributions());
+    let mut out = Vec::with_capacity(left.len() + right.len());
+    while let (Some((l, left_rest)), Some((r, right_rest))) =
+        (left.split_first(), right.split_first())
+    {
+        match (l.rank, l.cell).cmp(&(r.rank, r.cell)) {
+            std::cmp::Ordering::Less => {
+                out.push(*l);
+                left = left_rest;
+            }
+            std::cmp::Ordering::Greater => {
+                out.push(*r);
+                right = right_rest;
+            }
+            std::cmp::Ordering::Equal => {
+                out.push(Contribution { count: both(op, l.count, r.count), ..*l });
+                (left, right) = (left_rest, right_rest);
+            }
+        }
+    }
+    out.extend_from_slice(left);
+    out.extend_from_slice(right);
+    match out.as_slice() {
+        [one] => Value::One(*one),
+        _ => Value::Many(out.into()),
+    }
+}
+
+fn both(op: ReduceOp, a: u32, b: u32) -> u32 {
+    match op {
+        ReduceOp::Sum => a.saturating_add(b),
+        ReduceOp::Min | ReduceOp::Max => a.max(b),
+    }
+}

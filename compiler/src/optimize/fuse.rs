@@ -1,0 +1,105 @@
+//! Fusion: neighbouring operations of a block become one operation of the executor.
+//!
+//! In: a program whose joins are implied. Out: the same program with fewer operations.
+//!
+//! Two neighbours are joined only where all of this holds:
+//! - neither carries an author's `sync = ..`, and no `sync` stands between them;
+//! - they stand in the same block and at the same pipeline level, and have the same slice of a group;
+//! - no thread of the first must have met another before the second: signals (waits, acquires, releases) of different
+//!   channels order nothing among each other, and of two data operations the second reads what the first wrote only
+//!   element for element, which is one thread's work (`fuse::transfer`).
+//!
+//! `signal`, `wait`: same kind of channel, same order, disjoint channels, at most 8. `acquire`, `release`: disjoint
+//! semaphores, at most 16. Data: see [`transfer`].
+
+pub mod transfer;
+
+use super::blocks;
+use super::operands::{CHANNELS, SEMAPHORES};
+use crate::ir::{self, Action, List, Op, Program, RankId, Signal};
+
+/// Joins neighbours, unless the program's options say not to.
+#[must_use]
+pub fn fuse(mut program: Program) -> Program {
+    if !program.options.fuse || program.joins == ir::Joins::Explicit {
+        return program;
+    }
+    // Done once: a dump of what comes out asks for no more.
+    program.options.fuse = false;
+    let reads = transfer::ScratchReads::of(&program);
+    blocks::rewrite(&mut program, |program, rank, ops| {
+        let piped = matches!(ops.first(), Some(Op { action: Action::Pipeline(_), .. }));
+        if ops.len() > 1 || piped { neighbours(program, &reads, rank, ops) } else { ops }
+    });
+    program
+}
+
+fn neighbours(
+    program: &Program,
+    reads: &transfer::ScratchReads,
+    rank: RankId,
+    ops: Vec<Op>,
+) -> Vec<Op> {
+    let mut out: Vec<Op> = Vec::with_capacity(ops.len());
+    for mut op in ops {
+        if let Action::Pipeline(pipeline) = &mut op.action {
+            pipeline.body = neighbours(program, reads, rank, std::mem::take(&mut pipeline.body));
+        }
+        match out.last_mut().and_then(|last| Some((join(program, reads, rank, last, &op)?, last))) {
+            Some((action, last)) => last.action = action,
+            None => out.push(op),
+        }
+    }
+    out
+}
+
+fn join(
+    program: &Program,
+    reads: &transfer::ScratchReads,
+    rank: RankId,
+    first: &Op,
+    second: &Op,
+) -> Option<Action> {
+    if first.sync.is_some() || second.sync.is_some() {
+        return None;
+    }
+    let here = program.ranks.lookup(rank)?;
+    if let (Action::Signal(a), Action::Signal(b)) = (&first.action, &second.action) {
+        return signals(here, a, b).map(Action::Signal);
+    }
+    if let (Action::Wait(a), Action::Wait(b)) = (&first.action, &second.action) {
+        return signals(here, a, b).map(Action::Wait);
+    }
+    if let (Action::Acquire(a), Action::Acquire(b)) = (&first.action, &second.action) {
+        return disjoint(a, b, SEMAPHORES).map(Action::Acquire);
+    }
+    if let (Action::Release(a), Action::Release(b)) = (&first.action, &second.action) {
+        return disjoint(a, b, SEMAPHORES).map(Action::Release);
+    }
+    if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
+        return transfer::join(&transfer::Scene { program, reads, rank }, a, b)
+            .map(Action::Transfer);
+    }
+    None
+}
+
+fn signals(rank: &ir::Rank, a: &Signal, b: &Signal) -> Option<Signal> {
+    let kind = |signal: &Signal| {
+        signal.channels.first().and_then(|id| rank.channels.lookup(*id)).map(ir::Channel::kind)
+    };
+    if a.relaxed != b.relaxed || kind(a) != kind(b) {
+        return None;
+    }
+    Some(Signal { channels: disjoint(&a.channels, &b.channels, CHANNELS)?, relaxed: a.relaxed })
+}
+
+/// The two lists as one, where they have no member in common and fit.
+fn disjoint<T: Copy + PartialEq>(a: &List<T>, b: &List<T>, limit: usize) -> Option<List<T>> {
+    if a.len() + b.len() > limit || b.iter().any(|member| a.contains(member)) {
+        return None;
+    }
+    Some(a.iter().chain(b).copied().collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,355 @@
+//! Which two data operations become one, and what it looks like.
+//!
+//! - `put`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 over port channels, each with a
+//!   channel of its own), destinations disjoint. The executor takes the buffer of the first source for all, so the
+//!   sources of `put` and `put_packets` must be of one buffer; it swaps the offsets of a `get`, so these must be equal.
+//! - `read_put_packets` of one source.
+//! - `d = a + b; d = d + c` is `d = a + b + c`, where the second reads `d` nowhere else. Both are local, or both read
+//!   from peers, or both read packets; one reduction; at most 10 sources.
+//! - a reduction whose result is put: the result goes to the peer as well. With packets: `put_packets` and
+//!   `copy_packets` of the result, and after a `copy_packets` also `read_put_packets` of that copy.
+//! - a load-reduce over a switch channel whose result is broadcast to the same cells of the group. The executor
+//!   then writes no local destination, so this must be that cell on this rank, or scratch that nobody else reads.
+//!
+//! What one writes, the other may read only element for element: the same cells from the same place on.
+
+use crate::ir::memory::{self, Extent};
+use crate::ir::{
+    Action, Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
+};
+use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
+use smallvec::SmallVec;
+
+/// What a decision needs to know besides the two operations.
+pub(super) struct Scene<'a> {
+    /// The program as far as it is fused.
+    pub(super) program: &'a Program,
+    /// Who reads scratch.
+    pub(super) reads: &'a ScratchReads,
+    /// The rank of both.
+    pub(super) rank: RankId,
+}
+
+/// One operation for two neighbours, if the executor has one that does the same.
+pub(super) fn join(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    if a.slice != b.slice {
+        return None;
+    }
+    match b.verb {
+        Verb::Put => pairs(scene, a, b).or_else(|| send(scene, a, b)),
+        Verb::PutPackets => pairs(scene, a, b).or_else(|| send_packets(scene, a, b)),
+        Verb::Get => pairs(scene, a, b),
+        Verb::ReadPutPackets => fan_out(scene, a, b).or_else(|| send_copy(scene, a, b)),
+        Verb::Reduce | Verb::ReducePackets => chain(scene, a, b),
+        Verb::CopyPackets => keep_packets(scene, a, b),
+        Verb::Broadcast => load_reduce_store(scene, a, b),
+        Verb::Copy
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::UnpackPackets
+        | Verb::BroadcastPackets => None,
+    }
+}
+
+fn pairs(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let (first, second) = (operands::parts(a), operands::parts(b));
+    let all: SmallVec<[(Placed, Placed); 4]> =
+        operands::pairs(&first).chain(operands::pairs(&second)).collect();
+    let size = all.first()?.0.operand.size;
+    let fit = a.verb == b.verb && a.via == b.via && all.len() <= operands::pair_limit(a.via);
+    let even = all.iter().all(|(source, destination)| {
+        source.operand.size == size && destination.operand.size == size
+    });
+    let readable = match b.verb == Verb::Get {
+        true => all
+            .iter()
+            .all(|(source, destination)| source.operand.index == destination.operand.index),
+        false => operands::same_buffer(all.iter().map(|(source, _)| source)),
+    };
+    let lanes = a.via != Some(ChannelKind::Port) || own_channels(&first, &second);
+    if fit
+        && even
+        && readable
+        && lanes
+        && scene.apart(&first.destinations, &second.destinations, b.verb)
+    {
+        return Some(operands::assemble(a, a.verb, &operands::unpaired(all)));
+    }
+    None
+}
+
+fn fan_out(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let (mut first, second) = (operands::parts(a), operands::parts(b));
+    let single = a.verb == Verb::ReadPutPackets && a.via == b.via && first.sources.len() == 1;
+    let lanes = a.via != Some(ChannelKind::Port) || own_channels(&first, &second);
+    let fit = first.destinations.len() + second.destinations.len() <= operands::pair_limit(a.via);
+    let same =
+        scene.same(first.sources.first()?, second.sources.first()?) && second.sources.len() == 1;
+    if single
+        && lanes
+        && fit
+        && same
+        && scene.apart(&first.destinations, &second.destinations, b.verb)
+    {
+        first.destinations.extend(second.destinations);
+        return Some(operands::assemble(a, a.verb, &first));
+    }
+    None
+}
+
+fn chain(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let (mut first, second) = (operands::parts(a), operands::parts(b));
+    let (result, accumulator) = (only(&first.destinations)?, second.sources.first()?);
+    let added = second.sources.get(1..)?;
+    let alike = a.verb == b.verb && a.reduce == b.reduce && shape(&first)? == shape(&second)?;
+    let accumulates =
+        scene.same(result, accumulator) && scene.same(result, second.destinations.first()?);
+    let fit = first.sources.len() + added.len() <= BUFFERS && second.destinations.len() <= BUFFERS;
+    let packets = b.verb == Verb::ReducePackets;
+    let unread = added.iter().all(|source| !scene.touch((result, false), (source, packets)));
+    if alike
+        && accumulates
+        && fit
+        && unread
+        && scene.element_wise(&first, second.destinations.get(1..)?, b.verb)
+    {
+        first.sources.extend_from_slice(added);
+        first.destinations = second.destinations;
+        return Some(operands::assemble(a, a.verb, &first));
+    }
+    None
+}
+
+/// `reduce a, b -> d; put d -> p.x` is `reduce a, b -> d, p.x`.
+fn send(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let first = operands::parts(a);
+    shape(&first)?;
+    let remote =
+        first.destinations.get(1..)?.iter().all(|placed| operands::is_remote(&placed.operand));
+    if a.verb != Verb::Reduce || !remote {
+        return None;
+    }
+    sent(scene, a, b, &first, first.destinations.first()?)
+}
+
+/// `reduce_packets a, s -> d; put_packets d -> p.s` is `reduce_packets a, s -> d, p.s`.
+fn send_packets(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let first = operands::parts(a);
+    if a.verb != Verb::ReducePackets {
+        return None;
+    }
+    sent(scene, a, b, &first, first.destinations.first()?)
+}
+
+/// `reduce_packets a, s -> d, t; read_put_packets t -> p.s` is `reduce_packets a, s -> d, t, p.s`.
+fn send_copy(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let first = operands::parts(a);
+    let copy = first.destinations.get(1).filter(|placed| operands::is_local(&placed.operand))?;
+    if a.verb != Verb::ReducePackets {
+        return None;
+    }
+    sent(scene, a, b, &first, copy)
+}
+
+/// The first operation with the second's destinations, if all that the second reads is `result`.
+fn sent(
+    scene: &Scene,
+    a: &Transfer,
+    b: &Transfer,
+    first: &Parts,
+    result: &Placed,
+) -> Option<Transfer> {
+    let second = operands::parts(b);
+    let fit = first.destinations.len() + second.destinations.len() <= BUFFERS;
+    let reads = second.sources.iter().all(|source| scene.same(source, result));
+    let apart = scene.apart(&first.destinations, &second.destinations, a.verb);
+    if b.via != Some(ChannelKind::Memory) || first.sources.len() < 2 || !fit || !reads || !apart {
+        return None;
+    }
+    if !scene.element_wise(first, &second.destinations, a.verb) {
+        return None;
+    }
+    let mut joined = first.clone();
+    joined.destinations.extend(second.destinations);
+    Some(operands::assemble(&Transfer { via: b.via, ..a.clone() }, a.verb, &joined))
+}
+
+/// `reduce_packets a, s -> d; copy_packets d -> t` is `reduce_packets a, s -> d, t`.
+fn keep_packets(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let (mut first, second) = (operands::parts(a), operands::parts(b));
+    let (result, source, copy) =
+        (*only(&first.destinations)?, only(&second.sources)?, *only(&second.destinations)?);
+    let fresh = first
+        .sources
+        .iter()
+        .enumerate()
+        .all(|(i, read)| !scene.touch((read, i > 0), (&copy, true)));
+    if a.verb != Verb::ReducePackets || !scene.same(&result, source) || !fresh {
+        return None;
+    }
+    if scene.touch((&result, false), (&copy, true)) {
+        return None;
+    }
+    first.destinations.push(copy);
+    Some(operands::assemble(a, a.verb, &first))
+}
+
+fn load_reduce_store(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+    let (first, second) = (operands::parts(a), operands::parts(b));
+    let (loaded, result) = (only(&first.sources)?, only(&first.destinations)?);
+    let (source, stored) = (only(&second.sources)?, only(&second.destinations)?);
+    let switch = |placed: &Placed| matches!(placed.operand.place, Where::Switch(_));
+    if a.verb != Verb::Reduce || !switch(loaded) || !switch(stored) || !scene.same(result, source) {
+        return None;
+    }
+    let same_cells = loaded.operand == stored.operand && loaded.channel == stored.channel;
+    let own_cell =
+        Placed { operand: Operand { place: Where::Local, ..stored.operand }, channel: None };
+    if same_cells && (scene.same(result, &own_cell) || scene.reads.once(scene, &result.operand)) {
+        return Some(operands::assemble(
+            a,
+            Verb::Reduce,
+            &Parts { sources: first.sources, ..second },
+        ));
+    }
+    None
+}
+
+/// What a reduction adds to its first, local source.
+#[derive(PartialEq)]
+enum Addends {
+    Local,
+    Remote,
+}
+
+fn shape(parts: &Parts) -> Option<Addends> {
+    let (first, rest) = parts.sources.split_first()?;
+    if !operands::is_local(&first.operand) || rest.is_empty() {
+        return None;
+    }
+    if rest.iter().all(|placed| operands::is_local(&placed.operand)) {
+        return Some(Addends::Local);
+    }
+    rest.iter().all(|placed| operands::is_remote(&placed.operand)).then_some(Addends::Remote)
+}
+
+fn only(list: &[Placed]) -> Option<&Placed> {
+    if list.len() == 1 { list.first() } else { None }
+}
+
+fn own_channels(first: &Parts, second: &Parts) -> bool {
+    let used =
+        |placed: &Placed| first.destinations.iter().any(|other| other.channel == placed.channel);
+    !second.destinations.iter().any(used)
+}
+
+impl Scene<'_> {
+    fn extents(&self, placed: &Placed, packets: bool) -> SmallVec<[Extent; 2]> {
+        let mut extents = SmallVec::new();
+        memory::cells(&self.program.ranks, self.rank, &placed.operand, packets, &mut |extent| {
+            extents.push(extent)
+        });
+        extents
+    }
+
+    /// Whether both are the same cells of this rank.
+    fn same(&self, a: &Placed, b: &Placed) -> bool {
+        let local = operands::is_local(&a.operand) && operands::is_local(&b.operand);
+        local && self.extents(a, false) == self.extents(b, false)
+    }
+
+    /// Whether the two have a cell in common; the flags say whether they are packets.
+    fn touch(&self, (a, a_packets): (&Placed, bool), (b, b_packets): (&Placed, bool)) -> bool {
+        let others = self.extents(b, b_packets);
+        self.extents(a, a_packets)
+            .iter()
+            .any(|extent| others.iter().any(|other| extent.overlaps(other)))
+    }
+
+    /// Whether no destination of one touches one of the other.
+    fn apart(&self, a: &[Placed], b: &[Placed], verb: Verb) -> bool {
+        let packets = memory::writes_packets(verb, 1);
+        b.iter().all(|new| {
+            a.iter()
+                .enumerate()
+                .all(|(i, old)| !self.touch((old, memory::writes_packets(verb, i)), (new, packets)))
+        })
+    }
+
+    /// Whether `written` touches what the reduction reads only element for element.
+    fn element_wise(&self, reduction: &Parts, written: &[Placed], verb: Verb) -> bool {
+        let packets = memory::writes_packets(verb, 1);
+        written.iter().all(|new| {
+            reduction.sources.iter().enumerate().all(|(i, read)| {
+                let read_packets = memory::reads_packets(verb, i);
+                !self.touch((read, read_packets), (new, packets))
+                    || (read_packets == packets
+                        && self.extents(read, packets) == self.extents(new, packets))
+            })
+        })
+    }
+}
+
+/// Which scratch is read, and how often: enough to know what is read once only.
+#[derive(Default)]
+pub(super) struct ScratchReads {
+    starts: Vec<(RankId, u64)>,
+    ends: Vec<(RankId, u64)>,
+}
+
+impl ScratchReads {
+    /// Collects them, where the program has switch channels at all.
+    pub(super) fn of(program: &Program) -> ScratchReads {
+        let mut reads = ScratchReads::default();
+        let switch = |channel: &Channel| channel.kind() == ChannelKind::Switch;
+        if !program.ranks.iter().any(|rank| rank.channels.iter().any(switch)) {
+            return reads;
+        }
+        for (id, rank) in program.ranks.entries() {
+            for block in &rank.blocks {
+                each_transfer(&block.ops, &mut |transfer| reads.add(program, id, transfer));
+            }
+        }
+        reads.starts.sort_unstable();
+        reads.ends.sort_unstable();
+        reads
+    }
+
+    fn add(&mut self, program: &Program, rank: RankId, transfer: &Transfer) {
+        for access in
+            memory::accesses(transfer).filter(|a| !a.write && a.operand.buffer == Buffer::Scratch)
+        {
+            memory::cells(&program.ranks, rank, &access.operand, access.packets, &mut |extent| {
+                self.starts.push((extent.rank, extent.start));
+                self.ends.push((extent.rank, extent.end));
+            });
+        }
+    }
+
+    /// Whether this is scratch with a single reader. Of the reads that touch a range, those count that begin before
+    /// its end and do not end before its start.
+    fn once(&self, scene: &Scene, operand: &Operand) -> bool {
+        let (rank, start) = (scene.rank, u64::from(operand.index));
+        let end = start + u64::from(operand.size);
+        let before =
+            |list: &[(RankId, u64)], at: u64| list.partition_point(|entry| *entry < (rank, at));
+        let ended = self.ends.partition_point(|entry| *entry <= (rank, start));
+        operand.buffer == Buffer::Scratch && before(&self.starts, end) - ended == 1
+    }
+}
+
+fn each_transfer(ops: &[Op], visit: &mut dyn FnMut(&Transfer)) {
+    for op in ops {
+        match &op.action {
+            Action::Transfer(transfer) => visit(transfer),
+            Action::Pipeline(pipeline) => each_transfer(&pipeline.body, visit),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_) => {}
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The operands of a transfer with the channel of each, taken apart and put together again.
+//!
+//! The executor's sizes, which fusion must not exceed and splitting cuts to, stand here too.
+
+use crate::ir::{ChannelId, ChannelKind, List, Operand, Transfer, Verb, Where};
+use smallvec::SmallVec;
+
+/// Channels that one operation of the executor can name (EXECUTOR: `MAX_CHANNEL_PER_OPERATION`).
+pub(super) const CHANNELS: usize = 8;
+/// Buffers that one operation can read, and that it can write.
+pub(super) const BUFFERS: usize = 10;
+/// Semaphores that one operation can name.
+pub(super) const SEMAPHORES: usize = 16;
+
+/// An operand, and its channel where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    /// What is read or written.
+    pub(super) operand: Operand,
+    /// The channel it goes over; a plan names none for memory channels.
+    pub(super) channel: Option<ChannelId>,
+}
+
+/// Sources and destinations of a transfer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// What is read, in order.
+    pub(super) sources: SmallVec<[Placed; 4]>,
+    /// What is written, in order.
+    pub(super) destinations: SmallVec<[Placed; 4]>,
+}
+
+/// Takes a transfer apart.
+pub(super) fn parts(transfer: &Transfer) -> Parts {
+    let mut channels = transfer.channels.iter().copied();
+    let mut place = |operand: &Operand| {
+        let channel = if is_local(operand) { None } else { channels.next() };
+        Placed { operand: *operand, channel }
+    };
+    Parts {
+        sources: transfer.sources.iter().map(&mut place).collect(),
+        destinations: transfer.destinations.iter().map(&mut place).collect(),
+    }
+}
+
+/// A transfer of these parts; slice and reduction are those of `like`.
+pub(super) fn assemble(like: &Transfer, verb: Verb, parts: &Parts) -> Transfer {
+    let all = || parts.sources.iter().chain(&parts.destinations);
+    let channels: List<ChannelId> = all().filter_map(|placed| placed.channel).collect();
+    let remote = all().any(|placed| matches!(placed.operand.place, Where::Remote(_)));
+    let switch = all().any(|placed| matches!(placed.operand.place, Where::Switch(_)));
+    let via = if switch {
+        Some(ChannelKind::Switch)
+    } else if remote {
+        Some(like.via.unwrap_or(ChannelKind::Memory))
+    } else {
+        None
+    };
+    Transfer {
+        verb,
+        sources: parts.sources.iter().map(|placed| placed.operand).collect(),
+        destinations: parts.destinations.iter().map(|placed| placed.operand).collect(),
+        via,
+        channels,
+        slice: like.slice,
+        reduce: like.reduce,
+    }
+}
+
+/// Source and destination of each pair; a single source goes to every destination.
+pub(super) fn pairs(parts: &Parts) -> impl Iterator<Item = (Placed, Placed)> + '_ {
+    let single = if parts.sources.len() == 1 { parts.sources.first() } else { None };
+    parts.destinations.iter().enumerate().filter_map(move |(i, destination)| {
+        Some((*single.or_else(|| parts.sources.get(i))?, *destination))
+    })
+}
+
+/// The parts made of pairs.
+pub(super) fn unpaired(pairs: impl IntoIterator<Item = (Placed, Placed)>) -> Parts {
+    let (sources, destinations) = pairs.into_iter().unzip();
+    Parts { sources, destinations }
+}
+
+/// How many pairs an operation over such a channel holds: a port channel's are one a thread, with a channel each.
+pub(super) fn pair_limit(via: Option<ChannelKind>) -> usize {
+    match via {
+        Some(ChannelKind::Port) => CHANNELS,
+        Some(ChannelKind::Memory | ChannelKind::Switch) | None => BUFFERS,
+    }
+}
+
+/// Whether the operand is this rank's.
+pub(super) fn is_local(operand: &Operand) -> bool {
+    operand.place == Where::Local
+}
+
+/// Whether the operand is a peer's.
+pub(super) fn is_remote(operand: &Operand) -> bool {
+    matches!(operand.place, Where::Remote(_))
+}
+
+/// Whether all operands are of one buffer.
+pub(super) fn same_buffer<'a>(mut operands: impl Iterator<Item = &'a Placed>) -> bool {
+    operands
+        .next()
+        .is_none_or(|first| operands.all(|other| other.operand.buffer == first.operand.buffer))
+}

@@ -1,0 +1,393 @@
+//! When copies of a program are apart, and how to cut operands so that they are.
+//!
+//! Copy k of an access `b[i..+n]` has the k-th n of the n * N new chunks. So two copies stay out of each other's way
+//! where every two accesses to one memory that overlap, one of them a write, are the same chunks; this is looked at
+//! over all ranks, since peers write each other's memory, and in the memory that really holds a buffer, since input
+//! and output may share it.
+//!
+//! Accesses for which that does not hold, and all operations that reach the same chunks through others, are cut to
+//! their greatest common size, counted from the beginning of memory. What a group shares cannot be cut, since its
+//! blocks would get other bytes, nor what a pipeline goes through, nor an operation that reads chunks while it writes
+//! others of them: such a program is refused.
+
+use super::copies;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::memory::{self, Extent};
+use crate::ir::{Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb};
+use crate::optimize::blocks;
+use crate::optimize::operands::{self, Placed};
+use std::collections::BTreeMap;
+
+/// For each transfer that must be cut, by its number in the program: to how many chunks. A pipeline's are counted
+/// where it stands.
+pub(super) type Cuts = BTreeMap<usize, u32>;
+
+/// Cuts operands where the copies need it. A program that [`super::replicable`] refuses is left as it is.
+#[must_use]
+pub fn spread(mut program: Program) -> Program {
+    let Ok(cuts) = apart(&program) else { return program };
+    if cuts.is_empty() {
+        return program;
+    }
+    let mut number = 0;
+    blocks::rewrite(&mut program, |_, _, ops| cut_all(&cuts, &mut number, ops));
+    program
+}
+
+/// What must be cut for the copies to be apart.
+///
+/// # Errors
+///
+/// See [`super::replicable`].
+pub(super) fn apart(program: &Program) -> Result<Cuts, Box<Diagnostic>> {
+    let copies = copies(program);
+    if copies == 1 {
+        return Ok(Cuts::new());
+    }
+    for (id, rank) in program.ranks.entries() {
+        let chunks = rank.input_chunks.max(rank.output_chunks).max(rank.scratch_chunks);
+        if chunks.checked_mul(copies).is_none() {
+            return Err(Box::new(too_many(id, chunks, copies)));
+        }
+    }
+    if even(program) {
+        return Ok(Cuts::new());
+    }
+    let (units, mut accesses) = collect(program);
+    accesses.sort_unstable_by_key(|access| (access.extent, !access.write, access.unit));
+    let conflicts = conflicts(&accesses);
+    if conflicts.is_empty() {
+        return Ok(Cuts::new());
+    }
+    resolve(program, &units, &accesses, &conflicts)
+}
+
+/// Whether all accesses to each buffer have one size and begin at multiples of it: enough for most programs, and
+/// found without a list of all accesses.
+fn even(program: &Program) -> bool {
+    let mut grids: BTreeMap<(RankId, Buffer), (u64, u64)> = BTreeMap::new();
+    let mut even = true;
+    each_transfer(program, &mut |rank, _, transfer, _| {
+        for access in memory::accesses(transfer) {
+            memory::extents(&program.ranks, rank, &access.operand, &mut |extent| {
+                let size = (extent.end - extent.start).max(1);
+                let grid = (size, extent.start % size);
+                even &= *grids.entry((extent.rank, extent.buffer)).or_insert(grid) == grid;
+            });
+        }
+    });
+    even
+}
+
+/// A transfer as far as cutting is concerned.
+struct Unit<'a> {
+    transfer: &'a Transfer,
+    rank: RankId,
+    origin: OriginId,
+    piped: bool,
+}
+
+struct Access {
+    extent: Extent,
+    write: bool,
+    /// The row of the transfer.
+    unit: usize,
+}
+
+fn collect(program: &Program) -> (Vec<Unit<'_>>, Vec<Access>) {
+    let (mut units, mut accesses) = (Vec::new(), Vec::new());
+    each_transfer(program, &mut |rank, origin, transfer, piped| {
+        for access in memory::accesses(transfer) {
+            memory::extents(&program.ranks, rank, &access.operand, &mut |extent| {
+                accesses.push(Access { extent, write: access.write, unit: units.len() });
+            });
+        }
+        units.push(Unit { transfer, rank, origin, piped });
+    });
+    (units, accesses)
+}
+
+fn each_transfer<'a>(
+    program: &'a Program,
+    visit: &mut dyn FnMut(RankId, OriginId, &'a Transfer, bool),
+) {
+    for (id, rank) in program.ranks.entries() {
+        for block in &rank.blocks {
+            each(&block.ops, false, &mut |origin, transfer, piped| {
+                visit(id, origin, transfer, piped)
+            });
+        }
+    }
+}
+
+fn each<'a>(ops: &'a [Op], piped: bool, visit: &mut dyn FnMut(OriginId, &'a Transfer, bool)) {
+    for op in ops {
+        match &op.action {
+            Action::Transfer(transfer) => visit(op.origin, transfer, piped),
+            Action::Pipeline(pipeline) => each(&pipeline.body, true, visit),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_) => {}
+        }
+    }
+}
+
+/// Maximal runs of accesses that overlap, in the order of memory.
+fn clusters(accesses: &[Access]) -> impl Iterator<Item = &[Access]> {
+    let mut rest = accesses;
+    std::iter::from_fn(move || {
+        let mut reach = rest.first()?.extent;
+        let apart = |access: &Access| {
+            let ends = !reach.overlaps(&access.extent);
+            reach.end = reach.end.max(access.extent.end);
+            ends
+        };
+        let length = rest.iter().skip(1).position(apart).map_or(rest.len(), |i| i + 1);
+        let (cluster, others) = rest.split_at(length);
+        rest = others;
+        Some(cluster)
+    })
+}
+
+/// Of each cluster in which copies would meet, two accesses that would: a write, and one of other chunks.
+fn conflicts(accesses: &[Access]) -> Vec<(&Access, &Access)> {
+    let mut found = Vec::new();
+    for cluster in clusters(accesses) {
+        let uneven =
+            |access: &&Access| cluster.first().is_some_and(|first| first.extent != access.extent);
+        let write = cluster.iter().find(|access| access.write);
+        if let (Some(write), Some(other)) = (write, cluster.iter().find(uneven)) {
+            let clash = |access: &&Access| {
+                access.extent != write.extent && access.extent.overlaps(&write.extent)
+            };
+            found.push((write, cluster.iter().find(clash).unwrap_or(other)));
+        }
+    }
+    found
+}
+
+/// The common size of the transfers that belong together, for those that must be cut.
+fn resolve(
+    program: &Program,
+    units: &[Unit],
+    accesses: &[Access],
+    conflicts: &[(&Access, &Access)],
+) -> Result<Cuts, Box<Diagnostic>> {
+    let mut sets = Sets { parent: (0..units.len()).collect() };
+    let written = |cluster: &&[Access]| cluster.iter().any(|access| access.write);
+    for cluster in clusters(accesses).filter(written) {
+        cluster.windows(2).for_each(|pair| {
+            if let [a, b] = pair {
+                sets.unite(a.unit, b.unit);
+            }
+        });
+    }
+    let mut common: BTreeMap<usize, u64> = BTreeMap::new();
+    for cluster in clusters(accesses) {
+        let grid = written(&cluster);
+        for access in cluster {
+            let size = common.entry(sets.find(access.unit)).or_insert(0);
+            let from = if grid { access.extent.start } else { 0 };
+            *size = gcd(*size, gcd(from, access.extent.end - access.extent.start));
+        }
+    }
+    let mut causes: BTreeMap<usize, (&Access, &Access)> = BTreeMap::new();
+    for pair in conflicts {
+        causes.entry(sets.find(pair.0.unit)).or_insert(*pair);
+    }
+    let mut cuts = Cuts::new();
+    for (number, unit) in units.iter().enumerate() {
+        let set = sets.find(number);
+        let (Some(pair), Some(size)) = (causes.get(&set), common.get(&set)) else { continue };
+        let size = u32::try_from(*size).unwrap_or(u32::MAX);
+        if unit.transfer.destinations.iter().all(|operand| operand.size == size) {
+            continue;
+        }
+        if let Some(why) = uncuttable(program, unit) {
+            return Err(Box::new(together(program, units, *pair, (unit, why))));
+        }
+        cuts.insert(number, size);
+    }
+    Ok(cuts)
+}
+
+/// Sets of transfers that are cut alike; the parent of a set's first member is itself.
+struct Sets {
+    parent: Vec<usize>,
+}
+
+impl Sets {
+    fn find(&mut self, unit: usize) -> usize {
+        let mut at = unit;
+        while let Some(parent) = self.parent.get(at).copied().filter(|parent| *parent != at) {
+            let grandparent = self.parent.get(parent).copied().unwrap_or(parent);
+            if let Some(slot) = self.parent.get_mut(at) {
+                *slot = grandparent;
+            }
+            at = grandparent;
+        }
+        at
+    }
+
+    fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        if let Some(slot) = self.parent.get_mut(a.max(b)) {
+            *slot = a.min(b);
+        }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {
+    if unit.transfer.slice.is_some() {
+        return Some("is shared by a group, whose blocks would get other bytes");
+    }
+    if unit.piped {
+        return Some("goes through a pipeline, whose windows would be others");
+    }
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for access in memory::accesses(unit.transfer) {
+        let list = if access.write { &mut writes } else { &mut reads };
+        memory::extents(&program.ranks, unit.rank, &access.operand, &mut |extent| {
+            list.push(extent)
+        });
+    }
+    let crosses = |write: &Extent| reads.iter().any(|read| read.overlaps(write) && read != write);
+    writes.iter().any(crosses).then_some("reads chunks while it writes others of them")
+}
+
+fn cut_all(cuts: &Cuts, number: &mut usize, ops: Vec<Op>) -> Vec<Op> {
+    let mut out = Vec::with_capacity(ops.len());
+    for mut op in ops {
+        match &mut op.action {
+            Action::Transfer(transfer) => {
+                let size = cuts.get(number);
+                *number += 1;
+                if let Some(size) = size {
+                    let pieces = cut(transfer, *size).into_iter();
+                    out.extend(
+                        pieces.map(|piece| Op { action: Action::Transfer(piece), ..op.clone() }),
+                    );
+                    continue;
+                }
+            }
+            Action::Pipeline(pipeline) => {
+                pipeline.body = cut_all(cuts, number, std::mem::take(&mut pipeline.body));
+            }
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_) => {}
+        }
+        out.push(op);
+    }
+    out
+}
+
+/// A transfer whose operands have `size` chunks each: a longer list of pairs, or several reductions.
+fn cut(transfer: &Transfer, size: u32) -> Vec<Transfer> {
+    let parts = operands::parts(transfer);
+    match transfer.verb {
+        Verb::Reduce | Verb::ReducePackets => {
+            let whole = parts.destinations.first().map_or(0, |placed| placed.operand.size);
+            let piece = |at: u32| operands::Parts {
+                sources: parts.sources.iter().map(|placed| part(placed, at, size)).collect(),
+                destinations: parts
+                    .destinations
+                    .iter()
+                    .map(|placed| part(placed, at, size))
+                    .collect(),
+            };
+            offsets(whole, size)
+                .map(|at| operands::assemble(transfer, transfer.verb, &piece(at)))
+                .collect()
+        }
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Broadcast
+        | Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::BroadcastPackets => {
+            let pairs = operands::pairs(&parts).flat_map(|(source, destination)| {
+                offsets(source.operand.size, size)
+                    .map(move |at| (part(&source, at, size), part(&destination, at, size)))
+            });
+            vec![operands::assemble(transfer, transfer.verb, &operands::unpaired(pairs))]
+        }
+    }
+}
+
+fn offsets(whole: u32, size: u32) -> impl Iterator<Item = u32> {
+    (0..whole).step_by(size.max(1) as usize)
+}
+
+fn part(placed: &Placed, at: u32, size: u32) -> Placed {
+    let operand = crate::ir::Operand { index: placed.operand.index + at, size, ..placed.operand };
+    Placed { operand, channel: placed.channel }
+}
+
+fn too_many(rank: RankId, chunks: u32, copies: u32) -> Diagnostic {
+    let message = format!(
+        "{copies} instances of {chunks} chunks on rank {} are more than a plan can count",
+        rank.0
+    );
+    Diagnostic::without_place(Code::E0808, message).help("ask for fewer `instances`")
+}
+
+/// Two accesses of which copies would meet, and the operation that cannot be cut.
+fn together(
+    program: &Program,
+    units: &[Unit],
+    pair: (&Access, &Access),
+    (stiff, why): (&Unit, &str),
+) -> Diagnostic {
+    let message = format!("the {} instances of this program would not be apart", copies(program));
+    let mut report = Diagnostic::new(Code::E0808, program.origins.place(stiff.origin), message)
+        .label(format!("this would have to be cut, but it {why}"));
+    for access in [pair.0, pair.1] {
+        let Some(unit) = units.get(access.unit) else { continue };
+        let Some(owner) = program.ranks.lookup(access.extent.rank) else { continue };
+        let verb = if access.write { "writes" } else { "reads" };
+        let what = chunks(owner, &access.extent);
+        let text = format!(
+            "rank {} {verb} {what} of rank {} as one piece",
+            unit.rank.0, access.extent.rank.0
+        );
+        report = report.and(program.origins.place(unit.origin), text);
+    }
+    report
+        .note("each instance takes its own part of every operand, and parts of different operands would overlap")
+        .help("let every operation on these chunks name the same ones, or set `instances = 1`")
+}
+
+/// A range of memory as an author writes it, in the region that it lies in.
+fn chunks(rank: &Rank, extent: &Extent) -> String {
+    let size = extent.end - extent.start;
+    let (name, start) = match extent.buffer {
+        Buffer::Input => ("input", extent.start),
+        Buffer::Output => ("output", extent.start),
+        Buffer::Scratch => {
+            let before = |region: &&crate::ir::Region| u64::from(region.offset) <= extent.start;
+            match rank.regions.iter().rev().find(before) {
+                Some(region) => (&*region.name, extent.start - u64::from(region.offset)),
+                None => ("scratch", extent.start),
+            }
+        }
+    };
+    if size == 1 { format!("`{name}[{start}]`") } else { format!("`{name}[{start}..+{size}]`") }
+}

@@ -1,0 +1,110 @@
+//! Splitting: operations that the executor has no room for become several.
+//!
+//! In: a program whose joins are implied. Out: one in which every operation has the shape and size of an operation of
+//! the executor, as far as one exists; what has none is left for the limit check to report. Operations that fit stay
+//! as they are.
+//!
+//! - `signal`, `wait`, `flush`: at most 8 channels, each once. `acquire`, `release`: at most 16 semaphores, each once.
+//! - Data: see [`transfer`].
+//! - Of an author's `sync = ..`, the first part keeps what stands before and the last what stands after.
+
+pub mod transfer;
+
+use super::blocks;
+use super::operands::{CHANNELS, SEMAPHORES};
+use crate::ir::{Action, Alias, List, Op, Program, Signal, SyncOverride};
+
+/// Cuts every operation to the executor's sizes.
+#[must_use]
+pub fn split(mut program: Program) -> Program {
+    blocks::rewrite(&mut program, |program, rank, ops| {
+        all(program.ranks.lookup(rank).and_then(|rank| rank.alias), ops)
+    });
+    program
+}
+
+fn all(alias: Option<Alias>, ops: Vec<Op>) -> Vec<Op> {
+    let mut out = Vec::with_capacity(ops.len());
+    for mut op in ops {
+        if let Action::Pipeline(pipeline) = &mut op.action {
+            pipeline.body = all(alias, std::mem::take(&mut pipeline.body));
+        }
+        match pieces(alias, &op.action) {
+            None => out.push(op),
+            Some(actions) => replace(&op, actions, &mut out),
+        }
+    }
+    out
+}
+
+/// The parts of an operation; none where it fits as it is.
+fn pieces(alias: Option<Alias>, action: &Action) -> Option<Vec<Action>> {
+    match action {
+        Action::Signal(signal) => signals(signal, Action::Signal),
+        Action::Wait(signal) => signals(signal, Action::Wait),
+        Action::Flush(channels) => lists(channels, CHANNELS, Action::Flush),
+        Action::Acquire(semaphores) => lists(semaphores, SEMAPHORES, Action::Acquire),
+        Action::Release(semaphores) => lists(semaphores, SEMAPHORES, Action::Release),
+        Action::Transfer(transfer) => transfer::pieces(alias, transfer)
+            .map(|pieces| pieces.into_iter().map(Action::Transfer).collect()),
+        Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => None,
+    }
+}
+
+fn signals(signal: &Signal, wrap: fn(Signal) -> Action) -> Option<Vec<Action>> {
+    let runs = runs(&signal.channels, CHANNELS)?;
+    Some(
+        runs.into_iter()
+            .map(|channels| wrap(Signal { channels, relaxed: signal.relaxed }))
+            .collect(),
+    )
+}
+
+fn lists<T: Copy + PartialEq>(
+    list: &List<T>,
+    limit: usize,
+    wrap: fn(List<T>) -> Action,
+) -> Option<Vec<Action>> {
+    Some(runs(list, limit)?.into_iter().map(wrap).collect())
+}
+
+/// The list in runs of at most `limit` members, none of which has one twice; none where it is a single one.
+fn runs<T: Copy + PartialEq>(list: &List<T>, limit: usize) -> Option<Vec<List<T>>> {
+    let mut runs: Vec<List<T>> = Vec::new();
+    for member in list {
+        match runs.last_mut() {
+            Some(run) if run.len() < limit && !run.contains(member) => run.push(*member),
+            Some(_) | None => runs.push(List::from_slice(&[*member])),
+        }
+    }
+    (runs.len() != 1).then_some(runs)
+}
+
+/// Adds the parts with the operation's origin. Where nothing is left, what an author said of its joins stays.
+fn replace(op: &Op, actions: Vec<Action>, out: &mut Vec<Op>) {
+    let last = actions.len().saturating_sub(1);
+    if actions.is_empty() && !matches!(op.sync, None | Some(SyncOverride::None)) {
+        out.push(Op { action: Action::Sync, origin: op.origin, sync: None });
+    }
+    for (i, action) in actions.into_iter().enumerate() {
+        out.push(Op {
+            action,
+            origin: op.origin,
+            sync: op.sync.map(|sync| part(sync, i == 0, i == last)),
+        });
+    }
+}
+
+fn part(sync: SyncOverride, first: bool, last: bool) -> SyncOverride {
+    let before = first && matches!(sync, SyncOverride::Before | SyncOverride::Both);
+    let after = last && matches!(sync, SyncOverride::After | SyncOverride::Both);
+    match (before, after) {
+        (true, true) => SyncOverride::Both,
+        (true, false) => SyncOverride::Before,
+        (false, true) => SyncOverride::After,
+        (false, false) => SyncOverride::None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

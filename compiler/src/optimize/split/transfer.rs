@@ -1,0 +1,250 @@
+//! How a data operation is cut.
+//!
+//! - `copy`, `copy_packets`, `unpack_packets`, `broadcast`, `broadcast_packets`: one pair each.
+//! - `put`, `put_packets` and `get` lists: runs of at most 10 pairs; over memory channels with sources of one buffer,
+//!   since the executor takes the buffer of the first for all. Over port channels, `put_with_signal` among them: at
+//!   most 8 pairs, each with a channel of its own, since each is a thread's work.
+//! - `read_put_packets`: one source, at most 10 destinations (8 over port channels).
+//! - Reductions: at most 10 sources, the first of them local, the others all local or all peers'; further sources are
+//!   added to the result by further reductions, which is right unless one of them lies where the result does: such a
+//!   source goes first. At most 10 destinations, the first one local and of packets the second too; the others are the
+//!   peers'. Further ones get a copy of the result.
+//! - A reduction of one source is a copy, a `put` or a `get`; onto itself it is nothing. A copy onto itself that its
+//!   author wrote is left alone.
+
+use crate::ir::memory;
+use crate::ir::{Alias, ChannelKind, Operand, Transfer, Verb, Where};
+use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
+
+/// The parts of a transfer; none where it fits as it is.
+pub(super) fn pieces(alias: Option<Alias>, transfer: &Transfer) -> Option<Vec<Transfer>> {
+    let reduces = matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets);
+    if !reduces && transfer.sources.len() == 1 && transfer.destinations.len() == 1 {
+        return None;
+    }
+    match transfer.verb {
+        Verb::Copy
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::Broadcast
+        | Verb::BroadcastPackets => lists(transfer, |_, _| false, 1),
+        Verb::Put | Verb::PutPackets if transfer.via == Some(ChannelKind::Memory) => {
+            lists(transfer, same_source_buffer, BUFFERS)
+        }
+        Verb::Put | Verb::PutPackets | Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
+            lists(transfer, own_channel, operands::CHANNELS)
+        }
+        Verb::Get => lists(transfer, |_, _| true, BUFFERS),
+        Verb::ReadPutPackets if transfer.via == Some(ChannelKind::Port) => lists(
+            transfer,
+            |run, new| same_source(run, new) && own_channel(run, new),
+            operands::CHANNELS,
+        ),
+        Verb::ReadPutPackets => lists(transfer, same_source, BUFFERS),
+        Verb::Reduce | Verb::ReducePackets => reduction(alias, transfer),
+    }
+}
+
+type Pair = (Placed, Placed);
+
+/// Runs of pairs, each as long as `joins` allows.
+fn lists(
+    transfer: &Transfer,
+    joins: impl Fn(&[Pair], &Pair) -> bool,
+    limit: usize,
+) -> Option<Vec<Transfer>> {
+    let parts = operands::parts(transfer);
+    let mut runs: Vec<Vec<Pair>> = Vec::new();
+    for pair in operands::pairs(&parts) {
+        match runs.last_mut() {
+            Some(run) if run.len() < limit && joins(run, &pair) => run.push(pair),
+            Some(_) | None => runs.push(vec![pair]),
+        }
+    }
+    let single = transfer.verb == Verb::ReadPutPackets;
+    let as_one = runs.len() == 1 && !(single && parts.sources.len() > 1);
+    (!as_one).then(|| runs.into_iter().map(|run| list(transfer, single, run)).collect())
+}
+
+fn list(transfer: &Transfer, single: bool, run: Vec<Pair>) -> Transfer {
+    let mut parts = operands::unpaired(run);
+    if single {
+        parts.sources.truncate(1);
+    }
+    operands::assemble(transfer, transfer.verb, &parts)
+}
+
+fn same_source_buffer(run: &[Pair], new: &Pair) -> bool {
+    run.first().is_none_or(|(source, _)| source.operand.buffer == new.0.operand.buffer)
+}
+
+fn same_source(run: &[Pair], new: &Pair) -> bool {
+    run.first().is_none_or(|(source, _)| source == &new.0)
+}
+
+fn own_channel(run: &[Pair], new: &Pair) -> bool {
+    run.iter().all(|(_, destination)| destination.channel != new.1.channel)
+}
+
+fn reduction(alias: Option<Alias>, transfer: &Transfer) -> Option<Vec<Transfer>> {
+    let whole = operands::parts(transfer);
+    if fits(transfer.verb, &whole) || whole.sources.iter().chain(&whole.destinations).any(is_switch)
+    {
+        return None;
+    }
+    let split = targets(transfer.verb, &whole)?;
+    let steps = sums(alias, transfer.verb, &whole, &split.result)?;
+    let mut out = Vec::new();
+    let last = steps.len().saturating_sub(1);
+    for (i, sources) in steps.into_iter().enumerate() {
+        let mut destinations = vec![split.result];
+        if i == last && sources.len() > 1 {
+            destinations.extend(split.direct.iter().copied());
+        }
+        let lone = sources.len() == 1;
+        let parts = Parts {
+            sources: sources.into_iter().collect(),
+            destinations: destinations.into_iter().collect(),
+        };
+        if !lone {
+            out.push(operands::assemble(transfer, transfer.verb, &parts));
+        } else if let Some(copy) = lone_source(alias, transfer, &parts) {
+            out.push(copy);
+        }
+        if lone && i == last {
+            hand_on(transfer, &split.result, &split.direct, &mut out);
+        }
+    }
+    hand_on(transfer, &split.result, &split.further, &mut out);
+    Some(out)
+}
+
+/// Where the result goes: first to one local operand, with the last sum to some others, and from there to the rest.
+struct Targets {
+    result: Placed,
+    direct: Vec<Placed>,
+    further: Vec<Placed>,
+}
+
+fn targets(verb: Verb, whole: &Parts) -> Option<Targets> {
+    let (locals, remotes): (Vec<Placed>, Vec<Placed>) =
+        whole.destinations.iter().partition(|placed| operands::is_local(&placed.operand));
+    let packets = usize::from(verb == Verb::ReducePackets);
+    let mut locals = locals.into_iter();
+    let result = locals.next()?;
+    let mut direct: Vec<Placed> = locals.by_ref().take(packets).collect();
+    let room = BUFFERS - 1 - direct.len();
+    direct.extend(remotes.iter().take(room));
+    let further = locals.chain(remotes.into_iter().skip(room)).collect();
+    Some(Targets { result, direct, further })
+}
+
+/// The sources of each sum; from the second sum on, the result comes first.
+fn sums(
+    alias: Option<Alias>,
+    verb: Verb,
+    whole: &Parts,
+    result: &Placed,
+) -> Option<Vec<Vec<Placed>>> {
+    let overlaps = |placed: &&Placed| touch(alias, &placed.operand, &result.operand);
+    let mut order: Vec<Placed> = Vec::new();
+    if verb == Verb::Reduce {
+        let locals = || whole.sources.iter().filter(|placed| operands::is_local(&placed.operand));
+        order.extend(locals().filter(overlaps));
+        order.extend(locals().filter(|placed| !overlaps(placed)));
+        order.extend(whole.sources.iter().filter(|placed| !operands::is_local(&placed.operand)));
+    } else {
+        order.extend(whole.sources.iter());
+    }
+    let mut steps: Vec<Vec<Placed>> = Vec::new();
+    for source in order {
+        let local = operands::is_local(&source.operand);
+        match steps.last_mut() {
+            Some(step) if step.len() < BUFFERS && adds(step, local) => step.push(source),
+            Some(_) => steps.push(vec![*result, source]),
+            None => steps.push(vec![source]),
+        }
+    }
+    let read_late = steps.iter().skip(1).flat_map(|step| step.iter().skip(1));
+    let late = read_late
+        .filter(|placed| operands::is_local(&placed.operand))
+        .any(|placed| overlaps(&placed));
+    (!late || verb == Verb::ReducePackets).then_some(steps)
+}
+
+/// Whether a sum that has these sources can take one more: after the first, local one all are alike.
+fn adds(step: &[Placed], local: bool) -> bool {
+    let first = step.first().is_some_and(|placed| operands::is_local(&placed.operand));
+    first && step.iter().skip(1).all(|placed| operands::is_local(&placed.operand) == local)
+}
+
+/// A reduction of one source; nothing where the result is there already.
+fn lone_source(alias: Option<Alias>, transfer: &Transfer, parts: &Parts) -> Option<Transfer> {
+    let (source, result) = (parts.sources.first()?, parts.destinations.first()?);
+    if !operands::is_local(&source.operand) {
+        return Some(operands::assemble(transfer, Verb::Get, parts));
+    }
+    let home = |operand: &Operand| memory::home(alias, operand.buffer, operand.index);
+    let same = home(&source.operand) == home(&result.operand);
+    (!same).then(|| operands::assemble(transfer, Verb::Copy, parts))
+}
+
+/// Copies of the result for each of `targets`.
+fn hand_on(transfer: &Transfer, result: &Placed, targets: &[Placed], out: &mut Vec<Transfer>) {
+    let packets = transfer.verb == Verb::ReducePackets;
+    let (local, remote) =
+        if packets { (Verb::CopyPackets, Verb::PutPackets) } else { (Verb::Copy, Verb::Put) };
+    let (locals, remotes): (Vec<Placed>, Vec<Placed>) =
+        targets.iter().partition(|placed| operands::is_local(&placed.operand));
+    for run in locals.chunks(1) {
+        out.push(operands::assemble(
+            transfer,
+            local,
+            &operands::unpaired(run.iter().map(|to| (*result, *to))),
+        ));
+    }
+    for run in remotes.chunks(BUFFERS) {
+        let parts = operands::unpaired(run.iter().map(|to| (*result, *to)));
+        out.push(operands::assemble(transfer, remote, &parts));
+    }
+}
+
+/// Whether a reduction is one of the executor's.
+fn fits(verb: Verb, parts: &Parts) -> bool {
+    let remote_from = if verb == Verb::ReducePackets { 2 } else { 1 };
+    let place = |(i, placed): (usize, &Placed)| match operands::is_local(&placed.operand) {
+        true => i < remote_from,
+        false => i > 0,
+    };
+    let ordered =
+        parts.destinations.iter().is_sorted_by_key(|placed| !operands::is_local(&placed.operand));
+    let (first, rest) =
+        parts.sources.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+    let alike = rest.first().is_none_or(|second| {
+        rest.iter().all(|placed| {
+            operands::is_local(&placed.operand) == operands::is_local(&second.operand)
+        })
+    });
+    first.is_some_and(|placed| operands::is_local(&placed.operand))
+        && alike
+        && (2..=BUFFERS).contains(&parts.sources.len())
+        && (1..=BUFFERS).contains(&parts.destinations.len())
+        && ordered
+        && parts.destinations.iter().enumerate().all(place)
+}
+
+fn is_switch(placed: &Placed) -> bool {
+    matches!(placed.operand.place, Where::Switch(_))
+}
+
+/// Whether two local operands have a cell in common.
+fn touch(alias: Option<Alias>, a: &Operand, b: &Operand) -> bool {
+    let home = |operand: &Operand| memory::home(alias, operand.buffer, operand.index);
+    let ((a_buffer, a_start), (b_buffer, b_start)) = (home(a), home(b));
+    let (a_end, b_end) = (a_start + u64::from(a.size), b_start + u64::from(b.size));
+    operands::is_local(a)
+        && operands::is_local(b)
+        && a_buffer == b_buffer
+        && a_start < b_end
+        && b_start < a_end
+}

@@ -1,0 +1,250 @@
+//! Synchronisation inside blocks: from joins that are implied to joins that stand in the program.
+//!
+//! In: a program in which the threads of a block meet between every two operations, except where an author's
+//! `sync = ..` says otherwise. Out: the same program with a `sync` wherever one is needed, and nowhere else.
+//!
+//! Rules:
+//! - Which threads do what: [`lanes`]. Between which two operations a join must stand: [`pending`].
+//! - Within a block, a join is put as late as possible, which needs the fewest. `barrier` and an author's `sync` are
+//!   joins; nothing is needed before the first and after the last operation.
+//! - `sync = before` and `after` put a join on that side and none on the other, `both` on both sides, `none` on none.
+//!   Where one side forbids a join and neither asks for one, the next one stands before both operations.
+//! - Without `auto_sync` only the author's joins are put.
+//! - A pipeline's body is a circle ([`circle`]): what the last operation of one turn leaves undone, the first of the
+//!   next must heed. The join between two turns stands at the beginning of the body where that also serves what comes
+//!   before the pipeline, otherwise at its end.
+
+mod circle;
+mod lanes;
+mod pending;
+
+use super::blocks;
+use crate::ir::{Action, Joins, Op, Program, SyncOverride};
+use lanes::{Mark, Scene};
+use pending::Pending;
+
+/// Puts the joins that a program needs.
+#[must_use]
+pub fn sync(mut program: Program) -> Program {
+    if program.joins == Joins::Explicit {
+        return program;
+    }
+    blocks::rewrite(&mut program, |program, here, ops| {
+        line(Scene { ranks: &program.ranks, here, options: &program.options }, ops)
+    });
+    program.joins = Joins::Explicit;
+    program
+}
+
+/// What an author says of the gap between two operations.
+#[derive(Clone, Copy, PartialEq)]
+enum Gap {
+    /// Nothing.
+    Free,
+    /// The threads meet.
+    Join,
+    /// They do not.
+    Closed,
+}
+
+fn gap(before: Option<&Op>, after: Option<&Op>) -> Gap {
+    let (left, right) = (before.and_then(|op| op.sync), after.and_then(|op| op.sync));
+    let asked = asks_after(before) || asks_before(after);
+    let closed = matches!(left, Some(SyncOverride::Before | SyncOverride::None))
+        || matches!(right, Some(SyncOverride::After | SyncOverride::None));
+    match (asked, closed) {
+        (true, _) => Gap::Join,
+        (false, true) => Gap::Closed,
+        (false, false) => Gap::Free,
+    }
+}
+
+fn asks_before(op: Option<&Op>) -> bool {
+    matches!(op.and_then(|op| op.sync), Some(SyncOverride::Before | SyncOverride::Both))
+}
+
+fn asks_after(op: Option<&Op>) -> bool {
+    matches!(op.and_then(|op| op.sync), Some(SyncOverride::After | SyncOverride::Both))
+}
+
+fn is_join(op: Option<&Op>) -> bool {
+    matches!(op, Some(Op { action: Action::Sync | Action::Barrier { .. }, .. }))
+}
+
+/// Operations between which the author wants no join.
+struct Run<'a> {
+    ops: &'a [Op],
+    /// What is said of the gap before it.
+    gap: Gap,
+    /// Which operation is its first.
+    start: usize,
+}
+
+/// The runs of a list; `before` is what comes before its first operation.
+fn runs<'a>(before: Option<&Op>, ops: &'a [Op]) -> Vec<Run<'a>> {
+    let mut runs: Vec<Run> = Vec::with_capacity(ops.len());
+    let (mut start, mut gap_before) = (0, gap(before, ops.first()));
+    for end in 1..=ops.len() {
+        let gap_after = gap(end.checked_sub(1).and_then(|i| ops.get(i)), ops.get(end));
+        if end == ops.len() || gap_after != Gap::Closed {
+            runs.push(Run { ops: ops.get(start..end).unwrap_or_default(), gap: gap_before, start });
+            (start, gap_before) = (end, gap_after);
+        }
+    }
+    runs
+}
+
+/// Where the join between two turns of a pipeline stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Turn {
+    /// Not a pipeline, or none is needed.
+    None,
+    /// One is needed, at its body's beginning or end.
+    Either,
+    /// At its body's beginning.
+    Start,
+}
+
+/// The operations of a block with their joins.
+fn line(scene: Scene, ops: Vec<Op>) -> Vec<Op> {
+    let (ops, mut turns): (Vec<Op>, Vec<Turn>) = ops.into_iter().map(|op| body(scene, op)).unzip();
+    let mut joins = vec![false; ops.len() + 1];
+    let mut pending = Pending::default();
+    for run in runs(None, &ops) {
+        let before = run.start.checked_sub(1).and_then(|i| ops.get(i));
+        let mut join = run.gap == Gap::Join && !is_join(before) && !is_join(run.ops.first());
+        if !join && scene.options.auto_sync {
+            join = needs_join(scene, &pending, &run, &mut turns);
+        }
+        if join {
+            pending.clear();
+            set(&mut joins, run.start);
+        }
+        for (i, op) in run.ops.iter().enumerate() {
+            absorb(scene, &mut pending, op, turns.get(run.start + i), mark(op, run.start + i));
+        }
+    }
+    if asks_after(ops.last()) && !is_join(ops.last()) {
+        set(&mut joins, ops.len());
+    }
+    write(ops, &joins, &turns)
+}
+
+/// Operations of different pipelines have different windows; the block's own have none.
+fn mark(op: &Op, index: usize) -> Mark {
+    match &op.action {
+        Action::Pipeline(_) => Mark { pipeline: index as u32 + 1, turn: 0 },
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_) => Mark::default(),
+    }
+}
+
+/// Whether the run cannot do without a join before it. A pipeline that has one between its turns anyway takes it to
+/// its beginning instead.
+fn needs_join(scene: Scene, pending: &Pending, run: &Run, turns: &mut [Turn]) -> bool {
+    for (i, op) in run.ops.iter().enumerate() {
+        let at = mark(op, run.start + i);
+        if let Action::Pipeline(pipeline) = &op.action {
+            let mut prefix = pipeline.body.iter().take_while(|op| !is_join(Some(op)));
+            if prefix.any(|op| pending.blocks(scene, &lanes::effects(scene, &op.action, at))) {
+                match turns.get_mut(run.start + i) {
+                    Some(turn) if *turn == Turn::Either && run.ops.len() == 1 => {
+                        *turn = Turn::Start
+                    }
+                    Some(_) | None => return true,
+                }
+            }
+            continue;
+        }
+        let effects = lanes::effects(scene, &op.action, at);
+        if pending.blocks(scene, &effects) {
+            return true;
+        }
+        if effects.meets {
+            return false;
+        }
+    }
+    false
+}
+
+/// Adds what an operation does to what was done since the last join.
+fn absorb(scene: Scene, pending: &mut Pending, op: &Op, between: Option<&Turn>, mark: Mark) {
+    match &op.action {
+        Action::Sync | Action::Barrier { .. } => pending.clear(),
+        Action::Pipeline(pipeline) => {
+            if between == Some(&Turn::Start) {
+                pending.clear();
+            }
+            pipeline.body.iter().for_each(|op| absorb(scene, pending, op, None, mark));
+            if between == Some(&Turn::Either) {
+                pending.clear();
+            }
+        }
+        Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_) => pending.add(lanes::effects(scene, &op.action, mark)),
+    }
+}
+
+/// A pipeline with the joins that its body needs, and whether one is needed between two turns.
+fn body(scene: Scene, mut op: Op) -> (Op, Turn) {
+    let Action::Pipeline(pipeline) = &mut op.action else { return (op, Turn::None) };
+    let ops = std::mem::take(&mut pipeline.body);
+    let mut joins = circle::circle(scene, &ops);
+    let mut between = false;
+    if let Some(first) = joins.first_mut().filter(|_| !asks_before(ops.first())) {
+        between = std::mem::replace(first, false);
+    }
+    if between && asks_after(ops.last()) {
+        between = false;
+        set(&mut joins, ops.len());
+    }
+    pipeline.body = write(ops, &joins, &[]);
+    (op, if between { Turn::Either } else { Turn::None })
+}
+
+fn set(joins: &mut [bool], at: usize) {
+    if let Some(join) = joins.get_mut(at) {
+        *join = true;
+    }
+}
+
+/// The operations with a `sync` where one was decided on, and without what their author said of joins.
+fn write(ops: Vec<Op>, joins: &[bool], turns: &[Turn]) -> Vec<Op> {
+    let count = joins.iter().filter(|join| **join).count();
+    let mut out: Vec<Op> = Vec::with_capacity(ops.len() + count);
+    for (i, mut op) in ops.into_iter().enumerate() {
+        let joint = Op { action: Action::Sync, origin: op.origin, sync: None };
+        if joins.get(i) == Some(&true) {
+            out.push(joint.clone());
+        }
+        op.sync = None;
+        if let Action::Pipeline(pipeline) = &mut op.action {
+            match turns.get(i) {
+                Some(Turn::Start) => pipeline.body.insert(0, joint),
+                Some(Turn::Either) => pipeline.body.push(joint),
+                Some(Turn::None) | None => {}
+            }
+        }
+        out.push(op);
+        if i + 2 == joins.len() && joins.last() == Some(&true) {
+            let origin = out.last().map(|op| op.origin).unwrap_or_default();
+            out.push(Op { action: Action::Sync, origin, sync: None });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod fewest;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Joins in the body of a pipeline, which is a circle of operations.
+
+use super::lanes::{self, Mark, Scene};
+use super::pending::Pending;
+use super::{Gap, Run, absorb, is_join, runs, set};
+use crate::ir::Op;
+
+/// From how many gaps of a body placement is tried; the executor takes no longer ones.
+const STARTS: usize = 64;
+
+/// Before which operations a join must stand, the one between two turns being before the first. The fewest: around
+/// a circle, putting each as late as possible is best from one gap or another, so each is tried.
+pub(super) fn circle(scene: Scene, ops: &[Op]) -> Vec<bool> {
+    let runs = runs(ops.last(), ops);
+    if let Some(first) =
+        runs.iter().position(|run| is_join(run.ops.first()) || run.gap == Gap::Join)
+    {
+        return round(scene, ops, &runs, Some(first));
+    }
+    let mut best = round(scene, ops, &runs, None);
+    if !best.contains(&true) {
+        return best;
+    }
+    let closed = runs.first().is_some_and(|run| run.gap == Gap::Closed);
+    for first in usize::from(closed)..runs.len().min(STARTS) {
+        let joins = round(scene, ops, &runs, Some(first));
+        if count(&joins) < count(&best) {
+            best = joins;
+        }
+    }
+    best
+}
+
+fn count(joins: &[bool]) -> usize {
+    joins.iter().filter(|join| **join).count()
+}
+
+/// Joins for one turn that begins with a join before run `first`; without one given, for two turns from the
+/// beginning, which shows every need that there is.
+fn round(scene: Scene, ops: &[Op], runs: &[Run], first: Option<usize>) -> Vec<bool> {
+    let mut joins = vec![false; ops.len() + 1];
+    let mut pending = Pending::default();
+    let start = first.unwrap_or(0);
+    let turns = if first.is_some() { 1 } else { 2 };
+    let laps = runs.iter().enumerate().cycle().skip(start).take(runs.len() * turns);
+    for (step, (i, run)) in laps.enumerate() {
+        let mark = Mark { pipeline: 1, turn: u8::from(start + step >= runs.len()) };
+        let before = run.start.checked_sub(1).map_or(ops.last(), |i| ops.get(i));
+        let (given, authored) =
+            (step == 0 && first.is_some(), is_join(run.ops.first()) || is_join(before));
+        let closed = i == 0 && run.gap == Gap::Closed;
+        let effects = || run.ops.iter().map(|op| lanes::effects(scene, &op.action, mark));
+        let wanted = scene.options.auto_sync
+            && !closed
+            && (given || effects().any(|e| pending.blocks(scene, &e)));
+        if wanted || run.gap == Gap::Join {
+            pending.clear();
+            if !authored {
+                set(&mut joins, run.start);
+            }
+        }
+        run.ops.iter().for_each(|op| absorb(scene, &mut pending, op, None, mark));
+    }
+    joins
+}

@@ -1,0 +1,115 @@
+//! That no fewer joins would do: against all ways to put them, on many small random blocks and pipelines.
+//!
+//! Between which two operations a join must stand is asked of each pair alone; how few joins serve all pairs is then
+//! found by trying every set of gaps.
+
+use super::lanes::{Mark, Scene, effects};
+use super::pending::Pending;
+use crate::ir::build::{acquire, input, local, output, pipeline, program, release, scratch};
+use crate::ir::{Action, BlockId, Program, RankId, Verb};
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    fn action(&mut self) -> Action {
+        let at = self.below(3) as u32;
+        match self.below(8) {
+            0 => acquire(&[at]),
+            1 => acquire(&[at, at + 1]),
+            2 => release(&[at]),
+            3 => release(&[at + 1, at]),
+            4 => local(Verb::Copy, &[input(at, 2)], &[scratch(at, 2)]),
+            5 => local(Verb::Copy, &[scratch(at, 2)], &[output(at, 2)]),
+            6 => local(Verb::CopyPackets, &[output(at, 1)], &[scratch(at, 1)]),
+            _ => local(Verb::UnpackPackets, &[scratch(at, 1)], &[output(at, 1)]),
+        }
+    }
+
+    fn actions(&mut self) -> Vec<Action> {
+        (0..2 + self.below(5)).map(|_| self.action()).collect()
+    }
+}
+
+fn base() -> Program {
+    program(1, 8, 8, 8).semaphores(8)
+}
+
+/// Whether the second of two operations needs a join between them, the first one's turn of a loop being `first`.
+fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, Mark)) -> bool {
+    let scene = Scene { ranks: &program.ranks, here: RankId(0), options: &program.options };
+    let mut pending = Pending::default();
+    pending.add(effects(scene, a, first));
+    pending.blocks(scene, &effects(scene, b, second))
+}
+
+/// The least size of a set of gaps that has one of each list's.
+fn fewest(gaps: usize, needed: &[Vec<usize>]) -> u32 {
+    let serves = |set: &u32| needed.iter().all(|list| list.iter().any(|gap| set & (1 << gap) != 0));
+    (0..1_u32 << gaps).filter(serves).map(u32::count_ones).min().unwrap()
+}
+
+fn joins(program: Program) -> u32 {
+    let program = super::sync(program);
+    let ops = &program.ranks[RankId(0)].blocks[BlockId(0)].ops;
+    let joins = |ops: &[crate::ir::Op]| ops.iter().filter(|op| op.action == Action::Sync).count();
+    let inside = ops.iter().map(|op| {
+        let Action::Pipeline(pipeline) = &op.action else { return 0 };
+        joins(&pipeline.body)
+    });
+    (joins(ops) + inside.sum::<usize>()) as u32
+}
+
+#[test]
+fn in_a_line() {
+    let mut random = Random(1);
+    let mut some = 0;
+    for _ in 0..2000 {
+        let (program, ops) = (base(), random.actions());
+        let mut needed = Vec::new();
+        let mark = Mark::default();
+        for (j, b) in ops.iter().enumerate() {
+            let before = ops.iter().enumerate().take(j);
+            needed.extend(
+                before
+                    .filter(|(_, a)| needs(&program, (a, mark), (b, mark)))
+                    .map(|(i, _)| (i + 1..=j).collect()),
+            );
+        }
+        let least = fewest(ops.len(), &needed);
+        assert_eq!(joins(program.block(|_| ops.clone())), least, "{ops:?}");
+        some += least;
+    }
+    assert!(some > 1000, "hardly any joins were needed");
+}
+
+#[test]
+fn in_a_circle() {
+    let mut random = Random(2);
+    let mut some = 0;
+    for _ in 0..2000 {
+        let (program, ops) = (base(), random.actions());
+        let (this, next) = (Mark { pipeline: 1, turn: 0 }, Mark { pipeline: 1, turn: 1 });
+        let mut needed = Vec::new();
+        for (i, a) in ops.iter().enumerate() {
+            for (j, b) in ops.iter().enumerate() {
+                if i < j && needs(&program, (a, this), (b, this)) {
+                    needed.push((i + 1..=j).collect());
+                }
+                if needs(&program, (a, this), (b, next)) {
+                    needed.push((i + 1..ops.len()).chain(0..=j).collect());
+                }
+            }
+        }
+        let least = fewest(ops.len(), &needed);
+        assert_eq!(joins(program.block(|_| vec![pipeline(64, 2, ops.clone())])), least, "{ops:?}");
+        some += least;
+    }
+    assert!(some > 1000, "hardly any joins were needed");
+}

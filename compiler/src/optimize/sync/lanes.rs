@@ -1,0 +1,257 @@
+//! Which threads of a block do what in an operation: the facts that synchronisation inside a block follows from.
+//!
+//! - A data operation is spread over all threads: element i, counted from the operand's beginning, is thread i's,
+//!   modulo their number. An element is 16 bytes; in packet operations one packet's payload, in multimem operations it
+//!   depends on the type of the data.
+//! - Entry k of a `signal`, `wait`, `flush`, `acquire` or `release`, and pair k of a `put` over port channels, is
+//!   thread k's.
+//! - `read_put_packets` over port channels reads with all threads, lets them meet, then puts with thread k.
+//! - A `put` over a port channel is done later, by the proxy: nothing that a block does orders it against what comes
+//!   after, but for `put_with_signal_and_flush`, which returns when it is done.
+
+use crate::ir::memory::{self, Access, Extent};
+use crate::ir::{
+    Action, Buffer, ChannelKind, List, Operand, Options, Rank, RankId, Signal, Slice, Transfer,
+    Verb, Where,
+};
+use crate::table::Table;
+use smallvec::SmallVec;
+
+/// The rank whose blocks are looked at, among its peers.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    /// All ranks.
+    pub(super) ranks: &'a Table<RankId, Rank>,
+    /// This one.
+    pub(super) here: RankId,
+    /// The program's options.
+    pub(super) options: &'a Options,
+}
+
+/// How the elements of an operand fall to the threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    /// 16 bytes each.
+    Wide,
+    /// One packet's payload each.
+    Payload,
+    /// Otherwise, or not by threads: never known to be the same thread's.
+    Other,
+}
+
+/// Cells that all threads touch together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    /// Which.
+    pub(super) extent: Extent,
+    /// Whether they are written.
+    pub(super) write: bool,
+    /// Whether as packets.
+    pub(super) packets: bool,
+    /// Which thread touches which of them.
+    pub(super) share: Share,
+    /// The block's part of them.
+    pub(super) slice: Option<Slice>,
+    /// In which loop, and in which of its turns.
+    pub(super) mark: Mark,
+}
+
+/// Where a pipeline's operation belongs. Those that stand in none have the mark 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// Which pipeline of the block.
+    pub(super) pipeline: u32,
+    /// This turn of the loop, or the next.
+    pub(super) turn: u8,
+}
+
+/// What two threads must not do with one thing unordered: the counters behind it have one user at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Use {
+    /// Signals over this channel; over a port channel, also puts and flushes, which the proxy takes in order.
+    Send(u32),
+    /// Waits on this channel.
+    Wait(u32),
+    /// Acquires this semaphore.
+    Acquire(u32),
+}
+
+/// What an operation does, thread by thread.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    /// Cells that all threads touch.
+    pub(super) touches: SmallVec<[Touch; 8]>,
+    /// Whether all threads must wait for what was acquired before.
+    pub(super) heeds: bool,
+    /// Cells that the proxy touches for some threads, some time after.
+    pub(super) proxied: SmallVec<[Touch; 4]>,
+    /// How many threads learn something, from thread 0 on.
+    pub(super) acquires: usize,
+    /// How many threads let others know something, from thread 0 on.
+    pub(super) releases: usize,
+    /// Whether what they let others know includes that all data operations before are done.
+    pub(super) publishes: bool,
+    /// What thread k uses.
+    pub(super) uses: SmallVec<[(Use, usize); 4]>,
+    /// Whether all threads meet between the touches and the rest.
+    pub(super) meets: bool,
+}
+
+/// What an operation does. Pipelines, barriers and joins do nothing themselves.
+pub(super) fn effects(scene: Scene, action: &Action, mark: Mark) -> Effects {
+    match action {
+        Action::Signal(signal) => signals(signal),
+        Action::Wait(signal) => Effects {
+            acquires: signal.channels.len(),
+            uses: uses(&signal.channels, |id| Use::Wait(id.0)),
+            ..Effects::default()
+        },
+        Action::Flush(channels) => Effects {
+            acquires: channels.len(),
+            uses: uses(channels, |id| Use::Send(id.0)),
+            ..Effects::default()
+        },
+        Action::Acquire(semaphores) => Effects {
+            acquires: semaphores.len(),
+            uses: uses(semaphores, |id| Use::Acquire(id.0)),
+            ..Effects::default()
+        },
+        Action::Release(semaphores) => {
+            Effects { releases: semaphores.len(), publishes: true, ..Effects::default() }
+        }
+        Action::Transfer(transfer) => moved(scene, transfer, mark),
+        Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => Effects::default(),
+    }
+}
+
+fn signals(signal: &Signal) -> Effects {
+    Effects {
+        releases: signal.channels.len(),
+        publishes: true,
+        uses: uses(&signal.channels, |id| Use::Send(id.0)),
+        ..Effects::default()
+    }
+}
+
+fn uses<T: Copy>(list: &List<T>, name: fn(T) -> Use) -> SmallVec<[(Use, usize); 4]> {
+    list.iter().enumerate().map(|(k, id)| (name(*id), k)).collect()
+}
+
+fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
+    if transfer.via != Some(ChannelKind::Port) {
+        return Effects {
+            touches: touches(scene, transfer, mark).collect(),
+            heeds: true,
+            ..Effects::default()
+        };
+    }
+    let packets = transfer.verb == Verb::ReadPutPackets;
+    let flushes = transfer.verb == Verb::PutWithSignalAndFlush;
+    let pairs = transfer.destinations.len();
+    let mut effects = Effects {
+        releases: pairs,
+        publishes: flushes || transfer.verb == Verb::PutWithSignal,
+        acquires: if flushes { pairs } else { 0 },
+        uses: uses(&transfer.channels, |id| Use::Send(id.0)),
+        meets: packets,
+        ..Effects::default()
+    };
+    for touch in touches(scene, transfer, mark) {
+        if packets && !touch.write {
+            effects.touches.push(touch);
+        } else {
+            effects.proxied.push(Touch { share: Share::Other, ..touch });
+        }
+    }
+    effects
+}
+
+fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {
+    let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
+    for access in memory::accesses(transfer) {
+        let share = share(scene.options, transfer, &access);
+        let Access { operand, write, packets, slice } = access;
+        memory::cells(scene.ranks, scene.here, &operand, packets, &mut |extent| {
+            touches.push(Touch { extent, write, packets, share, slice, mark });
+        });
+    }
+    touches.into_iter()
+}
+
+/// How an operand's elements fall to threads. Below 16 bytes of alignment a copy begins with single words.
+fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
+    let switch = |operand: &Operand| matches!(operand.place, Where::Switch(_));
+    match transfer.verb {
+        Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::ReducePackets
+        | Verb::BroadcastPackets => Share::Payload,
+        Verb::Reduce | Verb::Broadcast
+            if switch(&access.operand) || transfer.sources.iter().any(switch) =>
+        {
+            Share::Other
+        }
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Reduce
+        | Verb::Broadcast => {
+            if options.alignment.is_multiple_of(16) {
+                Share::Wide
+            } else {
+                Share::Other
+            }
+        }
+    }
+}
+
+/// Whether the two touch a cell in a way that needs an order, by threads that are not known to be the same.
+pub(super) fn conflict(scene: Scene, first: &Touch, second: &Touch) -> bool {
+    if !(first.write || second.write) || !first.extent.overlaps(&second.extent) {
+        return false;
+    }
+    let packets = first.packets && second.packets;
+    if packets && first.write && !second.write {
+        return false;
+    }
+    !apart_in_group(first, second)
+        && !other_window(scene, first, second)
+        && !same_thread(first, second)
+}
+
+/// Element for element: both begin at one place, and a slice begins at one place only where the whole is as large.
+/// In a pipeline the elements are counted from the beginning of each window.
+fn same_thread(first: &Touch, second: &Touch) -> bool {
+    let alike = first.share == second.share
+        && first.share != Share::Other
+        && first.packets == second.packets;
+    let windows = first.mark.pipeline == second.mark.pipeline;
+    let slices = first.slice == second.slice
+        && (first.slice.is_none() || first.extent.end == second.extent.end);
+    alike && windows && slices && first.extent.start == second.extent.start
+}
+
+/// Two parts of the same thing, of which a group shares out the same number.
+fn apart_in_group(first: &Touch, second: &Touch) -> bool {
+    match (first.slice, second.slice) {
+        (Some(a), Some(b)) => {
+            a.count == b.count
+                && a.index != b.index
+                && first.extent == second.extent
+                && first.packets == second.packets
+        }
+        (Some(_), None) | (None, Some(_) | None) => false,
+    }
+}
+
+/// In two turns of a loop, one operand's windows are apart, unless scratch is a ring that they go around.
+fn other_window(scene: Scene, first: &Touch, second: &Touch) -> bool {
+    let loops = first.mark.pipeline != 0 && first.mark.pipeline == second.mark.pipeline;
+    let ring = scene.options.reuse_resources && first.extent.buffer == Buffer::Scratch;
+    let same = first.extent == second.extent && first.packets == second.packets;
+    loops && first.mark.turn != second.mark.turn && same && !ring
+}

@@ -1,0 +1,486 @@
+//! The canonical listing of a plan: what MSCCL++'s loader makes of it at a given number of bytes a chunk.
+//!
+//! In: a [`Plan`], never the concrete program, so that faulty plans can be shown as they are. Out: one line an item.
+//! All arithmetic is the loader's, 32-bit truncation included; offsets and sizes are printed as it stores them. A
+//! rank that the loader refuses (or on which it would divide by zero) is one line that begins with `REJECT`.
+
+mod blocks;
+mod sizes;
+
+use super::{Gpu, Plan};
+use blocks::{Blocks, Renumbering};
+use sizes::Sizes;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+/// What to list.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// One rank; all of them, in order, where there is none.
+    pub rank: Option<u32>,
+    /// Bytes a chunk; a multiple of the plan's alignment, or every rank is refused.
+    pub chunk_bytes: u64,
+    /// In which form.
+    pub form: Form,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { rank: None, chunk_bytes: 4096, form: Form::Plain }
+    }
+}
+
+/// The forms of a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As the loader has it.
+    Plain,
+    /// The channels of signals and waits sorted.
+    Canon,
+    /// Canonical, without what may differ between two equal programs: `nop`s, counts, indexes, message sizes, and the
+    /// numbers of barriers and semaphores.
+    Normal,
+}
+
+/// Writes the listing of a plan.
+///
+/// # Errors
+/// Those of `out`.
+pub fn listing(plan: &Plan<'_>, settings: &Settings, out: &mut impl Write) -> fmt::Result {
+    let world = World::new(plan);
+    let ranks = match settings.rank {
+        Some(rank) => rank..rank.saturating_add(1),
+        None => 0..plan.gpus.len() as u32,
+    };
+    for rank in ranks {
+        match list_rank(plan, &world, settings, rank) {
+            Ok(text) => out.write_str(&text)?,
+            Err(Refusal(reason)) => {
+                writeln!(out, "REJECT rank {rank}: {reason} (mscclpp failure: ExecutorError)")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why the loader refuses a rank.
+#[derive(Clone, Debug)]
+struct Refusal(String);
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal(reason.into()))
+}
+
+impl From<fmt::Error> for Refusal {
+    fn from(_: fmt::Error) -> Refusal {
+        Refusal("the listing could not be written".into())
+    }
+}
+
+/// The kinds of channel.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    None,
+    Memory,
+    Port,
+    Switch,
+}
+
+impl Kind {
+    fn parse(text: &str) -> Result<Kind, Refusal> {
+        match text {
+            "memory" => Ok(Kind::Memory),
+            "port" => Ok(Kind::Port),
+            "none" => Ok(Kind::None),
+            "switch" => Ok(Kind::Switch),
+            _ => refuse("Invalid channel type"),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::None => "none",
+            Kind::Memory => "mem",
+            Kind::Port => "port",
+            Kind::Switch => "switch",
+        }
+    }
+}
+
+/// "i", "o" or "s", or the loader's refusal.
+fn buffer_type(text: &str) -> Result<&'static str, Refusal> {
+    match text {
+        "i" => Ok("i"),
+        "o" => Ok("o"),
+        "s" => Ok("s"),
+        _ => refuse("Invalid buffer type"),
+    }
+}
+
+/// What the loader gathers from all ranks before it looks at one.
+struct World {
+    /// For a rank and a kind, how many channels each peer has to it.
+    incoming: BTreeMap<(i64, Kind), BTreeMap<i64, u64>>,
+    /// For a rank, which of its buffers which ranks reach, as "r1.o", sorted.
+    exported: BTreeMap<i64, Vec<String>>,
+    /// The first thing in any rank that makes the loader refuse all of them.
+    refusal: Option<Refusal>,
+}
+
+impl World {
+    fn new(plan: &Plan<'_>) -> World {
+        let mut world =
+            World { incoming: BTreeMap::new(), exported: BTreeMap::new(), refusal: None };
+        world.refusal = world.gather(plan).err();
+        for buffers in world.exported.values_mut() {
+            buffers.sort();
+        }
+        world
+    }
+
+    fn gather(&mut self, plan: &Plan<'_>) -> Result<(), Refusal> {
+        for gpu in &plan.gpus {
+            for channel in &gpu.channels {
+                let kind = Kind::parse(&channel.channel_type)?;
+                if kind == Kind::Switch {
+                    buffer_type(&channel.buffer_type)?;
+                    continue;
+                }
+                for peer in &channel.connected_to {
+                    *self.incoming.entry((*peer, kind)).or_default().entry(gpu.id).or_default() +=
+                        1;
+                }
+            }
+        }
+        for gpu in &plan.gpus {
+            for remote in &gpu.remote_buffers {
+                let buffer = buffer_type(&remote.buffer)?;
+                for kind in &remote.access_channel_types {
+                    Kind::parse(kind)?;
+                }
+                self.exported.entry(remote.rank).or_default().push(format!("r{}.{buffer}", gpu.id));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One rank's channels by identity.
+struct Identities {
+    /// For memory and port: peers in id order, and "mem:r1#0" for each.
+    channels: [Vec<(i64, String)>; 2],
+    /// The bound buffer of each switch channel.
+    switches: Vec<&'static str>,
+}
+
+impl Identities {
+    fn new(gpu: &Gpu<'_>) -> Result<Identities, Refusal> {
+        let mut identities =
+            Identities { channels: [Vec::new(), Vec::new()], switches: Vec::new() };
+        let mut ordinals = BTreeMap::new();
+        for channel in &gpu.channels {
+            let kind = Kind::parse(&channel.channel_type)?;
+            let [memory, port] = &mut identities.channels;
+            let rows = match kind {
+                Kind::Memory => memory,
+                Kind::Port => port,
+                Kind::Switch => {
+                    let buffer = buffer_type(&channel.buffer_type)?;
+                    identities.switches.extend(channel.rank_groups.iter().map(|_| buffer));
+                    continue;
+                }
+                Kind::None => continue,
+            };
+            for peer in &channel.connected_to {
+                let ordinal = ordinals.entry((kind, *peer)).or_insert(0_u32);
+                rows.push((*peer, format!("{}:r{peer}#{ordinal}", kind.name())));
+                *ordinal += 1;
+            }
+        }
+        Ok(identities)
+    }
+
+    fn of_kind(&self, kind: Kind) -> &[(i64, String)] {
+        let [memory, port] = &self.channels;
+        match kind {
+            Kind::Memory => memory,
+            Kind::Port => port,
+            Kind::Switch | Kind::None => &[],
+        }
+    }
+
+    fn name(&self, kind: Kind, id: i64) -> String {
+        let bad = || format!("{}:OUT_OF_RANGE({id})", kind.name());
+        let Ok(row) = usize::try_from(id) else { return bad() };
+        match kind {
+            Kind::Switch => match self.switches.get(row) {
+                Some(_) => format!("switch#{id}"),
+                None => bad(),
+            },
+            Kind::Memory | Kind::Port | Kind::None => {
+                self.of_kind(kind).get(row).map_or_else(bad, |(_, name)| name.clone())
+            }
+        }
+    }
+}
+
+fn list_rank(
+    plan: &Plan<'_>,
+    world: &World,
+    settings: &Settings,
+    rank: u32,
+) -> Result<String, Refusal> {
+    let gpu = match plan.gpus.get(rank as usize) {
+        Some(gpu) if gpu.id == i64::from(rank) => gpu,
+        Some(_) | None => return refuse("GPU rank does not match"),
+    };
+    let sizes = Sizes::new(plan, gpu, settings.chunk_bytes)?;
+    if let Some(refusal) = &world.refusal {
+        return Err(refusal.clone());
+    }
+    let identities = Identities::new(gpu)?;
+    let mut text = String::new();
+    list_head(plan, gpu, &sizes, settings.form, &mut text)?;
+    list_connections(gpu, world, &identities, settings.form, &mut text)?;
+    let tables = blocks::block_tables(gpu)?;
+    let mut blocks = Blocks {
+        rank,
+        form: settings.form,
+        sizes: &sizes,
+        identities: &identities,
+        barriers: Renumbering::default(),
+        semaphores: Renumbering::default(),
+    };
+    for (position, (block, table)) in gpu.threadblocks.iter().zip(&tables).enumerate() {
+        blocks.list(position, &block.ops, table, &mut text)?;
+    }
+    Ok(text)
+}
+
+fn list_head(
+    plan: &Plan<'_>,
+    gpu: &Gpu<'_>,
+    sizes: &Sizes,
+    form: Form,
+    out: &mut String,
+) -> fmt::Result {
+    write!(
+        out,
+        "plan {} collective {} inplace {} packet {} reuse {} double {} threads {} align {}",
+        plan.name,
+        plan.collective,
+        u8::from(plan.inplace),
+        u8::from(plan.protocol == "LL"),
+        u8::from(plan.reuse_resources),
+        u8::from(plan.use_double_scratch_buffer),
+        plan.num_threads_per_block as i32,
+        sizes.alignment,
+    )?;
+    if form != Form::Normal {
+        write!(out, " min {} max {}", plan.min_message_size, plan.max_message_size)?;
+    }
+    write!(
+        out,
+        "\nrank {} chunks in {} out {} scratch {} bytes in {} out {}",
+        gpu.id,
+        sizes.input_chunks,
+        gpu.output_chunks as u32,
+        sizes.scratch_chunks,
+        sizes.input,
+        sizes.output,
+    )?;
+    if form != Form::Normal {
+        write!(
+            out,
+            " scratch_alloc {} scratch_chunk {}",
+            sizes.scratch_alloc, sizes.scratch_chunk
+        )?;
+    }
+    out.write_char('\n')
+}
+
+fn list_connections(
+    gpu: &Gpu<'_>,
+    world: &World,
+    identities: &Identities,
+    form: Form,
+    out: &mut String,
+) -> Result<(), Refusal> {
+    for kind in [Kind::Memory, Kind::Port] {
+        let rows = identities.of_kind(kind);
+        write!(out, "channels {} {}", kind.name(), rows.len())?;
+        for (id, (peer, _)) in rows.iter().enumerate() {
+            write!(out, " {id}:r{peer}")?;
+        }
+        out.write_char('\n')?;
+        list_unpaired(gpu, world, kind, rows, out)?;
+    }
+    let mut switches = 0;
+    for channel in &gpu.channels {
+        if Kind::parse(&channel.channel_type)? != Kind::Switch {
+            continue;
+        }
+        for group in &channel.rank_groups {
+            write!(out, "nvls {switches} buf {} nranks {} ranks", channel.buffer_type, group.size)?;
+            for rank in &group.ranks {
+                write!(out, " {rank}")?;
+            }
+            out.write_char('\n')?;
+            switches += 1;
+        }
+    }
+    list_remote_buffers(gpu, form, out)?;
+    out.write_str("exported")?;
+    for buffer in world.exported.get(&gpu.id).into_iter().flatten() {
+        write!(out, " {buffer}")?;
+    }
+    out.write_str("\nsemaphores")?;
+    for semaphore in &gpu.semaphores {
+        write!(out, " {}", semaphore.init_value as i32)?;
+    }
+    out.write_char('\n')?;
+    Ok(())
+}
+
+fn list_unpaired(
+    gpu: &Gpu<'_>,
+    world: &World,
+    kind: Kind,
+    rows: &[(i64, String)],
+    out: &mut String,
+) -> fmt::Result {
+    let mut ours = BTreeMap::new();
+    for (peer, _) in rows {
+        *ours.entry(*peer).or_insert(0_u64) += 1;
+    }
+    let mut missing = Vec::new();
+    for (peer, theirs) in world.incoming.get(&(gpu.id, kind)).into_iter().flatten() {
+        if *peer != gpu.id {
+            let ours = ours.get(peer).copied().unwrap_or(0);
+            missing.extend((ours..*theirs).map(|_| *peer));
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    write!(out, "unpaired {} {}", kind.name(), missing.len())?;
+    for peer in missing {
+        write!(out, " r{peer}")?;
+    }
+    out.write_char('\n')
+}
+
+fn list_remote_buffers(gpu: &Gpu<'_>, form: Form, out: &mut String) -> Result<(), Refusal> {
+    let mut lines = Vec::with_capacity(gpu.remote_buffers.len());
+    for (id, remote) in gpu.remote_buffers.iter().enumerate() {
+        let mut kinds = Vec::new();
+        for kind in &remote.access_channel_types {
+            kinds.push(Kind::parse(kind)?.name());
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        let number = if form == Form::Normal { String::new() } else { format!(" {id}") };
+        lines.push(format!(
+            "remote{number} r{}.{} via {}\n",
+            remote.rank,
+            remote.buffer,
+            kinds.join(" ")
+        ));
+    }
+    if form == Form::Normal {
+        lines.sort();
+    }
+    out.extend(lines);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::FileId;
+
+    fn list(text: &str, settings: Settings) -> String {
+        let plan = super::super::parse(FileId(0), text).expect("a plan");
+        let mut out = String::new();
+        listing(&plan, &settings, &mut out).expect("a string takes all");
+        out
+    }
+
+    fn golden(name: &str) -> String {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens");
+        std::fs::read_to_string(format!("{folder}/{name}")).expect("a golden")
+    }
+
+    #[test]
+    fn one_rank_only() {
+        let text = golden("single_node_allgather__default.json");
+        let both = golden("single_node_allgather__default.listing");
+        let second = both.find("plan").and_then(|_| both.rfind("plan ")).unwrap();
+        assert_eq!(list(&text, Settings { rank: Some(1), ..Settings::default() }), both[second..]);
+    }
+
+    #[test]
+    fn a_rank_that_is_not_there_is_refused() {
+        let text = golden("single_node_allgather__default.json");
+        assert_eq!(
+            list(&text, Settings { rank: Some(7), ..Settings::default() }),
+            "REJECT rank 7: GPU rank does not match (mscclpp failure: ExecutorError)\n"
+        );
+    }
+
+    #[test]
+    fn bytes_a_chunk_scale_offsets() {
+        let text = golden("single_node_allgather__default.json");
+        let settings = Settings { rank: Some(1), chunk_bytes: 1 << 31, form: Form::Plain };
+        let listed = list(&text, settings);
+        assert!(listed.contains("bytes in 2147483648 out 4294967296"), "{listed}");
+        assert!(listed.contains("in[r1.o+2147483648:2147483648]"), "{listed}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_multiple_of_the_alignment_are_refused() {
+        let text = golden("single_node_allgather__default.json");
+        let listed = list(&text, Settings { chunk_bytes: 24, ..Settings::default() });
+        assert_eq!(listed.lines().filter(|line| line.starts_with("REJECT rank")).count(), 2);
+        assert!(listed.contains("is not aligned"), "{listed}");
+    }
+
+    #[test]
+    fn the_normal_form_drops_what_may_differ() {
+        let text = golden("unit_tests_tbg_tbg_reduce_fuse_test__default.json");
+        let listed = list(&text, Settings { form: Form::Normal, ..Settings::default() });
+        assert!(!listed.contains("nop(0)") && !listed.contains(" ops "), "{listed}");
+        assert!(!listed.contains(" min ") && !listed.contains("scratch_alloc"), "{listed}");
+        let signals = golden("single_node_allgather__default.json");
+        let listed =
+            list(&signals, Settings { form: Form::Normal, rank: Some(0), ..Settings::default() });
+        assert!(listed.contains("\n  rlxsignal(23) via mem ch[mem:r1#0]\n"), "{listed}");
+        assert!(listed.contains("\nremote r1.o via mem\n"), "{listed}");
+    }
+
+    #[test]
+    fn faulty_plans_are_shown() {
+        let text = golden("single_node_allgather__default.json")
+            .replacen("\"buffer_id\": 0", "\"buffer_id\": 9", 1)
+            .replacen(
+                "\"connected_to\": [\n            1\n",
+                "\"connected_to\": [\n            1, 1\n",
+                1,
+            );
+        let listed = list(&text, Settings::default());
+        assert!(listed.contains("out[LOCAL_OUT_OF_RANGE(9)+0:4096]"), "{listed}");
+        assert!(listed.contains("channels mem 2 0:r1 1:r1\n"), "{listed}");
+        assert!(listed.contains("unpaired mem 1 r0\n"), "{listed}");
+    }
+
+    #[test]
+    fn a_bad_channel_type_anywhere_refuses_every_rank() {
+        let text = golden("single_node_allgather__default.json").replacen(
+            "\"channel_type\": \"memory\",\n          \"connected_to\"",
+            "\"channel_type\": \"mem\",\n          \"connected_to\"",
+            1,
+        );
+        let listed = list(&text, Settings::default());
+        assert_eq!(listed.matches("Invalid channel type (mscclpp failure").count(), 2, "{listed}");
+    }
+}

@@ -1,0 +1,637 @@
+//! Any MSCCL++ plan's JSON to the concrete program.
+//!
+//! In: a file's text. Out: the program, with explicit joins and places in the plan, and what is wrong with the file
+//! as a plan. What the loader of MSCCL++ refuses is an error here, and so is what it takes and then trips over: ids
+//! that name nothing, operands that do not fit their operation, chunks beyond their buffer. Such an operation is left
+//! out of the program. Whether a sound plan runs well is for `check` to say.
+//!
+//! A plan does not say over which memory channel a `put` goes, only into which buffer; `operations` infers it.
+
+mod operations;
+mod promises;
+
+use super::{Block, Gpu, Plan};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::source::{FileId, Place, PlanPlace};
+use crate::table::Table;
+use operations::Operations;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Reads a plan. There is no program where the file's frame is wrong: its JSON, its ranks, channels or remote buffers.
+#[must_use]
+pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let plan = match super::parse(file, text) {
+        Ok(plan) => plan,
+        Err(diagnostic) => return (None, vec![*diagnostic]),
+    };
+    let mut reader = Reader {
+        plan: &plan,
+        file,
+        origins: ir::Origins::default(),
+        reports: Reports::default(),
+        promises: promises::Cache::default(),
+    };
+    let options = reader.options();
+    let frames: Vec<Option<Frame>> =
+        (0..).zip(&plan.gpus).map(|(rank, gpu)| reader.frame(rank, gpu)).collect();
+    let frames: Option<Vec<Frame>> = frames.into_iter().collect();
+    let (Some(options), Some(mut frames)) = (options, frames) else {
+        return (None, reader.reports.finish());
+    };
+    pair(&mut frames);
+    let ranks = (0..)
+        .zip(&plan.gpus)
+        .zip(frames)
+        .map(|((rank, gpu), frame)| reader.rank(rank, gpu, frame))
+        .collect();
+    let program = ir::Program {
+        collective: ir::Collective {
+            name: plan.collective.to_string(),
+            in_place: plan.inplace,
+            op: ir::ReduceOp::Sum,
+            place: None,
+        },
+        options,
+        ranks,
+        ranks_per_node: plan.gpus.len() as u32,
+        origins: reader.origins,
+        joins: ir::Joins::Explicit,
+        instances_done: 1,
+    };
+    (Some(program), reader.reports.finish())
+}
+
+/// A part of the plan that something is said about.
+#[derive(Clone, Copy)]
+struct At {
+    rank: u32,
+    block: Option<u32>,
+    op: Option<u32>,
+}
+
+impl At {
+    fn rank(rank: u32) -> At {
+        At { rank, block: None, op: None }
+    }
+}
+
+/// What is wrong, each thing once: a generated file repeats a mistake on every rank.
+#[derive(Default)]
+struct Reports {
+    found: Vec<(Diagnostic, u32)>,
+    rows: BTreeMap<String, usize>,
+}
+
+impl Reports {
+    fn add(&mut self, diagnostic: Diagnostic) {
+        let next = self.found.len();
+        let row = *self.rows.entry(diagnostic.message.clone()).or_insert(next);
+        match self.found.get_mut(row) {
+            Some((_, others)) => *others += 1,
+            None => self.found.push((diagnostic, 0)),
+        }
+    }
+
+    fn finish(self) -> Vec<Diagnostic> {
+        let all = self.found.into_iter().map(|(diagnostic, others)| match others {
+            0 => diagnostic,
+            1 => diagnostic.note("the same in 1 other place"),
+            _ => diagnostic.note(format!("the same in {others} other places")),
+        });
+        all.collect()
+    }
+}
+
+/// A rank's channels and remote buffers, before its blocks.
+struct Frame {
+    channels: Table<ir::ChannelId, ir::Channel>,
+    /// Channels of each kind by the plan's ids: memory, port, switch.
+    by_kind: ByKind<Vec<ir::ChannelId>>,
+    remotes: Vec<(ir::RankId, ir::Buffer)>,
+    chunks: Chunks,
+}
+
+/// How many chunks a rank's buffers have.
+#[derive(Clone, Copy)]
+struct Chunks {
+    input: u32,
+    output: u32,
+    scratch: u32,
+}
+
+/// One value for each kind of channel.
+#[derive(Clone, Default)]
+struct ByKind<T> {
+    memory: T,
+    port: T,
+    switch: T,
+}
+
+impl<T> ByKind<T> {
+    fn get(&self, kind: ir::ChannelKind) -> &T {
+        match kind {
+            ir::ChannelKind::Memory => &self.memory,
+            ir::ChannelKind::Port => &self.port,
+            ir::ChannelKind::Switch => &self.switch,
+        }
+    }
+
+    fn get_mut(&mut self, kind: ir::ChannelKind) -> &mut T {
+        match kind {
+            ir::ChannelKind::Memory => &mut self.memory,
+            ir::ChannelKind::Port => &mut self.port,
+            ir::ChannelKind::Switch => &mut self.switch,
+        }
+    }
+}
+
+/// "memory", "port" or "switch"; the loader's "none" is no kind of channel.
+fn channel_kind(text: &str) -> Option<ir::ChannelKind> {
+    match text {
+        "memory" => Some(ir::ChannelKind::Memory),
+        "port" => Some(ir::ChannelKind::Port),
+        "switch" => Some(ir::ChannelKind::Switch),
+        _ => None,
+    }
+}
+
+fn buffer(text: &str) -> Option<ir::Buffer> {
+    match text {
+        "i" => Some(ir::Buffer::Input),
+        "o" => Some(ir::Buffer::Output),
+        "s" => Some(ir::Buffer::Scratch),
+        _ => None,
+    }
+}
+
+/// The reading of one plan.
+struct Reader<'p, 'a> {
+    plan: &'p Plan<'a>,
+    file: FileId,
+    origins: ir::Origins,
+    reports: Reports,
+    promises: promises::Cache,
+}
+
+impl Reader<'_, '_> {
+    fn place(&self, at: At) -> Place {
+        Place::Plan(PlanPlace { file: self.file, rank: at.rank, block: at.block, op: at.op })
+    }
+
+    fn origin(&mut self, at: At) -> ir::OriginId {
+        let place = self.place(at);
+        self.origins.rows.push(ir::Origin { place, binding: None })
+    }
+
+    fn report(&mut self, at: At, message: impl Into<String>) {
+        let diagnostic = Diagnostic::new(Code::E0902, self.place(at), message);
+        self.reports.add(diagnostic);
+    }
+
+    fn options(&mut self) -> Option<ir::Options> {
+        let plan = self.plan;
+        let threads = u32::try_from(plan.num_threads_per_block).ok().filter(|threads| *threads > 0);
+        let alignment = u32::try_from(plan.buffer_alignment).ok().filter(|bytes| *bytes > 0);
+        if threads.is_none() {
+            self.reports.add(bad_option("num_threads_per_block", plan.num_threads_per_block));
+        }
+        if alignment.is_none() {
+            self.reports.add(bad_option("buffer_alignment", plan.buffer_alignment));
+        }
+        Some(ir::Options {
+            name: plan.name.to_string(),
+            protocol: if plan.protocol == "LL" { ir::Protocol::Ll } else { ir::Protocol::Simple },
+            threads: threads?,
+            // The least and the greatest number are what a plan says whose author said nothing.
+            min_message_size: Some(plan.min_message_size).filter(|bytes| *bytes > 0),
+            max_message_size: Some(plan.max_message_size).filter(|bytes| *bytes < u64::MAX),
+            alignment: alignment?,
+            double_scratch: plan.use_double_scratch_buffer,
+            reuse_resources: plan.reuse_resources,
+            fuse: false,
+            auto_sync: false,
+            ..ir::Options::default()
+        })
+    }
+
+    fn frame(&mut self, rank: u32, gpu: &Gpu<'_>) -> Option<Frame> {
+        let at = At::rank(rank);
+        if gpu.id != i64::from(rank) {
+            self.report(
+                at,
+                format!("`id` is {} in entry {rank} of `gpus`: ranks are listed in order", gpu.id),
+            );
+            return None;
+        }
+        let mut count = |key: &str, chunks: i64| {
+            let count = u32::try_from(chunks).ok();
+            if count.is_none() {
+                self.report(at, format!("`{key}` is {chunks}, not a number of chunks"));
+            }
+            count
+        };
+        let chunks = Chunks {
+            input: count("input_chunks", gpu.input_chunks)?,
+            output: count("output_chunks", gpu.output_chunks)?,
+            scratch: count("scratch_chunks", gpu.scratch_chunks)?,
+        };
+        let mut frame = Frame {
+            channels: Table::default(),
+            by_kind: ByKind::default(),
+            remotes: Vec::new(),
+            chunks,
+        };
+        let channels = self.channels(rank, gpu, &mut frame);
+        self.remotes(rank, gpu, &mut frame)?;
+        channels.map(|()| frame)
+    }
+
+    fn channels(&mut self, rank: u32, gpu: &Gpu<'_>, frame: &mut Frame) -> Option<()> {
+        let at = At::rank(rank);
+        for entry in &gpu.channels {
+            let Some(kind) = channel_kind(&entry.channel_type) else {
+                self.report(at, format!("`{}` is no channel type", entry.channel_type));
+                return None;
+            };
+            let links: Vec<ir::Link> = match kind {
+                ir::ChannelKind::Memory | ir::ChannelKind::Port => {
+                    let peers = entry.connected_to.iter();
+                    peers.map(|peer| self.link(rank, kind, *peer)).collect::<Option<_>>()?
+                }
+                ir::ChannelKind::Switch => {
+                    let Some(bound) = buffer(&entry.buffer_type) else {
+                        self.report(at, format!("`{}` is no buffer type", entry.buffer_type));
+                        return None;
+                    };
+                    let groups = entry.rank_groups.iter();
+                    groups.map(|group| self.group(at, bound, group)).collect::<Option<_>>()?
+                }
+            };
+            for link in links {
+                let ids = frame.by_kind.get_mut(kind);
+                let name = Arc::from(ids.len().to_string());
+                let origin = self.origin(at);
+                ids.push(frame.channels.push(ir::Channel { name, link, partner: None, origin }));
+            }
+        }
+        Some(())
+    }
+
+    fn link(&mut self, rank: u32, kind: ir::ChannelKind, peer: i64) -> Option<ir::Link> {
+        let id = self.peer(At::rank(rank), peer)?;
+        if id.0 == rank {
+            self.report(At::rank(rank), "a channel leads from a rank to itself");
+            return None;
+        }
+        Some(match kind {
+            ir::ChannelKind::Port => ir::Link::Port(id),
+            ir::ChannelKind::Memory | ir::ChannelKind::Switch => ir::Link::Memory(id),
+        })
+    }
+
+    fn group(&mut self, at: At, bound: ir::Buffer, group: &super::RankGroup) -> Option<ir::Link> {
+        let ranks = group.ranks.iter().map(|peer| self.peer(at, *peer)).collect::<Option<_>>()?;
+        let Ok(size) = u32::try_from(group.size) else {
+            self.report(at, format!("{} is no size of a rank group", group.size));
+            return None;
+        };
+        Some(ir::Link::Switch(Arc::new(ir::SwitchGroup { buffer: bound, ranks, size })))
+    }
+
+    fn peer(&mut self, at: At, peer: i64) -> Option<ir::RankId> {
+        let ranks = self.plan.gpus.len();
+        let id = u32::try_from(peer).ok().filter(|id| (*id as usize) < ranks).map(ir::RankId);
+        if id.is_none() {
+            self.report(at, format!("there is no rank {peer}: the plan has {ranks} ranks"));
+        }
+        id
+    }
+
+    fn remotes(&mut self, rank: u32, gpu: &Gpu<'_>, frame: &mut Frame) -> Option<()> {
+        let at = At::rank(rank);
+        for remote in &gpu.remote_buffers {
+            let peer = self.peer(at, remote.rank)?;
+            let Some(theirs) = buffer(&remote.buffer) else {
+                self.report(at, format!("`{}` is no buffer type", remote.buffer));
+                return None;
+            };
+            if let Some(kind) =
+                remote.access_channel_types.iter().find(|kind| channel_kind(kind).is_none())
+            {
+                self.report(at, format!("`{kind}` is no channel type"));
+                return None;
+            }
+            frame.remotes.push((peer, theirs));
+        }
+        Some(())
+    }
+
+    fn rank(&mut self, rank: u32, gpu: &Gpu<'_>, frame: Frame) -> ir::Rank {
+        let semaphores = (0..)
+            .zip(&gpu.semaphores)
+            .map(|(id, semaphore): (u32, _)| ir::Semaphore {
+                name: Arc::from(id.to_string()),
+                initial: semaphore.init_value,
+                origin: self.origin(At::rank(rank)),
+            })
+            .collect();
+        let mut barriers = BTreeMap::new();
+        let mut blocks = Table::default();
+        for (id, block) in (0..).zip(&gpu.threadblocks) {
+            let row = self.block(
+                At { rank, block: Some(id), op: None },
+                block,
+                gpu,
+                &frame,
+                &mut barriers,
+            );
+            blocks.push(row);
+        }
+        let barrier_count = barriers.keys().next_back().map_or(0, |id: &u32| id + 1);
+        let shape = promises::Shape {
+            collective: &self.plan.collective,
+            ranks: self.plan.gpus.len() as u32,
+            input: frame.chunks.input,
+            output: frame.chunks.output,
+        };
+        ir::Rank {
+            input_chunks: frame.chunks.input,
+            output_chunks: frame.chunks.output,
+            scratch_chunks: frame.chunks.scratch,
+            alias: if self.plan.inplace { shape.alias(rank) } else { None },
+            regions: Vec::new(),
+            channels: frame.channels,
+            semaphores,
+            barriers: (0..barrier_count)
+                .map(|id| barriers.remove(&id).unwrap_or_default())
+                .collect(),
+            blocks,
+            promises: self.promises.of(&shape, rank),
+        }
+    }
+
+    fn block(
+        &mut self,
+        at: At,
+        block: &Block<'_>,
+        gpu: &Gpu<'_>,
+        frame: &Frame,
+        barriers: &mut BTreeMap<u32, Vec<ir::BlockId>>,
+    ) -> ir::Block {
+        let position = at.block.unwrap_or(0);
+        if block.id != i64::from(position) {
+            let message = format!(
+                "`id` is {} in entry {position} of `threadblocks`: blocks are listed in order",
+                block.id
+            );
+            self.report(at, message);
+        }
+        let origin = self.origin(at);
+        let mut operations = Operations {
+            unnamed: operations::Unnamed::new(&block.ops),
+            lists: self.block_lists(at, block, frame),
+            reader: self,
+            frame,
+            semaphores: gpu.semaphores.len(),
+            barriers,
+            at,
+            next: 0,
+        };
+        let ops = operations.read(&block.ops);
+        ir::Block { name: Arc::from(position.to_string()), ops, origin }
+    }
+
+    fn block_lists(&mut self, at: At, block: &Block<'_>, frame: &Frame) -> operations::Lists {
+        let mut lists = operations::Lists::default();
+        for entry in &block.channels {
+            let Some(kind) = channel_kind(&entry.channel_type) else {
+                self.report(at, format!("`{}` is no channel type", entry.channel_type));
+                continue;
+            };
+            let known = frame.by_kind.get(kind);
+            for id in &entry.channel_ids {
+                let row = usize::try_from(*id).ok().and_then(|id| known.get(id)).copied();
+                if row.is_none() {
+                    let (kind, count) = (&entry.channel_type, known.len());
+                    self.report(
+                        at,
+                        format!("there is no {kind} channel {id}: the rank has {count}"),
+                    );
+                }
+                lists.channels.get_mut(kind).push(row);
+            }
+        }
+        for entry in &block.remote_buffer_refs {
+            let Some(kind) = channel_kind(&entry.access_channel_type) else {
+                self.report(at, format!("`{}` is no channel type", entry.access_channel_type));
+                continue;
+            };
+            for id in &entry.remote_buffer_ids {
+                let row = usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id)).copied();
+                if row.is_none() {
+                    let count = frame.remotes.len();
+                    self.report(
+                        at,
+                        format!("there is no remote buffer {id}: the rank has {count}"),
+                    );
+                }
+                lists.remotes.get_mut(kind).push(row);
+            }
+        }
+        lists
+    }
+}
+
+/// Gives every channel end its partner: the k-th from a to b of a kind meets the k-th from b to a.
+fn pair(frames: &mut [Frame]) {
+    type Key = (ir::RankId, ir::RankId, ir::ChannelKind);
+    let mut ends: BTreeMap<Key, SmallVec<[ir::ChannelId; 2]>> = BTreeMap::new();
+    for (rank, frame) in (0..).map(ir::RankId).zip(&*frames) {
+        for (id, channel) in frame.channels.entries() {
+            if let Some(peer) = channel.peer() {
+                ends.entry((rank, peer, channel.kind())).or_default().push(id);
+            }
+        }
+    }
+    for ((from, to, kind), ids) in &ends {
+        let Some(partners) = ends.get(&(*to, *from, *kind)) else { continue };
+        let Some(frame) = frames.get_mut(from.0 as usize) else { continue };
+        for (id, partner) in ids.iter().zip(partners) {
+            if let Some(channel) = frame.channels.iter_mut().nth(id.0 as usize) {
+                channel.partner = Some(*partner);
+            }
+        }
+    }
+}
+
+fn bad_option(key: &str, value: i64) -> Diagnostic {
+    Diagnostic::without_place(
+        Code::E0902,
+        format!("`{key}` is {value}; it must be a positive 32-bit number"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan of two ranks whose first has the given block operations and a memory and a port channel to the other.
+    fn plan(ops: &str) -> String {
+        let rank = |id: u32, ops: &str| {
+            let peer = 1 - id;
+            format!(
+                r#"{{"id":{id},"input_chunks":2,"output_chunks":2,"scratch_chunks":1,"threadblocks":[
+{{"id":0,"ops":[{ops}],"channels":[{{"channel_type":"memory","channel_ids":[0,1]}},{{"channel_type":"port","channel_ids":[0]}}],
+"remote_buffer_refs":[{{"access_channel_type":"memory","remote_buffer_ids":[0]}},{{"access_channel_type":"port","remote_buffer_ids":[0]}}]}}],
+"channels":[{{"channel_type":"memory","connected_to":[{peer},{peer}]}},{{"channel_type":"port","connected_to":[{peer}]}}],
+"remote_buffers":[{{"rank":{peer},"type":"o","access_channel_types":["memory","port"]}}],"semaphores":[{{"init_value":3}}]}}"#
+            )
+        };
+        format!(
+            r#"{{"name":"x","collective":"allreduce","protocol":"LL","inplace":true,"gpus":[{},{}]}}"#,
+            rank(0, ops),
+            rank(1, "")
+        )
+    }
+
+    fn program(ops: &str) -> ir::Program {
+        let (program, diagnostics) = read(FileId(7), &plan(ops));
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
+        program.expect("a program")
+    }
+
+    fn wrong(ops: &str) -> Diagnostic {
+        let (program, mut diagnostics) = read(FileId(7), &plan(ops));
+        assert!(program.is_some() && diagnostics.len() == 1, "{diagnostics:?}");
+        diagnostics.remove(0)
+    }
+
+    fn action(ops: &str) -> ir::Action {
+        program(ops).ranks[ir::RankId(0)].blocks[ir::BlockId(0)].ops[0].action.clone()
+    }
+
+    #[test]
+    fn the_frame() {
+        let program = program("");
+        assert_eq!(program.options.protocol, ir::Protocol::Ll);
+        assert_eq!(
+            (program.options.min_message_size, program.options.max_message_size),
+            (None, None)
+        );
+        assert_eq!(program.joins, ir::Joins::Explicit);
+        let rank = &program.ranks[ir::RankId(0)];
+        assert_eq!(rank.semaphores[ir::SemaphoreId(0)].initial, 3);
+        let partners: Vec<_> =
+            rank.channels.iter().map(|channel| channel.partner.map(|id| id.0)).collect();
+        assert_eq!(partners, [Some(0), Some(1), Some(2)]);
+        assert_eq!(
+            rank.alias.map(|alias| (alias.inner, alias.offset)),
+            Some((ir::Buffer::Input, 0))
+        );
+    }
+
+    #[test]
+    fn a_put_over_memory_takes_the_channel_that_nothing_names() {
+        let put = r#"{"name":"put","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":1,"size":1}],"channel_type":"memory"}"#;
+        let signal = r#"{"name":"signal","channel_ids":[0],"channel_type":"memory"}"#;
+        let of = |ops: String| {
+            let program = program(&ops);
+            let ops = &program.ranks[ir::RankId(0)].blocks[ir::BlockId(0)].ops;
+            let channels = ops.iter().filter_map(|op| {
+                let ir::Action::Transfer(transfer) = &op.action else { return None };
+                Some(transfer.channels[0].0)
+            });
+            channels.collect::<Vec<u32>>()
+        };
+        assert_eq!(of(format!("{signal},{put}")), [1]);
+        assert_eq!(of(format!("{put},{put},{put}")), [0, 1, 0]);
+    }
+
+    #[test]
+    fn places_count_pipeline_bodies() {
+        let nop = r#"{"name":"nop"}"#;
+        let pipeline = format!(
+            r#"{{"name":"pipeline","iter_context":{{"unit_size":64,"num_chunks":1}},"ops":[{nop},{nop}]}}"#
+        );
+        let found = wrong(&format!(r#"{pipeline},{{"name":"glre"}}"#));
+        assert_eq!(found.message, "MSCCL++'s executor has no operation `glre`");
+        let place =
+            Place::Plan(PlanPlace { file: FileId(7), rank: 0, block: Some(0), op: Some(3) });
+        assert_eq!(found.primary.map(|label| label.place), Some(place));
+        assert!(
+            wrong(&pipeline.replace(nop, &pipeline.clone())).message.contains("stands in another")
+        );
+    }
+
+    #[test]
+    fn operands_that_do_not_fit() {
+        let buffers = |name: &str, from: &str, to: &str| {
+            format!(
+                r#"{{"name":"{name}","src_buff":[{from}],"dst_buff":[{to}],"channel_type":"memory"}}"#
+            )
+        };
+        let (local, remote) =
+            (r#"{"type":"i","index":0,"size":1}"#, r#"{"buffer_id":0,"index":0,"size":1}"#);
+        let cases = [
+            (buffers("put", local, local), "the operands of a `put` are not where it takes them"),
+            (buffers("re", local, remote), "the operands of a `re` are those of a `res`"),
+            (
+                buffers("put", &format!("{local},{local}"), remote),
+                "`put` has 2 sources for 1 destinations",
+            ),
+            (
+                buffers("copy", local, r#"{"type":"o","index":1,"size":2}"#),
+                "chunks 1 to 3 do not lie in `output`, which has 2",
+            ),
+            (
+                buffers("put", local, r#"{"buffer_id":4,"index":0,"size":1}"#),
+                "the block has no remote buffer 4",
+            ),
+            (buffers("copy", local, r#"{"type":"x","index":1,"size":1}"#), "`x` is no buffer type"),
+            (
+                buffers("put", local, remote).replace("memory", "port"),
+                "`put` does not name a port channel for each destination",
+            ),
+            (
+                r#"{"name":"wait","channel_ids":[5],"channel_type":"port"}"#.into(),
+                "the block lists 1 such channels; there is no number 5",
+            ),
+            (
+                r#"{"name":"sem_release","semaphore_ids":[1]}"#.into(),
+                "there is no semaphore 1: the rank has 1",
+            ),
+            (
+                r#"{"name":"barrier","barrier_id":9999999,"num_threadblocks":2}"#.into(),
+                "9999999 is no barrier id",
+            ),
+        ];
+        for (ops, message) in cases {
+            assert_eq!(wrong(&ops).message, message, "{ops}");
+        }
+    }
+
+    #[test]
+    fn one_source_is_read_once_for_all_peers() {
+        let op = r#"{"name":"rppkt","src_buff":[{"type":"s","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1},{"buffer_id":0,"index":1,"size":1}],"channel_ids":[0,0],"channel_type":"port"}"#;
+        let ir::Action::Transfer(transfer) = action(op) else { panic!("no transfer") };
+        assert_eq!((transfer.verb, transfer.sources.len()), (ir::Verb::ReadPutPackets, 1));
+        assert_eq!((transfer.destinations.len(), transfer.channels.len()), (2, 2));
+    }
+
+    #[test]
+    fn a_mistake_is_reported_once() {
+        let (_, diagnostics) = read(FileId(0), &plan(r#"{"name":"a"},{"name":"a"},{"name":"a"}"#));
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!(diagnostics[0].notes, ["the same in 2 other places"]);
+    }
+
+    #[test]
+    fn a_frame_without_its_ranks_has_no_program() {
+        let (program, diagnostics) = read(FileId(0), &plan("").replace("\"rank\":1", "\"rank\":2"));
+        assert!(program.is_none());
+        assert_eq!(diagnostics[0].message, "there is no rank 2: the plan has 2 ranks");
+    }
+}

@@ -1,0 +1,438 @@
+//! The operations of one block of a plan.
+//!
+//! In: the block's operations and the lists that they count in. Out: operations of the concrete program. One that does
+//! not fit its name is reported and left out. Indexes of places count as the executor does: a pipeline, then its body.
+//!
+//! What goes over memory names no channel in a plan, only a remote buffer. MSCCL++'s tools list a block's channels by
+//! first use, these uses included. So such an operand takes the next channel of the list that no operation has used
+//! yet, if that leads to its rank and no operation of the block names it; otherwise the first one of the list that
+//! leads there. Where the block lists none, the operation names no channels.
+
+use super::{At, Frame, Reader};
+use crate::ir;
+use crate::plan::names::operation_name;
+use crate::plan::{Buff, OPERATIONS, Op};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a block's operations count in; a row is empty where the plan names something that is not there.
+#[derive(Default)]
+pub(super) struct Lists {
+    pub(super) channels: super::ByKind<Vec<Option<ir::ChannelId>>>,
+    pub(super) remotes: super::ByKind<Vec<Option<(ir::RankId, ir::Buffer)>>>,
+}
+
+/// The reading of one block.
+pub(super) struct Operations<'r, 'p, 'a> {
+    pub(super) reader: &'r mut Reader<'p, 'a>,
+    pub(super) frame: &'r Frame,
+    /// How many semaphores the rank has.
+    pub(super) semaphores: usize,
+    pub(super) lists: Lists,
+    pub(super) unnamed: Unnamed,
+    pub(super) barriers: &'r mut BTreeMap<u32, Vec<ir::BlockId>>,
+    pub(super) at: At,
+    /// The index of the next operation.
+    pub(super) next: u32,
+}
+
+/// Which memory channels of a block's list the operations so far have used.
+pub(super) struct Unnamed {
+    /// Positions that an operation of the block names.
+    named: BTreeSet<i64>,
+    /// The first position that is not in use yet.
+    next: usize,
+}
+
+impl Unnamed {
+    pub(super) fn new(ops: &[Op<'_>]) -> Unnamed {
+        let all = ops.iter().flat_map(|op| std::iter::once(op).chain(&op.ops));
+        let memory = all.filter(|op| op.channel_type.as_deref() == Some("memory"));
+        Unnamed { named: memory.flat_map(|op| op.channel_ids.iter().copied()).collect(), next: 0 }
+    }
+
+    fn uses(&mut self, position: usize) {
+        self.next = self.next.max(position.saturating_add(1));
+    }
+}
+
+/// Barrier ids are rows of a table; the executor has 16, and a number beyond this bound is no id of anything.
+const MOST_BARRIERS: i64 = 4096;
+
+/// What is wrong with an operation.
+type Wrong = String;
+
+impl Operations<'_, '_, '_> {
+    pub(super) fn read(&mut self, ops: &[Op<'_>]) -> Vec<ir::Op> {
+        self.body(ops, true)
+    }
+
+    fn body(&mut self, ops: &[Op<'_>], outermost: bool) -> Vec<ir::Op> {
+        let mut rows = Vec::with_capacity(ops.len());
+        for op in ops {
+            let at = At { op: Some(self.next), ..self.at };
+            self.next += 1;
+            match self.action(op, outermost) {
+                Ok(action) => {
+                    let origin = self.reader.origin(at);
+                    rows.push(ir::Op { action, origin, sync: None });
+                }
+                Err(wrong) => self.reader.report(at, wrong),
+            }
+        }
+        rows
+    }
+
+    fn action(&mut self, op: &Op<'_>, outermost: bool) -> Result<ir::Action, Wrong> {
+        if !OPERATIONS.contains(&&*op.name) {
+            return Err(format!("MSCCL++'s executor has no operation `{}`", op.name));
+        }
+        Ok(match &*op.name {
+            "nop" => ir::Action::Sync,
+            "barrier" => self.barrier(op)?,
+            "signal" => ir::Action::Signal(self.signal(op, false)?),
+            "rlxsignal" => ir::Action::Signal(self.signal(op, true)?),
+            "wait" => ir::Action::Wait(self.signal(op, false)?),
+            "rlxwait" => ir::Action::Wait(self.signal(op, true)?),
+            "flush" => ir::Action::Flush(self.signal(op, false)?.channels),
+            "sem_acquire" => ir::Action::Acquire(self.semaphores(op)?),
+            "sem_release" => ir::Action::Release(self.semaphores(op)?),
+            "pipeline" if outermost => self.pipeline(op)?,
+            "pipeline" => return Err("a `pipeline` stands in another".into()),
+            _ => ir::Action::Transfer(self.transfer(op)?),
+        })
+    }
+
+    fn barrier(&mut self, op: &Op<'_>) -> Result<ir::Action, Wrong> {
+        let id = op.barrier_id.ok_or("`barrier_id` is missing")?;
+        let arrivals = op.num_threadblocks.ok_or("`num_threadblocks` is missing")?;
+        if !(0..MOST_BARRIERS).contains(&id) {
+            return Err(format!("{id} is no barrier id"));
+        }
+        let arrivals = u32::try_from(arrivals)
+            .map_err(|_| format!("{arrivals} is no number of thread blocks"))?;
+        let (id, block) = (id as u32, ir::BlockId(self.at.block.unwrap_or(0)));
+        let blocks = self.barriers.entry(id).or_default();
+        if blocks.last() != Some(&block) {
+            blocks.push(block);
+        }
+        Ok(ir::Action::Barrier { id: ir::BarrierId(id), arrivals })
+    }
+
+    fn signal(&mut self, op: &Op<'_>, relaxed: bool) -> Result<ir::Signal, Wrong> {
+        match self.kind(op)? {
+            Some(ir::ChannelKind::Memory | ir::ChannelKind::Port) => {}
+            Some(ir::ChannelKind::Switch) | None => {
+                return Err(format!("`{}` needs memory or port channels", op.name));
+            }
+        }
+        let channels = self.channels(op)?;
+        if channels.is_empty() {
+            return Err(format!("`{}` names no channels", op.name));
+        }
+        Ok(ir::Signal { channels, relaxed })
+    }
+
+    fn semaphores(&self, op: &Op<'_>) -> Result<ir::List<ir::SemaphoreId>, Wrong> {
+        let count = self.semaphores;
+        let row = |id: &i64| {
+            let known = u32::try_from(*id).ok().filter(|id| (*id as usize) < count);
+            known
+                .map(ir::SemaphoreId)
+                .ok_or(format!("there is no semaphore {id}: the rank has {count}"))
+        };
+        if op.semaphore_ids.is_empty() {
+            return Err(format!("`{}` names no semaphores", op.name));
+        }
+        op.semaphore_ids.iter().map(row).collect()
+    }
+
+    fn pipeline(&mut self, op: &Op<'_>) -> Result<ir::Action, Wrong> {
+        let window = op.iter_context.ok_or("`iter_context` is missing")?;
+        let unit = u64::try_from(window.unit_size).ok().filter(|unit| *unit > 0);
+        let chunks = u32::try_from(window.num_chunks).ok().filter(|chunks| *chunks > 0);
+        let body = self.body(&op.ops, false);
+        Ok(ir::Action::Pipeline(ir::Pipeline {
+            unit: unit.ok_or(format!("{} is no `unit_size`", window.unit_size))?,
+            chunks: chunks.ok_or(format!("{} is no `num_chunks`", window.num_chunks))?,
+            body,
+        }))
+    }
+
+    fn transfer(&mut self, op: &Op<'_>) -> Result<ir::Transfer, Wrong> {
+        let (verb, sides) = verb(&op.name).ok_or(format!("`{}` moves no data", op.name))?;
+        let via = self.kind(op)?;
+        let sources: SmallVec<[_; 1]> =
+            op.src_buff.iter().map(|buff| self.operand(buff, via)).collect::<Result<_, _>>()?;
+        let destinations: SmallVec<[_; 1]> =
+            op.dst_buff.iter().map(|buff| self.operand(buff, via)).collect::<Result<_, _>>()?;
+        if sources.is_empty() || destinations.is_empty() {
+            return Err(format!("`{}` lacks a source or a destination", op.name));
+        }
+        if !sides.fit(&sources, &destinations) {
+            return Err(format!("the operands of a `{}` are not where it takes them", op.name));
+        }
+        let several = sources.len() > 1 || !sides.one_to_all();
+        if several && sides.paired() && sources.len() != destinations.len() {
+            let (from, to) = (sources.len(), destinations.len());
+            return Err(format!("`{}` has {from} sources for {to} destinations", op.name));
+        }
+        let reduce = match op.reduce_op.as_deref() {
+            None | Some("sum") => ir::ReduceOp::Sum,
+            Some("min") => ir::ReduceOp::Min,
+            Some("max") => ir::ReduceOp::Max,
+            Some(other) => return Err(format!("there is no reduction `{other}`")),
+        };
+        let mut transfer = ir::Transfer {
+            verb,
+            sources,
+            destinations,
+            via,
+            channels: ir::List::new(),
+            slice: slice(op)?,
+            reduce,
+        };
+        transfer.channels = self.transfer_channels(op, &transfer)?;
+        let name = operation_name(&transfer);
+        if name != op.name {
+            return Err(format!("the operands of a `{}` are those of a `{name}`", op.name));
+        }
+        Ok(transfer)
+    }
+
+    fn transfer_channels(
+        &mut self,
+        op: &Op<'_>,
+        transfer: &ir::Transfer,
+    ) -> Result<ir::List<ir::ChannelId>, Wrong> {
+        let operands = || transfer.sources.iter().chain(&transfer.destinations);
+        let peers = operands().filter_map(|operand| match operand.place {
+            ir::Where::Remote(rank) => Some(rank),
+            ir::Where::Local | ir::Where::Switch(_) => None,
+        });
+        match transfer.via {
+            Some(ir::ChannelKind::Port) => {
+                let channels = self.channels(op)?;
+                if channels.len() != peers.clone().count() {
+                    return Err(format!(
+                        "`{}` does not name a port channel for each destination",
+                        op.name
+                    ));
+                }
+                let strays = |(id, peer): (&ir::ChannelId, ir::RankId)| {
+                    self.frame.channels.lookup(*id).and_then(ir::Channel::peer) != Some(peer)
+                };
+                if channels.iter().zip(peers).any(strays) {
+                    return Err(format!(
+                        "`{}` writes to a rank to which the channel that it names does not lead",
+                        op.name
+                    ));
+                }
+                Ok(channels)
+            }
+            Some(ir::ChannelKind::Memory) => {
+                let named =
+                    if op.channel_ids.is_empty() { ir::List::new() } else { self.channels(op)? };
+                if !named.is_empty() && named.len() == peers.clone().count() {
+                    return Ok(named);
+                }
+                let peers: SmallVec<[ir::RankId; 8]> = peers.collect();
+                Ok(peers
+                    .iter()
+                    .map(|peer| self.memory_channel(*peer))
+                    .collect::<Option<_>>()
+                    .unwrap_or_default())
+            }
+            Some(ir::ChannelKind::Switch) => Ok(operands()
+                .filter_map(|operand| match operand.place {
+                    ir::Where::Switch(channel) => Some(channel),
+                    ir::Where::Local | ir::Where::Remote(_) => None,
+                })
+                .collect()),
+            None => Ok(ir::List::new()),
+        }
+    }
+
+    /// The memory channel that an operand of `peer` goes over.
+    fn memory_channel(&mut self, peer: ir::RankId) -> Option<ir::ChannelId> {
+        let list = &self.lists.channels.memory;
+        let leads = |id: &ir::ChannelId| {
+            self.frame.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
+        };
+        let next = self.unnamed.next;
+        let fresh = list.get(next).copied().flatten().filter(leads);
+        if fresh.is_some() && !self.unnamed.named.contains(&(next as i64)) {
+            self.unnamed.uses(next);
+            return fresh;
+        }
+        let position = list.iter().position(|id| id.as_ref().is_some_and(leads))?;
+        self.unnamed.uses(position);
+        list.get(position).copied().flatten()
+    }
+
+    /// The kind of channel that the operation goes over.
+    fn kind(&self, op: &Op<'_>) -> Result<Option<ir::ChannelKind>, Wrong> {
+        match op.channel_type.as_deref() {
+            None | Some("none") => Ok(None),
+            Some(text) => {
+                super::channel_kind(text).map(Some).ok_or(format!("`{text}` is no channel type"))
+            }
+        }
+    }
+
+    /// The channels that the operation names.
+    fn channels(&mut self, op: &Op<'_>) -> Result<ir::List<ir::ChannelId>, Wrong> {
+        let Some(kind) = self.kind(op)? else { return Err("`channel_type` is missing".into()) };
+        if kind == ir::ChannelKind::Memory {
+            let positions = op.channel_ids.iter().filter_map(|local| usize::try_from(*local).ok());
+            positions.for_each(|position| self.unnamed.uses(position));
+        }
+        let list = self.lists.channels.get(kind);
+        let row = |local: &i64| {
+            let row = usize::try_from(*local).ok().and_then(|local| list.get(local));
+            let count = list.len();
+            let id = row.ok_or(format!(
+                "the block lists {count} such channels; there is no number {local}"
+            ))?;
+            id.ok_or(format!("channel {local} of the block is none of the rank's"))
+        };
+        op.channel_ids.iter().map(row).collect()
+    }
+
+    fn operand(&self, buff: &Buff<'_>, via: Option<ir::ChannelKind>) -> Result<ir::Operand, Wrong> {
+        let (place, buffer) = self.buffer(buff, via)?;
+        let owner = match place {
+            ir::Where::Remote(rank) => rank.0,
+            ir::Where::Local | ir::Where::Switch(_) => self.at.rank,
+        };
+        let (Ok(index), Ok(size)) = (u32::try_from(buff.index), u32::try_from(buff.size)) else {
+            return Err(format!("`index` {} and `size` {} are no chunks", buff.index, buff.size));
+        };
+        let chunks = self.reader.plan.gpus.get(owner as usize).map_or(0, |gpu| match buffer {
+            ir::Buffer::Input => gpu.input_chunks,
+            ir::Buffer::Output => gpu.output_chunks,
+            ir::Buffer::Scratch => gpu.scratch_chunks,
+        });
+        if size == 0 || i64::from(index) + i64::from(size) > chunks {
+            let end = u64::from(index) + u64::from(size);
+            let name = match buffer {
+                ir::Buffer::Input => "input",
+                ir::Buffer::Output => "output",
+                ir::Buffer::Scratch => "scratch",
+            };
+            return Err(format!(
+                "chunks {index} to {end} do not lie in `{name}`, which has {chunks}"
+            ));
+        }
+        Ok(ir::Operand { place, buffer, index, size })
+    }
+
+    fn buffer(
+        &self,
+        buff: &Buff<'_>,
+        via: Option<ir::ChannelKind>,
+    ) -> Result<(ir::Where, ir::Buffer), Wrong> {
+        if let Some(local) = buff.switch_channel_id {
+            let row =
+                usize::try_from(local).ok().and_then(|local| self.lists.channels.switch.get(local));
+            let id =
+                row.copied().flatten().ok_or(format!("the block has no switch channel {local}"))?;
+            return match self.frame.channels.lookup(id).map(|channel| &channel.link) {
+                Some(ir::Link::Switch(group)) => Ok((ir::Where::Switch(id), group.buffer)),
+                Some(ir::Link::Memory(_) | ir::Link::Port(_)) | None => {
+                    Err(format!("the block has no switch channel {local}"))
+                }
+            };
+        }
+        if let Some(local) = buff.buffer_id {
+            let list = match via {
+                Some(kind @ (ir::ChannelKind::Memory | ir::ChannelKind::Port)) => {
+                    self.lists.remotes.get(kind)
+                }
+                Some(ir::ChannelKind::Switch) | None => {
+                    return Err("a remote buffer needs a memory or port channel".into());
+                }
+            };
+            let row = usize::try_from(local).ok().and_then(|local| list.get(local));
+            let (rank, buffer) =
+                row.copied().flatten().ok_or(format!("the block has no remote buffer {local}"))?;
+            return Ok((ir::Where::Remote(rank), buffer));
+        }
+        let text = buff
+            .buffer
+            .as_deref()
+            .ok_or("a buffer has no `type`, `buffer_id` or `switch_channel_id`")?;
+        let buffer = super::buffer(text).ok_or(format!("`{text}` is no buffer type"))?;
+        Ok((ir::Where::Local, buffer))
+    }
+}
+
+/// Where an operation takes its operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sides {
+    /// This rank's to this rank's, one by one.
+    Local,
+    /// This rank's to peers', one by one.
+    Out,
+    /// This rank's, once, to all peers.
+    Spread,
+    /// Peers' to this rank's, one by one.
+    In,
+    /// This rank's to a group's.
+    Group,
+    /// The operation's name follows from where they are.
+    Any,
+}
+
+impl Sides {
+    fn fit(self, sources: &[ir::Operand], destinations: &[ir::Operand]) -> bool {
+        let local = |operand: &ir::Operand| matches!(operand.place, ir::Where::Local);
+        let remote = |operand: &ir::Operand| matches!(operand.place, ir::Where::Remote(_));
+        let switch = |operand: &ir::Operand| matches!(operand.place, ir::Where::Switch(_));
+        match self {
+            Sides::Local => sources.iter().all(local) && destinations.iter().all(local),
+            Sides::Out | Sides::Spread => {
+                sources.iter().all(local) && destinations.iter().all(remote)
+            }
+            Sides::In => sources.iter().all(remote) && destinations.iter().all(local),
+            Sides::Group => sources.iter().all(local) && destinations.iter().all(switch),
+            Sides::Any => true,
+        }
+    }
+
+    fn paired(self) -> bool {
+        self != Sides::Any
+    }
+
+    fn one_to_all(self) -> bool {
+        self == Sides::Spread
+    }
+}
+
+fn verb(name: &str) -> Option<(ir::Verb, Sides)> {
+    Some(match name {
+        "copy" => (ir::Verb::Copy, Sides::Local),
+        "cpkt" => (ir::Verb::CopyPackets, Sides::Local),
+        "upkt" => (ir::Verb::UnpackPackets, Sides::Local),
+        "put" => (ir::Verb::Put, Sides::Out),
+        "ppkt" => (ir::Verb::PutPackets, Sides::Out),
+        "rppkt" => (ir::Verb::ReadPutPackets, Sides::Spread),
+        "pws" => (ir::Verb::PutWithSignal, Sides::Out),
+        "pwsf" => (ir::Verb::PutWithSignalAndFlush, Sides::Out),
+        "get" => (ir::Verb::Get, Sides::In),
+        "re" | "res" | "rre" | "rres" | "glres" => (ir::Verb::Reduce, Sides::Any),
+        "repkt" | "respkt" | "recpkt" | "recspkt" => (ir::Verb::ReducePackets, Sides::Any),
+        "gstore" => (ir::Verb::Broadcast, Sides::Group),
+        "gstorepkt" => (ir::Verb::BroadcastPackets, Sides::Group),
+        _ => return None,
+    })
+}
+
+fn slice(op: &Op<'_>) -> Result<Option<ir::Slice>, Wrong> {
+    let Some(group) = op.tbg_info else { return Ok(None) };
+    let (index, count) = (u32::try_from(group.tb_id), u32::try_from(group.tbg_size));
+    match (index, count) {
+        (Ok(index), Ok(count)) if index < count => Ok(Some(ir::Slice { index, count })),
+        _ => Err(format!("there is no part {} of {}", group.tb_id, group.tbg_size)),
+    }
+}

@@ -1,0 +1,505 @@
+//! Indices and fields: in come `mem[p, *]`, `stage[n, ..]`, `p.output[c]`, `table[i]`, out come channels, semaphores,
+//! blocks, chunks and members of lists.
+//!
+//! Rules: a family and a region take as many indices as they were declared with (E0205); an index is a number or a
+//! list of numbers (E0204); `..` is the whole extent of a buffer, `*` each member; fields exist (E0208); only whole
+//! buffers are found on other ranks and behind switch channels.
+
+use super::body::{BUILTINS, Body, Side, Typed, builtin, builtin_type, speaks_of_nodes};
+use super::call::counted;
+use super::family::{Family, LinkKind};
+use super::program::{BufferName, Expr, ExprKind, Index, Method};
+use super::types::{self, Ty};
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::syntax::ast::RangeKind;
+
+impl Body<'_> {
+    /// `base[indices]`
+    pub(super) fn index(
+        &mut self,
+        base: &ast::Expr,
+        indices: &[ast::Index],
+        want: Option<&Ty>,
+        span: Span,
+    ) -> Typed {
+        if let Some(family) = self.family_base(base) {
+            self.use_family(family, base.span);
+            return self.family_members(family, indices, span);
+        }
+        let hint = want.filter(|want| names_buffer(&self.types.known(want))).map(|_| Ty::Buffer);
+        let hint =
+            if matches!(base.kind, ast::ExprKind::Name(_)) { hint.as_ref().or(want) } else { None };
+        let base = self.expr(base, hint);
+        match self.types.known(&base.ty) {
+            Ty::Buffer => self.slice(base, indices, span),
+            Ty::List(member) => self.element(base, *member, indices, span),
+            Ty::Var(_) => {
+                let kind = self.guess(want);
+                self.types.unify(&base.ty, &kind);
+                if let Ty::List(member) = kind {
+                    return self.element(base, *member, indices, span);
+                }
+                self.slice(base, indices, span)
+            }
+            Ty::Error => {
+                self.unused_indices(indices);
+                self.error(span)
+            }
+            Ty::Int
+            | Ty::Rank
+            | Ty::Bool
+            | Ty::Str
+            | Ty::Chunk
+            | Ty::Channel
+            | Ty::Semaphore
+            | Ty::Block => {
+                self.unused_indices(indices);
+                let report = self.not_indexable(&base);
+                self.report(report);
+                self.error(span)
+            }
+        }
+    }
+
+    /// `base.field`
+    pub(super) fn field(&mut self, base: &ast::Expr, field: &ast::Name, span: Span) -> Typed {
+        let base = self.expr(base, None);
+        match self.types.known(&base.ty) {
+            Ty::Error => {
+                self.field_buffer(field);
+                self.error(span)
+            }
+            Ty::Int | Ty::Rank => self.of_rank(base, field, span),
+            Ty::Var(_) => {
+                self.types.unify(&base.ty, &Ty::Int);
+                self.of_rank(base, field, span)
+            }
+            Ty::Channel => self.behind_switch(base, field, span),
+            Ty::Bool
+            | Ty::Str
+            | Ty::Chunk
+            | Ty::Buffer
+            | Ty::Semaphore
+            | Ty::Block
+            | Ty::List(_) => {
+                let report = self.no_field(&base, field);
+                self.report(report);
+                self.error(span)
+            }
+        }
+    }
+
+    /// The family of channels, semaphores or blocks that is indexed.
+    fn family_base(&self, base: &ast::Expr) -> Option<Family> {
+        let ast::ExprKind::Name(name) = &base.kind else { return None };
+        if self.local(name).is_some() {
+            return None;
+        }
+        self.family(name).filter(|family| !matches!(family, Family::Scratch(_)))
+    }
+
+    fn family_members(&mut self, family: Family, indices: &[ast::Index], span: Span) -> Typed {
+        let mut several = false;
+        let resolved: Vec<Index> = indices
+            .iter()
+            .map(|index| {
+                let (index, list) = self.family_index(index);
+                several |= list;
+                index
+            })
+            .collect();
+        self.check_arity(family, indices, span);
+        let (kind, ty) = match family {
+            Family::Channel(id) => (ExprKind::Channels(id, resolved), Ty::Channel),
+            Family::Semaphore(id) => (ExprKind::Semaphores(id, resolved), Ty::Semaphore),
+            Family::Block(id) => (ExprKind::Blocks(id, resolved), Ty::Block),
+            Family::Scratch(id) => (ExprKind::Buffer(BufferName::Scratch(id)), Ty::Buffer),
+        };
+        self.typed(kind, span, if several { ty.list() } else { ty })
+    }
+
+    /// An index of a family, and whether it stands for several members.
+    fn family_index(&mut self, index: &ast::Index) -> (Index, bool) {
+        match index {
+            ast::Index::All(span) => (Index::All(*span), true),
+            ast::Index::At(expr) => self.number_or_list(expr),
+            ast::Index::Whole(span) => {
+                self.report(extent_of_family(*span));
+                (Index::All(*span), true)
+            }
+            ast::Index::To(expr, inclusive, _) => {
+                (Index::To(self.expect(expr, &Ty::Int), *inclusive), true)
+            }
+            ast::Index::From(expr, _) => (Index::From(self.expect(expr, &Ty::Int)), true),
+        }
+    }
+
+    /// A number, or a list of numbers; and which.
+    fn number_or_list(&mut self, expr: &ast::Expr) -> (Index, bool) {
+        let typed = self.expr(expr, None);
+        let several = matches!(self.types.known(&typed.ty), Ty::List(_));
+        let numbers = Ty::Int.list();
+        let want = if several { &numbers } else { &Ty::Int };
+        if !self.types.unify(&typed.ty, want) {
+            let report = self.mismatch(&typed, want);
+            self.report(report);
+        }
+        (Index::At(typed.expr), several)
+    }
+
+    fn check_arity(&mut self, family: Family, indices: &[ast::Index], span: Span) {
+        let Some(families) = &self.families else { return };
+        let declaration = families.get(family);
+        if declaration.arity != indices.len() {
+            let report = wrong_arity(
+                &declaration.name,
+                declaration.arity,
+                indices.len(),
+                span,
+                declaration.span,
+            );
+            self.report(report);
+        }
+    }
+
+    fn slice(&mut self, base: Typed, indices: &[ast::Index], span: Span) -> Typed {
+        let mut several = false;
+        let resolved: Vec<Index> = indices
+            .iter()
+            .map(|index| {
+                several |= matches!(index, ast::Index::All(_));
+                self.chunk_index(index)
+            })
+            .collect();
+        self.check_extents(&base.expr, indices, span);
+        let ty = if several { Ty::Chunk.list() } else { Ty::Chunk };
+        self.typed(ExprKind::Slice(Box::new(base.expr), resolved), span, ty)
+    }
+
+    fn chunk_index(&mut self, index: &ast::Index) -> Index {
+        match index {
+            ast::Index::All(span) => Index::All(*span),
+            ast::Index::Whole(span) => Index::Whole(*span),
+            ast::Index::At(expr) => self.number_or_list(expr).0,
+            ast::Index::To(expr, inclusive, _) => {
+                Index::To(self.expect(expr, &Ty::Int), *inclusive)
+            }
+            ast::Index::From(expr, _) => Index::From(self.expect(expr, &Ty::Int)),
+        }
+    }
+
+    fn check_extents(&mut self, buffer: &Expr, indices: &[ast::Index], span: Span) {
+        match self.nature(buffer).buffer {
+            Some(BufferName::Scratch(region)) => {
+                self.check_arity(Family::Scratch(region), indices, span);
+            }
+            Some(name @ (BufferName::Input | BufferName::Output)) if indices.len() != 1 => {
+                let name = if name == BufferName::Input { "input" } else { "output" };
+                self.report(one_dimension(name, indices.len(), span));
+            }
+            Some(BufferName::Input | BufferName::Output) | None => {}
+        }
+    }
+
+    fn element(&mut self, list: Typed, member: Ty, indices: &[ast::Index], span: Span) -> Typed {
+        let [index] = indices else {
+            self.unused_indices(indices);
+            let report = self.list_indices(&list, indices, span);
+            self.report(report);
+            return self.error(span);
+        };
+        let at = match index {
+            ast::Index::All(_) => return Typed { expr: Expr { span, ..list.expr }, ty: list.ty },
+            ast::Index::Whole(place) => {
+                self.report(extent_of_list(*place));
+                return self.error(span);
+            }
+            ast::Index::At(expr) => {
+                let (Index::At(at), several) = self.number_or_list(expr) else {
+                    return self.error(span);
+                };
+                let ty = if several { member.list() } else { member };
+                let kind = ExprKind::Element(Box::new(list.expr), Box::new(at));
+                return self.typed(kind, span, ty);
+            }
+            ast::Index::To(expr, inclusive, place) => {
+                let kind = if *inclusive { RangeKind::Inclusive } else { RangeKind::HalfOpen };
+                let from = self.typed(ExprKind::Int(0), *place, Ty::Int).expr;
+                let to = self.expect(expr, &Ty::Int);
+                self.range(kind, from, to, *place)
+            }
+            ast::Index::From(expr, place) => {
+                let from = self.expect(expr, &Ty::Int);
+                let len = ExprKind::Method(Method::Len, Box::new(list.expr.clone()), Vec::new());
+                let to = self.typed(len, *place, Ty::Int).expr;
+                self.range(RangeKind::HalfOpen, from, to, *place)
+            }
+        };
+        self.typed(ExprKind::Element(Box::new(list.expr), Box::new(at)), span, member.list())
+    }
+
+    fn range(&self, kind: RangeKind, from: Expr, to: Expr, span: Span) -> Expr {
+        self.typed(ExprKind::Range(kind, Box::new(from), Box::new(to)), span, Ty::Int.list()).expr
+    }
+
+    /// What an indexed value of unknown type is: what its use asks for.
+    fn guess(&mut self, want: Option<&Ty>) -> Ty {
+        match want.map(|want| self.types.known(want)) {
+            Some(Ty::Chunk) => Ty::Buffer,
+            Some(Ty::List(member)) => self.types.known(&member).list(),
+            Some(Ty::Var(_) | Ty::Error) | None => self.types.fresh().list(),
+            Some(member) => member.list(),
+        }
+    }
+
+    fn of_rank(&mut self, base: Typed, field: &ast::Name, span: Span) -> Typed {
+        if let Some(builtin) = builtin(&field.text) {
+            if !self.nodes && speaks_of_nodes(builtin) {
+                self.report(nodes_of_rank(field));
+                return self.error(span);
+            }
+            let needs = super::signature::Needs { rank: false, ranks: true };
+            self.require(&field.text, needs, field.span);
+            let kind = ExprKind::Builtin(builtin, Some(Box::new(base.expr)));
+            return self.typed(kind, span, builtin_type(builtin));
+        }
+        match self.field_buffer(field) {
+            Some(buffer) => {
+                let kind = ExprKind::RemoteBuffer(Box::new(base.expr), Box::new(buffer));
+                self.typed(kind, span, Ty::Buffer)
+            }
+            None => {
+                if let Some(report) = self.unknown_field(&base, field) {
+                    self.report(report);
+                }
+                self.error(span)
+            }
+        }
+    }
+
+    fn behind_switch(&mut self, base: Typed, field: &ast::Name, span: Span) -> Typed {
+        let Some(buffer) = self.field_buffer(field) else {
+            if let Some(report) = self.unknown_field(&base, field) {
+                self.report(report);
+            }
+            return self.error(span);
+        };
+        let link = self.nature(&base.expr).link;
+        if let Some(kind @ (LinkKind::Memory | LinkKind::Port)) = link {
+            let report = self.no_switch(&base, kind, field);
+            self.report(report);
+            return self.error(span);
+        }
+        if let Some(report) = self.other_buffer(&base.expr, &buffer, field) {
+            self.report(report);
+            return self.error(span);
+        }
+        self.typed(ExprKind::SwitchBuffer(Box::new(base.expr), Box::new(buffer)), span, Ty::Buffer)
+    }
+
+    /// The buffer that a field names: `input`, `output`, a region, or a local that is a buffer.
+    fn field_buffer(&mut self, field: &ast::Name) -> Option<Expr> {
+        if let Some(local) = self.local(&field.text) {
+            if !matches!(self.types.known(&self.locals[local].ty), Ty::Buffer | Ty::Var(_)) {
+                return None;
+            }
+            let typed = self.name(&field.text, field.span, None);
+            self.types.unify(&typed.ty, &Ty::Buffer);
+            return Some(self.typed(typed.expr.kind, field.span, Ty::Buffer).expr);
+        }
+        let known = match self.family(&field.text) {
+            Some(family) => matches!(family, Family::Scratch(_)),
+            None => self.buffer(&field.text).is_some(),
+        };
+        known.then(|| self.name(&field.text, field.span, None).expr)
+    }
+
+    fn unused_indices(&mut self, indices: &[ast::Index]) {
+        for index in indices {
+            match index {
+                ast::Index::All(_) | ast::Index::Whole(_) => {}
+                ast::Index::At(expr) | ast::Index::To(expr, _, _) | ast::Index::From(expr, _) => {
+                    self.expr(expr, None);
+                }
+            }
+        }
+    }
+
+    fn unknown_field(&mut self, base: &Typed, field: &ast::Name) -> Option<Diagnostic> {
+        let name = field.text.as_str();
+        if self.is_lost(name) {
+            return None;
+        }
+        let is_channel = self.types.known(&base.ty) == Ty::Channel;
+        let noun = if is_channel { "a switch channel" } else { "a rank" };
+        if let Some(what) = self.something_else(name) {
+            let message = format!("{noun} has no `{name}`: that is {what} of this rank");
+            return Some(
+                Diagnostic::new(Code::E0208, field.span, message)
+                    .help("only whole buffers are named so: `input`, `output`, a scratch region"),
+            );
+        }
+        let message = format!("{noun} has no `{name}`");
+        let report = Diagnostic::new(Code::E0208, field.span, message);
+        let mut known: Vec<&str> = Vec::new();
+        if noun == "a rank" {
+            known.extend(BUILTINS.iter().map(|(name, _)| *name));
+        }
+        let families = self.families.iter().flat_map(|families| &families.names);
+        known.extend(
+            families
+                .filter(|(_, f)| matches!(f, Family::Scratch(_)))
+                .map(|(name, _)| name.as_str()),
+        );
+        if self.buffer("input").is_some() {
+            known.extend(["input", "output"]);
+        }
+        let Some(near) = nearest(name, known).map(str::to_owned) else { return Some(report) };
+        let families = self.families.as_mut();
+        if let Some(families) = families
+            && let Some(family) = families.names.get(&near).copied()
+        {
+            families.get_mut(family).used = true;
+        }
+        Some(report.label(format!("did you mean `{near}`?")))
+    }
+
+    /// What a name is that cannot be a field.
+    fn something_else(&mut self, name: &str) -> Option<String> {
+        if let Some(local) = self.local(name) {
+            self.locals[local].used = true;
+            return Some(types::describe(&self.types.close(&self.locals[local].ty)));
+        }
+        match self.family(name)? {
+            Family::Scratch(_) => None,
+            Family::Channel(_) => Some("a channel".to_owned()),
+            Family::Semaphore(_) => Some("a semaphore".to_owned()),
+            Family::Block(_) => Some("a block".to_owned()),
+        }
+    }
+
+    fn no_field(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
+        let ty = self.types.close(&base.ty);
+        let what = types::describe(&ty);
+        let message =
+            format!("{} is {what}, which has no `{}`", self.text(base.expr.span), field.text);
+        let report = Diagnostic::new(Code::E0208, field.span, message);
+        let is_list = matches!(ty, super::program::Type::List(_));
+        if is_list && matches!(field.text.as_str(), "len" | "rev") {
+            return report.help(format!("it is a method: `.{}()`", field.text));
+        }
+        match self.nature(&base.expr).side {
+            Some(Side::Local) if field.text == "input" || field.text == "output" => {
+                report.help("the rank stands in front: `p.output[i]`")
+            }
+            _ => report,
+        }
+    }
+
+    fn no_switch(&self, base: &Typed, kind: LinkKind, field: &ast::Name) -> Diagnostic {
+        let text = self.text(base.expr.span);
+        let message = format!("{text} is {}; it has no `{}`", kind.noun(), field.text);
+        Diagnostic::new(Code::E0208, field.span, message)
+            .note("only a switch channel has the buffer of a group behind it")
+            .help(format!(
+                "a peer's buffer is named by its rank: `p.{}[..] via {}`",
+                field.text,
+                text.trim_matches('`')
+            ))
+    }
+
+    /// A buffer that is not the one behind the switch channel.
+    fn other_buffer(&self, base: &Expr, buffer: &Expr, field: &ast::Name) -> Option<Diagnostic> {
+        let ExprKind::Channels(id, _) = &base.kind else { return None };
+        let declaration = self.families.as_ref()?.channels.lookup(*id)?;
+        let (behind, named) = (declaration.behind?, self.nature(buffer).buffer?);
+        if behind == named {
+            return None;
+        }
+        let message = format!("`{}` does not lead to `{}`", declaration.name, field.text);
+        let report = Diagnostic::new(Code::E0208, field.span, message)
+            .and(declaration.span, "it was declared over another buffer");
+        Some(report.help(format!("declare a channel over it: `switch(0..ranks, {})`", field.text)))
+    }
+
+    fn not_indexable(&self, base: &Typed) -> Diagnostic {
+        let ty = self.types.close(&base.ty);
+        let text = self.text(base.expr.span);
+        let message = format!("{text} is {}; it cannot be indexed", types::describe(&ty));
+        let report = Diagnostic::new(Code::E0204, base.expr.span, message);
+        if matches!(ty, super::program::Type::Chunk) {
+            return report.help("index the buffer itself, with the first chunk added");
+        }
+        report
+    }
+
+    fn list_indices(&self, list: &Typed, indices: &[ast::Index], span: Span) -> Diagnostic {
+        let text = self.text(list.expr.span);
+        let message = format!("{text} is a list and takes 1 index; {} are given", indices.len());
+        Diagnostic::new(Code::E0205, span, message)
+            .help("a list in a list is indexed twice: `table[i][j]`")
+    }
+}
+
+/// Whether the type is one that a buffer's name can give.
+fn names_buffer(ty: &Ty) -> bool {
+    match ty {
+        Ty::Chunk => true,
+        Ty::List(member) => **member == Ty::Chunk,
+        Ty::Int
+        | Ty::Rank
+        | Ty::Bool
+        | Ty::Str
+        | Ty::Buffer
+        | Ty::Channel
+        | Ty::Semaphore
+        | Ty::Block
+        | Ty::Error
+        | Ty::Var(_) => false,
+    }
+}
+
+/// A family or region with another number of indices than it was declared with.
+pub(super) fn wrong_arity(
+    name: &str,
+    takes: usize,
+    given: usize,
+    span: Span,
+    declaration: Span,
+) -> Diagnostic {
+    let message = if takes == 0 {
+        format!("`{name}` is a single one and takes no index")
+    } else {
+        let is = if given == 1 { "is" } else { "are" };
+        format!("`{name}` takes {}; {given} {is} given", counted(takes, "index", "indices"))
+    };
+    Diagnostic::new(Code::E0205, span, message).and(declaration, "declared here")
+}
+
+fn one_dimension(name: &str, given: usize, span: Span) -> Diagnostic {
+    let message = format!("`{name}` takes 1 index; {given} are given");
+    Diagnostic::new(Code::E0205, span, message)
+        .note("`input` and `output` are rows of chunks; only scratch has more dimensions")
+}
+
+fn extent_of_family(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
+        .help("each member of a family is `*`")
+}
+
+fn extent_of_list(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
+        .help("each member of a list is `*`")
+}
+
+fn nodes_of_rank(field: &ast::Name) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0201,
+        field.span,
+        format!("`{}` has no meaning without nodes", field.text),
+    )
+    .label("this program does not say how many ranks a node has")
+    .help("give the program a parameter `ranks_per_node: int = ranks`")
+}

@@ -1,0 +1,484 @@
+//! The state in which one body is resolved: its names, its types, and what has been found so far.
+//!
+//! In come the names around it, out come a frame, reports and facts about its use of names. Rules: no name hides
+//! another (E0202), none is bound twice in one scope (E0203). `_` binds nothing.
+
+use super::attribute;
+use super::family::{Families, LinkKind};
+use super::global::{Entity, Globals, Named, declared_twice};
+use super::load::ModuleId;
+use super::program::{
+    Allowed, Binder, BufferName, Builtin, Expr, ExprKind, Frame, Local, LocalId, Parameter, Type,
+};
+use super::signature::{Effects, Needs, Signatures, Takes};
+use super::types::{Ty, Types};
+use super::usage::Uses;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::table::Table;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// Which names there are, beside those that are bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// The value of a `let` at the top of a file: evaluated once for all programs.
+    Constant,
+    /// The default of a program's parameter: evaluated before anything else.
+    ProgramDefault,
+    /// The default of another parameter.
+    Default,
+    /// The options of a program: evaluated once for all ranks.
+    Options,
+    /// A function or procedure.
+    Function,
+    /// A collective's sizes.
+    Collective,
+    /// A collective's clauses that speak of its buffers.
+    Clauses,
+    /// A program.
+    Program,
+    /// A value on the command line.
+    Argument,
+}
+
+/// Where a statement stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    /// In no block.
+    Nothing,
+    /// In a procedure, whose caller decides.
+    Procedure,
+    /// In a block.
+    Block,
+    /// In a group.
+    Group,
+}
+
+/// How a local came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// A parameter.
+    Parameter,
+    /// A `let`.
+    Let,
+    /// A binder.
+    Binder,
+}
+
+/// Whose memory a chunk or buffer lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// This rank's.
+    Local,
+    /// Another rank's.
+    Remote,
+    /// That of the group behind a switch channel.
+    Switch,
+}
+
+/// What can be seen of a value without evaluating it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Nature {
+    /// Of a chunk or buffer: whose it is.
+    pub(super) side: Option<Side>,
+    /// Of a chunk or buffer: which one.
+    pub(super) buffer: Option<BufferName>,
+    /// Of a channel: its kind.
+    pub(super) link: Option<LinkKind>,
+}
+
+/// A local, while its body is resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// Its name.
+    pub(super) name: String,
+    /// Where it is bound.
+    pub(super) span: Span,
+    /// Its type.
+    pub(super) ty: Ty,
+    /// How it came to be.
+    pub(super) bound: Bound,
+    /// Whether anything names it.
+    pub(super) used: bool,
+    /// Whether nobody minds if nothing does.
+    pub(super) quiet: bool,
+    /// What its value follows from.
+    pub(super) needs: Needs,
+    /// What can be seen of its value.
+    pub(super) nature: Nature,
+}
+
+/// An expression, with its type as far as that is known.
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    /// The expression.
+    pub(super) expr: Expr,
+    /// Its type.
+    pub(super) ty: Ty,
+}
+
+/// The state of one body.
+#[derive(Debug)]
+pub(super) struct Body<'a> {
+    /// What files declare.
+    pub(super) globals: &'a Globals<'a>,
+    /// What is known of it.
+    pub(super) signatures: &'a Signatures,
+    /// The file of this body.
+    pub(super) module: ModuleId,
+    /// Which names there are now.
+    pub(super) level: Level,
+    /// Where the statement of the moment stands.
+    pub(super) inside: Inside,
+    /// What is accepted of the statement of the moment.
+    pub(super) allowed: Allowed,
+    /// What is known of types.
+    pub(super) types: Types,
+    /// Everything that was bound.
+    pub(super) locals: Table<LocalId, Known>,
+    /// What a program declares; nothing in other bodies.
+    pub(super) families: Option<Families>,
+    /// Whether the body speaks of nodes: everywhere but in a program without `ranks_per_node`.
+    pub(super) nodes: bool,
+    /// What the expressions so far follow from.
+    pub(super) needs: Needs,
+    /// What the statements so far ask of a caller.
+    pub(super) effects: Effects,
+    /// The names of the file that were used.
+    pub(super) mentioned: BTreeSet<(String, Entity)>,
+    /// The definition of each use of a name.
+    pub(super) uses: Uses,
+    /// What is wrong.
+    pub(super) reports: Vec<Diagnostic>,
+    visible: FxHashMap<String, Vec<(LocalId, usize)>>,
+    scopes: Vec<Vec<String>>,
+}
+
+impl<'a> Body<'a> {
+    /// A body without any local.
+    pub(super) fn new(
+        globals: &'a Globals<'a>,
+        signatures: &'a Signatures,
+        module: ModuleId,
+        level: Level,
+    ) -> Body<'a> {
+        Body {
+            globals,
+            signatures,
+            module,
+            level,
+            inside: Inside::Nothing,
+            allowed: Allowed::default(),
+            types: Types::default(),
+            locals: Table::default(),
+            families: None,
+            nodes: true,
+            needs: Needs::default(),
+            effects: Effects::default(),
+            mentioned: BTreeSet::new(),
+            uses: Uses::default(),
+            reports: Vec::new(),
+            visible: FxHashMap::default(),
+            scopes: vec![Vec::new()],
+        }
+    }
+
+    /// Adds a report.
+    pub(super) fn report(&mut self, report: Diagnostic) {
+        self.reports.push(report);
+    }
+
+    /// The frame of all locals, when the body is done.
+    pub(super) fn frame(&self) -> Frame {
+        let close = |known: &Known| Local {
+            name: known.name.clone(),
+            span: known.span,
+            ty: self.types.close(&known.ty),
+        };
+        self.locals.iter().map(close).collect()
+    }
+
+    /// Runs a part of the body in a scope of its own.
+    pub(super) fn scoped<T>(&mut self, part: impl FnOnce(&mut Self) -> T) -> T {
+        self.scopes.push(Vec::new());
+        let result = part(self);
+        for name in self.scopes.pop().unwrap_or_default() {
+            if let Some(locals) = self.visible.get_mut(&name) {
+                locals.pop();
+            }
+        }
+        result
+    }
+
+    /// Runs a part of the body where other names are known.
+    pub(super) fn at_level<T>(&mut self, level: Level, part: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.level, level);
+        let result = part(self);
+        self.level = before;
+        result
+    }
+
+    /// The visible local of that name.
+    pub(super) fn local(&self, name: &str) -> Option<LocalId> {
+        self.visible.get(name).and_then(|locals| locals.last()).map(|(local, _)| *local)
+    }
+
+    /// All visible locals, outermost first.
+    pub(super) fn visible_locals(&self) -> impl Iterator<Item = (&String, LocalId)> {
+        let names = self.scopes.iter().flatten();
+        names.filter_map(|name| self.local(name).map(|local| (name, local)))
+    }
+
+    /// Binds a name in the innermost scope.
+    pub(super) fn bind(&mut self, name: &ast::Name, ty: Ty, bound: Bound) -> LocalId {
+        let local = self.row(name, ty, bound);
+        self.show(name, local, bound);
+        local
+    }
+
+    /// A row of the frame whose name is not visible yet.
+    fn row(&mut self, name: &ast::Name, ty: Ty, bound: Bound) -> LocalId {
+        let quiet = name.text.starts_with('_')
+            || attribute::accepts_unused(&self.allowed, Code::W0205)
+            || bound == Bound::Binder
+            || is_interface(&name.text, bound);
+        self.locals.push(Known {
+            name: name.text.clone(),
+            span: name.span,
+            ty,
+            bound,
+            used: false,
+            quiet,
+            needs: Needs::default(),
+            nature: Nature::default(),
+        })
+    }
+
+    fn show(&mut self, name: &ast::Name, local: LocalId, bound: Bound) {
+        if name.text == "_" {
+            return;
+        }
+        self.check_hiding(name, bound);
+        let depth = self.scopes.len();
+        self.visible.entry(name.text.clone()).or_default().push((local, depth));
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(name.text.clone());
+        }
+    }
+
+    /// Binds something that no name reaches.
+    pub(super) fn bind_hidden(&mut self, span: Span, ty: Ty) -> LocalId {
+        let name = ast::Name { text: "_".to_owned(), span };
+        self.bind(&name, ty, Bound::Binder)
+    }
+
+    /// Resolves `p in list if filter`; the binder is visible from its filter on.
+    pub(super) fn binder(&mut self, binder: &ast::Binder) -> Binder {
+        let list = self.expr(&binder.list, None);
+        let member = self.member(&list, &binder.list);
+        let nature = self.nature(&list.expr);
+        let local = self.bind(&binder.name, member, Bound::Binder);
+        self.locals[local].nature = nature;
+        let filter = binder.filter.as_deref().map(|filter| self.expect(filter, &Ty::Bool));
+        Binder { local, list: list.expr, filter }
+    }
+
+    /// Resolves parameters and binds them: each default may use those before it.
+    pub(super) fn parameters(
+        &mut self,
+        parameters: &[ast::Parameter],
+        takes: &[Takes],
+        defaults: Level,
+    ) -> Vec<Parameter> {
+        let rows: Vec<LocalId> = parameters
+            .iter()
+            .zip(takes)
+            .map(|(parameter, takes)| self.row(&parameter.name, takes.ty.clone(), Bound::Parameter))
+            .collect();
+        let mut resolved = Vec::new();
+        for ((parameter, takes), local) in parameters.iter().zip(takes).zip(rows) {
+            let default = parameter
+                .default
+                .as_ref()
+                .map(|default| self.at_level(defaults, |body| body.expect(default, &takes.ty)));
+            self.show(&parameter.name, local, Bound::Parameter);
+            let ty = self.types.close(&takes.ty);
+            let (name, span) = (parameter.name.text.clone(), parameter.name.span);
+            resolved.push(Parameter { name, span, ty, default });
+        }
+        resolved
+    }
+
+    /// The text of a span, or `this` where it is long.
+    pub(super) fn text(&self, span: Span) -> String {
+        let text =
+            self.globals.modules.modules.lookup(self.module).map_or("", |module| &module.text);
+        match text.get(span.start as usize..span.end as usize) {
+            Some(text) if !text.is_empty() && text.len() <= 48 && !text.contains('\n') => {
+                format!("`{text}`")
+            }
+            _ => "this".to_owned(),
+        }
+    }
+
+    /// ` (line 8)`, for a place in this file.
+    pub(super) fn line(&self, span: Span) -> String {
+        let module = self.globals.modules.modules.lookup(self.module);
+        match module.filter(|module| module.file == span.file) {
+            Some(module) => {
+                let before = module.text.get(..span.start as usize).unwrap_or("");
+                format!(" (line {})", before.matches('\n').count() + 1)
+            }
+            None => String::new(),
+        }
+    }
+
+    /// The value of the file's name, if it has one.
+    pub(super) fn global(&self, name: &str) -> Option<Named> {
+        self.globals.names.lookup(self.module)?.values.get(name).copied()
+    }
+
+    /// Whether a syntax error may have swallowed the declaration of the name.
+    pub(super) fn is_lost(&self, name: &str) -> bool {
+        let module = self.globals.modules.modules.lookup(self.module);
+        module.is_some_and(|module| module.lost.contains(name))
+    }
+
+    /// An expression with its type.
+    pub(super) fn typed(&self, kind: ExprKind, span: Span, ty: Ty) -> Typed {
+        let closed = self.types.close(&ty);
+        Typed { expr: Expr { kind, span, ty: closed }, ty }
+    }
+
+    /// An expression about which enough has been said.
+    pub(super) fn error(&self, span: Span) -> Typed {
+        Typed { expr: wrong(span), ty: Ty::Error }
+    }
+
+    /// Reports a name that means something else already.
+    pub(super) fn check_hiding(&mut self, name: &ast::Name, bound: Bound) {
+        let text = name.text.as_str();
+        let own = is_interface(text, bound);
+        let depth = self.scopes.len();
+        let hidden = self.visible.get(text).and_then(|locals| locals.last().copied());
+        if let Some((local, bound_at)) = hidden {
+            // Which of the two is meant by a use is anybody's guess: neither is called unused.
+            self.locals[local].used = true;
+            let first = self.locals[local].span;
+            self.report(if bound_at == depth {
+                declared_twice(text, name.span, first)
+            } else {
+                hides(name, first)
+            });
+        } else if let Some(first) = self.family_span(text) {
+            self.report(if depth == 1 && bound != Bound::Binder {
+                declared_twice(text, name.span, first)
+            } else {
+                hides(name, first)
+            });
+        } else if let Some(what) = self.reserved(text).filter(|_| !own) {
+            self.report(hides_builtin(name, what));
+        } else if let Some(named) = self.global(text) {
+            self.report(hides(name, named.span));
+        }
+    }
+
+    fn family_span(&self, name: &str) -> Option<Span> {
+        let families = self.families.as_ref()?;
+        families.names.get(name).map(|family| families.get(*family).span)
+    }
+
+    /// What a name of the language means here.
+    fn reserved(&self, name: &str) -> Option<&'static str> {
+        if matches!(name, "input" | "output")
+            && matches!(self.level, Level::Program | Level::Clauses)
+        {
+            return Some("a buffer of every program");
+        }
+        let builtin = builtin(name)?;
+        (self.nodes || !speaks_of_nodes(builtin)).then(|| meaning(builtin))
+    }
+}
+
+/// Whether it is a parameter that a body may have although the language has the name, and need not use.
+fn is_interface(name: &str, bound: Bound) -> bool {
+    bound == Bound::Parameter && matches!(name, "ranks" | "ranks_per_node")
+}
+
+/// An expression that was reported.
+pub(super) fn wrong(span: Span) -> Expr {
+    Expr { kind: ExprKind::Error, span, ty: Type::Error }
+}
+
+/// The names of the language that a body has.
+pub(super) const BUILTINS: &[(&str, Builtin)] = &[
+    ("rank", Builtin::Rank),
+    ("ranks", Builtin::Ranks),
+    ("peers", Builtin::Peers),
+    ("node", Builtin::Node),
+    ("nodes", Builtin::Nodes),
+    ("local_rank", Builtin::LocalRank),
+    ("ranks_per_node", Builtin::RanksPerNode),
+    ("node_peers", Builtin::NodePeers),
+    ("rail_peers", Builtin::RailPeers),
+];
+
+/// The name of the language, if it is one.
+pub(super) fn builtin(name: &str) -> Option<Builtin> {
+    BUILTINS.iter().find(|(known, _)| *known == name).map(|(_, builtin)| *builtin)
+}
+
+/// Whether a program needs `ranks_per_node` to have the name.
+pub(super) fn speaks_of_nodes(builtin: Builtin) -> bool {
+    match builtin {
+        Builtin::Rank | Builtin::Ranks | Builtin::Peers => false,
+        Builtin::Node
+        | Builtin::Nodes
+        | Builtin::LocalRank
+        | Builtin::RanksPerNode
+        | Builtin::NodePeers
+        | Builtin::RailPeers => true,
+    }
+}
+
+/// The type of a name of the language.
+pub(super) fn builtin_type(builtin: Builtin) -> Ty {
+    match builtin {
+        Builtin::Rank => Ty::Rank,
+        Builtin::Ranks
+        | Builtin::Node
+        | Builtin::Nodes
+        | Builtin::LocalRank
+        | Builtin::RanksPerNode => Ty::Int,
+        Builtin::Peers | Builtin::NodePeers | Builtin::RailPeers => Ty::Rank.list(),
+    }
+}
+
+fn meaning(builtin: Builtin) -> &'static str {
+    match builtin {
+        Builtin::Rank => "the rank that the program runs on",
+        Builtin::Ranks => "the number of ranks",
+        Builtin::Peers => "the other ranks",
+        Builtin::Node => "the node of this rank",
+        Builtin::Nodes => "the number of nodes",
+        Builtin::LocalRank => "this rank's number in its node",
+        Builtin::RanksPerNode => "the number of ranks in a node",
+        Builtin::NodePeers => "the other ranks of this node",
+        Builtin::RailPeers => "the ranks of other nodes with this local rank",
+    }
+}
+
+fn hides(name: &ast::Name, first: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0202, name.span, format!("`{}` already has a meaning here", name.text))
+        .label("this would hide it")
+        .and(first, "it is declared here")
+        .help("choose another name for one of them")
+}
+
+fn hides_builtin(name: &ast::Name, what: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0202, name.span, format!("`{}` already has a meaning here", name.text))
+        .label(format!("it is {what}"))
+        .help("choose another name")
+}

@@ -1,0 +1,464 @@
+//! Calls: functions, the language's own functions, folds over binders, and methods of lists.
+//!
+//! Rules: the called name is a function (E0201, E0204); every parameter without a default gets one argument, and none
+//! gets two (E0203, E0205); arguments have the parameters' types (E0204); methods exist (E0208).
+
+use super::body::{Body, Typed};
+use super::global::Entity;
+use super::program::{Expr, ExprKind, Fold, Intrinsic, Method};
+use super::signature::Takes;
+use super::types::{self, Ty};
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::source::Span;
+use crate::syntax::ast;
+
+/// The functions of the language.
+const FUNCTIONS: &[&str] = &["min", "max", "abs", "rank_at", "sum", "all", "any"];
+
+/// The methods of lists.
+const METHODS: &[&str] = &["len", "position", "contains", "step", "rev"];
+
+/// What is called, for reports.
+#[derive(Clone, Copy)]
+pub(super) struct Callee<'n> {
+    /// Its name.
+    pub(super) name: &'n str,
+    /// Where it is called.
+    pub(super) place: Span,
+    /// Where it is declared.
+    pub(super) definition: Span,
+}
+
+impl Body<'_> {
+    /// `f(a, b)`
+    pub(super) fn call(
+        &mut self,
+        name: &ast::Name,
+        arguments: &[ast::Argument],
+        span: Span,
+    ) -> Typed {
+        if let Some(named) = self.global(&name.text) {
+            self.use_global(&name.text, named, name.span);
+            return match named.entity {
+                Entity::Function(id) => {
+                    let signature = self.signatures.functions[id].clone();
+                    self.require(&name.text, signature.needs, name.span);
+                    let callee =
+                        Callee { name: &name.text, place: name.span, definition: named.definition };
+                    let arguments = self.arguments(callee, &signature.parameters, arguments);
+                    self.typed(ExprKind::Call(id, arguments), span, signature.result)
+                }
+                Entity::Lost => self.ignored(arguments, span),
+                Entity::Procedure(_) => {
+                    self.report(procedure_as_value(name, named.span));
+                    self.ignored(arguments, span)
+                }
+                Entity::Constant(_) | Entity::Collective(_) | Entity::Program(_) => {
+                    self.report(not_callable(name, Some(named.span)));
+                    self.ignored(arguments, span)
+                }
+            };
+        }
+        match name.text.as_str() {
+            "min" => self.extreme(Intrinsic::Min, name, arguments, span),
+            "max" => self.extreme(Intrinsic::Max, name, arguments, span),
+            "abs" => {
+                let values = self.numbers(name, arguments, 1);
+                self.typed(ExprKind::Intrinsic(Intrinsic::Abs, values), span, Ty::Int)
+            }
+            "rank_at" => self.rank_at(name, arguments, span),
+            "sum" | "all" | "any" | "reduce" => {
+                self.report(fold_without_binder(name));
+                self.ignored(arguments, span)
+            }
+            _ => {
+                let report = self.unknown_function(name);
+                self.reports.extend(report);
+                self.ignored(arguments, span)
+            }
+        }
+    }
+
+    /// `sum(p in peers: f(p))`
+    pub(super) fn fold(
+        &mut self,
+        name: &ast::Name,
+        binders: &[ast::Binder],
+        value: &ast::Expr,
+        span: Span,
+    ) -> Typed {
+        let (fold, ty) = match name.text.as_str() {
+            "sum" => (Some(Fold::Sum), Ty::Int),
+            "min" => (Some(Fold::Min), Ty::Int),
+            "max" => (Some(Fold::Max), Ty::Int),
+            "all" => (Some(Fold::All), Ty::Bool),
+            "any" => (Some(Fold::Any), Ty::Bool),
+            _ => (None, Ty::Error),
+        };
+        if fold.is_none() {
+            self.report(unknown_fold(name));
+        }
+        self.scoped(|body| {
+            let binders = binders.iter().map(|binder| body.binder(binder)).collect();
+            let value = body.expect(value, &ty);
+            match fold {
+                Some(fold) => body.typed(ExprKind::Fold(fold, binders, Box::new(value)), span, ty),
+                None => body.error(span),
+            }
+        })
+    }
+
+    /// Resolves arguments for parameters: the parameter's position, and the value.
+    pub(super) fn arguments(
+        &mut self,
+        callee: Callee,
+        parameters: &[Takes],
+        arguments: &[ast::Argument],
+    ) -> Vec<(usize, Expr)> {
+        let mut given: Vec<Option<Span>> = vec![None; parameters.len()];
+        let mut resolved = Vec::new();
+        let mut surplus = None;
+        let mut next = 0;
+        for argument in arguments {
+            let position = match &argument.name {
+                Some(name) => parameters.iter().position(|takes| takes.name == name.text),
+                None => {
+                    next += 1;
+                    Some(next - 1)
+                }
+            };
+            let slot = position.and_then(|position| given.get_mut(position));
+            let parameter = position.and_then(|position| parameters.get(position));
+            let (Some(position), Some(slot), Some(takes)) = (position, slot, parameter) else {
+                match &argument.name {
+                    Some(name) => self.report(no_parameter(callee, name, parameters)),
+                    None => surplus = surplus.or(Some(argument.value.span)),
+                }
+                self.expr(&argument.value, None);
+                continue;
+            };
+            let place = argument.name.as_ref().map_or(argument.value.span, |name| name.span);
+            if let Some(first) = slot.replace(place) {
+                self.report(given_twice(&takes.name, place, first));
+            }
+            let because = (takes.span, "for this parameter");
+            resolved.push((position, self.expect_for(&argument.value, &takes.ty, Some(because))));
+        }
+        let missing: Vec<&str> = parameters
+            .iter()
+            .zip(&given)
+            .filter(|(takes, given)| given.is_none() && !takes.optional)
+            .map(|(takes, _)| takes.name.as_str())
+            .collect();
+        if let Some(place) = surplus {
+            self.report(too_many(callee, place, parameters.len(), arguments.len()));
+        } else if !missing.is_empty() && self.reports_nothing_of(callee, arguments, parameters) {
+            self.report(too_few(callee, &missing));
+        }
+        resolved
+    }
+
+    /// `list.step(2)`
+    pub(super) fn method(
+        &mut self,
+        base: &ast::Expr,
+        method: &ast::Name,
+        arguments: &[ast::Argument],
+        span: Span,
+    ) -> Typed {
+        let list = self.expr(base, None);
+        if self.types.known(&list.ty) == Ty::Error {
+            return self.ignored(arguments, span);
+        }
+        let found = match method.text.as_str() {
+            "len" => Method::Len,
+            "position" => Method::Position,
+            "contains" => Method::Contains,
+            "step" => Method::Step,
+            "rev" => Method::Rev,
+            _ => {
+                let report = self.unknown_method(&list, method);
+                self.report(report);
+                return self.ignored(arguments, span);
+            }
+        };
+        let is_list = matches!(self.types.known(&list.ty), Ty::List(_) | Ty::Var(_));
+        if !is_list {
+            let report = self.method_of_no_list(&list, method);
+            self.report(report);
+            return self.ignored(arguments, span);
+        }
+        let member = self.member(&list, base);
+        let (takes, ty) = match found {
+            Method::Len => (None, Ty::Int),
+            Method::Position => (Some(member), Ty::Int),
+            Method::Contains => (Some(member), Ty::Bool),
+            Method::Step => (Some(Ty::Int), list.ty.clone()),
+            Method::Rev => (None, list.ty.clone()),
+        };
+        let values = self.method_arguments(method, takes.as_ref(), arguments);
+        self.typed(ExprKind::Method(found, Box::new(list.expr), values), span, ty)
+    }
+
+    fn method_arguments(
+        &mut self,
+        method: &ast::Name,
+        takes: Option<&Ty>,
+        arguments: &[ast::Argument],
+    ) -> Vec<Expr> {
+        let expected = usize::from(takes.is_some());
+        if arguments.len() != expected {
+            self.report(method_arity(method, expected, arguments.len()));
+        }
+        let takes = takes.cloned().unwrap_or(Ty::Error);
+        arguments.iter().map(|argument| self.plain(argument, &takes)).collect()
+    }
+
+    /// An argument that has no name.
+    fn plain(&mut self, argument: &ast::Argument, want: &Ty) -> Expr {
+        if let Some(name) = &argument.name {
+            self.report(named_argument(name));
+        }
+        self.expect(&argument.value, want)
+    }
+
+    /// Looks at arguments of a call that makes no sense, since they use names.
+    fn ignored(&mut self, arguments: &[ast::Argument], span: Span) -> Typed {
+        for argument in arguments {
+            self.expr(&argument.value, None);
+        }
+        self.error(span)
+    }
+
+    fn extreme(
+        &mut self,
+        which: Intrinsic,
+        name: &ast::Name,
+        arguments: &[ast::Argument],
+        span: Span,
+    ) -> Typed {
+        if arguments.is_empty() {
+            self.report(intrinsic_arity(name, "at least one number", 0));
+        }
+        let values = match arguments {
+            [only] => {
+                let typed = self.expr(&only.value, None);
+                let numbers = Ty::Int.list();
+                let is_list = matches!(self.types.known(&typed.ty), Ty::List(_));
+                let want = if is_list { &numbers } else { &Ty::Int };
+                if !self.types.unify(&typed.ty, want) {
+                    let report = self.mismatch(&typed, want);
+                    self.report(report);
+                }
+                vec![typed.expr]
+            }
+            _ => arguments.iter().map(|argument| self.plain(argument, &Ty::Int)).collect(),
+        };
+        self.typed(ExprKind::Intrinsic(which, values), span, Ty::Int)
+    }
+
+    fn numbers(
+        &mut self,
+        name: &ast::Name,
+        arguments: &[ast::Argument],
+        count: usize,
+    ) -> Vec<Expr> {
+        if arguments.len() != count {
+            let takes =
+                if count == 1 { "one number".to_owned() } else { format!("{count} numbers") };
+            self.report(intrinsic_arity(name, &takes, arguments.len()));
+        }
+        arguments.iter().map(|argument| self.plain(argument, &Ty::Int)).collect()
+    }
+
+    fn rank_at(&mut self, name: &ast::Name, arguments: &[ast::Argument], span: Span) -> Typed {
+        if !self.nodes {
+            self.report(rank_at_without_nodes(name));
+            return self.ignored(arguments, span);
+        }
+        let needs = super::signature::Needs { rank: false, ranks: true };
+        self.require(&name.text, needs, name.span);
+        let mut values = self.numbers(name, arguments, 2).into_iter();
+        match (values.next(), values.next()) {
+            (Some(node), Some(local)) => {
+                self.typed(ExprKind::RankAt(Box::new(node), Box::new(local)), span, Ty::Rank)
+            }
+            _ => self.error(span),
+        }
+    }
+
+    /// Whether the missing parameter is not merely misspelt in a named argument, which has been reported.
+    fn reports_nothing_of(
+        &self,
+        _callee: Callee,
+        arguments: &[ast::Argument],
+        parameters: &[Takes],
+    ) -> bool {
+        arguments
+            .iter()
+            .filter_map(|argument| argument.name.as_ref())
+            .all(|name| parameters.iter().any(|takes| takes.name == name.text))
+    }
+
+    fn unknown_function(&mut self, name: &ast::Name) -> Option<Diagnostic> {
+        if self.is_lost(&name.text) {
+            return None;
+        }
+        if let Some(local) = self.local(&name.text) {
+            self.locals[local].used = true;
+            return Some(not_callable(name, Some(self.locals[local].span)));
+        }
+        if let (Some(family), Some(families)) = (self.family(&name.text), &self.families) {
+            return Some(not_callable(name, Some(families.get(family).span)));
+        }
+        if matches!(name.text.as_str(), "memory" | "port" | "switch") {
+            return Some(channel_as_value(name));
+        }
+        if super::body::builtin(&name.text).is_some() || self.buffer(&name.text).is_some() {
+            return Some(not_callable(name, None));
+        }
+        let message = format!("no function is called `{}`", name.text);
+        let report = Diagnostic::new(Code::E0201, name.span, message);
+        let declared =
+            self.globals.names.lookup(self.module).into_iter().flat_map(|names| &names.values);
+        let functions = declared
+            .filter(|(_, named)| matches!(named.entity, Entity::Function(_)))
+            .map(|(name, _)| name.as_str())
+            .chain(FUNCTIONS.iter().copied());
+        let near = nearest(&name.text, functions).map(str::to_owned);
+        Some(self.suggest(report, name.span, near))
+    }
+
+    fn unknown_method(&self, base: &Typed, method: &ast::Name) -> Diagnostic {
+        let ty = types::describe(&self.types.close(&base.ty));
+        let message = format!("{ty} has no method `{}`", method.text);
+        let report = Diagnostic::new(Code::E0208, method.span, message);
+        match nearest(&method.text, METHODS.iter().copied()) {
+            Some(near) => report.label(format!("did you mean `{near}`?")),
+            None if super::body::builtin(&method.text).is_some() => {
+                report.help(format!("without parentheses: `.{}`", method.text))
+            }
+            None => report.note("lists have `len`, `position`, `contains`, `step` and `rev`"),
+        }
+    }
+
+    fn method_of_no_list(&self, base: &Typed, method: &ast::Name) -> Diagnostic {
+        let ty = types::describe(&self.types.close(&base.ty));
+        let message = format!(
+            "{} is {ty}; `{}` is a method of lists",
+            self.text(base.expr.span),
+            method.text
+        );
+        Diagnostic::new(Code::E0208, method.span, message)
+    }
+}
+
+fn procedure_as_value(name: &ast::Name, definition: Span) -> Diagnostic {
+    let message = format!("`{}` is a procedure; it has no value", name.text);
+    Diagnostic::new(Code::E0204, name.span, message)
+        .and(definition, "declared here")
+        .help(format!("call it as a statement: `{}(..);`", name.text))
+}
+
+fn not_callable(name: &ast::Name, definition: Option<Span>) -> Diagnostic {
+    let message = format!("`{}` is no function", name.text);
+    let report = Diagnostic::new(Code::E0204, name.span, message);
+    match definition {
+        Some(definition) => report.and(definition, "declared here"),
+        None => report,
+    }
+}
+
+fn fold_without_binder(name: &ast::Name) -> Diagnostic {
+    if name.text == "reduce" {
+        return Diagnostic::new(Code::E0204, name.span, "`reduce(..)` stands only in an `ensures`")
+            .help("write it over ranks: `output[c] == reduce(r in 0..ranks: r.input[c])`");
+    }
+    let message = format!("`{}` goes over a list", name.text);
+    Diagnostic::new(Code::E0205, name.span, message)
+        .help(format!("write `{}(x in list: x)`", name.text))
+}
+
+fn unknown_fold(name: &ast::Name) -> Diagnostic {
+    if name.text == "reduce" {
+        return fold_without_binder(name);
+    }
+    let message = format!("`{}` does not go over a list", name.text);
+    let report = Diagnostic::new(Code::E0201, name.span, message);
+    let folds = ["sum", "min", "max", "all", "any"];
+    match nearest(&name.text, folds) {
+        Some(near) => report.label(format!("did you mean `{near}`?")),
+        None => report.note("`sum`, `min`, `max`, `all` and `any` do"),
+    }
+}
+
+fn channel_as_value(name: &ast::Name) -> Diagnostic {
+    let message = format!("`{}(..)` makes a channel only in its declaration", name.text);
+    Diagnostic::new(Code::E0204, name.span, message)
+        .help(format!("declare it: `channel name = {}(..);`", name.text))
+}
+
+fn rank_at_without_nodes(name: &ast::Name) -> Diagnostic {
+    Diagnostic::new(Code::E0201, name.span, "`rank_at` has no meaning without nodes")
+        .label("this program does not say how many ranks a node has")
+        .help("give the program a parameter `ranks_per_node: int = ranks`")
+}
+
+fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagnostic {
+    let message = format!("`{}` has no parameter `{}`", callee.name, name.text);
+    let report = Diagnostic::new(Code::E0205, name.span, message)
+        .and(callee.definition, format!("`{}` is declared here", callee.name));
+    match nearest(&name.text, parameters.iter().map(|takes| takes.name.as_str())) {
+        Some(near) => report.label(format!("did you mean `{near}`?")),
+        None => report,
+    }
+}
+
+/// One thing that is given twice.
+pub(super) fn given_twice(name: &str, second: Span, first: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0203, second, format!("`{name}` is given twice"))
+        .label("given again here")
+        .and(first, "first given here")
+}
+
+fn too_many(callee: Callee, place: Span, takes: usize, given: usize) -> Diagnostic {
+    let message = format!(
+        "`{}` takes {}; {given} are given",
+        callee.name,
+        counted(takes, "argument", "arguments")
+    );
+    Diagnostic::new(Code::E0205, place, message)
+        .label("one too many")
+        .and(callee.definition, format!("`{}` is declared here", callee.name))
+}
+
+fn too_few(callee: Callee, missing: &[&str]) -> Diagnostic {
+    let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+    let message = format!("`{}` needs {} too", callee.name, names.join(" and "));
+    Diagnostic::new(Code::E0205, callee.place, message)
+        .and(callee.definition, format!("`{}` is declared here", callee.name))
+}
+
+fn method_arity(method: &ast::Name, takes: usize, given: usize) -> Diagnostic {
+    let takes = if takes == 0 { "nothing".to_owned() } else { "one argument".to_owned() };
+    let message = format!("`{}` takes {takes}; {} given", method.text, counted_is(given));
+    Diagnostic::new(Code::E0205, method.span, message)
+}
+
+fn intrinsic_arity(name: &ast::Name, takes: &str, given: usize) -> Diagnostic {
+    let message = format!("`{}` takes {takes}; {} given", name.text, counted_is(given));
+    Diagnostic::new(Code::E0205, name.span, message)
+}
+
+fn named_argument(name: &ast::Name) -> Diagnostic {
+    Diagnostic::new(Code::E0205, name.span, "this argument has no name").help("give only the value")
+}
+
+/// `1 index`, `2 indices`
+pub(super) fn counted(count: usize, one: &str, several: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {several}") }
+}
+
+fn counted_is(count: usize) -> String {
+    if count == 1 { "1 is".to_owned() } else { format!("{count} are") }
+}

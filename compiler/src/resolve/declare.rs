@@ -1,0 +1,547 @@
+//! Programs: in comes a tree, out comes a resolved program.
+//!
+//! Rules: a program has a parameter `ranks` and implements one collective (E0212, E0203); extents are numbers or
+//! binders; a channel is made by `memory`, `port` or `switch`; `to` names a channel of this program.
+
+use super::access::wrong_arity;
+use super::attribute;
+use super::body::{Body, Bound, Level};
+use super::call::given_twice;
+use super::family::{Families, Family, LinkKind};
+use super::global::{Declared, Globals};
+use super::name::meant;
+use super::option;
+use super::program::{
+    BlockFamily, BufferName, ChannelEnd, ChannelFamily, Dimension, Expr, ExprKind, Implements,
+    Link, LocalId, OptionSetting, Parameter, Program, ProgramItem, Region, SemaphoreFamily, Type,
+};
+use super::signature::{Signatures, Takes};
+use super::types::{Ty, open};
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::table::Id;
+use std::collections::BTreeMap;
+
+/// Resolves a program; the body holds what was found on the way.
+pub(super) fn program<'a>(
+    globals: &'a Globals<'a>,
+    signatures: &'a Signatures,
+    declared: Declared<'_, ast::Program>,
+) -> (Program, Body<'a>) {
+    let ast = declared.ast;
+    let mut body = Body::new(globals, signatures, declared.module, Level::Program);
+    body.allowed = attribute::allowed(&declared.item.attributes, &body.allowed, &mut body.reports);
+    body.nodes = ast.parameters.iter().any(|parameter| parameter.name.text == "ranks_per_node");
+
+    let takes = takes(&mut body, &ast.parameters, Level::ProgramDefault);
+    let parameters = body.parameters(&ast.parameters, &takes, Level::ProgramDefault);
+    body.check_parameters(&parameters);
+    let local = |name: &str| {
+        let position = parameters.iter().position(|parameter| parameter.name == name);
+        position.map(LocalId::from_index)
+    };
+    let (ranks, ranks_per_node) = (local("ranks"), local("ranks_per_node"));
+
+    let mut reports = Vec::new();
+    let families = Families::collect(ast, &mut reports);
+    body.reports.append(&mut reports);
+    let mut parts = Parts::new(&families, &body);
+    body.families = Some(families);
+    body.check_families();
+    for item in &ast.items {
+        body.item(item, &mut parts);
+    }
+    body.check_complete(declared, ranks, parts.implements.is_some());
+    let program = Program {
+        name: ast.name.text.clone(),
+        span: ast.name.span,
+        parameters,
+        ranks,
+        ranks_per_node,
+        collective: parts.implements.and_then(|(_, implements)| implements),
+        options: parts.options,
+        scratch: parts.scratch.into(),
+        channels: parts.channels.into(),
+        semaphores: parts.semaphores.into(),
+        blocks: parts.blocks.into(),
+        body: parts.body,
+        frame: body.frame(),
+    };
+    (program, body)
+}
+
+/// What callers must know of parameters: the types that are written, or those of the defaults.
+pub(super) fn takes(body: &mut Body, parameters: &[ast::Parameter], defaults: Level) -> Vec<Takes> {
+    let mut takes = Vec::new();
+    for parameter in parameters {
+        let ty = match (&parameter.ty, &parameter.default) {
+            (Some(ty), _) => body.written(ty),
+            (None, Some(default)) => body.type_of(default, defaults),
+            (None, None) => body.types.fresh(),
+        };
+        takes.push(Takes {
+            name: parameter.name.text.clone(),
+            span: parameter.name.span,
+            ty,
+            optional: parameter.default.is_some(),
+        });
+    }
+    takes
+}
+
+/// The parts of a program, as its items give them.
+struct Parts {
+    implements: Option<(Span, Option<Implements>)>,
+    options: Vec<OptionSetting>,
+    set: BTreeMap<String, Span>,
+    scratch: Vec<Region>,
+    channels: Vec<ChannelFamily>,
+    semaphores: Vec<SemaphoreFamily>,
+    blocks: Vec<BlockFamily>,
+    body: Vec<ProgramItem>,
+}
+
+impl Parts {
+    fn new(families: &Families, body: &Body) -> Parts {
+        let blocks = families.blocks.iter().map(|declaration| BlockFamily {
+            name: declaration.name.clone(),
+            span: declaration.span,
+            arity: declaration.arity,
+            dimensions: None,
+            id: None,
+            allowed: body.allowed.clone(),
+        });
+        Parts {
+            implements: None,
+            options: Vec::new(),
+            set: BTreeMap::new(),
+            scratch: Vec::new(),
+            channels: Vec::new(),
+            semaphores: Vec::new(),
+            blocks: blocks.collect(),
+            body: Vec::new(),
+        }
+    }
+}
+
+impl Body<'_> {
+    /// The type of a default, which is looked at again when the parameter is bound.
+    fn type_of(&mut self, default: &ast::Expr, level: Level) -> Ty {
+        let before = (self.reports.len(), self.uses.definitions.len());
+        // The rows of the frame begin with the parameters: what the default binds comes later.
+        let locals = self.locals.clone();
+        let ty = self.at_level(level, |body| body.scoped(|body| body.expr(default, None).ty));
+        self.locals = locals;
+        self.reports.truncate(before.0);
+        self.uses.definitions.truncate(before.1);
+        let ty = self.types.known(&ty);
+        // A default may use the parameters before it, which are not bound yet: they are numbers more often than not.
+        if matches!(ty, Ty::Error | Ty::Rank) { Ty::Int } else { ty }
+    }
+
+    fn check_parameters(&mut self, parameters: &[Parameter]) {
+        for parameter in parameters {
+            let mut ty = &parameter.ty;
+            let is_list = matches!(ty, Type::List(_));
+            while let Type::List(member) = ty {
+                ty = member;
+            }
+            let number = matches!(parameter.name.as_str(), "ranks" | "ranks_per_node");
+            match ty {
+                Type::Int | Type::Rank | Type::Error if !(number && is_list) => {}
+                Type::Bool if !number => {}
+                Type::Int
+                | Type::Rank
+                | Type::Error
+                | Type::Bool
+                | Type::Str
+                | Type::Chunk
+                | Type::Buffer
+                | Type::Channel
+                | Type::Semaphore
+                | Type::Block
+                | Type::List(_) => self.report(wrong_parameter(parameter, number)),
+            }
+        }
+    }
+
+    /// Families whose names are taken by parameters, the language or the file.
+    fn check_families(&mut self) {
+        let Some(families) = self.families.take() else { return };
+        let mut names: Vec<(Span, &String)> = families
+            .names
+            .iter()
+            .map(|(name, family)| (families.get(*family).span, name))
+            .collect();
+        names.sort();
+        for (span, name) in names {
+            self.check_hiding(&ast::Name { text: name.clone(), span }, Bound::Let);
+        }
+        self.families = Some(families);
+    }
+
+    fn check_complete(
+        &mut self,
+        declared: Declared<'_, ast::Program>,
+        ranks: Option<LocalId>,
+        implements: bool,
+    ) {
+        let module = &self.globals.modules.modules[declared.module];
+        let span = declared.item.span;
+        let text = module.text.get(span.start as usize..span.end as usize).unwrap_or("");
+        let swallowed = |word: &str| module.is_broken() && text.contains(word);
+        let name = &declared.ast.name;
+        if ranks.is_none() && !swallowed("ranks:") && !swallowed("ranks ") {
+            self.report(without_ranks(name));
+        }
+        if !implements && !swallowed("collective") {
+            self.report(without_collective(name, declared.ast.end));
+        }
+    }
+
+    fn item(&mut self, item: &ast::ProgramItem, parts: &mut Parts) {
+        let allowed = attribute::allowed(&item.attributes, &self.allowed, &mut self.reports);
+        let around = std::mem::replace(&mut self.allowed, allowed);
+        match &item.kind {
+            ast::ProgramItemKind::Implements(ast) => {
+                let implements = self.implements(ast, item.span);
+                match &parts.implements {
+                    Some((first, _)) => self.report(second_collective(item.span, *first)),
+                    None => parts.implements = Some((item.span, implements)),
+                }
+            }
+            ast::ProgramItemKind::Options(settings) => {
+                let resolved = option::options(self, settings, &mut parts.set);
+                parts.options.extend(resolved);
+            }
+            ast::ProgramItemKind::Scratch(ast) => self.scratch(ast, item.span, parts),
+            ast::ProgramItemKind::Channel(ast) => self.channel(ast, item.span, parts),
+            ast::ProgramItemKind::Semaphore(ast) => self.semaphore(ast, item.span, parts),
+            ast::ProgramItemKind::Statement(ast::StmtKind::Block(block))
+                if block.body.is_none() =>
+            {
+                self.block_declaration(block, parts);
+            }
+            ast::ProgramItemKind::Statement(statement) => {
+                let statement = self.statement(&[], statement, item.span);
+                parts.body.extend(statement.map(|stmt| ProgramItem::Statement(Box::new(stmt))));
+            }
+        }
+        self.allowed = around;
+    }
+
+    /// Marks the next declaration of its kind as passed.
+    fn reach(&mut self, family: Family, code: Code) {
+        let quiet = attribute::accepts_unused(&self.allowed, code);
+        if let Some(families) = &mut self.families {
+            let declaration = families.get_mut(family);
+            declaration.reached = true;
+            declaration.quiet = quiet;
+        }
+    }
+
+    fn scratch(&mut self, ast: &ast::Scratch, span: Span, parts: &mut Parts) {
+        let id = super::program::RegionId::from_index(parts.scratch.len());
+        let dimensions = self.scoped(|body| body.dimensions(&ast.dimensions));
+        self.reach(Family::Scratch(id), Code::W0203);
+        parts.scratch.push(Region {
+            name: ast.name.text.clone(),
+            span: ast.name.span.to(span),
+            dimensions,
+            allowed: self.allowed.clone(),
+        });
+        parts.body.push(ProgramItem::Scratch(id));
+    }
+
+    fn semaphore(&mut self, ast: &ast::Semaphore, span: Span, parts: &mut Parts) {
+        let id = super::program::SemaphoreFamilyId::from_index(parts.semaphores.len());
+        let (dimensions, initial) = self.scoped(|body| {
+            let dimensions = body.dimensions(&ast.dimensions);
+            (dimensions, ast.initial.as_ref().map(|initial| body.expect(initial, &Ty::Int)))
+        });
+        self.reach(Family::Semaphore(id), Code::W0204);
+        parts.semaphores.push(SemaphoreFamily {
+            name: ast.name.text.clone(),
+            span,
+            dimensions,
+            initial,
+            allowed: self.allowed.clone(),
+        });
+        parts.body.push(ProgramItem::Semaphore(id));
+    }
+
+    fn channel(&mut self, ast: &ast::Channel, span: Span, parts: &mut Parts) {
+        let id = super::program::ChannelFamilyId::from_index(parts.channels.len());
+        let (dimensions, link, to) = self.scoped(|body| {
+            let dimensions = body.dimensions(&ast.dimensions);
+            let link = body.link(&ast.value);
+            let to = ast.to.as_ref().and_then(|end| body.channel_end(end, &link));
+            (dimensions, link, to)
+        });
+        self.reach(Family::Channel(id), Code::W0202);
+        if is_wrong(&link)
+            && let Some(families) = &mut self.families
+        {
+            families.channels[id].used = true;
+        }
+        let behind = match &link {
+            Link::Switch(_, buffer) => Some(*buffer),
+            Link::Memory(_) | Link::Port(_) => None,
+        };
+        if let Some(families) = &mut self.families {
+            families.channels[id].behind = behind;
+        }
+        let peer_dimension =
+            if ast.to.is_some() { None } else { peer_dimension(&dimensions, &link) };
+        parts.channels.push(ChannelFamily {
+            name: ast.name.text.clone(),
+            span,
+            dimensions,
+            link,
+            to,
+            peer_dimension,
+            allowed: self.allowed.clone(),
+        });
+        parts.body.push(ProgramItem::Channel(id));
+    }
+
+    fn block_declaration(&mut self, ast: &ast::Block, parts: &mut Parts) {
+        let (dimensions, id) = self.scoped(|body| {
+            let dimensions = body.dimensions(&ast.dimensions);
+            (dimensions, ast.id.as_ref().map(|id| body.expect(id, &Ty::Int)))
+        });
+        let Some(Family::Block(family)) = self.family(&ast.name.text) else { return };
+        if let Some(row) = parts.blocks.get_mut(family.index())
+            && row.dimensions.is_none()
+        {
+            row.dimensions = Some(dimensions);
+            row.id = id;
+            row.allowed = self.allowed.clone();
+            parts.body.push(ProgramItem::Block(family));
+        }
+    }
+
+    fn dimensions(&mut self, dimensions: &[ast::Dimension]) -> Vec<Dimension> {
+        dimensions.iter().map(|dimension| self.dimension(dimension)).collect()
+    }
+
+    fn dimension(&mut self, dimension: &ast::Dimension) -> Dimension {
+        match dimension {
+            ast::Dimension::Binder(binder) => Dimension::Binder(self.number_binder(binder)),
+            ast::Dimension::All(span) => {
+                self.report(star_declared(*span));
+                Dimension::Count(super::body::wrong(*span))
+            }
+            ast::Dimension::Value(expr) => {
+                let typed = self.expr(expr, Some(&Ty::Int));
+                if !self.types.unify(&typed.ty, &Ty::Int) {
+                    let report = self.mismatch(&typed, &Ty::Int);
+                    let is_list = matches!(typed.expr.ty, Type::List(_));
+                    let text = self.text(expr.span);
+                    self.report(match text.strip_prefix('`') {
+                        Some(text) if is_list => report.help(format!(
+                            "a family over a list names its member: `i in {}`",
+                            text.trim_end_matches('`')
+                        )),
+                        _ => report,
+                    });
+                }
+                Dimension::Count(typed.expr)
+            }
+        }
+    }
+
+    fn link(&mut self, value: &ast::Expr) -> Link {
+        let wrong = || Link::Memory(super::body::wrong(value.span));
+        let ast::ExprKind::Call(name, arguments) = &value.kind else {
+            let typed = self.expr(value, None);
+            self.reports.extend((typed.ty != Ty::Error).then(|| not_a_link(value.span)));
+            return wrong();
+        };
+        let Some(kind) = LinkKind::word(&name.text) else {
+            for argument in arguments {
+                self.expr(&argument.value, None);
+            }
+            self.report(unknown_link(name));
+            return wrong();
+        };
+        if let Some(name) = arguments.iter().find_map(|argument| argument.name.as_ref()) {
+            self.report(Diagnostic::new(Code::E0205, name.span, "this argument has no name"));
+        }
+        match (kind, arguments.as_slice()) {
+            (LinkKind::Memory, [peer]) => Link::Memory(self.expect(&peer.value, &Ty::Rank)),
+            (LinkKind::Port, [peer]) => Link::Port(self.expect(&peer.value, &Ty::Rank)),
+            (LinkKind::Switch, [ranks, buffer]) => {
+                let ranks = self.expect(&ranks.value, &Ty::Rank.list());
+                match self.whole_buffer(&buffer.value) {
+                    Some(buffer) => Link::Switch(ranks, buffer),
+                    None => wrong(),
+                }
+            }
+            (LinkKind::Memory | LinkKind::Port | LinkKind::Switch, _) => {
+                for argument in arguments {
+                    self.expr(&argument.value, None);
+                }
+                self.report(link_arity(name, kind, arguments.len()));
+                wrong()
+            }
+        }
+    }
+
+    /// The buffer that an expression names.
+    fn whole_buffer(&mut self, expr: &ast::Expr) -> Option<BufferName> {
+        let typed = self.expr(expr, Some(&Ty::Buffer));
+        if let ExprKind::Buffer(buffer) = typed.expr.kind {
+            return Some(buffer);
+        }
+        if typed.ty != Ty::Error {
+            let text = self.text(expr.span);
+            self.report(not_a_buffer(&text, expr.span));
+        }
+        None
+    }
+
+    fn channel_end(&mut self, end: &ast::ChannelEnd, link: &Link) -> Option<ChannelEnd> {
+        let indices: Vec<Expr> =
+            end.indices.iter().map(|index| self.expect(index, &Ty::Int)).collect();
+        if matches!(link, Link::Switch(..)) {
+            self.report(end_of_switch(end.span));
+            return None;
+        }
+        let Some(Family::Channel(family)) = self.family(&end.name.text) else {
+            if !self.is_lost(&end.name.text) {
+                let report = self.unknown_end(&end.name);
+                self.report(report);
+            }
+            return None;
+        };
+        let families = self.families.as_mut()?;
+        let declaration = &mut families.channels[family];
+        let definition = declaration.span;
+        if declaration.arity != indices.len() {
+            let report = wrong_arity(
+                &declaration.name,
+                declaration.arity,
+                indices.len(),
+                end.span,
+                declaration.span,
+            );
+            self.report(report);
+            return None;
+        }
+        self.uses.add(end.name.span, definition);
+        Some(ChannelEnd { family, indices, span: end.span })
+    }
+
+    fn unknown_end(&mut self, name: &ast::Name) -> Diagnostic {
+        let message = format!("no channel is called `{}`", name.text);
+        let report = Diagnostic::new(Code::E0201, name.span, message);
+        let families = self.families.iter().flat_map(|families| &families.names);
+        let channels = families.filter(|(_, family)| matches!(family, Family::Channel(_)));
+        let near = nearest(&name.text, channels.map(|(name, _)| name.as_str())).map(str::to_owned);
+        self.suggest(report, name.span, near)
+    }
+
+    /// `collective allgather(ranks, in_place = true);`
+    fn implements(&mut self, ast: &ast::Implements, span: Span) -> Option<Implements> {
+        super::collective::implements(self, ast, span)
+    }
+}
+
+/// Whether the channel's value was reported; that nothing uses it then is no news.
+fn is_wrong(link: &Link) -> bool {
+    match link {
+        Link::Memory(peer) | Link::Port(peer) => peer.ty == Type::Error,
+        Link::Switch(ranks, _) => ranks.ty == Type::Error,
+    }
+}
+
+/// The dimension whose binder is the argument of `memory` or `port`.
+fn peer_dimension(dimensions: &[Dimension], link: &Link) -> Option<usize> {
+    let (Link::Memory(peer) | Link::Port(peer)) = link else { return None };
+    let ExprKind::Local(peer) = peer.kind else { return None };
+    dimensions.iter().position(|dimension| match dimension {
+        Dimension::Binder(binder) => binder.local == peer,
+        Dimension::Count(_) => false,
+    })
+}
+
+/// A second setting of something that is given once.
+pub(super) fn set_twice(name: &ast::Name, first: Span) -> Diagnostic {
+    given_twice(&name.text, name.span, first)
+}
+
+/// The types as callers see them, without unknowns.
+pub(super) fn settled(body: &Body, takes: &[Takes]) -> Vec<Takes> {
+    let settle = |takes: &Takes| Takes { ty: open(&body.types.close(&takes.ty)), ..takes.clone() };
+    takes.iter().map(settle).collect()
+}
+
+fn wrong_parameter(parameter: &Parameter, number: bool) -> Diagnostic {
+    let what = super::types::describe(&parameter.ty);
+    if number {
+        let message = format!("`{}` is {what}; it must be a number", parameter.name);
+        return Diagnostic::new(Code::E0204, parameter.span, message);
+    }
+    let message = format!("`{}` is {what}, which a program cannot be given", parameter.name);
+    Diagnostic::new(Code::E0204, parameter.span, message)
+        .note("a program's parameters are numbers, truth values, and lists of them")
+}
+
+fn without_ranks(name: &ast::Name) -> Diagnostic {
+    let message = format!("the program `{}` does not say how many ranks it has", name.text);
+    Diagnostic::new(Code::E0212, name.span, message)
+        .help("give it the parameter `ranks`: `program name(ranks: int = 8) {`")
+}
+
+fn without_collective(name: &ast::Name, _end: Span) -> Diagnostic {
+    let message = format!("the program `{}` does not say what it implements", name.text);
+    Diagnostic::new(Code::E0212, name.span, message)
+        .help("begin it with `collective allgather(ranks);`, or another collective")
+}
+
+fn second_collective(second: Span, first: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0203, second, "a program implements one collective")
+        .label("this is a second one")
+        .and(first, "the first")
+}
+
+fn star_declared(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, "`*` is each member of what is declared; this declares it")
+        .help("write an extent, as `4`, or a binder, as `p in peers`")
+}
+
+fn not_a_link(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, "this is not a channel")
+        .help("a channel is made by `memory(p)`, `port(p)` or `switch(ranks, buffer)`")
+}
+
+fn unknown_link(name: &ast::Name) -> Diagnostic {
+    let message = format!("no kind of channel is called `{}`", name.text);
+    let report = Diagnostic::new(Code::E0201, name.span, message);
+    match nearest(&name.text, ["memory", "port", "switch"]) {
+        Some(near) => meant(report, name.span, near),
+        None => report.help("channels are made by `memory`, `port` and `switch`"),
+    }
+}
+
+fn link_arity(name: &ast::Name, kind: LinkKind, given: usize) -> Diagnostic {
+    let takes = match kind {
+        LinkKind::Memory | LinkKind::Port => "the peer's rank",
+        LinkKind::Switch => "the group's ranks and a buffer",
+    };
+    let is = if given == 1 { "1 argument is".to_owned() } else { format!("{given} arguments are") };
+    let message = format!("`{}` takes {takes}; {is} given", name.text);
+    Diagnostic::new(Code::E0205, name.span, message)
+}
+
+fn not_a_buffer(text: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, format!("{text} is not a buffer of this rank"))
+        .help("name one whole: `input`, `output`, or a scratch region")
+}
+
+fn end_of_switch(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "a switch channel has no other end")
+        .label("it joins all ranks of its group")
+}

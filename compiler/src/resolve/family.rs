@@ -1,0 +1,275 @@
+//! What a program declares and every statement may name: scratch, channels, semaphores and blocks.
+//!
+//! In come a program's items, out come the names, before any expression is looked at: a channel's `to`, and blocks in
+//! a barrier, may name what comes later. Two declarations of one name are E0203.
+
+use super::global::declared_twice;
+use super::program::{BlockFamilyId, BufferName, ChannelFamilyId, RegionId, SemaphoreFamilyId};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::table::Table;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a name of a program stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// Scratch.
+    Scratch(RegionId),
+    /// Channels.
+    Channel(ChannelFamilyId),
+    /// Semaphores.
+    Semaphore(SemaphoreFamilyId),
+    /// Blocks.
+    Block(BlockFamilyId),
+}
+
+/// Kinds of channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkKind {
+    /// `memory(p)`
+    Memory,
+    /// `port(p)`
+    Port,
+    /// `switch(ranks, buffer)`
+    Switch,
+}
+
+impl LinkKind {
+    /// The kind that a declaration's function makes.
+    pub(super) fn word(word: &str) -> Option<LinkKind> {
+        match word {
+            "memory" => Some(LinkKind::Memory),
+            "port" => Some(LinkKind::Port),
+            "switch" => Some(LinkKind::Switch),
+            _ => None,
+        }
+    }
+
+    /// With its article, as "a port channel".
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            LinkKind::Memory => "a memory channel",
+            LinkKind::Port => "a port channel",
+            LinkKind::Switch => "a switch channel",
+        }
+    }
+}
+
+/// One declaration.
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    /// Its name.
+    pub(super) name: String,
+    /// Where its name stands: in the declaration, or where the blocks are first mentioned.
+    pub(super) span: Span,
+    /// How many indices it has.
+    pub(super) arity: usize,
+    /// What a channel is, where that can be seen.
+    pub(super) link: Option<LinkKind>,
+    /// The buffer behind a switch channel, once that has been resolved.
+    pub(super) behind: Option<BufferName>,
+    /// Whether its declaration has been passed.
+    pub(super) reached: bool,
+    /// Whether anything names it.
+    pub(super) used: bool,
+    /// Whether nobody minds if nothing does.
+    pub(super) quiet: bool,
+}
+
+/// All declarations of a program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Families {
+    /// By name.
+    pub(super) names: BTreeMap<String, Family>,
+    /// Regions, in order of declaration.
+    pub(super) scratch: Table<RegionId, Declaration>,
+    /// Channels, in order of declaration.
+    pub(super) channels: Table<ChannelFamilyId, Declaration>,
+    /// Semaphores, in order of declaration.
+    pub(super) semaphores: Table<SemaphoreFamilyId, Declaration>,
+    /// Blocks, in order of their first mention.
+    pub(super) blocks: Table<BlockFamilyId, Declaration>,
+}
+
+impl Families {
+    /// The declarations of a program, and the reports about those that come twice.
+    pub(super) fn collect(program: &ast::Program, reports: &mut Vec<Diagnostic>) -> Families {
+        let mut families = Families::default();
+        let mut mentions = Mentions::default();
+        for item in &program.items {
+            families.declare(item, reports);
+            if let ast::ProgramItemKind::Statement(statement) = &item.kind {
+                mentions.statement(statement, reports);
+            }
+        }
+        for (name, span) in std::mem::take(&mut mentions.order) {
+            let Some((arity, declared)) = mentions.blocks.remove(name) else { continue };
+            let span = declared.unwrap_or(span);
+            let mut declaration = declaration(name, span, arity);
+            declaration.reached = true;
+            if families.is_new(name, span, reports) {
+                let id = families.blocks.push(declaration);
+                families.names.insert(name.to_owned(), Family::Block(id));
+            }
+        }
+        families
+    }
+
+    /// The declaration of a family.
+    pub(super) fn get(&self, family: Family) -> &Declaration {
+        match family {
+            Family::Scratch(id) => &self.scratch[id],
+            Family::Channel(id) => &self.channels[id],
+            Family::Semaphore(id) => &self.semaphores[id],
+            Family::Block(id) => &self.blocks[id],
+        }
+    }
+
+    /// The declaration of a family, to mark it.
+    pub(super) fn get_mut(&mut self, family: Family) -> &mut Declaration {
+        match family {
+            Family::Scratch(id) => &mut self.scratch[id],
+            Family::Channel(id) => &mut self.channels[id],
+            Family::Semaphore(id) => &mut self.semaphores[id],
+            Family::Block(id) => &mut self.blocks[id],
+        }
+    }
+
+    fn declare(&mut self, item: &ast::ProgramItem, reports: &mut Vec<Diagnostic>) {
+        let (name, family) = match &item.kind {
+            ast::ProgramItemKind::Implements(_)
+            | ast::ProgramItemKind::Options(_)
+            | ast::ProgramItemKind::Statement(_) => return,
+            ast::ProgramItemKind::Scratch(ast) => {
+                let row = declaration(&ast.name.text, ast.name.span, ast.dimensions.len());
+                (&ast.name, Family::Scratch(self.scratch.push(row)))
+            }
+            ast::ProgramItemKind::Channel(ast) => {
+                let mut row = declaration(&ast.name.text, ast.name.span, ast.dimensions.len());
+                if let ast::ExprKind::Call(word, _) = &ast.value.kind {
+                    row.link = LinkKind::word(&word.text);
+                }
+                (&ast.name, Family::Channel(self.channels.push(row)))
+            }
+            ast::ProgramItemKind::Semaphore(ast) => {
+                let row = declaration(&ast.name.text, ast.name.span, ast.dimensions.len());
+                (&ast.name, Family::Semaphore(self.semaphores.push(row)))
+            }
+        };
+        if self.is_new(&name.text, name.span, reports) {
+            self.names.insert(name.text.clone(), family);
+        } else {
+            self.get_mut(family).used = true;
+        }
+    }
+
+    /// Whether the name is not taken yet. If it is, neither of the two is called unused.
+    fn is_new(&mut self, name: &str, span: Span, reports: &mut Vec<Diagnostic>) -> bool {
+        let Some(&first) = self.names.get(name) else { return true };
+        self.get_mut(first).used = true;
+        reports.push(declared_twice(name, span, self.get(first).span));
+        false
+    }
+}
+
+fn declaration(name: &str, span: Span, arity: usize) -> Declaration {
+    Declaration {
+        name: name.to_owned(),
+        span,
+        arity,
+        link: None,
+        behind: None,
+        reached: false,
+        used: false,
+        quiet: false,
+    }
+}
+
+/// Block families, as a walk over statements finds them.
+#[derive(Default)]
+struct Mentions<'a> {
+    /// Every name that may be a block's, in order of its first mention.
+    order: Vec<(&'a str, Span)>,
+    seen: BTreeSet<&'a str>,
+    /// Those that are opened or declared: how many indices, and where the declaration is.
+    blocks: BTreeMap<&'a str, (usize, Option<Span>)>,
+}
+
+impl<'a> Mentions<'a> {
+    fn mention(&mut self, name: &'a str, span: Span) {
+        if self.seen.insert(name) {
+            self.order.push((name, span));
+        }
+    }
+
+    fn statement(&mut self, statement: &'a ast::StmtKind, reports: &mut Vec<Diagnostic>) {
+        match statement {
+            ast::StmtKind::Block(block) => {
+                self.block(block, reports);
+                block.body.iter().for_each(|body| self.body(body, reports));
+            }
+            ast::StmtKind::Group(operands, body) => {
+                self.operands(operands);
+                self.body(body, reports);
+            }
+            ast::StmtKind::Barrier(operands) => self.operands(operands),
+            ast::StmtKind::For(_, body) | ast::StmtKind::Pipeline(_, body) => {
+                self.body(body, reports);
+            }
+            ast::StmtKind::If(condition) => self.branches(condition, reports),
+            ast::StmtKind::Let(_)
+            | ast::StmtKind::Require(_)
+            | ast::StmtKind::Sync
+            | ast::StmtKind::Transfer(_)
+            | ast::StmtKind::Synchronise(_)
+            | ast::StmtKind::Call(..) => {}
+        }
+    }
+
+    fn body(&mut self, body: &'a ast::Body, reports: &mut Vec<Diagnostic>) {
+        body.statements.iter().for_each(|statement| self.statement(&statement.kind, reports));
+    }
+
+    fn branches(&mut self, mut condition: &'a ast::If, reports: &mut Vec<Diagnostic>) {
+        loop {
+            self.body(&condition.then, reports);
+            match &condition.otherwise {
+                Some(ast::Else::If(next)) => condition = next,
+                Some(ast::Else::Body(body)) => return self.body(body, reports),
+                None => return,
+            }
+        }
+    }
+
+    fn block(&mut self, block: &'a ast::Block, reports: &mut Vec<Diagnostic>) {
+        let name = block.name.text.as_str();
+        self.mention(name, block.name.span);
+        let arity = block.dimensions.len();
+        let declares = block.body.is_none();
+        match self.blocks.get_mut(name) {
+            Some((_, Some(first))) if declares => {
+                reports.push(declared_twice(name, block.name.span, *first));
+            }
+            Some(known) if declares => *known = (arity, Some(block.name.span)),
+            Some(_) => {}
+            None => {
+                let declared = declares.then_some(block.name.span);
+                self.blocks.insert(name, (arity, declared));
+            }
+        }
+    }
+
+    fn operands(&mut self, operands: &'a [ast::Operand]) {
+        for operand in operands {
+            let (ast::Operand::One(expr) | ast::Operand::Each(_, expr, _)) = operand;
+            let mut expr = expr;
+            while let ast::ExprKind::Index(base, _) = &expr.kind {
+                expr = base;
+            }
+            if let ast::ExprKind::Name(name) = &expr.kind {
+                self.mention(name, expr.span);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The names of a file: in comes its tree, out comes what it declares, without a look into any body.
+
+use crate::source::Span;
+use crate::syntax::ast;
+
+/// What a file declares, in order; duplicates among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    /// The declarations.
+    pub entries: Vec<Entry>,
+}
+
+/// A declaration at the top of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it declares.
+    pub kind: EntryKind,
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// Its row among the file's items.
+    pub item: usize,
+}
+
+/// What an [`Entry`] declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A `let`.
+    Constant,
+    /// A function.
+    Function,
+    /// A procedure.
+    Procedure,
+    /// A collective.
+    Collective,
+    /// A program, which cannot be imported.
+    Program,
+}
+
+impl EntryKind {
+    /// With its article, as "a function".
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            EntryKind::Constant => "a constant",
+            EntryKind::Function => "a function",
+            EntryKind::Procedure => "a procedure",
+            EntryKind::Collective => "a collective",
+            EntryKind::Program => "a program",
+        }
+    }
+}
+
+/// The names that a file declares.
+#[must_use]
+pub fn index(file: &ast::File) -> Index {
+    let mut entries = Vec::new();
+    for (item, declared) in file.items.iter().enumerate() {
+        let (kind, name) = match &declared.kind {
+            ast::ItemKind::Use(_) => continue,
+            ast::ItemKind::Let(item) => (EntryKind::Constant, &item.name),
+            ast::ItemKind::Function(item) => (EntryKind::Function, &item.name),
+            ast::ItemKind::Procedure(item) => (EntryKind::Procedure, &item.name),
+            ast::ItemKind::Collective(item) => (EntryKind::Collective, &item.name),
+            ast::ItemKind::Program(item) => (EntryKind::Program, &item.name),
+        };
+        entries.push(Entry { kind, name: name.text.clone(), span: name.span, item });
+    }
+    Index { entries }
+}

@@ -1,0 +1,371 @@
+//! Names in expressions: in comes a name, out comes what it stands for.
+//!
+//! A name is a local, something that the program declares, a buffer, something of the file, or a name of the
+//! language. What is none of these is E0201, and so is a name that has no meaning where it stands: `rank` in what is
+//! evaluated once for all ranks, a channel before its declaration.
+
+use super::body::{BUILTINS, Body, Bound, Level, Typed, builtin, builtin_type, speaks_of_nodes};
+use super::family::Family;
+use super::global::{Entity, Named};
+use super::program::{BufferName, Builtin, ExprKind, Type};
+use super::signature::Needs;
+use super::types::{self, Ty};
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::source::Span;
+
+impl Body<'_> {
+    /// What a name stands for; `want` is what would fit, to guess what was meant.
+    pub(super) fn name(&mut self, name: &str, span: Span, want: Option<&Ty>) -> Typed {
+        if let Some(local) = self.local(name) {
+            return self.local_value(local, span);
+        }
+        if let Some(family) = self.family(name) {
+            return self.family_value(family, span);
+        }
+        if let Some(buffer) = self.buffer(name) {
+            return self.typed(ExprKind::Buffer(buffer), span, Ty::Buffer);
+        }
+        if let Some(named) = self.global(name) {
+            return self.global_value(name, named, span);
+        }
+        if let Some(builtin) = builtin(name) {
+            return self.builtin_value(name, builtin, span);
+        }
+        if !self.is_lost(name) {
+            let report = self.unknown_name(name, span, want);
+            self.report(report);
+        }
+        self.error(span)
+    }
+
+    /// The program's family of that name.
+    pub(super) fn family(&self, name: &str) -> Option<Family> {
+        if self.level != Level::Program {
+            return None;
+        }
+        self.families.as_ref()?.names.get(name).copied()
+    }
+
+    /// `input` or `output`, where there are buffers.
+    pub(super) fn buffer(&self, name: &str) -> Option<BufferName> {
+        if !matches!(self.level, Level::Program | Level::Clauses) {
+            return None;
+        }
+        match name {
+            "input" => Some(BufferName::Input),
+            "output" => Some(BufferName::Output),
+            _ => None,
+        }
+    }
+
+    /// Notes that a family is used; reports where it is not declared yet.
+    pub(super) fn use_family(&mut self, family: Family, span: Span) {
+        let Some(families) = &mut self.families else { return };
+        let declaration = families.get_mut(family);
+        declaration.used = true;
+        let (definition, reached) = (declaration.span, declaration.reached);
+        let name = declaration.name.clone();
+        self.uses.add(span, definition);
+        if !reached {
+            let line = self.line(definition);
+            self.report(not_yet(&name, span, definition, &line));
+        }
+    }
+
+    /// Notes that a value of the file is used.
+    pub(super) fn use_global(&mut self, name: &str, named: Named, span: Span) {
+        self.uses.add(span, named.definition);
+        self.mentioned.insert((name.to_owned(), named.entity));
+    }
+
+    /// Notes what a value follows from, and reports where that is not known.
+    pub(super) fn require(&mut self, what: &str, needs: Needs, span: Span) {
+        self.needs = self.needs.and(needs);
+        let either = needs.rank || needs.ranks;
+        let (refused, why) = match self.level {
+            Level::Constant => {
+                (either, "a `let` at the top of a file is evaluated once, for every program")
+            }
+            Level::ProgramDefault => {
+                (either, "a program's parameters are evaluated before anything else")
+            }
+            Level::Argument => (either, "a value on the command line stands alone"),
+            Level::Default => (needs.rank, "a parameter's default is the same on every rank"),
+            Level::Options => (needs.rank, "options are evaluated once, for all ranks"),
+            Level::Function | Level::Collective | Level::Clauses | Level::Program => return,
+        };
+        if refused {
+            self.report(no_meaning(what, span, why, needs.rank));
+        }
+    }
+
+    fn local_value(&mut self, local: super::program::LocalId, span: Span) -> Typed {
+        let known = &mut self.locals[local];
+        known.used = true;
+        let (ty, definition, bound) = (known.ty.clone(), known.span, known.bound);
+        let (needs, name) = (known.needs, known.name.clone());
+        self.uses.add(span, definition);
+        self.needs = self.needs.and(needs);
+        if self.level == Level::Options && bound == Bound::Let {
+            self.report(let_in_options(&name, span, definition));
+            return self.error(span);
+        }
+        self.typed(ExprKind::Local(local), span, ty)
+    }
+
+    fn family_value(&mut self, family: Family, span: Span) -> Typed {
+        self.use_family(family, span);
+        let arity = self.families.as_ref().map_or(0, |families| families.get(family).arity);
+        let several = |ty: Ty| if arity == 0 { ty } else { ty.list() };
+        let (kind, ty) = match family {
+            Family::Scratch(id) => (ExprKind::Buffer(BufferName::Scratch(id)), Ty::Buffer),
+            Family::Channel(id) => (ExprKind::Channels(id, Vec::new()), several(Ty::Channel)),
+            Family::Semaphore(id) => (ExprKind::Semaphores(id, Vec::new()), several(Ty::Semaphore)),
+            Family::Block(id) => (ExprKind::Blocks(id, Vec::new()), several(Ty::Block)),
+        };
+        self.typed(kind, span, ty)
+    }
+
+    fn global_value(&mut self, name: &str, named: Named, span: Span) -> Typed {
+        self.use_global(name, named, span);
+        let noun = match named.entity {
+            Entity::Constant(id) => {
+                let signature = &self.signatures.constants[id];
+                let (ty, needs) = (signature.result.clone(), signature.needs);
+                self.require(name, needs, span);
+                return self.typed(ExprKind::Constant(id), span, ty);
+            }
+            Entity::Lost => return self.error(span),
+            Entity::Function(_) => "a function",
+            Entity::Procedure(_) => "a procedure",
+            Entity::Collective(_) => "a collective",
+            Entity::Program(_) => "a program",
+        };
+        self.report(not_a_value(name, noun, span, named.span));
+        self.error(span)
+    }
+
+    fn builtin_value(&mut self, name: &str, builtin: Builtin, span: Span) -> Typed {
+        let needs = builtin_needs(builtin);
+        if self.level == Level::Program && builtin == Builtin::Ranks {
+            return self.error(span);
+        }
+        if !self.nodes && speaks_of_nodes(builtin) {
+            self.report(no_nodes(name, span));
+            return self.error(span);
+        }
+        let before = self.reports.len();
+        self.require(name, needs, span);
+        if self.reports.len() > before {
+            return self.error(span);
+        }
+        self.typed(ExprKind::Builtin(builtin, None), span, builtin_type(builtin))
+    }
+
+    fn unknown_name(&mut self, name: &str, span: Span, want: Option<&Ty>) -> Diagnostic {
+        let operand = want.map(|want| self.types.known(want)).filter(|want| {
+            matches!(want, Ty::Chunk | Ty::Channel | Ty::Block | Ty::Semaphore | Ty::Buffer)
+        });
+        let message = match (&operand, self.level) {
+            (Some(Ty::Semaphore), Level::Program) => format!("no semaphore is called `{name}`"),
+            (Some(_), Level::Program) => format!("no channel, buffer or block is called `{name}`"),
+            _ => format!("nothing here is called `{name}`"),
+        };
+        let mut report = Diagnostic::new(Code::E0201, span, message);
+        let fitting = self.candidates(operand.as_ref());
+        let all = self.candidates(None);
+        let find = |from: &[(String, Option<Span>)]| {
+            let near = nearest(name, from.iter().map(|(name, _)| name.as_str()))?.to_owned();
+            from.iter().find(|(name, _)| *name == near).cloned()
+        };
+        if let Some((near, place)) = find(&fitting).or_else(|| find(&all)) {
+            let line = place.map_or(String::new(), |place| self.line(place));
+            report = report
+                .label(format!("did you mean `{near}`{line}?"))
+                .fix(format!("write `{near}`"), vec![Edit { span, text: near.clone() }]);
+            self.excuse(&near);
+        } else if self.other_space(name).is_some() {
+            report =
+                report.note(format!("`{name}` is a collective, which only `collective` names"));
+        } else if self.level == Level::Function {
+            report = report.note("functions and procedures see what they are given, and the file");
+        }
+        report
+    }
+
+    /// What could be named here, with its place: locals, the program's declarations, constants, the language's.
+    fn candidates(&self, want: Option<&Ty>) -> Vec<(String, Option<Span>)> {
+        let fits = |ty: &Ty| want.is_none_or(|want| self.member_type(ty) == *want);
+        let mut names = Vec::new();
+        for (_, local) in self.visible_locals() {
+            let known = &self.locals[local];
+            if fits(&known.ty) {
+                names.push((known.name.clone(), Some(known.span)));
+            }
+        }
+        if let Some(families) = self.families.as_ref().filter(|_| self.level == Level::Program) {
+            for (name, family) in &families.names {
+                if fits(&family_member(*family)) {
+                    names.push((name.clone(), Some(families.get(*family).span)));
+                }
+            }
+        }
+        if fits(&Ty::Chunk) && matches!(self.level, Level::Program | Level::Clauses) {
+            names.extend(["input", "output"].map(|name| (name.to_owned(), None)));
+        }
+        if want.is_none() {
+            let globals = self.globals.names.lookup(self.module);
+            for (name, named) in globals.iter().flat_map(|names| &names.values) {
+                if matches!(named.entity, Entity::Constant(_)) {
+                    names.push((name.clone(), Some(named.span)));
+                }
+            }
+            let legal = BUILTINS.iter().filter(|(_, builtin)| self.is_legal(*builtin));
+            names.extend(legal.map(|(name, _)| ((*name).to_owned(), None)));
+        }
+        names.sort();
+        names
+    }
+
+    /// The type without lists around it; a buffer counts as its chunks.
+    fn member_type(&self, ty: &Ty) -> Ty {
+        let mut ty = self.types.known(ty);
+        while let Ty::List(member) = ty {
+            ty = self.types.known(&member);
+        }
+        if ty == Ty::Buffer { Ty::Chunk } else { ty }
+    }
+
+    fn is_legal(&self, builtin: Builtin) -> bool {
+        let needs = builtin_needs(builtin);
+        let nodes = self.nodes || !speaks_of_nodes(builtin);
+        nodes
+            && match self.level {
+                Level::Constant | Level::ProgramDefault | Level::Argument => false,
+                Level::Default | Level::Options => !needs.rank,
+                Level::Function | Level::Collective | Level::Clauses | Level::Program => true,
+            }
+    }
+
+    /// What was probably meant is not unused.
+    /// Adds what was probably meant, which is then not unused.
+    pub(super) fn suggest(
+        &mut self,
+        report: Diagnostic,
+        span: Span,
+        near: Option<String>,
+    ) -> Diagnostic {
+        let Some(near) = near else { return report };
+        self.excuse(&near);
+        meant(report, span, &near)
+    }
+
+    fn excuse(&mut self, name: &str) {
+        if let Some(local) = self.local(name) {
+            self.locals[local].used = true;
+        }
+        if let (Some(family), Some(families)) = (self.family(name), &mut self.families) {
+            families.get_mut(family).used = true;
+        }
+        if let Some(named) = self.global(name) {
+            self.mentioned.insert((name.to_owned(), named.entity));
+        }
+    }
+
+    fn other_space(&self, name: &str) -> Option<Span> {
+        let names = self.globals.names.lookup(self.module)?;
+        names.collectives.get(name).map(|named| named.span)
+    }
+
+    /// Reports that a value is of the wrong type.
+    pub(super) fn mismatch(&mut self, got: &Typed, want: &Ty) -> Diagnostic {
+        let (have, want) = (self.types.close(&got.ty), self.types.close(want));
+        let text = self.text(got.expr.span);
+        let message = format!(
+            "{text} is {}; {} is wanted here{}",
+            types::describe(&have),
+            types::describe(&want),
+            example(&have, &want, &text),
+        );
+        Diagnostic::new(Code::E0204, got.expr.span, message)
+    }
+}
+
+/// Adds what was probably meant, and the change that makes it so.
+pub(super) fn meant(report: Diagnostic, span: Span, near: &str) -> Diagnostic {
+    let edit = Edit { span, text: near.to_owned() };
+    report.label(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), vec![edit])
+}
+
+/// What a name of the language follows from.
+pub(super) fn builtin_needs(builtin: Builtin) -> Needs {
+    match builtin {
+        Builtin::Ranks | Builtin::Nodes | Builtin::RanksPerNode => {
+            Needs { rank: false, ranks: true }
+        }
+        Builtin::Rank
+        | Builtin::Peers
+        | Builtin::Node
+        | Builtin::LocalRank
+        | Builtin::NodePeers
+        | Builtin::RailPeers => Needs { rank: true, ranks: false },
+    }
+}
+
+fn family_member(family: Family) -> Ty {
+    match family {
+        Family::Scratch(_) => Ty::Chunk,
+        Family::Channel(_) => Ty::Channel,
+        Family::Semaphore(_) => Ty::Semaphore,
+        Family::Block(_) => Ty::Block,
+    }
+}
+
+/// How what is wanted is written.
+fn example(have: &Type, want: &Type, text: &str) -> String {
+    match (have, want) {
+        (Type::Buffer, Type::Chunk) if text.starts_with('`') => {
+            format!(", as `{}[..]`", text.trim_matches('`'))
+        }
+        (_, Type::Chunk) => ", as `output[rank]`".to_owned(),
+        (Type::Int | Type::Rank, Type::List(member))
+            if matches!(**member, Type::Int | Type::Rank) && text.starts_with('`') =>
+        {
+            format!(", as `0..{}`", text.trim_matches('`'))
+        }
+        (one, Type::List(member)) if *one == **member && text.starts_with('`') => {
+            format!(", as `[{}]`", text.trim_matches('`'))
+        }
+        _ => String::new(),
+    }
+}
+
+fn not_yet(name: &str, span: Span, declaration: Span, line: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0201, span, format!("`{name}` is declared only further down"))
+        .and(declaration, "here")
+        .help(format!("move the declaration{line} above its first use"))
+}
+
+fn no_meaning(what: &str, span: Span, why: &str, rank: bool) -> Diagnostic {
+    let cause = if rank { "differs from rank to rank" } else { "is known only in a program" };
+    Diagnostic::new(Code::E0201, span, format!("`{what}` has no meaning here"))
+        .label(format!("this {cause}"))
+        .note(why)
+}
+
+fn let_in_options(name: &str, span: Span, definition: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0201, span, format!("`{name}` has no meaning here"))
+        .and(definition, "this is evaluated for each rank")
+        .note("options are evaluated once, for all ranks; they may use the program's parameters")
+}
+
+fn not_a_value(name: &str, noun: &str, span: Span, definition: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, format!("`{name}` is {noun}; a value is wanted here"))
+        .and(definition, "declared here")
+}
+
+fn no_nodes(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0201, span, format!("`{name}` has no meaning without nodes"))
+        .label("this program does not say how many ranks a node has")
+        .help("give the program a parameter `ranks_per_node: int = ranks`")
+}

@@ -1,0 +1,63 @@
+//! What can be seen of a value before it is evaluated: in comes a resolved expression, out come whose memory a chunk
+//! lies in, in which buffer, and of which kind a channel is; nothing where that is not certain.
+
+use super::body::{Body, Nature, Side};
+use super::program::{BufferName, Expr, ExprKind};
+
+/// The nature of a value; of a list, that of its members.
+pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
+    let none = Nature::default();
+    match &expr.kind {
+        ExprKind::Local(local) => body.locals.lookup(*local).map_or(none, |known| known.nature),
+        ExprKind::Buffer(buffer) => of_buffer(Side::Local, *buffer),
+        ExprKind::RemoteBuffer(_, buffer) => {
+            Nature { side: Some(Side::Remote), ..nature(body, buffer) }
+        }
+        ExprKind::SwitchBuffer(_, buffer) => {
+            Nature { side: Some(Side::Switch), ..nature(body, buffer) }
+        }
+        ExprKind::Channels(family, _) => {
+            let families = body.families.as_ref();
+            let row = families.and_then(|families| families.channels.lookup(*family));
+            Nature { link: row.and_then(|row| row.link), ..none }
+        }
+        ExprKind::Slice(base, _) | ExprKind::Element(base, _) => nature(body, base),
+        ExprKind::If(_, then, otherwise) => both(nature(body, then), nature(body, otherwise)),
+        ExprKind::List(members) | ExprKind::Set(members) => {
+            members.iter().map(|member| nature(body, member)).reduce(both).unwrap_or(none)
+        }
+        ExprKind::Each(_, value) => nature(body, value),
+        ExprKind::Method(_, base, _) => nature(body, base),
+        ExprKind::Int(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Str(_)
+        | ExprKind::Constant(_)
+        | ExprKind::Builtin(..)
+        | ExprKind::RankAt(..)
+        | ExprKind::Semaphores(..)
+        | ExprKind::Blocks(..)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Range(..)
+        | ExprKind::Call(..)
+        | ExprKind::Intrinsic(..)
+        | ExprKind::Fold(..)
+        | ExprKind::Error => none,
+    }
+}
+
+fn of_buffer(side: Side, buffer: BufferName) -> Nature {
+    Nature { side: Some(side), buffer: Some(buffer), link: None }
+}
+
+/// What is certain of both.
+fn both(one: Nature, other: Nature) -> Nature {
+    fn same<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<T> {
+        if one == other { one } else { None }
+    }
+    Nature {
+        side: same(one.side, other.side),
+        buffer: same(one.buffer, other.buffer),
+        link: same(one.link, other.link),
+    }
+}

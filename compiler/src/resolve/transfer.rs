@@ -1,0 +1,629 @@
+//! Operations: which operands, channels and words each verb takes.
+//!
+//! | verb | sources | destinations | via |
+//! |---|---|---|---|
+//! | `copy` | local | local | none |
+//! | `put` | local | remote | memory, port |
+//! | `put_with_signal`, `put_with_signal_and_flush` | local | remote | port |
+//! | `get` | remote | local | memory |
+//! | `reduce` | local, remote | local first, then local or remote | memory, where anything is remote |
+//! | `reduce` over a switch | one of the group's | local | none |
+//! | `broadcast`, `broadcast_packets` | local | the group's | none |
+//! | `put_packets` | local | remote | memory |
+//! | `read_put_packets` | local | remote | memory, port |
+//! | `copy_packets`, `unpack_packets` | local | local | none |
+//! | `reduce_packets` | local | local first, then local or remote | memory, where anything is remote |
+//!
+//! Sides and words: E0214. Kinds of channels: E0209. Packets lie in scratch only: E0210. What cannot be seen before
+//! evaluation (a procedure's parameters) is not judged here.
+
+use super::body::{Body, Side};
+use super::call::given_twice;
+use super::family::LinkKind;
+use super::name::meant;
+use super::program::{BufferName, Expr, Op, Sync, Synchronise, Transfer};
+use super::stmt::Operated;
+use super::types::Ty;
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
+
+/// What may follow an operation.
+#[derive(Default)]
+struct Words {
+    relaxed: Option<Span>,
+    op: Option<(Op, Span)>,
+    sync: Option<(Sync, Span)>,
+    slice: Option<(Expr, Expr)>,
+}
+
+impl Body<'_> {
+    /// An operation that moves data.
+    pub(super) fn transfer(&mut self, transfer: &ast::Transfer) -> Transfer {
+        let sources = self.operands(&transfer.sources, &Ty::Chunk);
+        let destinations = self.operands(&transfer.destinations, &Ty::Chunk);
+        let via = self.operands(&transfer.via, &Ty::Channel);
+        let mut words = self.words(&transfer.modifiers);
+        let verb = transfer.verb;
+        if let Some(span) = words.relaxed.take() {
+            self.report(relaxed_transfer(verb, span));
+        }
+        if let Some((_, span)) = words.op
+            && !reduces(verb)
+        {
+            self.report(op_without_reduction(verb, span));
+        }
+        let sound = self.check_sides(transfer, &sources, &destinations, &via);
+        self.check_packets(verb, &sources, &destinations, &sound);
+        for channel in &via {
+            self.check_link(verb, channel);
+        }
+        Transfer {
+            verb,
+            verb_span: transfer.verb_span,
+            sources: bare(sources),
+            destinations: bare(destinations),
+            via: bare(via),
+            op: words.op,
+            sync: words.sync.map(|(sync, _)| sync),
+            slice: words.slice,
+        }
+    }
+
+    /// An operation on channels or semaphores.
+    pub(super) fn synchronise(&mut self, synchronise: &ast::Synchronise) -> Synchronise {
+        let verb = synchronise.verb;
+        let want = match verb {
+            SynchroniseVerb::Signal | SynchroniseVerb::Wait | SynchroniseVerb::Flush => Ty::Channel,
+            SynchroniseVerb::Acquire | SynchroniseVerb::Release => Ty::Semaphore,
+        };
+        let operands = self.operands(&synchronise.operands, &want);
+        let words = self.words(&synchronise.modifiers);
+        if let Some(span) = words.relaxed
+            && !matches!(verb, SynchroniseVerb::Signal | SynchroniseVerb::Wait)
+        {
+            self.report(relaxed_elsewhere(synchronise_word(verb), span));
+        }
+        if let Some((_, span)) = words.op {
+            self.report(word_elsewhere("op", synchronise_word(verb), span));
+        }
+        if let Some((slice, _)) = &words.slice {
+            self.report(word_elsewhere("slice", synchronise_word(verb), slice.span));
+        }
+        for operand in &operands {
+            self.check_synchronised(verb, operand);
+        }
+        Synchronise {
+            verb,
+            verb_span: synchronise.verb_span,
+            operands: bare(operands),
+            relaxed: words.relaxed,
+            sync: words.sync.map(|(sync, _)| sync),
+        }
+    }
+
+    fn words(&mut self, modifiers: &[ast::Modifier]) -> Words {
+        let mut words = Words::default();
+        for modifier in modifiers {
+            let twice = match modifier {
+                ast::Modifier::Relaxed(span) => {
+                    words.relaxed.replace(*span).map(|first| ("relaxed", *span, first))
+                }
+                ast::Modifier::Op(name) => match op_word(&name.text) {
+                    Some(op) => {
+                        let first = words.op.replace((op, name.span));
+                        first.map(|(_, first)| ("op", name.span, first))
+                    }
+                    None => {
+                        self.report(unknown_word("op", name, &OPS));
+                        None
+                    }
+                },
+                ast::Modifier::Sync(name) => match sync_word(&name.text) {
+                    Some(sync) => {
+                        let first = words.sync.replace((sync, name.span));
+                        first.map(|(_, first)| ("sync", name.span, first))
+                    }
+                    None => {
+                        self.report(unknown_word("sync", name, &SYNCS));
+                        None
+                    }
+                },
+                ast::Modifier::Slice(index, count) => {
+                    let slice = (self.expect(index, &Ty::Int), self.expect(count, &Ty::Int));
+                    let place = slice.0.span;
+                    words.slice.replace(slice).map(|(first, _)| ("slice", place, first.span))
+                }
+            };
+            if let Some((word, second, first)) = twice {
+                self.report(given_twice(word, second, first));
+            }
+        }
+        words
+    }
+
+    /// Whose memory each operand lies in, and whether there is a channel; the operands that are as they should be.
+    fn check_sides(
+        &mut self,
+        transfer: &ast::Transfer,
+        sources: &[Operated],
+        destinations: &[Operated],
+        via: &[Operated],
+    ) -> Vec<Span> {
+        let verb = transfer.verb;
+        if let Some(report) = backwards(transfer, sources, destinations) {
+            self.report(report);
+            return Vec::new();
+        }
+        let group = sources.iter().find(|source| source.nature.side == Some(Side::Switch));
+        let mut sound = Vec::new();
+        for (position, source) in sources.iter().enumerate() {
+            let allowed = source_sides(verb, group.is_some());
+            self.check_side(verb, source, allowed, "reads", position, &mut sound);
+        }
+        for (position, destination) in destinations.iter().enumerate() {
+            let allowed = destination_sides(verb, position, group.is_some());
+            self.check_side(verb, destination, allowed, "writes", position, &mut sound);
+        }
+        if let Some(group) = group
+            && verb == TransferVerb::Reduce
+            && sources.len() > 1
+        {
+            self.report(group_among_sources(group.span));
+        }
+        let operands = || sources.iter().chain(destinations);
+        if sound.len() < operands().count() {
+            return sound;
+        }
+        let remote = operands().find(|operand| operand.nature.side == Some(Side::Remote));
+        let unknown = operands().any(|operand| operand.nature.side.is_none());
+        match (needs_via(verb), remote) {
+            (Via::Always, _) | (Via::WhereRemote, Some(_)) if via.is_empty() => {
+                self.report(missing_via(transfer, remote.map(|operand| operand.span)));
+            }
+            (Via::Never, _) => {
+                if let Some(channel) = via.first() {
+                    self.report(needless_via(verb, channel.span));
+                }
+            }
+            (Via::WhereRemote, None) if !unknown => {
+                if let Some(channel) = via.first() {
+                    self.report(needless_via(verb, channel.span));
+                }
+            }
+            (Via::Always | Via::WhereRemote, _) => {}
+        }
+        sound
+    }
+
+    fn check_side(
+        &mut self,
+        verb: TransferVerb,
+        operand: &Operated,
+        allowed: &[Side],
+        does: &str,
+        position: usize,
+        sound: &mut Vec<Span>,
+    ) {
+        if operand.wrong {
+            return;
+        }
+        match operand.nature.side {
+            Some(side) if !allowed.contains(&side) => {
+                let text = self.text(operand.span);
+                self.report(wrong_side(verb, &text, operand.span, side, allowed, does, position));
+            }
+            Some(_) | None => sound.push(operand.span),
+        }
+    }
+
+    fn check_packets(
+        &mut self,
+        verb: TransferVerb,
+        sources: &[Operated],
+        destinations: &[Operated],
+        sound: &[Span],
+    ) {
+        let (from, to) = packets(verb);
+        let holds = |at: Option<usize>, position: usize| at.is_some_and(|at| position >= at);
+        let sources = sources.iter().enumerate().filter(|(i, _)| holds(from, *i));
+        let destinations = destinations.iter().enumerate().filter(|(i, _)| holds(to, *i));
+        for (operand, does) in
+            sources.map(|(_, o)| (o, "reads")).chain(destinations.map(|(_, o)| (o, "writes")))
+        {
+            let outside =
+                matches!(operand.nature.buffer, Some(BufferName::Input | BufferName::Output));
+            if outside && sound.contains(&operand.span) {
+                let text = self.text(operand.span);
+                self.report(packets_outside_scratch(verb, &text, operand.span, does));
+            }
+        }
+    }
+
+    fn check_link(&mut self, verb: TransferVerb, channel: &Operated) {
+        let Some(link) = channel.nature.link else { return };
+        let kinds = links(verb);
+        if !kinds.is_empty() && !kinds.contains(&link) {
+            let text = self.text(channel.span);
+            self.report(wrong_link(verb, &text, channel.span, link, kinds));
+        }
+    }
+
+    fn check_synchronised(&mut self, verb: SynchroniseVerb, operand: &Operated) {
+        let Some(link) = operand.nature.link else { return };
+        let fits = match verb {
+            SynchroniseVerb::Signal | SynchroniseVerb::Wait => link != LinkKind::Switch,
+            SynchroniseVerb::Flush => link == LinkKind::Port,
+            SynchroniseVerb::Acquire | SynchroniseVerb::Release => true,
+        };
+        if !fits {
+            let text = self.text(operand.span);
+            self.report(wrong_synchronisation(verb, &text, operand.span, link));
+        }
+    }
+}
+
+/// Whether a verb needs channels.
+#[derive(Clone, Copy)]
+enum Via {
+    Always,
+    Never,
+    WhereRemote,
+}
+
+fn needs_via(verb: TransferVerb) -> Via {
+    match verb {
+        TransferVerb::Put
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::Get
+        | TransferVerb::PutPackets
+        | TransferVerb::ReadPutPackets => Via::Always,
+        TransferVerb::Copy
+        | TransferVerb::Broadcast
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets
+        | TransferVerb::BroadcastPackets => Via::Never,
+        TransferVerb::Reduce | TransferVerb::ReducePackets => Via::WhereRemote,
+    }
+}
+
+fn source_sides(verb: TransferVerb, group: bool) -> &'static [Side] {
+    match verb {
+        TransferVerb::Get => &[Side::Remote],
+        TransferVerb::Reduce if group => &[Side::Switch, Side::Local, Side::Remote],
+        TransferVerb::Reduce => &[Side::Local, Side::Remote, Side::Switch],
+        TransferVerb::Copy
+        | TransferVerb::Put
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::Broadcast
+        | TransferVerb::PutPackets
+        | TransferVerb::ReadPutPackets
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets
+        | TransferVerb::ReducePackets
+        | TransferVerb::BroadcastPackets => &[Side::Local],
+    }
+}
+
+fn destination_sides(verb: TransferVerb, position: usize, group: bool) -> &'static [Side] {
+    match verb {
+        TransferVerb::Copy
+        | TransferVerb::Get
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets => &[Side::Local],
+        TransferVerb::Put
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::PutPackets
+        | TransferVerb::ReadPutPackets => &[Side::Remote],
+        TransferVerb::Broadcast | TransferVerb::BroadcastPackets => &[Side::Switch],
+        TransferVerb::Reduce if group => &[Side::Local, Side::Switch],
+        TransferVerb::Reduce | TransferVerb::ReducePackets if position == 0 || group => {
+            &[Side::Local]
+        }
+        TransferVerb::Reduce | TransferVerb::ReducePackets => &[Side::Local, Side::Remote],
+    }
+}
+
+/// From which source and from which destination on a verb has packets.
+fn packets(verb: TransferVerb) -> (Option<usize>, Option<usize>) {
+    match verb {
+        TransferVerb::PutPackets | TransferVerb::CopyPackets => (None, Some(0)),
+        TransferVerb::UnpackPackets => (Some(0), None),
+        TransferVerb::ReadPutPackets | TransferVerb::BroadcastPackets => (Some(0), Some(0)),
+        TransferVerb::ReducePackets => (Some(1), Some(1)),
+        TransferVerb::Copy
+        | TransferVerb::Put
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::Get
+        | TransferVerb::Reduce
+        | TransferVerb::Broadcast => (None, None),
+    }
+}
+
+/// The kinds of channels that a verb moves data over.
+fn links(verb: TransferVerb) -> &'static [LinkKind] {
+    match verb {
+        TransferVerb::Put | TransferVerb::ReadPutPackets => &[LinkKind::Memory, LinkKind::Port],
+        TransferVerb::PutWithSignal | TransferVerb::PutWithSignalAndFlush => &[LinkKind::Port],
+        TransferVerb::Get
+        | TransferVerb::Reduce
+        | TransferVerb::PutPackets
+        | TransferVerb::ReducePackets => &[LinkKind::Memory],
+        TransferVerb::Copy
+        | TransferVerb::Broadcast
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets
+        | TransferVerb::BroadcastPackets => &[],
+    }
+}
+
+fn reduces(verb: TransferVerb) -> bool {
+    matches!(verb, TransferVerb::Reduce | TransferVerb::ReducePackets)
+}
+
+/// The words of `op`.
+pub(super) const OPS: [&str; 3] = ["sum", "min", "max"];
+
+const SYNCS: [&str; 4] = ["before", "after", "both", "none"];
+
+/// The reduction that a word names.
+pub(super) fn op_word(word: &str) -> Option<Op> {
+    match word {
+        "sum" => Some(Op::Sum),
+        "min" => Some(Op::Min),
+        "max" => Some(Op::Max),
+        _ => None,
+    }
+}
+
+fn sync_word(word: &str) -> Option<Sync> {
+    match word {
+        "before" => Some(Sync::Before),
+        "after" => Some(Sync::After),
+        "both" => Some(Sync::Both),
+        "none" => Some(Sync::None),
+        _ => None,
+    }
+}
+
+fn bare(operands: Vec<Operated>) -> Vec<super::program::Operand> {
+    operands.into_iter().map(|operand| operand.operand).collect()
+}
+
+/// How a verb is written.
+fn word(verb: TransferVerb) -> &'static str {
+    match verb {
+        TransferVerb::Copy => "copy",
+        TransferVerb::Put => "put",
+        TransferVerb::PutWithSignal => "put_with_signal",
+        TransferVerb::PutWithSignalAndFlush => "put_with_signal_and_flush",
+        TransferVerb::Get => "get",
+        TransferVerb::Reduce => "reduce",
+        TransferVerb::Broadcast => "broadcast",
+        TransferVerb::PutPackets => "put_packets",
+        TransferVerb::ReadPutPackets => "read_put_packets",
+        TransferVerb::CopyPackets => "copy_packets",
+        TransferVerb::UnpackPackets => "unpack_packets",
+        TransferVerb::ReducePackets => "reduce_packets",
+        TransferVerb::BroadcastPackets => "broadcast_packets",
+    }
+}
+
+fn synchronise_word(verb: SynchroniseVerb) -> &'static str {
+    match verb {
+        SynchroniseVerb::Signal => "signal",
+        SynchroniseVerb::Wait => "wait",
+        SynchroniseVerb::Flush => "flush",
+        SynchroniseVerb::Acquire => "acquire",
+        SynchroniseVerb::Release => "release",
+    }
+}
+
+fn whose(side: Side) -> &'static str {
+    match side {
+        Side::Local => "this rank's memory",
+        Side::Remote => "another rank's memory",
+        Side::Switch => "the group's memory behind a switch channel",
+    }
+}
+
+fn wrong_side(
+    verb: TransferVerb,
+    text: &str,
+    span: Span,
+    side: Side,
+    allowed: &[Side],
+    does: &str,
+    position: usize,
+) -> Diagnostic {
+    let first = if allowed.len() == 1 && reduces(verb) && position == 0 { " first" } else { "" };
+    let wanted = allowed.iter().map(|side| whose(*side)).collect::<Vec<_>>().join(" or ");
+    let message = format!("`{}` {does} {wanted}{first}; {text} is {}", word(verb), whose(side));
+    let report = Diagnostic::new(Code::E0214, span, message);
+    match (verb, side, does) {
+        (TransferVerb::Copy, Side::Remote, "writes") => {
+            report.help("to write a peer's memory: `put a -> p.b via channel`")
+        }
+        (TransferVerb::Copy, Side::Remote, _) => {
+            report.help("to read a peer's memory: `get p.a -> b via channel`")
+        }
+        (_, Side::Switch, "reads") => report.help("`reduce nvls.input[i] -> b` reads it"),
+        (_, Side::Switch, _) => report.help("`broadcast a -> nvls.input[i]` writes it"),
+        (TransferVerb::Get, Side::Remote, "writes") => {
+            report.help("to write a peer's memory: `put a -> p.b via channel`")
+        }
+        (_, Side::Remote, "reads") => {
+            report.help("to read a peer's memory: `get p.a -> b via channel`")
+        }
+        (_, Side::Local, "writes") if allowed.contains(&Side::Remote) => {
+            report.help("a peer's buffer has the peer in front, as `p.output[i]`")
+        }
+        (TransferVerb::Get, Side::Local, _) => {
+            report.help("a peer's buffer has the peer in front, as `p.input[i]`")
+        }
+        _ => report,
+    }
+}
+
+/// A `put` that should be a `get`, or a `get` that should be a `put`: one mistake, not two.
+fn backwards(
+    transfer: &ast::Transfer,
+    sources: &[Operated],
+    destinations: &[Operated],
+) -> Option<Diagnostic> {
+    let (from, to, does, instead) = match transfer.verb {
+        TransferVerb::Put => (Side::Remote, Side::Local, "writes", "get"),
+        TransferVerb::Get => (Side::Local, Side::Remote, "reads", "put"),
+        TransferVerb::Copy
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::Reduce
+        | TransferVerb::Broadcast
+        | TransferVerb::PutPackets
+        | TransferVerb::ReadPutPackets
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets
+        | TransferVerb::ReducePackets
+        | TransferVerb::BroadcastPackets => return None,
+    };
+    let all = |operands: &[Operated], side| {
+        operands.iter().all(|operand| !operand.wrong && operand.nature.side == Some(side))
+    };
+    if !all(sources, from) || !all(destinations, to) || sources.is_empty() {
+        return None;
+    }
+    let message =
+        format!("`{}` {does} another rank's memory; this goes the other way", word(transfer.verb));
+    let edit = Edit { span: transfer.verb_span, text: instead.to_owned() };
+    let report = Diagnostic::new(Code::E0214, transfer.verb_span, message);
+    Some(report.fix(format!("write `{instead}`"), vec![edit]))
+}
+
+fn group_among_sources(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "a switch reduces the group's chunks and nothing else")
+        .help("reduce the group's chunks first, then the rest: two operations")
+}
+
+fn missing_via(transfer: &ast::Transfer, remote: Option<Span>) -> Diagnostic {
+    let message = format!("`{}` needs a channel to reach another rank", word(transfer.verb));
+    let report = Diagnostic::new(Code::E0214, transfer.verb_span, message)
+        .help("name it after the operands: `via mem[p]`");
+    match remote {
+        Some(remote) => report.and(remote, "this is another rank's memory"),
+        None => report,
+    }
+}
+
+fn needless_via(verb: TransferVerb, span: Span) -> Diagnostic {
+    let message = format!("this `{}` uses no channel", word(verb));
+    let report = Diagnostic::new(Code::E0214, span, message);
+    match verb {
+        TransferVerb::Broadcast | TransferVerb::BroadcastPackets | TransferVerb::Reduce => {
+            report.note("the operand behind a switch names its channel itself")
+        }
+        TransferVerb::Copy
+        | TransferVerb::Put
+        | TransferVerb::PutWithSignal
+        | TransferVerb::PutWithSignalAndFlush
+        | TransferVerb::Get
+        | TransferVerb::PutPackets
+        | TransferVerb::ReadPutPackets
+        | TransferVerb::CopyPackets
+        | TransferVerb::UnpackPackets
+        | TransferVerb::ReducePackets => report.note("all its operands are this rank's memory"),
+    }
+}
+
+fn packets_outside_scratch(verb: TransferVerb, text: &str, span: Span, does: &str) -> Diagnostic {
+    let message = format!("`{}` {does} packets here, and {text} is not scratch", word(verb));
+    Diagnostic::new(Code::E0210, span, message)
+        .note("packets carry flags between the data; only scratch has room for them")
+        .help("declare a region, as `scratch inbox[p in peers];`, and unpack from it")
+}
+
+fn wrong_link(
+    verb: TransferVerb,
+    text: &str,
+    span: Span,
+    link: LinkKind,
+    kinds: &[LinkKind],
+) -> Diagnostic {
+    let wanted: Vec<&str> = kinds.iter().map(|kind| kind.noun()).collect();
+    let message =
+        format!("`{}` goes over {}; {text} is {}", word(verb), wanted.join(" or "), link.noun());
+    let report = Diagnostic::new(Code::E0209, span, message);
+    match (verb, link) {
+        (TransferVerb::PutPackets, LinkKind::Port) => report.help(
+            "make the packets first: `copy_packets a -> s`, then `read_put_packets s -> p.s via port`",
+        ),
+        (TransferVerb::PutWithSignal | TransferVerb::PutWithSignalAndFlush, LinkKind::Memory) => {
+            report.help("over a memory channel these are two operations: `put`, then `signal`")
+        }
+        (TransferVerb::Get, LinkKind::Port) => {
+            report.help("let the peer `put` it; a port channel only writes")
+        }
+        (TransferVerb::Reduce, LinkKind::Port) => {
+            report.help("let the peer `put` its part into scratch, and reduce from there")
+        }
+        (_, LinkKind::Switch) => {
+            report.help("behind a switch are `reduce nvls.input[i] -> b` and `broadcast a -> nvls.input[i]`")
+        }
+        _ => report,
+    }
+}
+
+fn wrong_synchronisation(
+    verb: SynchroniseVerb,
+    text: &str,
+    span: Span,
+    link: LinkKind,
+) -> Diagnostic {
+    let message = format!("`{}` does nothing over {}", synchronise_word(verb), link.noun());
+    let report =
+        Diagnostic::new(Code::E0209, span, message).label(format!("{text} is {}", link.noun()));
+    match link {
+        LinkKind::Switch => report.help("ranks of a group signal one another over memory channels"),
+        LinkKind::Memory => {
+            report.help("what goes over a memory channel needs no flush: `signal` it")
+        }
+        LinkKind::Port => report,
+    }
+}
+
+fn relaxed_transfer(verb: TransferVerb, span: Span) -> Diagnostic {
+    relaxed_elsewhere(word(verb), span)
+}
+
+fn relaxed_elsewhere(verb: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, format!("`{verb}` has no relaxed form"))
+        .label("only `signal` and `wait` have one")
+        .fix("remove `relaxed`", vec![Edit { span, text: String::new() }])
+}
+
+fn op_without_reduction(verb: TransferVerb, span: Span) -> Diagnostic {
+    word_elsewhere("op", word(verb), span)
+}
+
+fn word_elsewhere(setting: &str, verb: &str, span: Span) -> Diagnostic {
+    let message = format!("`{verb}` takes no `{setting}`");
+    let report = Diagnostic::new(Code::E0214, span, message);
+    match setting {
+        "op" => report.note("it reduces nothing"),
+        _ => report.note("it moves no data"),
+    }
+}
+
+/// A word that a setting does not know.
+pub(super) fn unknown_word(setting: &str, name: &ast::Name, words: &[&str]) -> Diagnostic {
+    let message = format!("`{setting}` cannot be `{}`", name.text);
+    let report = Diagnostic::new(Code::E0211, name.span, message);
+    match nearest(&name.text, words.iter().copied()) {
+        Some(near) => meant(report, name.span, near),
+        None => report.help(format!("it is one of {}", words.join(", "))),
+    }
+}

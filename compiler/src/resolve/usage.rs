@@ -1,0 +1,69 @@
+//! What names are used: in comes a resolved body, out come warnings about names that nothing uses, and for tools the
+//! definition of each use.
+//!
+//! Rules (W0201 to W0205): judged on names in the source, never on what is left at given parameters. Names that
+//! begin with `_`, binders, and the parameters `ranks` and `ranks_per_node` need no use; nor does anything before
+//! which `#[allow(unused)]` or the warning's code stands.
+
+use super::body::{Body, Bound};
+use super::family::Declaration;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+
+/// Uses of names and what they name, in the order in which they were resolved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Where a name is used, and where what it names is declared.
+    pub definitions: Vec<(Span, Span)>,
+}
+
+impl Uses {
+    /// Notes a use.
+    pub(super) fn add(&mut self, place: Span, definition: Span) {
+        self.definitions.push((place, definition));
+    }
+}
+
+/// The warnings about one body.
+pub(super) fn unused(body: &Body) -> Vec<Diagnostic> {
+    let mut reports = Vec::new();
+    if let Some(families) = &body.families {
+        let groups = [
+            (Code::W0203, "scratch region", families.scratch.iter().collect::<Vec<_>>()),
+            (Code::W0202, "channel", families.channels.iter().collect()),
+            (Code::W0204, "semaphore", families.semaphores.iter().collect()),
+        ];
+        for (code, noun, declarations) in groups {
+            let idle = declarations.into_iter().filter(|row| is_idle(row));
+            reports.extend(idle.map(|row| unused_declaration(code, noun, row)));
+        }
+    }
+    for local in body.locals.iter().filter(|local| !local.used && !local.quiet) {
+        reports.push(unused_local(&local.name, local.span, local.bound));
+    }
+    reports
+}
+
+fn is_idle(declaration: &Declaration) -> bool {
+    !declaration.used && !declaration.quiet && !declaration.name.starts_with('_')
+}
+
+fn unused_declaration(code: Code, noun: &str, declaration: &Declaration) -> Diagnostic {
+    let message = format!("the {noun} `{}` is never used", declaration.name);
+    Diagnostic::new(code, declaration.span, message)
+        .help("remove it, or say `#[allow(unused, \"why\")]` before it")
+}
+
+fn unused_local(name: &str, span: Span, bound: Bound) -> Diagnostic {
+    let noun = match bound {
+        Bound::Parameter => "parameter",
+        Bound::Let | Bound::Binder => "value",
+    };
+    Diagnostic::new(Code::W0205, span, format!("the {noun} `{name}` is never used"))
+        .help(format!("remove it, or call it `_{name}`"))
+}
+
+/// An import that nothing uses.
+pub(super) fn unused_import(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(Code::W0201, span, format!("the import `{name}` is never used"))
+}

@@ -1,0 +1,80 @@
+//! Every code has a page; the page's first program has exactly that mistake, its second one has none.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
+
+#[path = "support/cclc.rs"]
+mod cclc;
+
+use compiler::diagnostic::Code;
+
+/// Codes that no program text can cause: they are about files, plans and time.
+fn needs_no_program(code: Code) -> bool {
+    code.id().starts_with("E09")
+}
+
+#[test]
+fn every_page_opens_with_its_code_and_title() {
+    for code in Code::ALL {
+        let title = format!("# {}: {}", code.id(), code.title());
+        assert_eq!(code.explain().lines().next(), Some(title.as_str()));
+    }
+}
+
+#[test]
+fn every_page_explains() {
+    for code in Code::ALL {
+        let prose: usize = code
+            .explain()
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.starts_with("```"))
+            .map(str::len)
+            .sum();
+        assert!(prose > 80, "the page of {} says next to nothing", code.id());
+    }
+}
+
+#[test]
+fn every_page_shows_the_mistake_and_its_correction() {
+    let mut failures = Vec::new();
+    for code in Code::ALL.iter().filter(|code| !needs_no_program(**code)) {
+        match programs(code.explain()).as_slice() {
+            [wrong, right] => {
+                let codes = codes(*code, wrong);
+                if codes.is_empty() || codes.iter().any(|found| found != code.id()) {
+                    failures.push(format!("{}: the first program gives {codes:?}", code.id()));
+                }
+                let codes = self::codes(*code, right);
+                if !codes.is_empty() {
+                    failures.push(format!("{}: the second program gives {codes:?}", code.id()));
+                }
+            }
+            programs => {
+                failures.push(format!("{}: {} programs instead of two", code.id(), programs.len()))
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The code blocks of a page.
+fn programs(page: &str) -> Vec<String> {
+    let blocks = page.split("```ccl\n").skip(1);
+    blocks.map(|block| block.split("```").next().unwrap_or_default().to_owned()).collect()
+}
+
+/// The codes that a program is reported with; a note is no mistake, unless it is what the page is about.
+fn codes(page: Code, program: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("example.ccl");
+    std::fs::write(&file, program).unwrap();
+    let header =
+        program.lines().next().and_then(|line| line.strip_prefix("//@ check")).unwrap_or_default();
+    let mut arguments =
+        vec!["check".to_owned(), file.display().to_string(), "--message-format=json".to_owned()];
+    arguments.extend(cclc::header_arguments(&cclc::words(header)));
+    let run = cclc::cclc(&arguments, "");
+    let mut reports = cclc::reports(&run).unwrap();
+    reports.retain(|report| report.severity != "note" || report.code == page.id());
+    reports.into_iter().map(|report| report.code).collect()
+}

@@ -1,0 +1,183 @@
+//! The programs of the language's own pages and of the library compile, at many numbers of ranks, on one node and on
+//! two; where one exceeds what the executor can do, the report says so.
+//!
+//! `tests/language/*.ccl` are the programs that introduce the language, and programs around the fragments there.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The numbers of ranks that every program is compiled for.
+const RANKS: [u32; 9] = [2, 3, 4, 7, 8, 12, 13, 14, 16];
+
+/// Programs that the executor cannot run from some number of ranks on: file, first such number, code.
+const TOO_LARGE: [(&str, u32, &str); 1] = [("allgather_ring", 14, "E0801")];
+
+#[test]
+fn every_program_of_the_language_compiles() {
+    let scratch = tempfile::tempdir().unwrap();
+    for file in ccl_files(&manifest("tests/language")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for program in programs(&text) {
+            for ranks in RANKS {
+                for per_node in shapes(&program, ranks) {
+                    compiles(&file, &program.name, ranks, per_node, scratch.path());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_slip_in_the_last_tile_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(manifest("tests/language/allgather_tiled.ccl")).unwrap();
+    let good = "let n = min(tile, elements - start);";
+    assert!(text.contains(good));
+    let file = scratch.path().join("slip.ccl");
+    std::fs::write(&file, text.replace(good, "let n = tile;")).unwrap();
+    let output = cclc(&["check", file.to_str().unwrap(), "--message-format", "short"]);
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{report}");
+    assert!(report.contains("E0401") && report.contains("input"), "{report}");
+}
+
+#[test]
+fn every_algorithm_of_the_library_is_right_at_every_number_of_ranks() {
+    for file in ccl_files(&manifest("../stdlib/ccl/algorithms")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for program in programs(&text) {
+            for arguments in library_shapes(&program) {
+                accepts(&file, &program.name, &arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_example_is_accepted() {
+    for folder in ["../examples", "../examples/mscclpp"] {
+        for file in ccl_files(&manifest(folder)) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for program in programs(&text) {
+                accepts(&file, &program.name, &[]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_program_of_the_reference_is_accepted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let page = std::fs::read_to_string(manifest("../docs/reference.md")).unwrap();
+    let blocks: Vec<&str> =
+        page.split("\n```ccl\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
+    assert!(!blocks.is_empty());
+    for (number, block) in blocks.iter().enumerate() {
+        let file = scratch.path().join(format!("block{number}.ccl"));
+        std::fs::write(&file, format!("{block}\n")).unwrap();
+        for program in programs(block) {
+            accepts(&file, &program.name, &[]);
+        }
+    }
+}
+
+/// A program as its head shows it.
+struct Program {
+    name: String,
+    nodes: bool,
+    in_place: bool,
+}
+
+/// The programs of a file, found by their heads.
+fn programs(text: &str) -> Vec<Program> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("program "))
+        .map(|head| Program {
+            name: head.split('(').next().unwrap().trim().to_owned(),
+            nodes: head.contains("ranks_per_node"),
+            in_place: head.contains("in_place: bool"),
+        })
+        .collect()
+}
+
+/// The values of `ranks_per_node`: one node, and two equal ones.
+fn shapes(program: &Program, ranks: u32) -> Vec<Option<u32>> {
+    match (program.nodes, ranks % 2) {
+        (false, _) => vec![None],
+        (true, 0) => vec![Some(ranks), Some(ranks / 2)],
+        (true, _) => vec![Some(ranks)],
+    }
+}
+
+/// The `-D` arguments for a program of the library: ranges of ranks, every width of nodes, in place and not.
+fn library_shapes(program: &Program) -> Vec<Vec<String>> {
+    let sizes: Vec<Vec<String>> = if program.nodes {
+        [(1, "2..=12"), (2, "2,4,6,8,16"), (4, "4,8,16"), (8, "8,16"), (16, "16")]
+            .map(|(width, ranks)| vec![format!("ranks_per_node={width}"), format!("ranks={ranks}")])
+            .to_vec()
+    } else {
+        vec![vec!["ranks=2..=16".to_owned()]]
+    };
+    let placed = program.in_place.then(|| "in_place=true,false".to_owned());
+    sizes.into_iter().map(|size| size.into_iter().chain(placed.clone()).collect()).collect()
+}
+
+/// Builds one program for one shape, and expects a plan or the limit that the table names.
+fn compiles(file: &Path, program: &str, ranks: u32, per_node: Option<u32>, scratch: &Path) {
+    let mut arguments = vec!["build".to_owned(), file.display().to_string()];
+    arguments.extend([
+        "--program".to_owned(),
+        program.to_owned(),
+        "-D".to_owned(),
+        format!("ranks={ranks}"),
+    ]);
+    if let Some(width) = per_node {
+        arguments.extend(["-D".to_owned(), format!("ranks_per_node={width}")]);
+    }
+    arguments.extend(["-o".to_owned(), scratch.join("plan.json").display().to_string()]);
+    arguments.extend(["--message-format".to_owned(), "short".to_owned()]);
+    let output = cclc(&arguments);
+    let report = String::from_utf8_lossy(&output.stderr);
+    let limit = TOO_LARGE.iter().find(|(name, from, _)| *name == program && ranks >= *from);
+    match limit {
+        None => assert!(output.status.success(), "{arguments:?}\n{report}"),
+        Some((_, _, code)) => {
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}\n{report}");
+            assert!(report.contains(code), "{arguments:?}\n{report}");
+        }
+    }
+}
+
+/// Checks one program, and expects no error.
+fn accepts(file: &Path, program: &str, values: &[String]) {
+    let mut arguments = vec!["check".to_owned(), file.display().to_string()];
+    arguments.extend(["--program".to_owned(), program.to_owned()]);
+    for value in values {
+        arguments.extend(["-D".to_owned(), value.clone()]);
+    }
+    arguments.extend(["--message-format".to_owned(), "short".to_owned()]);
+    let output = cclc(&arguments);
+    assert!(output.status.success(), "{arguments:?}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn cclc<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cclc")).args(arguments).output().unwrap()
+}
+
+fn manifest(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The `.ccl` files of a folder, in order; there is at least one.
+fn ccl_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ccl"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "{}", folder.display());
+    files
+}

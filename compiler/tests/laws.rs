@@ -1,0 +1,439 @@
+//! What holds for every program text that this project has: cases, library, examples.
+//!
+//! Formatting changes no meaning and is stable; compiling is a function; passes keep what a program computes; a dump
+//! is the program; and no text, however broken, makes the compiler panic. `LAWS=full` sends every prefix of every
+//! text through all phases, and many more mutations (`.ci/run` does, optimized); without it, it is a share of both.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
+
+#[path = "support/cclc.rs"]
+mod cclc;
+
+use compiler::diagnostic::render::{self, Colors};
+use compiler::diagnostic::{Diagnostic, Severity};
+use compiler::driver::{self, Target};
+use compiler::elaborate::{self, Settings};
+use compiler::interrupt::Interrupt;
+use compiler::ir::run::{self, Outcome, Value};
+use compiler::optimize::{self, Stage};
+use compiler::resolve::program::{ProgramId, Unit};
+use compiler::source::{FileId, SourceMap};
+use compiler::{ir, syntax};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many operations a broken text may be elaborated to.
+const MAX_OPERATIONS: u64 = 20_000;
+
+/// How many operations a program may have whose passes are compared.
+const MAX_COMPARED: u64 = 20_000;
+
+/// How many steps a run of it may take.
+const STEPS: u64 = 5_000_000;
+
+/// How many prefixes of a text go through all phases, unless all do.
+const PREFIXES: usize = 12;
+
+/// How many mutations of a text are tried, unless many more are.
+const MUTATIONS: usize = 6;
+
+/// A text with the name that its imports are relative to.
+struct Text {
+    name: String,
+    text: String,
+}
+
+#[test]
+fn formatting_keeps_the_tree_and_the_comments() {
+    let mut formatted = 0;
+    for text in texts() {
+        let (before, reports) = syntax::parse(FileId(0), &text.text);
+        if driver::has_errors(&reports) {
+            assert!(
+                compiler::pending::syntax::format(&text.text).is_err(),
+                "{}: was formatted in spite of its errors",
+                text.name
+            );
+            continue;
+        }
+        let new = compiler::pending::syntax::format(&text.text)
+            .unwrap_or_else(|reports| panic!("{}: {reports:?}", text.name));
+        let (after, reports) = syntax::parse(FileId(0), &new);
+        assert!(!driver::has_errors(&reports), "{}: {reports:?}\n{new}", text.name);
+        assert_eq!(without_spans(&before), without_spans(&after), "{}", text.name);
+        assert_eq!(comments(&text.text), comments(&new), "{}", text.name);
+        assert_eq!(
+            compiler::pending::syntax::format(&new).as_ref(),
+            Ok(&new),
+            "{}: formatted twice",
+            text.name
+        );
+        formatted += 1;
+    }
+    assert!(formatted > 20, "only {formatted} texts could be formatted");
+}
+
+#[test]
+fn compiling_twice_gives_the_same_bytes() {
+    let mut compiled = 0;
+    for text in texts() {
+        let (first, second) = (plans(&text), plans(&text));
+        assert!(first == second, "{}", text.name);
+        compiled += first.len();
+    }
+    assert!(compiled > 20, "only {compiled} programs could be compiled");
+}
+
+#[test]
+fn a_clean_program_stays_clean_without_its_comments() {
+    for text in texts().iter().filter(|text| !plans(text).is_empty()) {
+        let bare: String = text
+            .text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n")
+            .collect();
+        let bare = Text { name: text.name.clone(), text: bare };
+        assert!(plans(text) == plans(&bare), "{}", text.name);
+    }
+}
+
+#[test]
+fn passes_keep_what_a_program_leaves_in_memory() {
+    let (mut compared, mut finished) = (0, 0);
+    for text in texts() {
+        let (_, unit, good) = load(&text.name, &text.text);
+        for id in unit.programs.ids().filter(|_| good) {
+            let Some(program) = elaborated(&unit, id) else { continue };
+            let name = format!("{}: {}", text.name, program.options.name);
+            let Some(parts) = comparable(&program) else { continue };
+            let before = outputs(&program, parts, &name);
+            for stage in [Stage::Fuse, Stage::Split, Stage::Sync] {
+                let after = outputs(&optimize::optimize(program.clone(), stage), parts, &name);
+                assert!(before == after, "{name}: {stage:?} changes the outputs");
+            }
+            // What copies write are the parts of what the one program writes, in order.
+            let copies = optimize::replicate::copies(&program);
+            let one = outputs(&program, parts * copies, &name);
+            let all = outputs(&optimize::optimize(program.clone(), Stage::Replicate), parts, &name);
+            assert!(one == all, "{name}: instances change the outputs");
+            compared += 1;
+            finished += usize::from(before.is_some());
+        }
+    }
+    assert!(
+        compared > 30 && finished > 30,
+        "only {compared} programs were compared, {finished} came to their end"
+    );
+}
+
+#[test]
+fn a_dump_is_the_program() {
+    let mut failures = Vec::new();
+    let mut dumped = 0;
+    for text in texts() {
+        let (_, unit, good) = load(&text.name, &text.text);
+        for id in unit.programs.ids().filter(|_| good) {
+            let Some(program) = elaborated(&unit, id) else { continue };
+            let Some(expected) =
+                lower(&unit, id, MAX_COMPARED).0.and_then(|program| plan(program).0)
+            else {
+                continue;
+            };
+            for last in [
+                None,
+                Some(Stage::Fuse),
+                Some(Stage::Split),
+                Some(Stage::Sync),
+                Some(Stage::Replicate),
+            ] {
+                let passed =
+                    last.map_or(program.clone(), |last| optimize::optimize(program.clone(), last));
+                if let Err(report) = same_plan(&ir::print::print(&passed), &expected) {
+                    failures.push(format!(
+                        "{}: {} after {last:?}: {report}",
+                        text.name, program.options.name
+                    ));
+                }
+                dumped += 1;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {dumped} dumps:\n{}", failures.len(), failures.join("\n"));
+    assert!(dumped > 100, "only {dumped} dumps were compiled");
+}
+
+#[test]
+fn every_prefix_is_survived() {
+    let full = is_full();
+    for text in texts() {
+        let ends = if full { every_end(&text.text) } else { telling_ends(&text.text) };
+        for end in &ends {
+            let _ = syntax::parse(FileId(0), text.text.get(..*end).unwrap());
+        }
+        let stride = if full { 1 } else { ends.len().div_ceil(PREFIXES).max(1) };
+        // Files differ in where they begin to count, so that together they are cut everywhere.
+        let first = text.text.len() % stride;
+        for end in ends.iter().skip(first).step_by(stride) {
+            survive(&text.name, text.text.get(..*end).unwrap());
+        }
+    }
+}
+
+fn every_end(text: &str) -> Vec<usize> {
+    (0..=text.len()).filter(|end| text.is_char_boundary(*end)).collect()
+}
+
+/// Where a prefix can end that differs from its neighbors in more than a letter: inside and after each word, after
+/// each sign.
+fn telling_ends(text: &str) -> Vec<usize> {
+    let mut ends = vec![0];
+    let mut start = 0;
+    for part in parts(text) {
+        let end = start + part.len();
+        let middle = start + part.len() / 2;
+        let inside = middle > start && text.is_char_boundary(middle) && !part.trim().is_empty();
+        ends.extend(Some(middle).filter(|_| inside));
+        ends.extend(Some(end).filter(|_| !part.trim().is_empty()));
+        start = end;
+    }
+    ends
+}
+
+#[test]
+fn every_mutation_is_survived() {
+    let count = if is_full() { 500 } else { MUTATIONS };
+    let words = words();
+    for text in texts() {
+        let mut random = Random(text.text.len() as u64 + 1);
+        for _ in 0..count {
+            survive(&text.name, &mutated(&text.text, &words, &mut random));
+        }
+    }
+}
+
+fn is_full() -> bool {
+    std::env::var_os("LAWS").is_some_and(|value| value == "full")
+}
+
+/// Every `.ccl` file of the project.
+fn texts() -> Vec<Text> {
+    let mut paths = Vec::new();
+    for folder in ["tests/cases", "tests/language", "../stdlib/ccl", "../examples"] {
+        collect(&cclc::manifest(folder), &mut paths);
+    }
+    paths.sort();
+    let text = |path: PathBuf| Text {
+        name: path.display().to_string(),
+        text: fs::read_to_string(path).unwrap(),
+    };
+    paths.into_iter().map(text).collect()
+}
+
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            collect(&path, paths);
+        } else if path.extension().is_some_and(|end| end == "ccl") {
+            paths.push(path);
+        }
+    }
+}
+
+fn load(name: &str, text: &str) -> (SourceMap, Unit, bool) {
+    let mut sources = SourceMap::default();
+    let main = sources.add(name, text);
+    let mut read =
+        |path: &str| fs::read_to_string(path).map(Arc::from).map_err(|error| error.to_string());
+    let (unit, reports) = driver::load(main, &mut sources, &mut read);
+    let _ = render::human(&sources, &reports, Colors::Off);
+    (sources, unit, !driver::has_errors(&reports))
+}
+
+fn lower(
+    unit: &Unit,
+    program: ProgramId,
+    max_operations: u64,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let settings = Settings { max_operations, ..Settings::default() };
+    driver::lower(unit, program, &settings, &Interrupt::default())
+}
+
+/// The plan of a lowered program, if the target can run it, and what is said of it.
+fn plan(program: ir::Program) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
+    let mut plan = Vec::new();
+    let target = Target { sms: 132, worst: Severity::Error };
+    let reports = driver::write_plan(program, target, &mut plan).unwrap();
+    (Some(plan).filter(|_| !driver::has_errors(&reports)), reports)
+}
+
+/// A program as it is before all passes, with its parameters' defaults.
+fn elaborated(unit: &Unit, program: ProgramId) -> Option<ir::Program> {
+    let settings = Settings { max_operations: MAX_COMPARED, ..Settings::default() };
+    elaborate::elaborate(unit, program, &settings, &Interrupt::default()).0
+}
+
+/// Whether a dump compiles, without a word, to a plan.
+fn same_plan(dump: &str, expected: &[u8]) -> Result<(), String> {
+    let mut sources = SourceMap::default();
+    let main = sources.add("dump.ccl", dump);
+    let mut read = |_: &str| Err("a dump stands alone".to_owned());
+    let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
+    let program = unit.programs.ids().next().filter(|_| !driver::has_errors(&reports));
+    let lowered = program.and_then(|program| {
+        let (lowered, more) = lower(&unit, program, MAX_COMPARED * 64);
+        reports.extend(more);
+        lowered
+    });
+    let found = lowered.and_then(|program| {
+        let (plan, more) = plan(program);
+        reports.extend(more);
+        plan
+    });
+    reports.retain(|report| report.severity > Severity::Note);
+    match (found, reports.as_slice()) {
+        (Some(found), []) if found == expected => Ok(()),
+        (Some(_), []) => Err("another plan".to_owned()),
+        (_, reports) => {
+            Err(render::short(&sources, reports).lines().next().unwrap_or("no plan").to_owned())
+        }
+    }
+}
+
+/// Into how many parts chunks are cut to compare a program with what passes make of it.
+fn comparable(program: &ir::Program) -> Option<u32> {
+    optimize::replicate::replicable(program).is_ok().then(|| run::parts(program))
+}
+
+/// Every rank's output; none where the program does not come to its end, which only cases may do, or takes too
+/// long.
+fn outputs(program: &ir::Program, parts: u32, name: &str) -> Option<Vec<Vec<Value>>> {
+    // The ports of MSCCL++'s unit tests show single operations, and compute nothing.
+    let sound = !name.contains("tests/cases") && !name.contains("unit_tests.ccl");
+    match run::run_in(program, parts, STEPS) {
+        Outcome::Finished(memory) => {
+            let broken = run::broken_promises(program, &memory);
+            assert!(
+                !sound || program.instances_done > 1 || broken.is_empty(),
+                "{name}: {broken:?}"
+            );
+            Some(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
+        }
+        Outcome::Stuck(stuck) => {
+            assert!(!sound, "{name} waits for ever: {stuck:?}");
+            None
+        }
+        Outcome::TooLong => None,
+    }
+}
+
+/// The plans of all programs of a text that have no errors with their parameters' defaults.
+fn plans(text: &Text) -> Vec<Vec<u8>> {
+    let (_, unit, good) = load(&text.name, &text.text);
+    let programs = unit.programs.ids().filter(|_| good);
+    let lowered = programs.filter_map(|program| lower(&unit, program, 1_000_000).0);
+    lowered.filter_map(|program| plan(program).0).collect()
+}
+
+/// Sends a text through everything; that it comes back is all that is asked.
+fn survive(name: &str, text: &str) {
+    let result = std::panic::catch_unwind(|| {
+        let (sources, unit, good) = load(name, text);
+        for program in unit.programs.ids().filter(|_| good) {
+            let (lowered, reports) = lower(&unit, program, MAX_OPERATIONS);
+            let _ = render::human(&sources, &reports, Colors::Off);
+            assert!(lowered.is_some() || driver::has_errors(&reports), "no program and no error");
+            let reports = lowered.map(|program| plan(program).1).unwrap_or_default();
+            let _ = render::human(&sources, &reports, Colors::Off);
+        }
+    });
+    assert!(result.is_ok(), "{name}: a panic with the text\n{text}");
+}
+
+/// A tree's text without spans.
+fn without_spans(tree: &impl std::fmt::Debug) -> String {
+    let text = format!("{tree:?}");
+    let mut parts = text.split("Span { ");
+    let mut bare = parts.next().unwrap_or_default().to_owned();
+    bare.extend(parts.map(|part| part.split_once(" }").map_or(part, |(_, rest)| rest)));
+    bare
+}
+
+/// The comments of a text, in order, without the blanks around them.
+fn comments(text: &str) -> Vec<String> {
+    let comment = |line: &str| {
+        let mut quoted = false;
+        let start = line.char_indices().find(|(at, c)| {
+            quoted ^= *c == '"' && !line.get(..*at).is_some_and(|before| before.ends_with('\\'));
+            !quoted && line.get(*at..).is_some_and(|rest| rest.starts_with("//"))
+        });
+        start.and_then(|(at, _)| line.get(at..)).map(|comment| comment.trim_end().to_owned())
+    };
+    text.lines().filter_map(comment).collect()
+}
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    /// A number below `end`.
+    fn below(&mut self, end: usize) -> usize {
+        // Knuth's multiplier; the high bits are good enough to choose by.
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+}
+
+/// What mutations put in: every word and sign of the language, and some of what is none.
+fn words() -> Vec<String> {
+    let signs = "{ } ( ) [ ] ; , . .. ..= ..+ -> :: : = == != < <= << + - * / % & && | || ^ ! # @ \" \\ ~ $ é \u{0} 0 1 -1";
+    let numbers = "9223372036854775807 9223372036854775808 1_0 1KiB 8GiB 0x1 1.5 //";
+    let words = grammar::WORDS.iter().map(|word| word.text.to_owned());
+    words.chain(signs.split(' ').chain(numbers.split(' ')).map(str::to_owned)).collect()
+}
+
+/// A text with a few of its parts removed, doubled, exchanged or replaced.
+fn mutated(text: &str, words: &[String], random: &mut Random) -> String {
+    let mut parts = parts(text);
+    for _ in 0..=random.below(4) {
+        if parts.is_empty() {
+            break;
+        }
+        let (at, other) = (random.below(parts.len()), random.below(parts.len()));
+        match random.below(5) {
+            0 => drop(parts.remove(at)),
+            1 => parts.insert(at, parts.get(other).cloned().unwrap_or_default()),
+            2 => parts.swap(at, other),
+            3 => {
+                parts.insert(at, words.get(random.below(words.len())).cloned().unwrap_or_default())
+            }
+            _ => parts.truncate(at.max(1)),
+        }
+    }
+    parts.concat()
+}
+
+/// Words, runs of blanks and single signs; together the text.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let kind = |c: char| {
+        if c.is_alphanumeric() || c == '_' {
+            1
+        } else if c.is_whitespace() {
+            2
+        } else {
+            0
+        }
+    };
+    for c in text.chars() {
+        match parts.last_mut() {
+            Some(part) if kind(c) > 0 && part.chars().next_back().map(kind) == Some(kind(c)) => {
+                part.push(c)
+            }
+            _ => parts.push(c.to_string()),
+        }
+    }
+    parts
+}

@@ -1,0 +1,121 @@
+//! Renders the TextMate grammar that editors color `.ccl` files with, from the table of words.
+//!
+//! It knows words and their surroundings, not productions: a verb is one where a statement can begin, and a plain name
+//! elsewhere, as in the language.
+
+use crate::{Kind, of_kind};
+use serde_json::{Value, json};
+
+/// The grammar as JSON text: keys in alphabetical order, two spaces a level, a newline at the end.
+#[must_use]
+pub fn render() -> String {
+    let grammar = json!({
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "name": "ccl",
+        "scopeName": "source.ccl",
+        "fileTypes": ["ccl"],
+        "patterns": patterns(),
+    });
+    format!("{grammar:#}\n")
+}
+
+/// The rules, in the order in which an editor tries them at each place.
+fn patterns() -> Vec<Value> {
+    let begins = r"(?:^|(?<=[;{}\]]))\s*";
+    let name = r"[A-Za-z_][A-Za-z0-9_]*";
+    vec![
+        rule("comment.line.documentation.ccl", "//[/!].*$"),
+        rule("comment.line.double-slash.ccl", "//.*$"),
+        string(),
+        attribute(),
+        rule("constant.numeric.ccl", &format!(r"\b[0-9][0-9_]*(?:{})?\b", words(&[Kind::Unit]))),
+        json!({
+            "match": format!(r"\b(fn|proc|collective|program)\s+({name})"),
+            "captures": {
+                "1": { "name": "keyword.declaration.ccl" },
+                "2": { "name": "entity.name.function.ccl" },
+            },
+        }),
+        json!({
+            "match": format!(r"\b(scratch|channel|semaphore|block|let)\s+({name})"),
+            "captures": {
+                "1": { "name": "keyword.declaration.ccl" },
+                "2": { "name": "variable.other.declaration.ccl" },
+            },
+        }),
+        json!({
+            "match": format!(r"{begins}({})\b", words(&[Kind::Transfer, Kind::Synchronise])),
+            "captures": { "1": { "name": "keyword.operator.verb.ccl" } },
+        }),
+        rule("keyword.declaration.ccl", &whole(&[Kind::Declaration])),
+        rule("keyword.control.ccl", &whole(&[Kind::Control])),
+        rule("constant.language.ccl", &whole(&[Kind::Constant, Kind::Value])),
+        rule("invalid.illegal.reserved.ccl", &whole(&[Kind::Future])),
+        rule(
+            "support.function.ccl",
+            &format!(r"\b(?:{})\b(?=\s*\()", words(&[Kind::Function, Kind::Link])),
+        ),
+        rule(
+            "support.function.method.ccl",
+            &format!(r"(?<=\.)(?:{})\b(?=\s*\()", words(&[Kind::Method])),
+        ),
+        rule("support.type.ccl", &format!(r"(?<=:)\s*(?:{})\b", words(&[Kind::Type]))),
+        rule(
+            "support.type.ccl",
+            &format!(r"(?<=->)\s*(?:{})\b(?=(?:\[\])*\s*=)", words(&[Kind::Type])),
+        ),
+        rule(
+            "support.variable.option.ccl",
+            &format!(r"\b(?:{})\b(?=\s*=[^=])", words(&[Kind::Option])),
+        ),
+        rule("variable.language.ccl", &whole(&[Kind::Builtin])),
+        rule("variable.language.ccl", &format!(r"\b(?:{})\b", words(&[Kind::Clause]))),
+        rule("keyword.operator.ccl", &format!("->|{}", words(&[Kind::Operator]))),
+        rule("variable.other.ccl", &format!(r"\b{name}\b")),
+    ]
+}
+
+fn string() -> Value {
+    json!({
+        "name": "string.quoted.double.ccl",
+        "begin": "\"",
+        "end": "\"|$",
+        "patterns": [{ "name": "constant.character.escape.ccl", "match": r#"\\["\\]"# }],
+    })
+}
+
+fn attribute() -> Value {
+    json!({
+        "name": "meta.attribute.ccl",
+        "begin": r"#\[",
+        "end": r"\]",
+        "patterns": [string(), rule("keyword.other.attribute.ccl", &whole(&[Kind::Attribute]))],
+    })
+}
+
+fn rule(scope: &str, pattern: &str) -> Value {
+    json!({ "name": scope, "match": pattern })
+}
+
+/// A pattern for whole words of some kinds.
+fn whole(kinds: &[Kind]) -> String {
+    format!(r"\b(?:{})\b", words(kinds))
+}
+
+/// The words of some kinds as alternatives, longer ones first, so that none hides one that it begins.
+fn words(kinds: &[Kind]) -> String {
+    let mut texts: Vec<&str> =
+        kinds.iter().flat_map(|kind| of_kind(*kind)).map(|word| word.text).collect();
+    texts.sort_by_key(|text| (std::cmp::Reverse(text.len()), *text));
+    texts.into_iter().map(escape).collect::<Vec<_>>().join("|")
+}
+
+/// The text as a pattern that matches just it.
+fn escape(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let special = !c.is_ascii_alphanumeric() && c != '_';
+            special.then_some('\\').into_iter().chain(std::iter::once(c))
+        })
+        .collect()
+}
