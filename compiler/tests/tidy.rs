@@ -79,7 +79,8 @@ fn the_layers_are_the_modules() {
     let lib = fs::read_to_string(root().join("compiler/src/lib.rs")).unwrap();
     let declared: BTreeSet<&str> =
         lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
-    let known: BTreeSet<&str> = LAYERS.iter().map(|(name, _)| *name).chain(["driver", "onset"]).collect();
+    let known: BTreeSet<&str> =
+        LAYERS.iter().map(|(name, _)| *name).chain(["driver", "onset"]).collect();
     assert_eq!(declared, known);
 }
 
