@@ -168,18 +168,19 @@ impl Body<'_> {
         }
         let remote = operands().find(|operand| operand.nature.side == Some(Side::Remote));
         let unknown = operands().any(|operand| operand.nature.side.is_none());
+        let switched = operands().any(|operand| operand.nature.side == Some(Side::Switch));
         match (needs_via(verb), remote) {
             (Via::Always, _) | (Via::WhereRemote, Some(_)) if via.is_empty() => {
                 self.report(missing_via(transfer, remote.map(|operand| operand.span)));
             }
             (Via::Never, _) => {
                 if let Some(channel) = via.first() {
-                    self.report(needless_via(verb, channel.span));
+                    self.report(needless_via(verb, channel.span, switched));
                 }
             }
             (Via::WhereRemote, None) if !unknown => {
                 if let Some(channel) = via.first() {
-                    self.report(needless_via(verb, channel.span));
+                    self.report(needless_via(verb, channel.span, switched));
                 }
             }
             (Via::Always | Via::WhereRemote, _) => {}
@@ -353,24 +354,13 @@ fn missing_via(transfer: &ast::Transfer, remote: Option<Span>) -> Diagnostic {
     }
 }
 
-fn needless_via(verb: TransferVerb, span: Span) -> Diagnostic {
+fn needless_via(verb: TransferVerb, span: Span, switched: bool) -> Diagnostic {
     let message = format!("this `{}` uses no channel", word(verb));
-    let report = Diagnostic::new(Code::E0214, span, message);
-    match verb {
-        TransferVerb::Broadcast | TransferVerb::BroadcastPackets | TransferVerb::Reduce => {
-            report.note("the operand behind a switch names its channel itself")
-        }
-        TransferVerb::Copy
-        | TransferVerb::Put
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::Get
-        | TransferVerb::PutPackets
-        | TransferVerb::ReadPutPackets
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets
-        | TransferVerb::ReducePackets => report.note("all its operands are this rank's memory"),
-    }
+    Diagnostic::new(Code::E0214, span, message).note(if switched {
+        "the operand behind a switch names its channel itself"
+    } else {
+        "all its operands are this rank's memory"
+    })
 }
 
 fn packets_outside_scratch(verb: TransferVerb, text: &str, span: Span, does: &str) -> Diagnostic {
