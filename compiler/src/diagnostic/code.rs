@@ -87,6 +87,13 @@ catalogue! {
 
     E0504: "a written input",
 
+    E0601: "deadlock",
+    E0602: "a wait that is never answered",
+    E0603: "signals that nobody waits for",
+    E0604: "packets that nobody writes",
+    E0605: "one end with several users",
+    E0606: "a semaphore out of balance",
+
     E0701: "the collective's promise is broken",
 
     E0801: "too many operations in a block",
