@@ -46,7 +46,11 @@ pub(super) fn check(program: &ir::Program, interrupt: &Interrupt) -> Races {
     let cells: u64 = program
         .ranks
         .iter()
-        .map(|rank| u64::from(rank.input_chunks) + u64::from(rank.output_chunks) + 2 * u64::from(rank.scratch_chunks))
+        .map(|rank| {
+            u64::from(rank.input_chunks)
+                + u64::from(rank.output_chunks)
+                + 2 * u64::from(rank.scratch_chunks)
+        })
         .sum();
     if cells.saturating_mul(u64::from(parts)) > MOST_CELLS {
         return Races::Unknown;

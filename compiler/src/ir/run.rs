@@ -80,7 +80,7 @@ pub fn run_in(program: &Program, parts: u32, limit: u64) -> Outcome {
 /// Into how many parts chunks must be cut for every slice and every window to be whole; at most [`MOST_PARTS`].
 #[must_use]
 pub fn parts(program: &Program) -> u32 {
-    let mut parts = u64::from(machine::windows(program).parts);
+    let mut parts = u64::from(windows(program).parts);
     for rank in &program.ranks {
         for block in &rank.blocks {
             machine::each_op(&block.ops, &mut |op| {

@@ -46,14 +46,29 @@ pub(super) fn elements(
         let length = u64::from(size) * u64::from(parts);
         let covered = covered(transfer.slice, step.window.as_ref(), length);
         for at in covered.clone() {
-            let mut element = Element { number: elements.len() as u32, entry, ..Element::default() };
+            let mut element =
+                Element { number: elements.len() as u32, entry, ..Element::default() };
             for (index, operand) in &sources {
                 let packet = source_is_packets(transfer, *index);
-                touch(program, here, (transfer, operand, packet), (at, covered.start), parts, &mut element.reads);
+                touch(
+                    program,
+                    here,
+                    (transfer, operand, packet),
+                    (at, covered.start),
+                    parts,
+                    &mut element.reads,
+                );
             }
             for (index, operand) in &destinations {
                 let packet = writes_packets(transfer.verb, *index);
-                touch(program, here, (transfer, operand, packet), (at, covered.start), parts, &mut element.writes);
+                touch(
+                    program,
+                    here,
+                    (transfer, operand, packet),
+                    (at, covered.start),
+                    parts,
+                    &mut element.writes,
+                );
             }
             elements.push(element);
         }
@@ -93,7 +108,10 @@ fn covered(slice: Option<Slice>, window: Option<&Range<u64>>, length: u64) -> Ra
     let bound = |i: u64| length.saturating_mul(i) / u64::from(slice.count.max(1));
     let part = bound(u64::from(slice.index))..bound(u64::from(slice.index) + 1);
     match window {
-        Some(window) => part.start.saturating_add(window.start)..part.start.saturating_add(window.end).min(part.end),
+        Some(window) => {
+            part.start.saturating_add(window.start)
+                ..part.start.saturating_add(window.end).min(part.end)
+        }
         None => part,
     }
 }
@@ -111,7 +129,12 @@ fn touch(
         let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
         let (buffer, chunk) = home(alias, operand.buffer, operand.index);
         let first = chunk * u64::from(parts);
-        into.push(Access { place: Place { rank, buffer, cell: first + at }, packet, share, base: first + start });
+        into.push(Access {
+            place: Place { rank, buffer, cell: first + at },
+            packet,
+            share,
+            base: first + start,
+        });
     };
     match operand.place {
         Where::Local => on(here),
@@ -127,13 +150,22 @@ fn touch(
 
 /// How a transfer's elements fall to threads.
 fn share(transfer: &Transfer) -> Share {
-    let switch = transfer.sources.iter().chain(&transfer.destinations).any(|o| matches!(o.place, Where::Switch(_)));
+    let switch = transfer
+        .sources
+        .iter()
+        .chain(&transfer.destinations)
+        .any(|o| matches!(o.place, Where::Switch(_)));
     match transfer.verb {
         _ if switch => Share::Other,
         Verb::Copy | Verb::Put | Verb::Get | Verb::Reduce => Share::Wide,
-        Verb::PutPackets | Verb::ReadPutPackets | Verb::CopyPackets | Verb::UnpackPackets | Verb::ReducePackets => {
-            Share::Payload
-        }
-        Verb::PutWithSignal | Verb::PutWithSignalAndFlush | Verb::Broadcast | Verb::BroadcastPackets => Share::Other,
+        Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::ReducePackets => Share::Payload,
+        Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Broadcast
+        | Verb::BroadcastPackets => Share::Other,
     }
 }

@@ -1,8 +1,9 @@
 //! Who touched each cell of memory last.
 
-use super::clock::{Agent, Lane};
+use super::clock::{Agent, Element};
 use crate::ir::{Buffer, Op, RankId};
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// How the elements of an operand fall to a block's threads: two accesses that begin at the same cell and share alike
 /// are made by the same thread, element by element.
@@ -23,8 +24,6 @@ pub(super) struct Touch<'p> {
     pub(super) agent: Agent,
     /// Whose block, or on whose behalf.
     pub(super) rank: RankId,
-    /// Which threads.
-    pub(super) lane: Lane,
     /// In which step.
     pub(super) step: u32,
     /// Which element of it.
@@ -46,6 +45,8 @@ pub(super) struct Cell<'p> {
     pub(super) write: Option<Touch<'p>>,
     /// The reads after it.
     pub(super) reads: SmallVec<[Touch<'p>; 1]>,
+    /// What was read to make what it holds; followed only where there are packets.
+    pub(super) made_from: Rc<Vec<Element>>,
 }
 
 /// A place in memory: of two buffers that share it, the outer one.

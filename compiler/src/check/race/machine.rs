@@ -5,11 +5,14 @@
 //! last, and what it has heard of since.
 
 use super::access::{self, Access, Element};
-use super::cells::{Cells, Share, Touch};
-use super::clock::{Agent, Clock, Lane};
+use super::cells::{Cells, Place, Share, Touch};
+use super::clock::{self, Agent, Clock};
 use super::step::{Step, steps};
 use crate::interrupt::Interrupt;
-use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId, Transfer, Verb};
+use crate::ir::{
+    Action, Buffer, ChannelId, ChannelKind, Op, Program, Protocol, RankId, SemaphoreId, Transfer,
+    Verb,
+};
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -24,7 +27,7 @@ pub(super) struct Conflict<'p> {
     /// The other one; the same one where only one is to be told of.
     pub(super) second: Touch<'p>,
     /// Where they meet.
-    pub(super) place: super::cells::Place,
+    pub(super) place: Place,
     /// Whether execution is ordered, and only memory is not.
     pub(super) relaxed: bool,
 }
@@ -49,7 +52,6 @@ pub(super) struct After<'p> {
     cells: Vec<Cells<'p>>,
     packets: FxHashMap<(RankId, u64), Packet<'p>>,
     ends: Vec<Clock>,
-    owners: Vec<RankId>,
     /// What was found.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
@@ -58,7 +60,7 @@ pub(super) struct After<'p> {
 #[derive(Clone, Debug)]
 struct Packet<'p> {
     clock: Rc<Clock>,
-    consumed: Rc<Vec<super::clock::Element>>,
+    consumed: Rc<Vec<clock::Element>>,
     readers: Vec<Touch<'p>>,
 }
 
@@ -93,6 +95,8 @@ struct Machine<'p, 'b> {
     /// The agent of each port channel's proxy, and how often it was pushed.
     proxies: Table<RankId, Vec<(Agent, u32)>>,
     owners: Vec<RankId>,
+    /// Whether it is followed what memory was made from: only packets tell of it.
+    follows: bool,
     conflicts: Vec<Conflict<'p>>,
 }
 
@@ -100,7 +104,6 @@ struct Machine<'p, 'b> {
 struct Actor<'c, 'p> {
     agent: Agent,
     rank: RankId,
-    lane: Lane,
     step: u32,
     clock: &'c Clock,
     op: &'p Op,
@@ -150,7 +153,12 @@ pub(super) fn run<'p>(
 }
 
 impl<'p, 'b> Machine<'p, 'b> {
-    fn new(program: &'p Program, parts: u32, before: Option<&'b After<'p>>, mut owners: Vec<RankId>) -> Self {
+    fn new(
+        program: &'p Program,
+        parts: u32,
+        before: Option<&'b After<'p>>,
+        mut owners: Vec<RankId>,
+    ) -> Self {
         let mut proxies: Table<RankId, Vec<(Agent, u32)>> = Table::default();
         for (rank, row) in program.ranks.entries() {
             let mut list = Vec::new();
@@ -162,7 +170,8 @@ impl<'p, 'b> Machine<'p, 'b> {
             }
             proxies.push(list);
         }
-        let counters = |count: usize| -> Vec<Counter> { (0..count).map(|_| Counter::default()).collect() };
+        let counters =
+            |count: usize| -> Vec<Counter> { (0..count).map(|_| Counter::default()).collect() };
         Machine {
             program,
             parts,
@@ -173,6 +182,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             semaphores: program.ranks.iter().map(|rank| counters(rank.semaphores.len())).collect(),
             proxies,
             owners,
+            follows: program.options.protocol == Protocol::Ll,
             conflicts: Vec::new(),
         }
     }
@@ -200,7 +210,9 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
                 true
             }
-            Action::Wait(signal) => self.wait(block, agent as Agent, &signal.channels, signal.relaxed),
+            Action::Wait(signal) => {
+                self.wait(block, agent as Agent, &signal.channels, signal.relaxed)
+            }
             Action::Flush(_) => true,
             Action::Release(list) => {
                 for (thread, id) in list.iter().enumerate() {
@@ -251,12 +263,19 @@ impl<'p, 'b> Machine<'p, 'b> {
         true
     }
 
-    fn signal(&mut self, block: &mut Block<'p>, agent: Agent, thread: u8, channel: ChannelId, relaxed: bool) {
+    fn signal(
+        &mut self,
+        block: &mut Block<'p>,
+        agent: Agent,
+        thread: u8,
+        channel: ChannelId,
+        relaxed: bool,
+    ) {
         let row = &self.program.ranks[block.rank].channels[channel];
         let (Some(peer), Some(there)) = (row.peer(), row.partner) else { return };
         let port = row.kind() == ChannelKind::Port;
         let mut clock = block.thread(thread).clone();
-        clock.thread(agent, thread, block.at as u32);
+        clock.ran(agent, block.at as u32);
         if port {
             let (proxy, pushed) = self.proxy(block.rank, channel);
             clock.join(proxy, pushed);
@@ -272,17 +291,26 @@ impl<'p, 'b> Machine<'p, 'b> {
         self.proxies[rank].get(channel.index()).copied().unwrap_or((0, 0))
     }
 
-    fn wait(&mut self, block: &mut Block<'p>, _agent: Agent, channels: &[ChannelId], relaxed: bool) -> bool {
+    fn wait(
+        &mut self,
+        block: &mut Block<'p>,
+        _agent: Agent,
+        channels: &[ChannelId],
+        relaxed: bool,
+    ) -> bool {
         let rank = block.rank;
         let ready = channels.iter().all(|channel| {
-            counters(&mut self.signals, rank, channel.index()).is_some_and(|counter| counter.taken < counter.given.len())
+            counters(&mut self.signals, rank, channel.index())
+                .is_some_and(|counter| counter.taken < counter.given.len())
         });
         if !ready {
             return false;
         }
         for (thread, channel) in channels.iter().enumerate() {
             let port = self.program.ranks[rank].channels[*channel].kind() == ChannelKind::Port;
-            let Some(counter) = counters(&mut self.signals, rank, channel.index()) else { continue };
+            let Some(counter) = counters(&mut self.signals, rank, channel.index()) else {
+                continue;
+            };
             counter.taken += 1;
             let Some(heard) = counter.heard(counter.taken) else { continue };
             let own = block.thread(thread as u8);
@@ -297,7 +325,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     fn release(&mut self, block: &mut Block<'p>, agent: Agent, thread: u8, id: SemaphoreId) {
         let at = block.at as u32;
         let mut clock = block.thread(thread).clone();
-        clock.thread(agent, thread, at);
+        clock.ran(agent, at);
         if let Some(counter) = counters(&mut self.semaphores, block.rank, id.index()) {
             counter.give(agent, clock);
         }
@@ -305,7 +333,9 @@ impl<'p, 'b> Machine<'p, 'b> {
 
     fn acquire(&mut self, block: &mut Block<'p>, _agent: Agent, list: &[SemaphoreId]) -> bool {
         let rank = block.rank;
-        let initial = |program: &Program, id: SemaphoreId| program.ranks[rank].semaphores[id].initial.max(0) as usize;
+        let initial = |program: &Program, id: SemaphoreId| {
+            program.ranks[rank].semaphores[id].initial.max(0) as usize
+        };
         let ready = list.iter().all(|id| {
             let start = initial(self.program, *id);
             counters(&mut self.semaphores, rank, id.index())
@@ -326,7 +356,13 @@ impl<'p, 'b> Machine<'p, 'b> {
         true
     }
 
-    fn transfer(&mut self, block: &mut Block<'p>, agent: Agent, step: &Step<'p>, transfer: &'p Transfer) -> bool {
+    fn transfer(
+        &mut self,
+        block: &mut Block<'p>,
+        agent: Agent,
+        step: &Step<'p>,
+        transfer: &'p Transfer,
+    ) -> bool {
         let elements = access::elements(self.program, block.rank, transfer, step, self.parts);
         let packets = |element: &Element| {
             element.reads.iter().all(|read| {
@@ -345,7 +381,6 @@ impl<'p, 'b> Machine<'p, 'b> {
                     let actor = Actor {
                         agent,
                         rank: block.rank,
-                        lane: Lane::All,
                         step: block.at as u32,
                         clock: &base,
                         op: step.op,
@@ -362,7 +397,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     /// goes into `learnt` for the block.
     fn element(&mut self, actor: &Actor<'_, 'p>, element: &Element, learnt: &mut Clock) {
         let mut own = actor.clock.clone();
-        let mut consumed: Vec<super::clock::Element> = vec![(actor.agent, actor.step, element.number)];
+        let mut consumed: Vec<clock::Element> = vec![(actor.agent, actor.step, element.number)];
         for read in element.reads.iter().filter(|read| read.packet) {
             let touch = touch(actor, element, read, false);
             if let Some(packet) = self.packets.get_mut(&(read.place.rank, read.place.cell)) {
@@ -372,21 +407,33 @@ impl<'p, 'b> Machine<'p, 'b> {
                 packet.readers.push(touch);
             }
         }
+        let actor = Actor { clock: &own, ..*actor };
+        for read in element.reads.iter().filter(|read| !read.packet) {
+            self.plain(&actor, read, touch(&actor, element, read, false), None);
+            if self.follows {
+                consumed.extend(self.made_from(read.place).iter().copied());
+            }
+        }
         consumed.sort_unstable();
         consumed.dedup();
         let consumed = Rc::new(consumed);
-        let actor = Actor { clock: &own, ..*actor };
-        for read in element.reads.iter().filter(|read| !read.packet) {
-            self.plain(&actor, read, touch(&actor, element, read, false));
-        }
         for write in &element.writes {
             let touch = touch(&actor, element, write, true);
             match write.packet {
-                false => self.plain(&actor, write, touch),
+                false => self.plain(&actor, write, touch, Some(&consumed)),
                 true => self.packet(&actor, write, touch, &consumed),
             }
         }
         learnt.merge(&own);
+    }
+
+    /// What was read to make what a cell holds.
+    fn made_from(&self, place: Place) -> Rc<Vec<clock::Element>> {
+        let cells = self.cells.get(place.rank.index());
+        cells
+            .and_then(|cells| cells.get(place.buffer, place.cell))
+            .map(|cell| cell.made_from.clone())
+            .unwrap_or_default()
     }
 
     fn packet(
@@ -394,12 +441,13 @@ impl<'p, 'b> Machine<'p, 'b> {
         actor: &Actor<'_, 'p>,
         write: &Access,
         touch: Touch<'p>,
-        consumed: &Rc<Vec<super::clock::Element>>,
+        consumed: &Rc<Vec<clock::Element>>,
     ) {
         self.check_packet_launch(actor, write, touch);
         let mut clock = actor.clock.clone();
         clock.ran(actor.agent, actor.step);
-        let packet = Packet { clock: Rc::new(clock), consumed: consumed.clone(), readers: Vec::new() };
+        let packet =
+            Packet { clock: Rc::new(clock), consumed: consumed.clone(), readers: Vec::new() };
         self.packets.insert((write.place.rank, write.place.cell), packet);
     }
 
@@ -419,7 +467,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             let base = block.base.clone();
             for element in elements {
                 let reads = Element { writes: Vec::new(), ..element.clone() };
-                let actor = Actor { agent, rank, lane: Lane::All, step: block.at as u32, clock: &base, op: step.op };
+                let actor = Actor { agent, rank, step: block.at as u32, clock: &base, op: step.op };
                 let mut learnt = std::mem::take(&mut block.learnt);
                 self.element(&actor, &reads, &mut learnt);
                 block.learnt = learnt;
@@ -429,10 +477,10 @@ impl<'p, 'b> Machine<'p, 'b> {
         for (thread, channel) in transfer.channels.iter().enumerate() {
             let (proxy, pushed) = self.proxy(rank, *channel);
             let mut clock = block.thread(thread as u8).clone();
-            clock.thread(agent, thread as u8, block.at as u32);
+            clock.ran(agent, block.at as u32);
             clock.join(proxy, pushed);
             for element in elements.iter().filter(|element| element.entry == thread) {
-                let actor = Actor { agent: proxy, rank, lane: Lane::All, step: pushed, clock: &clock, op: step.op };
+                let actor = Actor { agent: proxy, rank, step: pushed, clock: &clock, op: step.op };
                 let mut learnt = Clock::default();
                 self.element(&actor, element, &mut learnt);
             }
@@ -461,16 +509,31 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// An access to plain memory.
-    fn plain(&mut self, actor: &Actor<'_, 'p>, access: &Access, touch: Touch<'p>) {
+    fn plain(
+        &mut self,
+        actor: &Actor<'_, 'p>,
+        access: &Access,
+        touch: Touch<'p>,
+        made_from: Option<&Rc<Vec<clock::Element>>>,
+    ) {
         let place = access.place;
         if place.rank != actor.rank && !self.started(actor.clock, place.rank) {
-            self.conflicts.push(Conflict { kind: Kind::Start, first: touch, second: touch, place, relaxed: false });
+            self.conflicts.push(Conflict {
+                kind: Kind::Start,
+                first: touch,
+                second: touch,
+                place,
+                relaxed: false,
+            });
             return;
         }
         if place.buffer == Buffer::Scratch {
             self.check_launch(actor, touch, place);
         }
-        let Some(cell) = self.cells.get_mut(place.rank.index()).and_then(|cells| cells.get_mut(place.buffer, place.cell))
+        let Some(cell) = self
+            .cells
+            .get_mut(place.rank.index())
+            .and_then(|cells| cells.get_mut(place.buffer, place.cell))
         else {
             return;
         };
@@ -478,6 +541,9 @@ impl<'p, 'b> Machine<'p, 'b> {
         if touch.write {
             earlier.extend(cell.reads.iter().copied());
             cell.write = Some(touch);
+            if let Some(made_from) = made_from.filter(|_| self.follows) {
+                cell.made_from = Rc::clone(made_from);
+            }
             cell.reads.clear();
         } else {
             cell.reads.push(touch);
@@ -497,37 +563,61 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// Scratch in the launch before: what touched it must be known to be done.
-    fn check_launch(&mut self, actor: &Actor<'_, 'p>, touch: Touch<'p>, place: super::cells::Place) {
+    fn check_launch(&mut self, actor: &Actor<'_, 'p>, touch: Touch<'p>, place: Place) {
         let Some(before) = self.before else { return };
-        let Some(cell) = before.cells.get(place.rank.index()).and_then(|cells| cells.get(place.buffer, place.cell))
+        let Some(cell) = before
+            .cells
+            .get(place.rank.index())
+            .and_then(|cells| cells.get(place.buffer, place.cell))
         else {
             return;
         };
         let earlier = cell.write.iter().chain(cell.reads.iter().filter(|_| touch.write));
         let late = earlier.copied().find(|first| !self.ended(before, actor, first, false));
         if let Some(first) = late {
-            self.conflicts.push(Conflict { kind: Kind::Launches, first, second: touch, place, relaxed: false });
+            self.conflicts.push(Conflict {
+                kind: Kind::Launches,
+                first,
+                second: touch,
+                place,
+                relaxed: false,
+            });
         }
     }
 
     /// Packets of the launch before (or, in doubled scratch, of the one before that): their readers must be done.
     fn check_packet_launch(&mut self, actor: &Actor<'_, 'p>, write: &Access, touch: Touch<'p>) {
         let Some(before) = self.before else { return };
-        let Some(packet) = before.packets.get(&(write.place.rank, write.place.cell)) else { return };
+        let Some(packet) = before.packets.get(&(write.place.rank, write.place.cell)) else {
+            return;
+        };
         let doubled = self.program.options.double_scratch;
-        let late = packet.readers.iter().copied().find(|first| !self.ended(before, actor, first, doubled));
+        let late =
+            packet.readers.iter().copied().find(|first| !self.ended(before, actor, first, doubled));
         if let Some(first) = late {
             let place = write.place;
-            self.conflicts.push(Conflict { kind: Kind::Launches, first, second: touch, place, relaxed: false });
+            self.conflicts.push(Conflict {
+                kind: Kind::Launches,
+                first,
+                second: touch,
+                place,
+                relaxed: false,
+            });
         }
     }
 
     /// Whether something of an earlier launch is known to be done: the end of that launch on some rank knows it, and
     /// that rank is known to have started this one, or with another launch between, to have started that.
-    fn ended(&self, before: &After<'p>, actor: &Actor<'_, 'p>, first: &Touch<'p>, launch_between: bool) -> bool {
+    fn ended(
+        &self,
+        before: &After<'p>,
+        actor: &Actor<'_, 'p>,
+        first: &Touch<'p>,
+        launch_between: bool,
+    ) -> bool {
         let knows = |rank: RankId| {
             before.ends.get(rank.index()).is_some_and(|end| {
-                end.has_run(first.agent, first.step) || end.knows(first.agent, first.lane, first.step)
+                end.has_run(first.agent, first.step) || end.knows(first.agent, first.step)
             })
         };
         if knows(actor.rank) {
@@ -558,23 +648,21 @@ impl<'p, 'b> Machine<'p, 'b> {
                             continue;
                         }
                         let rank = RankId::from_index(index);
-                        let place = super::cells::Place { rank, buffer, cell: number as u64 };
+                        let place = Place { rank, buffer, cell: number as u64 };
                         let relaxed = end.has_run(touch.agent, touch.step);
-                        let conflict = Conflict { kind: Kind::End, first: *touch, second: *touch, place, relaxed };
+                        let conflict = Conflict {
+                            kind: Kind::End,
+                            first: *touch,
+                            second: *touch,
+                            place,
+                            relaxed,
+                        };
                         self.conflicts.push(conflict);
                     }
                 }
             }
         }
-        After { cells: self.cells, packets: self.packets, ends, owners: self.owners, conflicts: self.conflicts }
-    }
-}
-
-impl After<'_> {
-    /// The rank of an agent.
-    #[cfg(test)]
-    pub(super) fn owner(&self, agent: Agent) -> Option<RankId> {
-        self.owners.get(agent as usize).copied()
+        After { cells: self.cells, packets: self.packets, ends, conflicts: self.conflicts }
     }
 }
 
@@ -630,11 +718,19 @@ fn execution_only(clock: &Clock) -> Clock {
     bare
 }
 
-fn counters(table: &mut Table<RankId, Vec<Counter>>, rank: RankId, index: usize) -> Option<&mut Counter> {
+fn counters(
+    table: &mut Table<RankId, Vec<Counter>>,
+    rank: RankId,
+    index: usize,
+) -> Option<&mut Counter> {
     table.iter_mut().nth(rank.index())?.get_mut(index)
 }
 
-fn proxy_slot(table: &mut Table<RankId, Vec<(Agent, u32)>>, rank: RankId, index: usize) -> Option<&mut (Agent, u32)> {
+fn proxy_slot(
+    table: &mut Table<RankId, Vec<(Agent, u32)>>,
+    rank: RankId,
+    index: usize,
+) -> Option<&mut (Agent, u32)> {
     table.iter_mut().nth(rank.index())?.get_mut(index)
 }
 
@@ -642,7 +738,6 @@ fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: b
     Touch {
         agent: actor.agent,
         rank: actor.rank,
-        lane: actor.lane,
         step: actor.step,
         element: element.number,
         write,
@@ -654,7 +749,7 @@ fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: b
 
 /// Whether a clock knows of an access: its effect, or that what it read was consumed.
 fn known(clock: &Clock, touch: &Touch) -> bool {
-    clock.knows(touch.agent, touch.lane, touch.step)
+    clock.knows(touch.agent, touch.step)
         || !touch.write && clock.consumed((touch.agent, touch.step, touch.element))
 }
 

@@ -15,7 +15,9 @@ pub(super) fn reports(program: &Program, conflicts: Vec<Conflict>) -> Vec<Diagno
     let mut found = Found::default();
     let parts = crate::ir::run::parts(program);
     let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
-    for conflict in conflicts.iter().take(LOOKED_AT).filter(|conflict| Some(rank_of(conflict.kind)) == worst) {
+    for conflict in
+        conflicts.iter().take(LOOKED_AT).filter(|conflict| Some(rank_of(conflict.kind)) == worst)
+    {
         let words = Words { program, parts };
         found.add(match conflict.kind {
             Kind::Race => words.race(conflict),
@@ -96,7 +98,9 @@ impl Words<'_> {
         );
         Diagnostic::new(Code::E0510, self.at(touch), message)
             .label(self.label(touch))
-            .note(format!("until rank {owner} starts, this memory is in use by what ran there before"))
+            .note(format!(
+                "until rank {owner} starts, this memory is in use by what ran there before"
+            ))
             .help(format!("wait for a signal of rank {owner} first; `relaxed` is enough"))
     }
 
@@ -105,8 +109,15 @@ impl Words<'_> {
         let owner = conflict.place.rank.0;
         let place = self.place(conflict.place);
         let message = match touch.rank == conflict.place.rank {
-            true => format!("the proxy of rank {owner} may still be {} {place} when the kernel ends", doing(touch)),
-            false => format!("rank {} may still be {} {place} of rank {owner} when its kernel ends", touch.rank.0, doing(touch)),
+            true => format!(
+                "the proxy of rank {owner} may still be {} {place} when the kernel ends",
+                doing(touch)
+            ),
+            false => format!(
+                "rank {} may still be {} {place} of rank {owner} when its kernel ends",
+                touch.rank.0,
+                doing(touch)
+            ),
         };
         let report = Diagnostic::new(Code::E0512, self.at(touch), message)
             .label(self.label(touch))
@@ -123,7 +134,11 @@ impl Words<'_> {
 
     fn launches(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
-        let launch = if self.program.options.double_scratch { "an earlier launch" } else { "the launch before" };
+        let launch = if self.program.options.double_scratch {
+            "an earlier launch"
+        } else {
+            "the launch before"
+        };
         let message = format!(
             "rank {} {} {} of rank {} while rank {} may still be {} it in {launch}",
             second.rank.0,
@@ -146,7 +161,8 @@ impl Words<'_> {
 
     fn label(&self, touch: &Touch) -> String {
         let values = self.program.origins.values(touch.op.origin);
-        let values = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+        let values =
+            if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
         format!("rank {} {} it{values}", touch.rank.0, does(touch))
     }
 
@@ -163,11 +179,13 @@ impl Words<'_> {
 
     fn region(&self, place: Place, chunk: u64) -> (String, u64) {
         let regions = self.program.ranks.lookup(place.rank).map(|rank| &rank.regions);
-        let region = regions.into_iter().flatten().rfind(|region| u64::from(region.offset) <= chunk);
+        let region =
+            regions.into_iter().flatten().rfind(|region| u64::from(region.offset) <= chunk);
         match region {
             Some(region) if region.dimensions.len() == 1 => {
                 let at = chunk - u64::from(region.offset);
-                let value = region.dimensions.first().and_then(|values| values.get(at as usize)).copied();
+                let value =
+                    region.dimensions.first().and_then(|values| values.get(at as usize)).copied();
                 (region.name.to_string(), value.and_then(|v| u64::try_from(v).ok()).unwrap_or(at))
             }
             Some(_) | None => ("scratch".to_string(), chunk),
@@ -184,6 +202,9 @@ fn doing(touch: &Touch) -> &'static str {
 }
 
 fn bare(touch: &Touch) -> &'static str {
-    debug_assert!(matches!(touch.op.action, Action::Transfer(_)), "only data operations touch memory");
+    debug_assert!(
+        matches!(touch.op.action, Action::Transfer(_)),
+        "only data operations touch memory"
+    );
     if touch.write { "write" } else { "read" }
 }

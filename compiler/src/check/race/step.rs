@@ -50,8 +50,10 @@ fn push<'p>(program: &Program, steps: &mut Vec<Step<'p>>, op: &'p Op, window: Op
 /// Whether the threads meet between two operations. `sync` and `barrier` are meetings themselves.
 fn meet(program: &Program, before: &Op, after: &Op) -> bool {
     use SyncOverride::{After, Before, Both, None};
-    let wanted = matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));
-    let unwanted = matches!(before.sync, Some(Before | None)) || matches!(after.sync, Some(After | None));
+    let wanted =
+        matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));
+    let unwanted =
+        matches!(before.sync, Some(Before | None)) || matches!(after.sync, Some(After | None));
     match program.joins {
         Joins::Explicit => false,
         Joins::Implied => wanted || program.options.auto_sync && !unwanted,
