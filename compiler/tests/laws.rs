@@ -54,24 +54,19 @@ fn formatting_keeps_the_tree_and_the_comments() {
         let (before, reports) = syntax::parse(FileId(0), &text.text);
         if driver::has_errors(&reports) {
             assert!(
-                compiler::pending::syntax::format(&text.text).is_err(),
+                syntax::format(&text.text).is_err(),
                 "{}: was formatted in spite of its errors",
                 text.name
             );
             continue;
         }
-        let new = compiler::pending::syntax::format(&text.text)
+        let new = syntax::format(&text.text)
             .unwrap_or_else(|reports| panic!("{}: {reports:?}", text.name));
         let (after, reports) = syntax::parse(FileId(0), &new);
         assert!(!driver::has_errors(&reports), "{}: {reports:?}\n{new}", text.name);
         assert_eq!(without_spans(&before), without_spans(&after), "{}", text.name);
         assert_eq!(comments(&text.text), comments(&new), "{}", text.name);
-        assert_eq!(
-            compiler::pending::syntax::format(&new).as_ref(),
-            Ok(&new),
-            "{}: formatted twice",
-            text.name
-        );
+        assert_eq!(syntax::format(&new).as_ref(), Ok(&new), "{}: formatted twice", text.name);
         formatted += 1;
     }
     assert!(formatted > 20, "only {formatted} texts could be formatted");
