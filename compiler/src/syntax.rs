@@ -13,7 +13,7 @@ pub mod parse;
 pub mod placement;
 pub mod token;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
 use balance::{Balanced, balance, begins_statement};
 use fault::Fault;
@@ -64,14 +64,10 @@ pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Ve
     (tree, fault::settle(faults, &[]))
 }
 
-/// Lays a text out anew; the reports about it where it has syntax errors. Statements in wrong places do no harm.
+/// Lays a text out anew; the reports about it where it has errors.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     let (_, reports) = parse(FileId(0), text);
-    if reports.iter().all(|report| report.code == Code::E0108) {
-        Ok(format::layout(text))
-    } else {
-        Err(reports)
-    }
+    if reports.is_empty() { Ok(format::layout(text)) } else { Err(reports) }
 }
 
 /// The tokens of a text, with brackets that match.

@@ -438,8 +438,12 @@ impl<'t> Balance<'t> {
         let near = self.out.len().saturating_sub(MAX_LOOK);
         let line = self.out.get(near..).unwrap_or_default();
         let Some(head) = line.iter().rposition(|token| token.first) else { return };
-        let wants = line.get(head).is_some_and(|head| {
-            takes_body(head.kind) && head.indent < token.indent && head.span.end > self.opened()
+        let begins = |at: usize| line.get(at).is_some_and(|word| takes_body(word.kind));
+        let wants = line.get(head).is_some_and(|first| {
+            let goes_on = first.kind == Kind::RightBrace && begins(head + 1);
+            (begins(head) || goes_on)
+                && first.indent < token.indent
+                && last.span.end > self.opened()
         });
         let is_whole = !matches!(last.kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace);
         if wants && is_whole && begins_statement(rest) && self.end_of_header(near + head).is_some()

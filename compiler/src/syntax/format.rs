@@ -60,6 +60,8 @@ struct Line {
     code: String,
     /// A comment after the code, and its column in the old text.
     comment: Option<(String, usize)>,
+    /// Whether the code stood on another line, so that the column of its comment means nothing.
+    moved: bool,
 }
 
 impl Line {
@@ -114,6 +116,11 @@ impl<'t> Printer<'t> {
                 let length = body_length(after);
                 let (inside, closing) = after.split_at_checked(length).unwrap_or((after, &[]));
                 self.body(piece, inside, indent);
+                let moved = closing.first().is_some_and(|brace| !brace.token.first);
+                if let (true, false, Some(line)) = (moved, inside.is_empty(), self.lines.last_mut())
+                {
+                    line.moved = true;
+                }
                 rest = closing.get(1..).unwrap_or_default();
                 continue;
             }
@@ -154,7 +161,7 @@ impl<'t> Printer<'t> {
         if std::mem::take(&mut self.blank) && !self.lines.is_empty() {
             self.lines.push(Line::default());
         }
-        self.lines.push(Line { indent, code, comment: None });
+        self.lines.push(Line { indent, code, ..Line::default() });
     }
 
     /// Goes on with a line, unless a comment has ended it.
@@ -175,9 +182,12 @@ impl<'t> Printer<'t> {
         let before = self.text.get(..start).unwrap_or("");
         let line =
             before.rfind('\n').map_or(before, |newline| before.get(newline + 1..).unwrap_or(""));
-        let comment = Some((piece.token.text.to_owned(), line.chars().count()));
+        let column = line.chars().count();
         match self.lines.last_mut() {
-            Some(line) if line.is_open() && !line.code.is_empty() => line.comment = comment,
+            Some(line) if line.is_open() && !line.code.is_empty() => {
+                let column = if line.moved { 0 } else { column };
+                line.comment = Some((piece.token.text.to_owned(), column));
+            }
             _ => self.start(piece.token.indent as usize, piece.token.text.to_owned()),
         }
     }

@@ -19,7 +19,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FileId, Span};
 use chumsky::input::{Checkpoint, Cursor, InputRef, MapExtra};
 use chumsky::inspector::Inspector;
-use chumsky::prelude::*;
+use chumsky::prelude::{Boxed, EmptyErr, Parser, custom, extra};
 
 /// What the parser reads.
 type Input<'t> = &'t [Token<'t>];

@@ -11,7 +11,7 @@ use crate::syntax::ast::{
 };
 use crate::syntax::balance::{begins_surely, holds_statements};
 use crate::syntax::token::{Class, Kind, Token, integer, string};
-use chumsky::prelude::*;
+use chumsky::prelude::{IterParser, Parser, choice, recursive};
 
 /// The rules for values that other rules are made of.
 #[derive(Clone)]

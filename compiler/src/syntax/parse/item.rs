@@ -19,7 +19,7 @@ use crate::syntax::ast::{
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::input::MapExtra;
-use chumsky::prelude::*;
+use chumsky::prelude::{EmptyErr, IterParser, Parser, any, choice, custom, recursive};
 
 /// The words that can begin an item of a file.
 const ITEM_WORDS: &[Kind] =
@@ -385,8 +385,11 @@ fn program<'t>(
         .then(braced(items.boxed()))
         .map_with(|((name, parameters), (mut items, end)), e| {
             let name = name.unwrap_or(Name { text: String::new(), span: end });
-            items.extend(e.state().take_declarations(name.span));
-            items.sort_by_key(|item| item.span.start);
+            for lost in e.state().take_declarations(name.span) {
+                // Before the statement in which it stands, so that it is declared where it is used.
+                let after = items.iter().position(|item| item.span.end > lost.span.start);
+                items.insert(after.unwrap_or(items.len()), lost);
+            }
             Program { name, parameters, items, end }
         })
         .boxed()
