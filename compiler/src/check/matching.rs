@@ -11,7 +11,7 @@
 //! What happens in a pipeline happens once for each window: such operations are counted apart, by window.
 
 use super::found::Found;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{
     self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId, Verb,
 };
@@ -63,7 +63,7 @@ struct Uses {
 /// Checks every channel and semaphore.
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
-    let mut found = Found::default();
+    let (mut found, mut surplus) = (Found::default(), Found::default());
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
             let ends = &uses[rank].channels[id];
@@ -75,7 +75,8 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
                 .and_then(|(peer, there)| uses.lookup(peer)?.channels.lookup(there))
                 .map(|ends| &ends.waits);
             let none = Use::default();
-            balance(program, rank, channel, (&ends.signals, waits.unwrap_or(&none)), &mut found);
+            let uses = (&ends.signals, waits.unwrap_or(&none));
+            balance(program, rank, channel, uses, &mut found, &mut surplus);
             if channel.partner.is_none() && ends.waits.total() > 0 {
                 found.add(never_answered(program, (rank, channel), &none, &ends.waits));
             }
@@ -84,7 +85,24 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             balanced_semaphore(program, rank, semaphore, &uses[rank].semaphores[id], &mut found);
         }
     }
-    found.finish("places like these")
+    let mut found = found.finish("places like these");
+    // Where a signal is missing, one too many elsewhere is the same mistake: it went over the wrong channel.
+    match found.iter().any(|report| report.code == Code::E0602) {
+        true => {
+            let strays = surplus
+                .finish("places like these")
+                .into_iter()
+                .filter_map(|report| report.primary.map(|p| (p.place, report.message)));
+            for (place, message) in strays.take(1) {
+                let report = found.iter_mut().find(|report| report.code == Code::E0602);
+                if let Some(report) = report {
+                    report.secondary.push(Label { place, text: message });
+                }
+            }
+        }
+        false => found.extend(surplus.finish("places like these")),
+    }
+    found
 }
 
 fn uses_of(rank: &ir::Rank) -> Uses {
@@ -142,6 +160,7 @@ fn balance(
     channel: &ir::Channel,
     (signals, waits): (&Use, &Use),
     found: &mut Found,
+    surplus: &mut Found,
 ) {
     if signals.counts == waits.counts {
         return;
@@ -153,7 +172,7 @@ fn balance(
         windows.clone().any(|window| of(&waits.counts, window) > of(&signals.counts, window));
     match missing {
         true => found.add(never_answered(program, (rank, channel), signals, waits)),
-        false => found.add(never_heard(program, (rank, channel), signals, waits)),
+        false => surplus.add(never_heard(program, (rank, channel), signals, waits)),
     }
 }
 

@@ -18,7 +18,7 @@ mod transfer;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
-pub use machine::{Windows, windows};
+pub use machine::{Windows, each_op, windows};
 pub use memory::Memory;
 pub use promise::{Broken, broken_promises};
 pub use value::{Contribution, Value};
@@ -83,7 +83,7 @@ pub fn parts(program: &Program) -> u32 {
     let mut parts = u64::from(windows(program).parts);
     for rank in &program.ranks {
         for block in &rank.blocks {
-            machine::each_op(&block.ops, &mut |op| {
+            each_op(&block.ops, &mut |op| {
                 if let super::Action::Transfer(transfer) = &op.action {
                     let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
                     for operand in transfer.destinations.iter().filter(|_| count > 1) {

@@ -1,6 +1,6 @@
 //! Who touched each cell of memory last.
 
-use super::clock::{Agent, Element};
+use super::clock::{Agent, Flow};
 use crate::ir::{Buffer, Op, RankId};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -45,8 +45,8 @@ pub(super) struct Cell<'p> {
     pub(super) write: Option<Touch<'p>>,
     /// The reads after it.
     pub(super) reads: SmallVec<[Touch<'p>; 1]>,
-    /// What was read to make what it holds; followed only where there are packets.
-    pub(super) made_from: Rc<Vec<Element>>,
+    /// Who made what it holds, from what; followed only where there are packets.
+    pub(super) made_from: Option<Rc<Flow>>,
 }
 
 /// A place in memory: of two buffers that share it, the outer one.

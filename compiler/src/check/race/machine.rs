@@ -6,15 +6,17 @@
 
 use super::access::{self, Access, Element};
 use super::cells::{Cells, Place, Share, Touch};
-use super::clock::{self, Agent, Clock};
+use super::clock::{self, Agent, Clock, Flow};
 use super::step::{Step, steps};
 use crate::interrupt::Interrupt;
 use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, Op, Program, Protocol, RankId, SemaphoreId, Transfer,
-    Verb,
+    Action, Buffer, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId, Transfer, Verb,
+    memory, run,
 };
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Two accesses that nothing orders.
@@ -59,8 +61,9 @@ pub(super) struct After<'p> {
 /// A packet of this launch.
 #[derive(Clone, Debug)]
 struct Packet<'p> {
+    /// What had been run when it was written.
     clock: Rc<Clock>,
-    consumed: Rc<Vec<clock::Element>>,
+    flow: Rc<Flow>,
     readers: Vec<Touch<'p>>,
 }
 
@@ -95,8 +98,12 @@ struct Machine<'p, 'b> {
     /// The agent of each port channel's proxy, and how often it was pushed.
     proxies: Table<RankId, Vec<(Agent, u32)>>,
     owners: Vec<RankId>,
+    /// The agents that are a rank's blocks.
+    blocks_of: Table<RankId, Range<Agent>>,
     /// Whether it is followed what memory was made from: only packets tell of it.
     follows: bool,
+    /// How many flows there are.
+    flows: u32,
     conflicts: Vec<Conflict<'p>>,
 }
 
@@ -170,6 +177,13 @@ impl<'p, 'b> Machine<'p, 'b> {
             }
             proxies.push(list);
         }
+        let mut first = 0;
+        let blocks_of = program.ranks.iter().map(|rank| {
+            let agents = first..first + rank.blocks.len() as Agent;
+            first = agents.end;
+            agents
+        });
+        let blocks_of = blocks_of.collect();
         let counters =
             |count: usize| -> Vec<Counter> { (0..count).map(|_| Counter::default()).collect() };
         Machine {
@@ -182,7 +196,9 @@ impl<'p, 'b> Machine<'p, 'b> {
             semaphores: program.ranks.iter().map(|rank| counters(rank.semaphores.len())).collect(),
             proxies,
             owners,
-            follows: program.options.protocol == Protocol::Ll,
+            blocks_of,
+            follows: has_packets(program),
+            flows: 0,
             conflicts: Vec::new(),
         }
     }
@@ -232,7 +248,7 @@ impl<'p, 'b> Machine<'p, 'b> {
 
     fn barrier(&mut self, blocks: &mut [Block<'p>], agent: usize, id: usize) -> bool {
         let Some(rank) = blocks.get(agent).map(|block| block.rank) else { return false };
-        let first = self.owners.iter().position(|owner| *owner == rank).unwrap_or(0);
+        let first = self.blocks_of[rank].start as usize;
         let members = self.program.ranks[rank].barriers.iter().nth(id);
         let members: Vec<usize> =
             members.into_iter().flatten().map(|block| first + block.index()).collect();
@@ -281,7 +297,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             clock.join(proxy, pushed);
         }
         // A port channel is always strong.
-        let clock = if relaxed && !port { execution_only(&clock) } else { clock };
+        let clock = if relaxed && !port { clock.execution_only() } else { clock };
         if let Some(counter) = counters(&mut self.signals, peer, there.index()) {
             counter.give(agent, clock);
         }
@@ -396,59 +412,60 @@ impl<'p, 'b> Machine<'p, 'b> {
     /// One element: what it reads, then what it writes. What its packets tell is known to its own writes at once, and
     /// goes into `learnt` for the block.
     fn element(&mut self, actor: &Actor<'_, 'p>, element: &Element, learnt: &mut Clock) {
-        let mut own = actor.clock.clone();
-        let mut consumed: Vec<clock::Element> = vec![(actor.agent, actor.step, element.number)];
+        let mut parts: SmallVec<[Rc<Flow>; 2]> = SmallVec::new();
+        let mut told = None;
         for read in element.reads.iter().filter(|read| read.packet) {
             let touch = touch(actor, element, read, false);
-            if let Some(packet) = self.packets.get_mut(&(read.place.rank, read.place.cell)) {
-                own.merge_run(&packet.clock);
-                own.consume(&packet.consumed);
-                consumed.extend(packet.consumed.iter().copied());
-                packet.readers.push(touch);
+            let Some(packet) = self.packets.get_mut(&(read.place.rank, read.place.cell)) else {
+                continue;
+            };
+            packet.readers.push(touch);
+            parts.push(Rc::clone(&packet.flow));
+            for clock in [told.get_or_insert_with(|| actor.clock.clone()), &mut *learnt] {
+                clock.merge_run(&packet.clock);
+                clock.consume(&packet.flow);
             }
         }
-        let actor = Actor { clock: &own, ..*actor };
+        let actor = Actor { clock: told.as_ref().unwrap_or(actor.clock), ..*actor };
         for read in element.reads.iter().filter(|read| !read.packet) {
             self.plain(&actor, read, touch(&actor, element, read, false), None);
-            if self.follows {
-                consumed.extend(self.made_from(read.place).iter().copied());
-            }
+            parts.extend(self.made_from(read.place));
         }
-        consumed.sort_unstable();
-        consumed.dedup();
-        let consumed = Rc::new(consumed);
+        let flow = self.flow((actor.agent, actor.step, element.number), parts);
+        let mut run = None;
         for write in &element.writes {
             let touch = touch(&actor, element, write, true);
             match write.packet {
-                false => self.plain(&actor, write, touch, Some(&consumed)),
-                true => self.packet(&actor, write, touch, &consumed),
+                false => self.plain(&actor, write, touch, flow.as_ref()),
+                true => {
+                    self.check_packet_launch(&actor, write, touch);
+                    let clock = run.get_or_insert_with(|| Rc::new(run_by(&actor)));
+                    if let Some(flow) = &flow {
+                        let packet = Packet {
+                            clock: Rc::clone(clock),
+                            flow: Rc::clone(flow),
+                            readers: Vec::new(),
+                        };
+                        self.packets.insert((write.place.rank, write.place.cell), packet);
+                    }
+                }
             }
         }
-        learnt.merge(&own);
     }
 
-    /// What was read to make what a cell holds.
-    fn made_from(&self, place: Place) -> Rc<Vec<clock::Element>> {
-        let cells = self.cells.get(place.rank.index());
-        cells
-            .and_then(|cells| cells.get(place.buffer, place.cell))
-            .map(|cell| cell.made_from.clone())
-            .unwrap_or_default()
-    }
-
-    fn packet(
+    /// What was made by an element; followed only where there are packets to tell of it.
+    fn flow(
         &mut self,
-        actor: &Actor<'_, 'p>,
-        write: &Access,
-        touch: Touch<'p>,
-        consumed: &Rc<Vec<clock::Element>>,
-    ) {
-        self.check_packet_launch(actor, write, touch);
-        let mut clock = actor.clock.clone();
-        clock.ran(actor.agent, actor.step);
-        let packet =
-            Packet { clock: Rc::new(clock), consumed: consumed.clone(), readers: Vec::new() };
-        self.packets.insert((write.place.rank, write.place.cell), packet);
+        element: clock::Element,
+        parts: SmallVec<[Rc<Flow>; 2]>,
+    ) -> Option<Rc<Flow>> {
+        self.flows += 1;
+        self.follows.then(|| Rc::new(Flow { id: self.flows, element, parts }))
+    }
+
+    /// What a cell holds was made by this.
+    fn made_from(&self, place: Place) -> Option<Rc<Flow>> {
+        self.cells.get(place.rank.index())?.get(place.buffer, place.cell)?.made_from.clone()
     }
 
     /// What is pushed to a proxy: done later, but with no more knowledge than the pushing thread has now.
@@ -514,7 +531,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         actor: &Actor<'_, 'p>,
         access: &Access,
         touch: Touch<'p>,
-        made_from: Option<&Rc<Vec<clock::Element>>>,
+        made_from: Option<&Rc<Flow>>,
     ) {
         let place = access.place;
         if place.rank != actor.rank && !self.started(actor.clock, place.rank) {
@@ -541,9 +558,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         if touch.write {
             earlier.extend(cell.reads.iter().copied());
             cell.write = Some(touch);
-            if let Some(made_from) = made_from.filter(|_| self.follows) {
-                cell.made_from = Rc::clone(made_from);
-            }
+            cell.made_from = made_from.cloned();
             cell.reads.clear();
         } else {
             cell.reads.push(touch);
@@ -559,7 +574,7 @@ impl<'p, 'b> Machine<'p, 'b> {
 
     /// Whether a rank is known to have started this launch.
     fn started(&self, clock: &Clock, rank: RankId) -> bool {
-        clock.agents().any(|agent| self.owners.get(agent as usize) == Some(&rank))
+        self.blocks_of.lookup(rank).is_some_and(|agents| clock.has_run_any(agents.clone()))
     }
 
     /// Scratch in the launch before: what touched it must be known to be done.
@@ -623,11 +638,15 @@ impl<'p, 'b> Machine<'p, 'b> {
         if knows(actor.rank) {
             return true;
         }
-        let started = |clock: &Clock| {
+        // Mostly it is the rank itself that did it.
+        let own_end = before.ends.get(actor.rank.index()).filter(|_| launch_between);
+        let clocks = || std::iter::once(actor.clock).chain(own_end);
+        if knows(first.rank) && clocks().any(|clock| self.started(clock, first.rank)) {
+            return true;
+        }
+        clocks().any(|clock| {
             clock.agents().filter_map(|agent| self.owners.get(agent as usize).copied()).any(&knows)
-        };
-        let own_end = before.ends.get(actor.rank.index());
-        started(actor.clock) || launch_between && own_end.is_some_and(started)
+        })
     }
 
     /// What is left when all blocks have ended, and what their user then meets.
@@ -712,10 +731,24 @@ impl Counter {
     }
 }
 
-fn execution_only(clock: &Clock) -> Clock {
-    let mut bare = Clock::default();
-    bare.merge_run(clock);
-    bare
+/// What has been run once this element has.
+fn run_by(actor: &Actor) -> Clock {
+    let mut clock = actor.clock.execution_only();
+    clock.ran(actor.agent, actor.step);
+    clock
+}
+
+/// Whether any operation writes packets.
+fn has_packets(program: &Program) -> bool {
+    let mut found = false;
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        run::each_op(&block.ops, &mut |op| {
+            if let Action::Transfer(transfer) = &op.action {
+                found |= memory::accesses(transfer).any(|access| access.packets);
+            }
+        });
+    }
+    found
 }
 
 fn counters(

@@ -377,7 +377,7 @@ pub(super) fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// Every operation, those in pipelines too.
-pub(super) fn each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
+pub fn each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
     for op in ops {
         visit(op);
         if let Action::Pipeline(pipeline) = &op.action {
