@@ -107,7 +107,9 @@ impl Notes {
         for note in std::mem::take(&mut self.log) {
             match note {
                 Note::Declaration(item) if item.span >= start => taken.push(*item),
-                note => self.log.push(note),
+                note @ (Note::Fault(_) | Note::Declaration(_) | Note::Item(_)) => {
+                    self.log.push(note)
+                }
             }
         }
         taken
