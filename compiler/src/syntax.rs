@@ -9,14 +9,16 @@ pub mod ast;
 pub mod balance;
 pub mod fault;
 pub mod format;
+pub mod lookahead;
 pub mod parse;
 pub mod placement;
 pub mod token;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
-use balance::{Balanced, balance, begins_statement};
+use balance::{Balanced, balance};
 use fault::Fault;
+use lookahead::begins_statement;
 use token::{Kind, Token};
 
 /// Parses a file.
