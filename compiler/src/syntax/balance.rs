@@ -71,6 +71,8 @@ struct Open<'t> {
     /// How many `if` of expressions still wait for their brace.
     ifs: u32,
     each: Each,
+    /// Whether it is a parenthesis around one value.
+    holds_one: bool,
     /// Whether it holds settings only, and no statement.
     settings: bool,
 }
@@ -227,10 +229,14 @@ impl<'t> Balance<'t> {
         if frame == Frame::Body {
             self.bodies.push(token.span.start);
         }
-        let settings = self.out.last().is_some_and(|last| last.kind == Kind::Options);
+        let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
+        let settings = last == Kind::Options;
+        let holds_one = token.kind == Kind::LeftParen && expects_value_after(last);
         self.out.push(token);
         let (dedent, each) = (None, Each::No);
-        self.open.push(Open { frame, closer, token, dedent, chain: 0, ifs: 0, each, settings });
+        let (chain, ifs) = (0, 0);
+        let open = Open { frame, closer, token, dedent, chain, ifs, each, holds_one, settings };
+        self.open.push(open);
     }
 
     /// Tells a body's brace from a set's.
@@ -258,7 +264,7 @@ impl<'t> Balance<'t> {
         match token.kind {
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
-            Kind::Comma => top.each == Each::Value,
+            Kind::Comma => top.each == Each::Value || (top.each == Each::No && top.holds_one),
             Kind::If => false,
             Kind::Op | Kind::Sync | Kind::Slice | Kind::To if follows_value => {
                 let next = rest.get(1).map(|next| next.kind);
