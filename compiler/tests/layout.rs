@@ -1,5 +1,7 @@
 //! The formatter: what it writes is what was written, it does not change its mind, and it leaves good style alone.
 
+#![expect(clippy::unwrap_used, reason = "a text that is not formatted fails the test")]
+
 use compiler::source::FileId;
 use compiler::syntax::{format, parse, token};
 

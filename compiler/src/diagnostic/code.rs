@@ -43,7 +43,7 @@ catalogue! {
     E0101: "unexpected text",
     E0102: "a character that begins nothing",
     E0103: "a string that does not end",
-    E0104: "a number that does not fit",
+    E0104: "a number that cannot be read",
     E0105: "missing punctuation",
     E0106: "no such statement",
     E0107: "a reserved word as a name",

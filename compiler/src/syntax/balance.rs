@@ -10,7 +10,11 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::fault::{Fault, Reach};
-use super::token::{Class, Kind, Token};
+use super::lookahead::{
+    begins_statement, begins_surely, ends_element, ends_value, expects_value_after,
+    holds_statements, is_operator, takes_body,
+};
+use super::token::{Kind, Token};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
@@ -41,62 +45,6 @@ pub fn balance<'t>(tokens: &[Token<'t>], by_indentation: bool) -> Balanced<'t> {
     Balanced { tokens, faults, lone_braces, bodies, is_aligned }
 }
 
-/// Whether the token at the head of `tokens` most likely begins a statement or declaration. In a sound text it may
-/// also be a value that begins a line: to be asked where something is wrong already.
-#[must_use]
-pub fn begins_statement(tokens: &[Token<'_>]) -> bool {
-    let (Some(token), Some(next)) = (tokens.first(), tokens.get(1)) else {
-        return begins_surely(tokens);
-    };
-    let opens = matches!(next.kind, Kind::LeftParen | Kind::Arrow);
-    let begins_line = token.kind == Kind::If
-        || (token.kind == Kind::Sync && next.kind == Kind::Semicolon)
-        || (token.kind.class() == Class::Verb && opens)
-        || (token.kind.is_name() && (next.kind == Kind::LeftParen || next.kind.is_name()));
-    begins_surely(tokens) || (token.first && begins_line)
-}
-
-/// Whether the token at the head of `tokens` begins a statement or declaration and can be nothing else: a word that
-/// does nothing else, or a verb before a name, since a name never follows a name within a value.
-#[must_use]
-pub fn begins_surely(tokens: &[Token<'_>]) -> bool {
-    let next = tokens.get(1).map(|token| token.kind);
-    let Some(token) = tokens.first() else { return false };
-    match token.kind {
-        Kind::Use
-        | Kind::Let
-        | Kind::Fn
-        | Kind::Proc
-        | Kind::Collective
-        | Kind::Program
-        | Kind::Options
-        | Kind::Require
-        | Kind::Scratch
-        | Kind::Group
-        | Kind::Pipeline
-        | Kind::For => true,
-        // These are types, too.
-        Kind::Channel | Kind::Semaphore | Kind::Block => {
-            next.is_some_and(|next| next.class() != Class::Mark)
-        }
-        kind => kind.class() == Class::Verb && next.is_some_and(begins_operand),
-    }
-}
-
-/// Whether statements stand in a brace, by the tokens after it: also one whose first word is misspelt.
-#[must_use]
-pub fn holds_statements(after: &[Token<'_>]) -> bool {
-    let names = after.first().is_some_and(|token| token.kind.is_name())
-        && after.get(1).is_some_and(|next| next.kind == Kind::Arrow || begins_operand(next.kind));
-    names || begins_surely(after)
-}
-
-/// Whether a token is a name that is no word after operands.
-fn begins_operand(kind: Kind) -> bool {
-    kind.class() == Class::Verb
-        || matches!(kind, Kind::Name | Kind::Input | Kind::Output | Kind::InPlace)
-}
-
 /// How many tokens are looked at behind a `}` that closes nothing.
 const MAX_LOOK: usize = 1000;
 
@@ -123,6 +71,8 @@ struct Open<'t> {
     /// How many `if` of expressions still wait for their brace.
     ifs: u32,
     each: Each,
+    /// Whether it is a parenthesis around one value.
+    holds_one: bool,
     /// Whether it holds settings only, and no statement.
     settings: bool,
 }
@@ -279,10 +229,14 @@ impl<'t> Balance<'t> {
         if frame == Frame::Body {
             self.bodies.push(token.span.start);
         }
-        let settings = self.out.last().is_some_and(|last| last.kind == Kind::Options);
+        let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
+        let settings = last == Kind::Options;
+        let holds_one = token.kind == Kind::LeftParen && expects_value_after(last);
         self.out.push(token);
         let (dedent, each) = (None, Each::No);
-        self.open.push(Open { frame, closer, token, dedent, chain: 0, ifs: 0, each, settings });
+        let (chain, ifs) = (0, 0);
+        let open = Open { frame, closer, token, dedent, chain, ifs, each, holds_one, settings };
+        self.open.push(open);
     }
 
     /// Tells a body's brace from a set's.
@@ -310,7 +264,7 @@ impl<'t> Balance<'t> {
         match token.kind {
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
-            Kind::Comma => top.each == Each::Value,
+            Kind::Comma => top.each == Each::Value || (top.each == Each::No && top.holds_one),
             Kind::If => false,
             Kind::Op | Kind::Sync | Kind::Slice | Kind::To if follows_value => {
                 let next = rest.get(1).map(|next| next.kind);
@@ -562,14 +516,6 @@ fn with_insertions<'t>(
     out
 }
 
-/// What ends a list element or statement, or the bracket around it.
-fn ends_element(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::RightParen | Kind::RightBracket | Kind::RightBrace | Kind::Semicolon | Kind::Comma
-    )
-}
-
 /// Whether a token makes the tree one level deeper where it stands: an operator, `.`, a call or index, `else`.
 fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
     match kind {
@@ -579,89 +525,6 @@ fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
         }
         _ => is_operator(kind),
     }
-}
-
-/// Operators between and before values.
-pub(super) fn is_operator(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::EqualEqual
-            | Kind::NotEqual
-            | Kind::LessEqual
-            | Kind::GreaterEqual
-            | Kind::ShiftLeft
-            | Kind::ShiftRight
-            | Kind::AndAnd
-            | Kind::OrOr
-            | Kind::Less
-            | Kind::Greater
-            | Kind::Plus
-            | Kind::Minus
-            | Kind::Star
-            | Kind::Slash
-            | Kind::Percent
-            | Kind::And
-            | Kind::Or
-            | Kind::Caret
-            | Kind::Not
-            | Kind::RangeLength
-            | Kind::RangeInclusive
-            | Kind::RangeHalfOpen
-    )
-}
-
-/// Whether a value is expected after such a token, so that `{` begins a set.
-fn expects_value_after(last: Kind) -> bool {
-    is_operator(last)
-        || matches!(
-            last,
-            Kind::Equal
-                | Kind::In
-                | Kind::If
-                | Kind::Via
-                | Kind::Arrow
-                | Kind::Require
-                | Kind::LeftParen
-                | Kind::LeftBracket
-                | Kind::Comma
-                | Kind::Colon
-                | Kind::PathSeparator
-        )
-}
-
-/// Whether a value can end with such a token.
-pub(super) fn ends_value(last: Kind) -> bool {
-    last.is_name()
-        || matches!(
-            last,
-            Kind::Int
-                | Kind::Str
-                | Kind::Wrong
-                | Kind::True
-                | Kind::False
-                | Kind::RightParen
-                | Kind::RightBracket
-                | Kind::RightBrace
-        )
-}
-
-/// The words whose statement or declaration has a body in braces.
-fn takes_body(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::For
-            | Kind::If
-            | Kind::Else
-            | Kind::Block
-            | Kind::Group
-            | Kind::Pipeline
-            | Kind::Proc
-            | Kind::Program
-            | Kind::Collective
-            | Kind::Options
-            | Kind::InPlace
-            | Kind::Ensures
-    )
 }
 
 /// Whether `{` comes before `;`.

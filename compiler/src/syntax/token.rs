@@ -3,6 +3,7 @@
 //! In: the text of a file. Out: its tokens, its comments (which only the formatter reads), and reports of what is no
 //! token: characters that begin nothing, strings that do not end, numbers that do not fit. A faulty piece of text is
 //! one token or none, so that what stands around it is read as if it were sound.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::fault::{Fault, Reach};
 use crate::diagnostic::{Code, Diagnostic, Edit};

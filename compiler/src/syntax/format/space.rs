@@ -5,7 +5,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::Piece;
-use crate::syntax::balance::{ends_value, is_operator};
+use crate::syntax::lookahead::{ends_value, is_operator};
 use crate::syntax::token::{Class, Kind, Token};
 
 /// The tokens with their spaces. `bodies` are the offsets of the braces that open bodies, in order.

@@ -9,7 +9,7 @@ use super::{Extra, Input, Rule, kind_at, look, mark, pick, span};
 use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
 };
-use crate::syntax::balance::{begins_surely, holds_statements};
+use crate::syntax::lookahead::{begins_surely, holds_statements};
 use crate::syntax::token::{Class, Kind, Token, integer, string};
 use chumsky::prelude::{IterParser, Parser, choice, recursive};
 

@@ -4,8 +4,8 @@
 use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::syntax::balance::begins_statement;
 use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::lookahead::begins_statement;
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
