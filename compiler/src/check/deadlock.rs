@@ -169,7 +169,7 @@ fn never_answered(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
     Diagnostic::new(
         code,
         program.origins.place(stuck.origin),
-        format!("{who} waits for {what}, which never comes"),
+        format!("{who} waits for {what}, and nobody gives it"),
     )
     .label(format!("stands here for ever{}", situation(program, stuck)))
 }

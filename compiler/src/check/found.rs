@@ -33,12 +33,13 @@ impl Found {
         }
     }
 
-    /// The reports in the order in which they were found; `what` is what is counted, in the plural.
+    /// The reports in the order in which they were found; `what` is what is counted, in the singular.
     pub(super) fn finish(self, what: &str) -> Vec<Diagnostic> {
         let rows = self.rows.into_iter();
         rows.map(|(report, more)| match more {
             0 => report,
-            _ => report.note(format!("the same for {more} other {what}")),
+            1 => report.note(format!("the same for 1 other {what}")),
+            _ => report.note(format!("the same for {more} other {what}s")),
         })
         .collect()
     }

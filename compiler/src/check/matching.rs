@@ -40,6 +40,17 @@ impl Use {
     fn total(&self) -> u64 {
         self.counts.values().sum()
     }
+
+    /// "twice", "once, and once in each window of a pipeline".
+    fn times(&self) -> String {
+        let once = |window: &Window, count: u64| match window {
+            None => times(count),
+            Some((unit, _)) => format!("{} in each window of {unit} bytes", times(count)),
+        };
+        let all: Vec<String> =
+            self.counts.iter().map(|(window, count)| once(window, *count)).collect();
+        if all.is_empty() { times(0) } else { all.join(", and ") }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -85,12 +96,12 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             balanced_semaphore(program, rank, semaphore, &uses[rank].semaphores[id], &mut found);
         }
     }
-    let mut found = found.finish("places like these");
+    let mut found = found.finish("place");
     // Where a signal is missing, one too many elsewhere is the same mistake: it went over the wrong channel.
     match found.iter().any(|report| report.code == Code::E0602) {
         true => {
             let strays = surplus
-                .finish("places like these")
+                .finish("place")
                 .into_iter()
                 .filter_map(|report| report.primary.map(|p| (p.place, report.message)));
             for (place, message) in strays.take(1) {
@@ -100,7 +111,7 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
                 }
             }
         }
-        false => found.extend(surplus.finish("places like these")),
+        false => found.extend(surplus.finish("place")),
     }
     found
 }
@@ -232,7 +243,7 @@ fn never_answered(
     signals: &Use,
     waits: &Use,
 ) -> Diagnostic {
-    let (signalled, waited) = (times(signals.total()), times(waits.total()));
+    let (signalled, waited) = (signals.times(), waits.times());
     let place = |origin: &OriginId| program.origins.place(*origin);
     let at = waits.places.last().map_or_else(|| program.origins.place(channel.origin), place);
     let report = Diagnostic::new(
@@ -258,7 +269,7 @@ fn never_heard(
     signals: &Use,
     waits: &Use,
 ) -> Diagnostic {
-    let (signalled, waited) = (times(signals.total()), times(waits.total()));
+    let (signalled, waited) = (signals.times(), waits.times());
     let place = |origin: &OriginId| program.origins.place(*origin);
     let at = signals.places.last().map_or_else(|| program.origins.place(channel.origin), place);
     let report = Diagnostic::new(
@@ -325,8 +336,8 @@ fn out_of_balance(
             "`{}` of rank {} is acquired {} and released {} in a launch",
             semaphore.name,
             rank.0,
-            times(acquires.total()),
-            times(releases.total())
+            acquires.times(),
+            releases.times()
         ),
     )
     .note("its value outlives a launch, and must be the same after each");

@@ -6,20 +6,14 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::run::{self, Broken, Contribution, Memory};
-use std::collections::BTreeMap;
 
-/// Reports broken promises: one for each place that wrote wrong chunks last.
+/// Reports the first chunk that breaks a promise, and how many more do: mostly they have one cause.
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     let broken = run::broken_promises(program, memory);
-    let mut first: BTreeMap<Option<crate::source::Place>, (&Broken, u32)> = BTreeMap::new();
-    for one in &broken {
-        let place = one.last_writer.map(|origin| program.origins.place(origin));
-        first.entry(place).or_insert((one, 0)).1 += 1;
-    }
-    first.into_values().filter_map(|(one, count)| report(program, one, count)).collect()
+    broken.first().and_then(|one| report(program, one, broken.len())).into_iter().collect()
 }
 
-fn report(program: &ir::Program, broken: &Broken, count: u32) -> Option<Diagnostic> {
+fn report(program: &ir::Program, broken: &Broken, count: usize) -> Option<Diagnostic> {
     let name = &program.collective.name;
     let (chunk, rank) = (broken.chunk, broken.rank.0);
     let place = broken
@@ -53,8 +47,8 @@ fn report(program: &ir::Program, broken: &Broken, count: u32) -> Option<Diagnost
     }
     Some(match count {
         1 => report,
-        2 => report.note("so is 1 other chunk"),
-        more => report.note(format!("so are {} other chunks", more - 1)),
+        2 => report.note("1 other chunk is wrong too"),
+        more => report.note(format!("{} other chunks are wrong too", more - 1)),
     })
 }
 

@@ -4,7 +4,8 @@ use super::super::found::Found;
 use super::cells::{Place, Touch};
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{Action, Buffer, Program};
+use crate::ir::{Action, BlockId, Buffer, Program};
+use crate::table::Id;
 
 /// How many conflicts are looked at; more are never shown.
 const LOOKED_AT: usize = 100_000;
@@ -27,7 +28,7 @@ pub(super) fn reports(program: &Program, conflicts: Vec<Conflict>) -> Vec<Diagno
             Kind::Launches => words.launches(conflict),
         });
     }
-    found.finish("places like these")
+    found.finish("place")
 }
 
 /// Causes before effects.
@@ -50,14 +51,25 @@ impl Words<'_> {
     fn race(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
         let place = self.place(conflict.place);
-        let message = format!(
-            "rank {} {} {place} of rank {} while rank {} may be {} it",
-            second.rank.0,
-            does(second),
-            conflict.place.rank.0,
-            first.rank.0,
-            doing(first)
-        );
+        let owner = conflict.place.rank;
+        let message = match (first.rank == second.rank, first.rank == owner) {
+            (true, true) => format!(
+                "{} of rank {} {} {place} while {} may be {} it",
+                self.agent(second),
+                owner.0,
+                does(second),
+                self.agent(first),
+                doing(first)
+            ),
+            _ => format!(
+                "rank {} {} {place} of rank {} while rank {} may be {} it",
+                second.rank.0,
+                does(second),
+                owner.0,
+                first.rank.0,
+                doing(first)
+            ),
+        };
         let report = Diagnostic::new(Code::E0501, self.at(second), message)
             .label(self.label(second))
             .and(self.at(first), self.label(first));
@@ -65,6 +77,9 @@ impl Words<'_> {
             true => report
                 .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
                 .help("leave `relaxed` out of the signal and the wait between the two"),
+            false if first.rank == second.rank => report
+                .note("nothing orders the two")
+                .help("let the one block release a semaphore that the other one acquires, or put a barrier between"),
             false => report
                 .note("nothing orders the two")
                 .help("let the first signal or release after it, and the second wait or acquire before it"),
@@ -163,7 +178,19 @@ impl Words<'_> {
         let values = self.program.origins.values(touch.op.origin);
         let values =
             if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
-        format!("rank {} {} it{values}", touch.rank.0, does(touch))
+        format!("rank {}, {}, {} it{values}", touch.rank.0, self.agent(touch), does(touch))
+    }
+
+    /// "block `main`", or "a proxy" where the block has handed the operation on.
+    fn agent(&self, touch: &Touch) -> String {
+        let before: usize =
+            self.program.ranks.iter().take(touch.rank.index()).map(|rank| rank.blocks.len()).sum();
+        let blocks = self.program.ranks.lookup(touch.rank).map(|rank| &rank.blocks);
+        let block = (touch.agent as usize).checked_sub(before).map(BlockId::from_index);
+        match block.and_then(|block| blocks.and_then(|blocks| blocks.lookup(block))) {
+            Some(block) => format!("block `{}`", block.name),
+            None => "the proxy of a port channel".to_string(),
+        }
     }
 
     /// "`output[3]`", by the region's name where it has one.
