@@ -11,7 +11,7 @@ mod cclc;
 
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Proof, Target};
+use compiler::driver::{self, Lowered, Proof, Target};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
 use compiler::ir::run::{self, Outcome, Value};
@@ -133,8 +133,9 @@ fn a_dump_is_the_program() {
         let (_, unit, good) = load(&text.name, &text.text);
         for id in unit.programs.ids().filter(|_| good) {
             let Some(program) = elaborated(&unit, id) else { continue };
-            let Some(expected) =
-                lower(&unit, id, MAX_COMPARED, Proof::Skipped).0.and_then(|program| plan(program).0)
+            let Some(expected) = lower(&unit, id, MAX_COMPARED, Proof::Skipped)
+                .0
+                .and_then(|program| plan(program).0)
             else {
                 continue;
             };
@@ -261,13 +262,13 @@ fn lower(
     program: ProgramId,
     max_operations: u64,
     proof: Proof,
-) -> (Option<ir::Program>, Vec<Diagnostic>) {
+) -> (Option<Lowered>, Vec<Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
     driver::lower(unit, program, &settings, proof, &Interrupt::default())
 }
 
 /// The plan of a lowered program, if the target can run it, and what is said of it.
-fn plan(program: ir::Program) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
+fn plan(program: Lowered) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
     let mut plan = Vec::new();
     let target = Target { sms: 132, worst: Severity::Error };
     let reports = driver::write_plan(program, target, &mut plan).unwrap();
