@@ -124,6 +124,7 @@ catalogue! {
     W0204: "unused semaphore",
     W0205: "unused name",
     W0301: "a hole in the thread-block ids",
+    W0501: "a check that was not made",
 
     N0301: "message sizes rounded",
     N0801: "message sizes bounded by scratch",
