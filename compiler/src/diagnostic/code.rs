@@ -91,6 +91,8 @@ catalogue! {
     E0510: "memory of a rank that may not have started",
     E0512: "memory in use when a kernel ends",
     E0515: "launches that overlap",
+    E0520: "memory that nobody has written",
+    E0521: "a packet written twice",
 
     E0601: "deadlock",
     E0602: "a wait that is never answered",

@@ -25,6 +25,8 @@ pub(super) fn reports(program: &Program, conflicts: Vec<Conflict>) -> Vec<Diagno
             Kind::Threads => words.threads(conflict),
             Kind::Start => words.start(conflict),
             Kind::End => words.end(conflict),
+            Kind::Unwritten => words.unwritten(conflict),
+            Kind::Twice => words.twice(conflict),
             Kind::Launches => words.launches(conflict),
         });
     }
@@ -37,8 +39,10 @@ fn rank_of(kind: Kind) -> u8 {
         Kind::Threads => 0,
         Kind::Start => 1,
         Kind::Race => 2,
-        Kind::End => 3,
-        Kind::Launches => 4,
+        Kind::Twice => 3,
+        Kind::Unwritten => 4,
+        Kind::End => 5,
+        Kind::Launches => 6,
     }
 }
 
@@ -145,6 +149,33 @@ impl Words<'_> {
             (false, false) => report
                 .help(format!("signal rank {owner} after this, and let it wait before it ends; both without `relaxed`")),
         }
+    }
+
+    fn unwritten(&self, conflict: &Conflict) -> Diagnostic {
+        let touch = &conflict.first;
+        let place = self.place(conflict.place);
+        let message = format!(
+            "rank {} reads {place} of rank {}, which nobody has written",
+            touch.rank.0, conflict.place.rank.0
+        );
+        Diagnostic::new(Code::E0520, self.at(touch), message)
+            .label(self.label(touch))
+            .note("it holds what was left there, by an earlier launch or by anyone")
+            .help("write it first, in this launch")
+    }
+
+    fn twice(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = self.place(conflict.place);
+        let message = format!(
+            "two packets are written to {place} of rank {} in one launch",
+            conflict.place.rank.0
+        );
+        Diagnostic::new(Code::E0521, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+            .note("both carry the flag of the launch, and its reader takes whichever it finds")
+            .help("give each its own slot")
     }
 
     fn launches(&self, conflict: &Conflict) -> Diagnostic {
