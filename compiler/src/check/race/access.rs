@@ -3,7 +3,7 @@
 use super::cells::{Place, Share};
 use super::step::Step;
 use crate::ir::memory::{home, source_is_packets, writes_packets};
-use crate::ir::{Link, Operand, Program, RankId, Slice, Transfer, Verb, Where};
+use crate::ir::{Buffer, Link, Operand, Program, RankId, Slice, Transfer, Verb, Where};
 use std::ops::Range;
 
 /// One element of an operation: all that the thread which does it touches.
@@ -24,6 +24,8 @@ pub(super) struct Element {
 pub(super) struct Access {
     /// Which.
     pub(super) place: Place,
+    /// The same cell as its author names it: in place, a cell has two names.
+    pub(super) said: (Buffer, u64),
     /// Whether as a packet.
     pub(super) packet: bool,
     /// How the operand's elements fall to threads.
@@ -131,6 +133,7 @@ fn touch(
         let first = chunk * u64::from(parts);
         into.push(Access {
             place: Place { rank, buffer, cell: first + at },
+            said: (operand.buffer, u64::from(operand.index) * u64::from(parts) + at),
             packet,
             share,
             base: first + start,

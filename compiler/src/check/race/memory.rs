@@ -249,6 +249,7 @@ fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: b
         rank: actor.rank,
         step: actor.step,
         element: element.number,
+        said: access.said,
         write,
         share: access.share,
         base: access.base,

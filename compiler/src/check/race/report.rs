@@ -54,7 +54,7 @@ struct Words<'a> {
 impl Words<'_> {
     fn race(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let owner = conflict.place.rank;
         let message = match (first.rank == second.rank, first.rank == owner) {
             (true, true) => format!(
@@ -92,7 +92,7 @@ impl Words<'_> {
 
     fn threads(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let message = format!(
             "threads of one block {} and {} {place} of rank {} without meeting in between",
             bare(first),
@@ -113,7 +113,7 @@ impl Words<'_> {
             "rank {} {} {} of rank {owner}, which may not have started",
             touch.rank.0,
             does(touch),
-            self.place(conflict.place)
+            self.place(conflict)
         );
         Diagnostic::new(Code::E0510, self.at(touch), message)
             .label(self.label(touch))
@@ -126,7 +126,7 @@ impl Words<'_> {
     fn end(&self, conflict: &Conflict) -> Diagnostic {
         let touch = &conflict.first;
         let owner = conflict.place.rank.0;
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let message = match touch.rank == conflict.place.rank {
             true => format!(
                 "the proxy of rank {owner} may still be {} {place} when the kernel ends",
@@ -153,7 +153,7 @@ impl Words<'_> {
 
     fn unwritten(&self, conflict: &Conflict) -> Diagnostic {
         let touch = &conflict.first;
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let message = format!(
             "rank {} reads {place} of rank {}, which nobody has written",
             touch.rank.0, conflict.place.rank.0
@@ -166,7 +166,7 @@ impl Words<'_> {
 
     fn twice(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let message = format!(
             "two packets are written to {place} of rank {} in one launch",
             conflict.place.rank.0
@@ -189,7 +189,7 @@ impl Words<'_> {
             "rank {} {} {} of rank {} while rank {} may still be {} it in {launch}",
             second.rank.0,
             does(second),
-            self.place(conflict.place),
+            self.place(conflict),
             conflict.place.rank.0,
             first.rank.0,
             doing(first)
@@ -224,13 +224,14 @@ impl Words<'_> {
         }
     }
 
-    /// "`output[3]`", by the region's name where it has one.
-    fn place(&self, place: Place) -> String {
-        let chunk = place.cell / u64::from(self.parts.max(1));
-        let (name, index) = match place.buffer {
+    /// "`output[3]`", by the name that the author uses, of a region if it is in one.
+    fn place(&self, conflict: &Conflict) -> String {
+        let (buffer, cell) = conflict.second.said;
+        let chunk = cell / u64::from(self.parts.max(1));
+        let (name, index) = match buffer {
             Buffer::Input => ("input".to_string(), chunk),
             Buffer::Output => ("output".to_string(), chunk),
-            Buffer::Scratch => self.region(place, chunk),
+            Buffer::Scratch => self.region(conflict.place, chunk),
         };
         format!("`{name}[{index}]`")
     }
