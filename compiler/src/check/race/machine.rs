@@ -108,6 +108,8 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) blocks_of: Table<RankId, Range<Agent>>,
     /// Whether it is followed what memory was made from: only packets tell of it.
     pub(super) follows: bool,
+    /// What had been run by the last step that wrote packets.
+    pub(super) stamp: Option<(Agent, u32, Rc<Clock>)>,
     /// How many flows there are.
     pub(super) flows: u32,
     pub(super) conflicts: Vec<Conflict<'p>>,
@@ -130,6 +132,7 @@ pub(super) fn run<'p>(
     before: Option<&After<'p>>,
     interrupt: &Interrupt,
 ) -> Option<After<'p>> {
+    let windows = run::windows(program);
     let mut blocks: Vec<Block<'p>> = Vec::new();
     let mut owners = Vec::new();
     for (rank, row) in program.ranks.entries() {
@@ -137,7 +140,7 @@ pub(super) fn run<'p>(
             owners.push(rank);
             blocks.push(Block {
                 rank,
-                steps: steps(program, &block.ops, parts),
+                steps: steps(program, &windows, &block.ops, parts),
                 at: 0,
                 base: Clock::default(),
                 threads: Vec::new(),
@@ -204,6 +207,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             owners,
             blocks_of,
             follows: has_packets(program),
+            stamp: None,
             flows: 0,
             conflicts: Vec::new(),
         }

@@ -27,6 +27,7 @@ impl<'p> Machine<'p, '_> {
                 clock.consume(&packet.flow);
             }
         }
+        let heard = told.is_some();
         let actor = Actor { clock: told.as_ref().unwrap_or(actor.clock), ..*actor };
         for read in element.reads.iter().filter(|read| !read.packet) {
             self.plain(&actor, read, touch(&actor, element, read, false), None);
@@ -41,7 +42,7 @@ impl<'p> Machine<'p, '_> {
                 true => {
                     self.check_packet_launch(&actor, write, touch);
                     self.check_packet_twice(element, write, touch);
-                    let clock = run.get_or_insert_with(|| Rc::new(run_by(&actor)));
+                    let clock = run.get_or_insert_with(|| self.run_by(&actor, heard));
                     if let Some(flow) = &flow {
                         let packet = Packet {
                             clock: Rc::clone(clock),
@@ -54,6 +55,24 @@ impl<'p> Machine<'p, '_> {
                 }
             }
         }
+    }
+
+    /// What has been run once this element has. The elements of an operation that have heard of nothing share it.
+    fn run_by(&mut self, actor: &Actor, heard: bool) -> Rc<Clock> {
+        let known = self
+            .stamp
+            .as_ref()
+            .filter(|(agent, step, _)| (*agent, *step) == (actor.agent, actor.step));
+        if let (Some((_, _, clock)), false) = (known, heard) {
+            return Rc::clone(clock);
+        }
+        let mut clock = actor.clock.execution_only();
+        clock.ran(actor.agent, actor.step);
+        let clock = Rc::new(clock);
+        if !heard {
+            self.stamp = Some((actor.agent, actor.step, Rc::clone(&clock)));
+        }
+        clock
     }
 
     /// What was made by an element; followed only where there are packets to tell of it.
@@ -234,13 +253,6 @@ impl<'p> Machine<'p, '_> {
             clock.agents().filter_map(|agent| self.owners.get(agent as usize).copied()).any(&knows)
         })
     }
-}
-
-/// What has been run once this element has.
-fn run_by(actor: &Actor) -> Clock {
-    let mut clock = actor.clock.execution_only();
-    clock.ran(actor.agent, actor.step);
-    clock
 }
 
 fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: bool) -> Touch<'p> {
