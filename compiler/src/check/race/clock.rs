@@ -58,11 +58,6 @@ impl Clock {
         false
     }
 
-    /// The agents of which anything is known to have been run, ascending.
-    pub(super) fn agents(&self) -> impl Iterator<Item = Agent> + '_ {
-        self.run.iter().map(|(agent, _)| *agent)
-    }
-
     /// Whether anything is known to have been run of the agents in a range.
     pub(super) fn has_run_any(&self, agents: std::ops::Range<Agent>) -> bool {
         let at = self.run.partition_point(|(agent, _)| *agent < agents.start);

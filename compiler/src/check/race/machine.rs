@@ -103,7 +103,6 @@ pub(super) struct Machine<'p, 'b> {
     semaphores: Table<RankId, Vec<Counter>>,
     /// The agent of each port channel's proxy, and how often it was pushed.
     proxies: Table<RankId, Vec<(Agent, u32)>>,
-    pub(super) owners: Vec<RankId>,
     /// The agents that are a rank's blocks.
     pub(super) blocks_of: Table<RankId, Range<Agent>>,
     /// Whether it is followed what memory was made from: only packets tell of it.
@@ -134,10 +133,8 @@ pub(super) fn run<'p>(
 ) -> Option<After<'p>> {
     let windows = run::windows(program);
     let mut blocks: Vec<Block<'p>> = Vec::new();
-    let mut owners = Vec::new();
     for (rank, row) in program.ranks.entries() {
         for block in &row.blocks {
-            owners.push(rank);
             blocks.push(Block {
                 rank,
                 steps: steps(program, &windows, &block.ops, parts),
@@ -149,7 +146,7 @@ pub(super) fn run<'p>(
             });
         }
     }
-    let mut machine = Machine::new(program, parts, before, owners);
+    let mut machine = Machine::new(program, parts, before, blocks.len() as Agent);
     let mut moved = true;
     while moved {
         moved = false;
@@ -173,16 +170,14 @@ impl<'p, 'b> Machine<'p, 'b> {
         program: &'p Program,
         parts: u32,
         before: Option<&'b After<'p>>,
-        mut owners: Vec<RankId>,
+        mut next: Agent,
     ) -> Self {
         let mut proxies: Table<RankId, Vec<(Agent, u32)>> = Table::default();
-        for (rank, row) in program.ranks.entries() {
+        for row in &program.ranks {
             let mut list = Vec::new();
             for channel in &row.channels {
-                list.push((owners.len() as Agent, 0));
-                if channel.kind() == ChannelKind::Port {
-                    owners.push(rank);
-                }
+                list.push((next, 0));
+                next += Agent::from(channel.kind() == ChannelKind::Port);
             }
             proxies.push(list);
         }
@@ -204,7 +199,6 @@ impl<'p, 'b> Machine<'p, 'b> {
             signals: program.ranks.iter().map(|rank| counters(rank.channels.len())).collect(),
             semaphores: program.ranks.iter().map(|rank| counters(rank.semaphores.len())).collect(),
             proxies,
-            owners,
             blocks_of,
             follows: has_packets(program),
             stamp: None,

@@ -249,8 +249,8 @@ impl<'p> Machine<'p, '_> {
         if knows(first.rank) && clocks().any(|clock| self.started(clock, first.rank)) {
             return true;
         }
-        clocks().any(|clock| {
-            clock.agents().filter_map(|agent| self.owners.get(agent as usize).copied()).any(&knows)
+        self.blocks_of.entries().any(|(rank, agents)| {
+            clocks().any(|clock| clock.has_run_any(agents.clone())) && knows(rank)
         })
     }
 }
