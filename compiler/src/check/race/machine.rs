@@ -120,6 +120,8 @@ pub(super) struct Actor<'c, 'p> {
     pub(super) rank: RankId,
     pub(super) step: u32,
     pub(super) clock: &'c Clock,
+    /// What it has been told by packets of its own beside that.
+    pub(super) heard: Option<&'c Clock>,
     pub(super) op: &'p Op,
 }
 
@@ -163,6 +165,13 @@ pub(super) fn run<'p>(
         return None;
     }
     Some(machine.finish(blocks))
+}
+
+impl<'c> Actor<'c, '_> {
+    /// All that it knows.
+    pub(super) fn clocks(&self) -> impl Iterator<Item = &'c Clock> + use<'c> {
+        std::iter::once(self.clock).chain(self.heard)
+    }
 }
 
 impl<'p, 'b> Machine<'p, 'b> {
@@ -403,6 +412,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                         rank: block.rank,
                         step: block.at as u32,
                         clock: &base,
+                        heard: None,
                         op: step.op,
                     };
                     self.element(&actor, element, &mut learnt);
@@ -429,7 +439,14 @@ impl<'p, 'b> Machine<'p, 'b> {
             let base = block.base.clone();
             for element in elements {
                 let reads = Element { writes: Vec::new(), ..element.clone() };
-                let actor = Actor { agent, rank, step: block.at as u32, clock: &base, op: step.op };
+                let actor = Actor {
+                    agent,
+                    rank,
+                    step: block.at as u32,
+                    clock: &base,
+                    heard: None,
+                    op: step.op,
+                };
                 let mut learnt = std::mem::take(&mut block.learnt);
                 self.element(&actor, &reads, &mut learnt);
                 block.learnt = learnt;
@@ -442,7 +459,14 @@ impl<'p, 'b> Machine<'p, 'b> {
             clock.ran(agent, block.at as u32);
             clock.join(proxy, pushed);
             for element in elements.iter().filter(|element| element.entry == thread) {
-                let actor = Actor { agent: proxy, rank, step: pushed, clock: &clock, op: step.op };
+                let actor = Actor {
+                    agent: proxy,
+                    rank,
+                    step: pushed,
+                    clock: &clock,
+                    heard: None,
+                    op: step.op,
+                };
                 let mut learnt = Clock::default();
                 self.element(&actor, element, &mut learnt);
             }

@@ -22,13 +22,12 @@ impl<'p> Machine<'p, '_> {
             };
             packet.readers.push(touch);
             parts.push(Rc::clone(&packet.flow));
-            for clock in [told.get_or_insert_with(|| actor.clock.clone()), &mut *learnt] {
+            for clock in [told.get_or_insert_with(Clock::default), &mut *learnt] {
                 clock.merge_run(&packet.clock);
                 clock.consume(&packet.flow);
             }
         }
-        let heard = told.is_some();
-        let actor = Actor { clock: told.as_ref().unwrap_or(actor.clock), ..*actor };
+        let actor = Actor { heard: told.as_ref(), ..*actor };
         for read in element.reads.iter().filter(|read| !read.packet) {
             self.plain(&actor, read, touch(&actor, element, read, false), None);
             parts.extend(self.made_from(read.place));
@@ -42,7 +41,7 @@ impl<'p> Machine<'p, '_> {
                 true => {
                     self.check_packet_launch(&actor, write, touch);
                     self.check_packet_twice(element, write, touch);
-                    let clock = run.get_or_insert_with(|| self.run_by(&actor, heard));
+                    let clock = run.get_or_insert_with(|| self.run_by(&actor));
                     if let Some(flow) = &flow {
                         let packet = Packet {
                             clock: Rc::clone(clock),
@@ -58,18 +57,21 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// What has been run once this element has. The elements of an operation that have heard of nothing share it.
-    fn run_by(&mut self, actor: &Actor, heard: bool) -> Rc<Clock> {
+    fn run_by(&mut self, actor: &Actor) -> Rc<Clock> {
         let known = self
             .stamp
             .as_ref()
             .filter(|(agent, step, _)| (*agent, *step) == (actor.agent, actor.step));
-        if let (Some((_, _, clock)), false) = (known, heard) {
+        if let (Some((_, _, clock)), None) = (known, actor.heard) {
             return Rc::clone(clock);
         }
         let mut clock = actor.clock.execution_only();
+        if let Some(heard) = actor.heard {
+            clock.merge_run(heard);
+        }
         clock.ran(actor.agent, actor.step);
         let clock = Rc::new(clock);
-        if !heard {
+        if actor.heard.is_none() {
             self.stamp = Some((actor.agent, actor.step, Rc::clone(&clock)));
         }
         clock
@@ -129,7 +131,8 @@ impl<'p> Machine<'p, '_> {
         made_from: Option<&Rc<Flow>>,
     ) {
         let place = access.place;
-        if place.rank != actor.rank && !self.started(actor.clock, place.rank) {
+        if place.rank != actor.rank && !actor.clocks().any(|clock| self.started(clock, place.rank))
+        {
             self.conflicts.push(Conflict {
                 kind: Kind::Start,
                 first: touch,
@@ -169,8 +172,8 @@ impl<'p> Machine<'p, '_> {
             cell.reads.push(touch);
         }
         for first in earlier {
-            if !ordered(actor.clock, &first, &touch) {
-                let relaxed = actor.clock.has_run(first.agent, first.step);
+            if !ordered(actor, &first, &touch) {
+                let relaxed = actor.clocks().any(|clock| clock.has_run(first.agent, first.step));
                 let kind = if first.agent == touch.agent { Kind::Threads } else { Kind::Race };
                 self.conflicts.push(Conflict { kind, first, second: touch, place, relaxed });
             }
@@ -245,7 +248,7 @@ impl<'p> Machine<'p, '_> {
         }
         // Mostly it is the rank itself that did it.
         let own_end = before.ends.get(actor.rank.index()).filter(|_| launch_between);
-        let clocks = || std::iter::once(actor.clock).chain(own_end);
+        let clocks = || actor.clocks().chain(own_end);
         if knows(first.rank) && clocks().any(|clock| self.started(clock, first.rank)) {
             return true;
         }
@@ -269,12 +272,14 @@ fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: b
     }
 }
 
-/// Whether the second access, made with this knowledge, comes after the first.
-fn ordered(clock: &Clock, first: &Touch, second: &Touch) -> bool {
+/// Whether the second access, made by this actor, comes after the first.
+fn ordered(actor: &Actor, first: &Touch, second: &Touch) -> bool {
     let same_operation = first.agent == second.agent && first.step == second.step;
     let same_thread = first.agent == second.agent
         && first.share == second.share
         && first.share != Share::Other
         && first.base == second.base;
-    same_operation && first.element == second.element || same_thread || known(clock, first)
+    same_operation && first.element == second.element
+        || same_thread
+        || actor.clocks().any(|clock| known(clock, first))
 }
