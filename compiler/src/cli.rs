@@ -45,6 +45,16 @@ pub(crate) enum Failure {
     Files(String),
 }
 
+impl Failure {
+    /// The same with more to say.
+    pub(crate) fn and(self, more: &str) -> Failure {
+        match self {
+            Failure::Usage(text) => Failure::Usage(text + more),
+            Failure::Files(text) => Failure::Files(text + more),
+        }
+    }
+}
+
 /// Runs the command that `arguments` (the program's name first) ask for.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Status {
     let args = match Args::try_parse_from(arguments) {

@@ -3,7 +3,7 @@
 //! In: files that were read, a program's number and its settings. Out: a program ready to be written, and every
 //! report on the way. A phase that reports an error is the last one that runs.
 
-use crate::check::limits;
+use crate::check::{self, limits};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
@@ -23,6 +23,17 @@ pub struct Target {
     pub sms: u32,
     /// How bad it is that the target cannot do something: an error, but for measurements.
     pub worst: Severity,
+}
+
+/// What is to be known of a program before it is lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// That the checks find nothing.
+    Needed,
+    /// What the checks find; the program is lowered all the same.
+    Reported,
+    /// Nothing: for measurements.
+    Skipped,
 }
 
 /// Reads imports: takes a path, gives its text or says why there is none.
@@ -49,13 +60,18 @@ pub fn lower(
     unit: &program::Unit,
     program: program::ProgramId,
     settings: &Settings,
+    proof: Proof,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborate::elaborate(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
         diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
     }
-    let good = !has_errors(&diagnostics) && !interrupt.is_set();
+    let mut good = !has_errors(&diagnostics) && !interrupt.is_set();
+    if let Some(program) = elaborated.as_ref().filter(|_| good && proof != Proof::Skipped) {
+        diagnostics.extend(check::check(program, interrupt));
+        good = proof == Proof::Reported || !has_errors(&diagnostics);
+    }
     let lowered =
         elaborated.filter(|_| good).map(|program| optimize::optimize(program, Stage::Sync));
     (lowered, diagnostics)
@@ -63,7 +79,7 @@ pub fn lower(
 
 /// What the target cannot do of a lowered program.
 #[must_use]
-pub fn check(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
+pub fn limits(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
     let rank_of = |id| replicate::rank(program, id);
     let found = limits::check(program, &mut |id| Cow::Owned(rank_of(id)), &target.limits());
     target.graded(found)
@@ -95,10 +111,11 @@ pub fn write_plan(
 
 /// Checks a plan that anyone made.
 #[must_use]
-pub fn verify(file: FileId, text: &str, target: Target) -> Vec<Diagnostic> {
+pub fn verify(file: FileId, text: &str, target: Target, interrupt: &Interrupt) -> Vec<Diagnostic> {
     let (program, mut diagnostics) = read::read(file, text);
     if let Some(program) = program.filter(|_| !has_errors(&diagnostics)) {
-        diagnostics.extend(check(&program, target));
+        diagnostics.extend(check::check(&program, interrupt));
+        diagnostics.extend(limits(&program, target));
     }
     diagnostics
 }

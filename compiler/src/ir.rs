@@ -257,6 +257,8 @@ pub struct Channel {
     pub partner: Option<ChannelId>,
     /// Where it is declared.
     pub origin: OriginId,
+    /// Whether its author accepts that several blocks use one end.
+    pub shared: bool,
 }
 
 /// What a channel leads to.
@@ -322,6 +324,8 @@ pub struct Semaphore {
     pub initial: i64,
     /// Where it is declared.
     pub origin: OriginId,
+    /// Whether its author accepts that several blocks acquire it.
+    pub shared: bool,
 }
 
 /// A thread block.

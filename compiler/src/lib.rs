@@ -22,4 +22,3 @@ pub mod optimize;
 pub mod plan;
 pub mod driver;
 pub mod onset;
-pub mod pending;

@@ -5,7 +5,7 @@
 //! reached early; where it is not, the search gives up after so many operations, and nothing is said.
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::driver::{self, Target};
+use crate::driver::{self, Proof, Target};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
 use crate::ir;
@@ -44,7 +44,8 @@ pub fn explain(
             return;
         }
         let settings = with_ranks(&unit.programs[program], settings, fewer);
-        let (Some(lowered), _) = driver::lower(unit, program, &settings, interrupt) else {
+        let (Some(lowered), _) = driver::lower(unit, program, &settings, Proof::Skipped, interrupt)
+        else {
             continue;
         };
         made += lowered
@@ -53,7 +54,7 @@ pub fn explain(
             .flat_map(|rank| &rank.blocks)
             .map(|block| ir::count_ops(&block.ops))
             .sum::<usize>();
-        for report in driver::check(&lowered, target) {
+        for report in driver::limits(&lowered, target) {
             if let Some(onset @ None) = onsets.get_mut(&report.code) {
                 *onset = Some(fewer);
             }

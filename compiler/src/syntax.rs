@@ -9,14 +9,16 @@ pub mod ast;
 pub mod balance;
 pub mod fault;
 pub mod format;
+pub mod lookahead;
 pub mod parse;
 pub mod placement;
 pub mod token;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
-use balance::{Balanced, balance, begins_statement};
+use balance::{Balanced, balance};
 use fault::Fault;
+use lookahead::begins_statement;
 use token::{Kind, Token};
 
 /// Parses a file.
@@ -30,7 +32,7 @@ pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
         faults.extend(balanced.faults);
         faults.extend(found);
         faults.extend(placement::check(&tree));
-        (tree, fault::settle(faults, &fences(&balanced.tokens)))
+        (tree, fault::settle(faults, &fences(text, &balanced.tokens)))
     };
     let (lone, is_aligned) = (plain.lone_braces, plain.is_aligned);
     let first = attempt(plain);
@@ -64,6 +66,12 @@ pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Ve
     (tree, fault::settle(faults, &[]))
 }
 
+/// Lays a text out anew; the reports about it where it has errors.
+pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
+    let (_, reports) = parse(FileId(0), text);
+    if reports.is_empty() { Ok(format::layout(text)) } else { Err(reports) }
+}
+
 /// The tokens of a text, with brackets that match.
 fn read(file: FileId, text: &str) -> (Vec<Token<'_>>, Vec<Fault>) {
     let cut = token::tokens(file, text);
@@ -75,14 +83,16 @@ fn read(file: FileId, text: &str) -> (Vec<Token<'_>>, Vec<Fault>) {
 
 /// The places where reading starts anew after a mistake: the ends of statements and bodies, and lines that begin with
 /// what begins a statement.
-fn fences(tokens: &[Token<'_>]) -> Vec<u32> {
+fn fences(text: &str, tokens: &[Token<'_>]) -> Vec<u32> {
     let fence = |(i, token): (usize, &Token<'_>)| {
         if matches!(token.kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace) {
             return Some(token.span.start);
         }
         let begins = matches!(token.kind, Kind::Doc | Kind::Hash)
             || begins_statement(tokens.get(i..).unwrap_or_default());
-        (token.first && begins).then(|| token.span.start.saturating_sub(1))
+        let before = text.get(..token.span.start as usize).unwrap_or("");
+        let newline = before.rfind('\n').unwrap_or(0);
+        (token.first && begins).then_some(newline as u32)
     };
     tokens.iter().enumerate().filter_map(fence).collect()
 }

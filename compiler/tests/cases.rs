@@ -30,7 +30,9 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut trials = cases();
     trials.extend(clean_files());
-    trials.push(Trial::test("clean/README", readme));
+    for page in ["README.md", "docs/reference.md"] {
+        trials.push(Trial::test(format!("clean/{page}"), || shown_programs(page)));
+    }
     trials.extend(runner::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -70,17 +72,18 @@ fn clean(file: &Path) -> Result<(), Failed> {
     annotations::compare(&[], &found).map_err(Failed::from)
 }
 
-/// The programs that the README shows.
-fn readme() -> Result<(), Failed> {
-    let text = fs::read_to_string(manifest("../README.md"))?;
-    let programs: Vec<&str> =
-        text.split("```ccl\n").skip(1).filter_map(|block| block.split("```").next()).collect();
+/// The whole programs that a page shows.
+fn shown_programs(page: &str) -> Result<(), Failed> {
+    let text = fs::read_to_string(manifest("..").join(page))?;
+    let blocks = text.split("```ccl\n").skip(1);
+    let programs: Vec<&str> = blocks.filter_map(|block| block.split("```").next()).collect();
     if programs.is_empty() {
         return Err(Failed::from("it shows none"));
     }
     for program in programs {
         let run = cclc::cclc(&["check", "-", "--message-format=json"], program);
-        annotations::compare(&[], &annotations::found(&cclc::reports(&run)?, "<stdin>"))?;
+        let found = annotations::found(&cclc::reports(&run)?, "<stdin>");
+        annotations::compare(&[], &found).map_err(|report| format!("{report}in\n{program}"))?;
     }
     Ok(())
 }

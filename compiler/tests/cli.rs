@@ -156,10 +156,10 @@ fn usage_errors_end_with_2_and_list_what_there_is() {
             &["rank", "did you mean `ranks`?", "ranks: int = 2", "twice: bool = false"],
         ),
         ("build a.ccl -D rank=4", &["did you mean `ranks`?", "ranks: int = 2"]),
-        ("check a.ccl -D ranks=2 -D ranks=3", &["twice"]),
+        ("check a.ccl -D ranks=2 -D ranks=3", &["is given twice", "ranks: int = 2"]),
         ("check a.ccl -D ranks", &["name=value"]),
         ("check a.ccl -D ranks=", &["name=value"]),
-        ("check a.ccl -D ranks=true", &["`ranks`", "`int`", "`bool`"]),
+        ("check a.ccl -D ranks=true", &["`ranks`", "`int`", "`bool`", "twice: bool = false"]),
         ("check a.ccl -D twice=2", &["`twice`", "`bool`", "`int`"]),
         ("check a.ccl -D ranks=(", &["-D ranks"]),
         ("check a.ccl -D ranks=4..4", &["empty"]),
@@ -350,10 +350,9 @@ fn what_a_require_refuses_is_skipped_and_counted() {
 #[test]
 fn one_mistake_in_a_range_is_one_report() {
     let folder = Folder::with("a.ccl", &GOOD.replace("output[rank];", "output[3];"));
-    let run = ends(folder.cclc("check a.ccl -D ranks=2..=5"), 1);
+    let run = ends(folder.cclc("check a.ccl -D ranks=2..=3"), 1);
     assert_eq!(run.stderr.matches("error[E0401]").count(), 1, "{}", run.stderr);
     says(&run.stderr, &["with ranks = 2; also with ranks = 3"]);
-    assert!(!run.stderr.contains("ranks = 4"), "{}", run.stderr);
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod cclc;
 
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Target};
+use compiler::driver::{self, Proof, Target};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
 use compiler::ir::run::{self, Outcome, Value};
@@ -32,8 +32,11 @@ const MAX_COMPARED: u64 = 20_000;
 /// How many steps a run of it may take.
 const STEPS: u64 = 5_000_000;
 
+/// How many prefixes of a text are parsed, unless all are.
+const PARSED: usize = 100;
+
 /// How many prefixes of a text go through all phases, unless all do.
-const PREFIXES: usize = 12;
+const PREFIXES: usize = 8;
 
 /// How many mutations of a text are tried, unless many more are.
 const MUTATIONS: usize = 6;
@@ -51,24 +54,19 @@ fn formatting_keeps_the_tree_and_the_comments() {
         let (before, reports) = syntax::parse(FileId(0), &text.text);
         if driver::has_errors(&reports) {
             assert!(
-                compiler::pending::syntax::format(&text.text).is_err(),
+                syntax::format(&text.text).is_err(),
                 "{}: was formatted in spite of its errors",
                 text.name
             );
             continue;
         }
-        let new = compiler::pending::syntax::format(&text.text)
+        let new = syntax::format(&text.text)
             .unwrap_or_else(|reports| panic!("{}: {reports:?}", text.name));
         let (after, reports) = syntax::parse(FileId(0), &new);
         assert!(!driver::has_errors(&reports), "{}: {reports:?}\n{new}", text.name);
         assert_eq!(without_spans(&before), without_spans(&after), "{}", text.name);
         assert_eq!(comments(&text.text), comments(&new), "{}", text.name);
-        assert_eq!(
-            compiler::pending::syntax::format(&new).as_ref(),
-            Ok(&new),
-            "{}: formatted twice",
-            text.name
-        );
+        assert_eq!(syntax::format(&new).as_ref(), Ok(&new), "{}: formatted twice", text.name);
         formatted += 1;
     }
     assert!(formatted > 20, "only {formatted} texts could be formatted");
@@ -168,16 +166,20 @@ fn every_prefix_is_survived() {
     let full = is_full();
     for text in texts() {
         let ends = if full { every_end(&text.text) } else { telling_ends(&text.text) };
-        for end in &ends {
-            let _ = syntax::parse(FileId(0), text.text.get(..*end).unwrap());
+        for end in share(&ends, if full { ends.len() } else { PARSED }) {
+            let _ = syntax::parse(FileId(0), text.text.get(..end).unwrap());
         }
-        let stride = if full { 1 } else { ends.len().div_ceil(PREFIXES).max(1) };
-        // Files differ in where they begin to count, so that together they are cut everywhere.
-        let first = text.text.len() % stride;
-        for end in ends.iter().skip(first).step_by(stride) {
-            survive(&text.name, text.text.get(..*end).unwrap());
+        for end in share(&ends, if full { ends.len() } else { PREFIXES }) {
+            survive(&text.name, text.text.get(..end).unwrap());
         }
     }
+}
+
+/// At most `count` of some ends, evenly spread. Texts differ in where they begin to count, so that together they are
+/// cut everywhere.
+fn share(ends: &[usize], count: usize) -> impl Iterator<Item = usize> {
+    let stride = ends.len().div_ceil(count.max(1)).max(1);
+    ends.iter().copied().skip(ends.len() % stride).step_by(stride)
 }
 
 fn every_end(text: &str) -> Vec<usize> {
@@ -257,7 +259,7 @@ fn lower(
     max_operations: u64,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
-    driver::lower(unit, program, &settings, &Interrupt::default())
+    driver::lower(unit, program, &settings, Proof::Reported, &Interrupt::default())
 }
 
 /// The plan of a lowered program, if the target can run it, and what is said of it.

@@ -3,6 +3,12 @@
 //! And robustness: every beginning of these programs, and thousands of texts with tokens left out, doubled or
 //! exchanged, give a tree and reports and never a panic.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that looks beyond its texts fails"
+)]
+
 use compiler::diagnostic::{Code, Diagnostic};
 use compiler::source::{FileId, Place};
 use compiler::syntax::{parse, token};

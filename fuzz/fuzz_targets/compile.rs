@@ -7,7 +7,7 @@
 
 use compiler::diagnostic::Severity;
 use compiler::diagnostic::render::{self, Colors};
-use compiler::driver::{self, Target};
+use compiler::driver::{self, Proof, Target};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::source::SourceMap;
@@ -27,7 +27,8 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let settings = Settings { max_operations: MAX_OPERATIONS, ..Settings::default() };
     let target = Target { sms: 132, worst: Severity::Error };
     for program in unit.programs.ids() {
-        let (lowered, diagnostics) = driver::lower(&unit, program, &settings, &Interrupt::default());
+        let (lowered, diagnostics) =
+            driver::lower(&unit, program, &settings, Proof::Reported, &Interrupt::default());
         let _ = render::human(&sources, &diagnostics, Colors::Off);
         if let Some(lowered) = lowered {
             let _ = driver::write_plan(lowered, target, &mut std::io::sink());

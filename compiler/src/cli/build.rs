@@ -6,7 +6,7 @@ use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, files, output, sweep};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Target};
+use compiler::driver::{self, Proof, Target};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 /// Builds one program.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
     let wanted = wanted(build)?;
-    let Some((front, program)) = program(reporter, &build.elaboration, &build.file)? else {
+    let proof = proof(&build.elaboration, build.unproved);
+    let Some((front, program)) = program(reporter, &build.elaboration, proof, &build.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
     let plan = plan_path(build, &wanted, &program)?;
@@ -27,7 +28,7 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
     let broken = match wanted.plan {
         Some(_) => write_plan(reporter, &front, program, target, &plan)?,
         None => {
-            let found = driver::check(&program, target);
+            let found = driver::limits(&program, target);
             reporter.add(front.explained(target, program.ranks.len(), found))
         }
     };
@@ -60,18 +61,29 @@ fn write_plan(
 fn program(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
+    proof: Proof,
     path: &Path,
 ) -> Result<Option<(Front, ir::Program)>, Failure> {
     let Some(front) = front(reporter, elaboration, path)? else { return Ok(None) };
     let interrupt = load::interrupt(elaboration.time_limit);
     let (program, diagnostics) =
-        driver::lower(&front.loaded.unit, front.program, &front.settings, &interrupt);
+        driver::lower(&front.loaded.unit, front.program, &front.settings, proof, &interrupt);
     if interrupt.is_set() {
         reporter.stopped(elaboration.time_limit);
         return Ok(None);
     }
     let broken = reporter.add(diagnostics);
-    Ok(program.filter(|_| !broken).map(|program| (front, program)))
+    // An unproved program is there in spite of what was found.
+    Ok(program.filter(|_| !broken || proof == Proof::Reported).map(|program| (front, program)))
+}
+
+/// What must be known of a program before it is written.
+pub(crate) fn proof(elaboration: &Elaboration, unproved: bool) -> Proof {
+    match (elaboration.checks, unproved) {
+        (Checks::None, _) => Proof::Skipped,
+        (Checks::All, true) => Proof::Reported,
+        (Checks::All, false) => Proof::Needed,
+    }
 }
 
 /// What the checks hold a program against.
@@ -130,11 +142,8 @@ fn settings(
     program: ProgramId,
 ) -> Result<elaborate::Settings, Failure> {
     let declared = &loaded.unit.programs[program];
-    let known = |name: &str| declared.parameters.iter().any(|parameter| parameter.name == name);
-    if let Some(definition) = given.definitions.iter().find(|definition| !known(&definition.name)) {
-        return Err(settings::unknown(&reporter.sources, definition, &[declared]));
-    }
-    let sweep = sweep::sweep(given, declared, false)?;
+    settings::check_names(&reporter.sources, given, &[declared])?;
+    let sweep = sweep::sweep(&reporter.sources, given, declared, false)?;
     let parameters = sweep.combinations().next().map(|combination| combination.parameters);
     Ok(given.settings(elaboration, parameters.unwrap_or_default()))
 }

@@ -49,11 +49,7 @@ fn names_are_known(
         let units: Vec<&Unit> = loaded.iter().map(|file| &file.unit).collect();
         return Err(load::unknown_program(&units, elaboration));
     }
-    let has = |program: &&Program, name: &str| program.parameters.iter().any(|p| p.name == name);
-    match given.definitions.iter().find(|d| !programs.iter().any(|program| has(program, &d.name))) {
-        Some(definition) => Err(settings::unknown(&reporter.sources, definition, &programs)),
-        None => Ok(()),
-    }
+    settings::check_names(&reporter.sources, given, &programs)
 }
 
 fn one(
@@ -64,15 +60,16 @@ fn one(
     program: ProgramId,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let sweep = sweep::sweep(given, &unit.programs[program], true)?;
+    let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], true)?;
     let target = build::target(elaboration);
+    let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
     let (mut checked, mut skipped) = (0, 0);
     for combination in sweep.combinations() {
         let settings = given.settings(elaboration, combination.parameters.clone());
-        let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, interrupt);
+        let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, proof, interrupt);
         if let Some(lowered) = lowered {
-            diagnostics.extend(driver::check(&lowered, target));
+            diagnostics.extend(driver::limits(&lowered, target));
             if !sweep.varies() {
                 let ranks = lowered.ranks.len();
                 onset::explain(

@@ -28,3 +28,23 @@ fn text(panic: &PanicHookInfo<'_>) -> String {
         env!("CARGO_PKG_REPOSITORY"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn a_panic_asks_for_a_report() {
+        let said = Arc::new(Mutex::new(String::new()));
+        let heard = Arc::clone(&said);
+        std::panic::set_hook(Box::new(move |panic| *heard.lock().unwrap() = text(panic)));
+        let result = std::panic::catch_unwind(|| panic!("lost count at {}", 7));
+        let _ = std::panic::take_hook();
+        assert!(result.is_err());
+        let said = said.lock().unwrap();
+        for part in ["this is a bug in cclc", "lost count at 7", "crash.rs", "/issues"] {
+            assert!(said.contains(part), "{part:?} is missing from\n{said}");
+        }
+    }
+}

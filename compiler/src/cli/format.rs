@@ -3,7 +3,6 @@
 use super::args::Fmt;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
-use compiler::pending;
 use compiler::source::FileId;
 use compiler::syntax;
 use std::path::Path;
@@ -26,7 +25,7 @@ fn one(fmt: &Fmt, reporter: &mut Reporter, path: &Path, file: FileId) -> Result<
     if reporter.add(diagnostics) {
         return Ok(Status::Errors);
     }
-    let formatted = match pending::syntax::format(&text) {
+    let formatted = match syntax::format(&text) {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
             reporter.add(diagnostics);

@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 /// The most values that one `-D` may give.
 const MAX_VALUES: i64 = 100_000;
 
+/// For how many programs every parameter is listed with its type.
+const FULLY_LISTED: usize = 3;
+
 /// A `-D`.
 pub(crate) struct Definition {
     /// The parameter.
@@ -38,23 +41,42 @@ pub(crate) struct Value {
 
 /// What all `-D` and `-O` say.
 pub(crate) struct Given {
-    /// Each name at most once.
+    /// In the order given.
     pub(crate) definitions: Vec<Definition>,
     options: Vec<OptionSetting>,
 }
 
 /// Reads the arguments.
 pub(crate) fn given(reporter: &mut Reporter, elaboration: &Elaboration) -> Result<Given, Failure> {
-    let mut names = BTreeSet::new();
     let mut definitions = Vec::new();
     for text in &elaboration.define {
         let (name, value) = halves("-D", text)?;
-        if !names.insert(name.to_owned()) {
-            return Err(repeated("-D", name));
-        }
         definitions.push(definition(reporter, name, value)?);
     }
     Ok(Given { definitions, options: options(reporter, elaboration)? })
+}
+
+/// Refuses a parameter that no program has, or that is given twice.
+pub(crate) fn check_names(
+    sources: &SourceMap,
+    given: &Given,
+    programs: &[&Program],
+) -> Result<(), Failure> {
+    let known: BTreeSet<&str> =
+        programs.iter().flat_map(|program| &program.parameters).map(|p| p.name.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    for Definition { name, .. } in &given.definitions {
+        if !known.contains(name.as_str()) {
+            return Err(unknown(sources, name, programs));
+        }
+        if !seen.insert(name) {
+            return Err(Failure::Usage(format!(
+                "`-D {name}=..` is given twice{}",
+                lists(sources, programs)
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl Given {
@@ -92,20 +114,22 @@ pub(crate) fn values(
     Ok(definition.members.clone())
 }
 
-/// Reports a name that no program has.
-pub(crate) fn unknown(
-    sources: &SourceMap,
-    definition: &Definition,
-    programs: &[&Program],
-) -> Failure {
-    let name = &definition.name;
-    let parameters =
-        programs.iter().flat_map(|program| &program.parameters).map(|p| p.name.as_str());
-    let hint = nearest(name, parameters)
-        .map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default();
-    let lists: String = programs.iter().map(|program| parameter_list(sources, program)).collect();
-    Failure::Usage(format!("no parameter is called `{name}`{hint}{lists}"))
+/// The names of all programs' parameters, where there are too many programs to list each.
+fn names_of_all(programs: &[&Program]) -> String {
+    let parameters = programs.iter().flat_map(|program| &program.parameters);
+    let names: BTreeSet<&str> = parameters.map(|parameter| parameter.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    format!("\n  parameters of the {} programs: {}", programs.len(), names.join(", "))
+}
+
+/// What could be given.
+pub(crate) fn lists(sources: &SourceMap, programs: &[&Program]) -> String {
+    match programs.len() {
+        0..=FULLY_LISTED => {
+            programs.iter().map(|program| parameter_list(sources, program)).collect()
+        }
+        _ => names_of_all(programs),
+    }
 }
 
 fn parameter_list(sources: &SourceMap, program: &Program) -> String {
@@ -144,7 +168,7 @@ fn options(
     for text in &elaboration.option {
         let (name, _) = halves("-O", text)?;
         if !names.insert(name.to_owned()) {
-            return Err(repeated("-O", name));
+            return Err(repeated_option(name));
         }
         let file = reporter.sources.add(format!("-O {name}"), text.as_str());
         let parsed = taken(reporter, syntax::parse_option(file, text), "-O", name)?;
@@ -267,8 +291,17 @@ fn halves<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> 
     })
 }
 
-fn repeated(flag: &str, name: &str) -> Failure {
-    Failure::Usage(format!("`{flag} {name}=..` is given twice"))
+fn unknown(sources: &SourceMap, name: &str, programs: &[&Program]) -> Failure {
+    let parameters =
+        programs.iter().flat_map(|program| &program.parameters).map(|p| p.name.as_str());
+    let hint = nearest(name, parameters)
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default();
+    Failure::Usage(format!("no parameter is called `{name}`{hint}{}", lists(sources, programs)))
+}
+
+fn repeated_option(name: &str) -> Failure {
+    Failure::Usage(format!("`-O {name}=..` is given twice"))
 }
 
 fn bad_value(reporter: &Reporter, reports: &[Diagnostic], flag: &str, name: &str) -> Failure {

@@ -4,7 +4,7 @@ use super::Failure;
 use super::settings::{self, Given, Value};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::resolve::program::{Expr, Program};
-use compiler::source::Place;
+use compiler::source::{Place, SourceMap};
 use std::collections::BTreeMap;
 
 /// The most combinations that are tried.
@@ -27,11 +27,18 @@ pub(crate) struct Combination {
 }
 
 /// The combinations for one program. Definitions of other programs' parameters are left out.
-pub(crate) fn sweep(given: &Given, program: &Program, several: bool) -> Result<Sweep, Failure> {
+pub(crate) fn sweep(
+    sources: &SourceMap,
+    given: &Given,
+    program: &Program,
+    several: bool,
+) -> Result<Sweep, Failure> {
     let mut axes = Vec::new();
     for definition in &given.definitions {
         if let Some(parameter) = program.parameters.iter().find(|p| p.name == definition.name) {
-            axes.push((definition.name.clone(), settings::values(definition, parameter, several)?));
+            let values = settings::values(definition, parameter, several)
+                .map_err(|failure| failure.and(&settings::lists(sources, &[program])))?;
+            axes.push((definition.name.clone(), values));
         }
     }
     let sweep = Sweep { axes };

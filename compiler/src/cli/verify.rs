@@ -5,6 +5,7 @@ use super::report::Reporter;
 use super::{Failure, Status, files};
 use compiler::diagnostic::Severity;
 use compiler::driver::{self, Target};
+use compiler::interrupt::Interrupt;
 
 /// Checks each plan.
 pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -13,7 +14,7 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
         match files::open(&mut reporter.sources, path) {
             Ok(file) => {
                 let text = reporter.sources.files[file].text.clone();
-                reporter.add(driver::verify(file, &text, target));
+                reporter.add(driver::verify(file, &text, target, &Interrupt::default()));
             }
             Err(why) => reporter.unreadable(path, &why),
         }

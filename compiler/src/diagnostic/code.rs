@@ -43,7 +43,7 @@ catalogue! {
     E0101: "unexpected text",
     E0102: "a character that begins nothing",
     E0103: "a string that does not end",
-    E0104: "a number that does not fit",
+    E0104: "a number that cannot be read",
     E0105: "missing punctuation",
     E0106: "no such statement",
     E0107: "a reserved word as a name",
@@ -85,7 +85,19 @@ catalogue! {
     E0402: "an empty slice",
     E0403: "a list index out of range",
 
+    E0501: "a race",
+    E0503: "threads of one block that do not meet",
     E0504: "a written input",
+    E0510: "memory of a rank that may not have started",
+    E0512: "memory in use when a kernel ends",
+    E0515: "launches that overlap",
+
+    E0601: "deadlock",
+    E0602: "a wait that is never answered",
+    E0603: "signals that nobody waits for",
+    E0604: "packets that nobody writes",
+    E0605: "one end with several users",
+    E0606: "a semaphore out of balance",
 
     E0701: "the collective's promise is broken",
 

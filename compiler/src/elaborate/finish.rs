@@ -182,7 +182,8 @@ impl<'a> Eval<'_, 'a> {
             let name = indexed(&family.name, &end.indices).into();
             let row = paired.rows.get(rank).and_then(|rows| rows.get(number));
             if let Some(slot) = row.and_then(|row| rows.get_mut(row.index())) {
-                *slot = Some(ir::Channel { name, link: end.link.clone(), partner, origin });
+                let shared = accepts(&family.allowed, "shared");
+                *slot = Some(ir::Channel { name, link: end.link.clone(), partner, origin, shared });
             }
         }
         rows.into_iter().flatten().collect()
@@ -199,6 +200,7 @@ impl<'a> Eval<'_, 'a> {
             ir::Semaphore {
                 name: indexed(&family.name, &declaration.indices).into(),
                 initial: declaration.initial,
+                shared: accepts(&family.allowed, "shared"),
                 origin: out
                     .origins
                     .rows

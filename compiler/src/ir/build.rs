@@ -86,6 +86,7 @@ impl Program {
                     name: format!("s{i}").into(),
                     initial: 0,
                     origin: OriginId(0),
+                    shared: false,
                 })
                 .collect();
         }
@@ -130,7 +131,7 @@ impl Program {
 }
 
 fn channel(link: Link, partner: Option<ChannelId>) -> Channel {
-    Channel { name: "c".into(), link, partner, origin: OriginId(0) }
+    Channel { name: "c".into(), link, partner, origin: OriginId(0), shared: false }
 }
 
 /// The channel of a mesh from rank `r` to rank `p`.

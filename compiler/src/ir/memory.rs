@@ -3,7 +3,7 @@
 //! In place, one of input and output is a part of the other; both names lead to the same cells here. A switch operand
 //! lies on every rank of its group. Packets take twice the room of what they carry, from twice the offset on.
 
-use super::{Alias, Buffer, Operand, Rank, RankId, Slice, Transfer, Verb, Where};
+use super::{Alias, Buffer, ChannelKind, Operand, Rank, RankId, Slice, Transfer, Verb, Where};
 use crate::table::Table;
 
 /// Cells of one rank's memory: half open, in chunks of the buffer that really holds them.
@@ -84,7 +84,15 @@ pub fn extents(
     }
 }
 
-/// Whether source `index` of a transfer is read as packets.
+/// Whether source `index` of a transfer is read as packets. `put_packets` over a port, which only a plan that was read
+/// has, sends what it finds as it is: it works where packets lie there.
+#[must_use]
+pub fn source_is_packets(transfer: &Transfer, index: usize) -> bool {
+    let raw = transfer.verb == Verb::PutPackets && transfer.via == Some(ChannelKind::Port);
+    raw || reads_packets(transfer.verb, index)
+}
+
+/// Whether a verb reads source `index` as packets.
 #[must_use]
 pub fn reads_packets(verb: Verb, index: usize) -> bool {
     match verb {
@@ -139,7 +147,7 @@ pub fn accesses(transfer: &Transfer) -> impl Iterator<Item = Access> + '_ {
     let reads = transfer.sources.iter().enumerate().map(|(i, operand)| Access {
         operand: *operand,
         write: false,
-        packets: reads_packets(transfer.verb, i),
+        packets: source_is_packets(transfer, i),
         slice: transfer.slice,
     });
     let writes = transfer.destinations.iter().enumerate().map(|(i, operand)| Access {

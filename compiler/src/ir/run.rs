@@ -18,6 +18,7 @@ mod transfer;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
+pub use machine::{Windows, each_op, windows};
 pub use memory::Memory;
 pub use promise::{Broken, broken_promises};
 pub use value::{Contribution, Value};
@@ -79,10 +80,10 @@ pub fn run_in(program: &Program, parts: u32, limit: u64) -> Outcome {
 /// Into how many parts chunks must be cut for every slice and every window to be whole; at most [`MOST_PARTS`].
 #[must_use]
 pub fn parts(program: &Program) -> u32 {
-    let mut parts = u64::from(machine::windows(program).parts);
+    let mut parts = u64::from(windows(program).parts);
     for rank in &program.ranks {
         for block in &rank.blocks {
-            machine::each_op(&block.ops, &mut |op| {
+            each_op(&block.ops, &mut |op| {
                 if let super::Action::Transfer(transfer) = &op.action {
                     let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
                     for operand in transfer.destinations.iter().filter(|_| count > 1) {

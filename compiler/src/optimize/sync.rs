@@ -4,13 +4,13 @@
 //! `sync = ..` says otherwise. Out: the same program with a `sync` wherever one is needed, and nowhere else.
 //!
 //! Rules:
-//! - Which threads do what: [`lanes`]. Between which two operations a join must stand: [`pending`].
+//! - Which threads do what: `lanes`. Between which two operations a join must stand: `pending`.
 //! - Within a block, a join is put as late as possible, which needs the fewest. `barrier` and an author's `sync` are
 //!   joins; nothing is needed before the first and after the last operation.
 //! - `sync = before` and `after` put a join on that side and none on the other, `both` on both sides, `none` on none.
 //!   Where one side forbids a join and neither asks for one, the next one stands before both operations.
 //! - Without `auto_sync` only the author's joins are put.
-//! - A pipeline's body is a circle ([`circle`]): what the last operation of one turn leaves undone, the first of the
+//! - A pipeline's body is a circle (`circle`): what the last operation of one turn leaves undone, the first of the
 //!   next must heed. The join between two turns stands at the beginning of the body where that also serves what comes
 //!   before the pipeline, otherwise at its end.
 

@@ -274,7 +274,13 @@ impl Reader<'_, '_> {
                 let ids = frame.by_kind.get_mut(kind);
                 let name = Arc::from(ids.len().to_string());
                 let origin = self.origin(at);
-                ids.push(frame.channels.push(ir::Channel { name, link, partner: None, origin }));
+                ids.push(frame.channels.push(ir::Channel {
+                    name,
+                    link,
+                    partner: None,
+                    origin,
+                    shared: false,
+                }));
             }
         }
         Some(())
@@ -336,6 +342,7 @@ impl Reader<'_, '_> {
                 name: Arc::from(id.to_string()),
                 initial: semaphore.init_value,
                 origin: self.origin(At::rank(rank)),
+                shared: false,
             })
             .collect();
         let mut barriers = BTreeMap::new();

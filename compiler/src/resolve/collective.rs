@@ -15,8 +15,9 @@ use super::program::{
     StmtKind,
 };
 use super::signature::Takes;
-use super::transfer::{OPS, op_word, unknown_word};
+use super::transfer::unknown_word;
 use super::types::Ty;
+use super::verb::{OPS, op_word};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::syntax::ast;

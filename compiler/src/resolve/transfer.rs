@@ -1,18 +1,4 @@
-//! Operations: which operands, channels and words each verb takes.
-//!
-//! | verb | sources | destinations | via |
-//! |---|---|---|---|
-//! | `copy` | local | local | none |
-//! | `put` | local | remote | memory, port |
-//! | `put_with_signal`, `put_with_signal_and_flush` | local | remote | port |
-//! | `get` | remote | local | memory |
-//! | `reduce` | local, remote | local first, then local or remote | memory, where anything is remote |
-//! | `reduce` over a switch | one of the group's | local | none |
-//! | `broadcast`, `broadcast_packets` | local | the group's | none |
-//! | `put_packets` | local | remote | memory |
-//! | `read_put_packets` | local | remote | memory, port |
-//! | `copy_packets`, `unpack_packets` | local | local | none |
-//! | `reduce_packets` | local | local first, then local or remote | memory, where anything is remote |
+//! Operations: in comes a statement, out comes a resolved one whose operands, channels and words suit its verb.
 //!
 //! Sides and words: E0214. Kinds of channels: E0209. Packets lie in scratch only: E0210. What cannot be seen before
 //! evaluation (a procedure's parameters) is not judged here.
@@ -24,6 +10,10 @@ use super::name::meant;
 use super::program::{BufferName, Expr, Op, Sync, Synchronise, Transfer};
 use super::stmt::Operated;
 use super::types::Ty;
+use super::verb::{
+    OPS, SYNCS, Via, destination_sides, links, needs_via, op_word, packets, reduces, source_sides,
+    sync_word, synchronise_word, word,
+};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -178,18 +168,19 @@ impl Body<'_> {
         }
         let remote = operands().find(|operand| operand.nature.side == Some(Side::Remote));
         let unknown = operands().any(|operand| operand.nature.side.is_none());
+        let switched = operands().any(|operand| operand.nature.side == Some(Side::Switch));
         match (needs_via(verb), remote) {
             (Via::Always, _) | (Via::WhereRemote, Some(_)) if via.is_empty() => {
                 self.report(missing_via(transfer, remote.map(|operand| operand.span)));
             }
             (Via::Never, _) => {
                 if let Some(channel) = via.first() {
-                    self.report(needless_via(verb, channel.span));
+                    self.report(needless_via(verb, channel.span, switched));
                 }
             }
             (Via::WhereRemote, None) if !unknown => {
                 if let Some(channel) = via.first() {
-                    self.report(needless_via(verb, channel.span));
+                    self.report(needless_via(verb, channel.span, switched));
                 }
             }
             (Via::Always | Via::WhereRemote, _) => {}
@@ -264,164 +255,8 @@ impl Body<'_> {
     }
 }
 
-/// Whether a verb needs channels.
-#[derive(Clone, Copy)]
-enum Via {
-    Always,
-    Never,
-    WhereRemote,
-}
-
-fn needs_via(verb: TransferVerb) -> Via {
-    match verb {
-        TransferVerb::Put
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::Get
-        | TransferVerb::PutPackets
-        | TransferVerb::ReadPutPackets => Via::Always,
-        TransferVerb::Copy
-        | TransferVerb::Broadcast
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets
-        | TransferVerb::BroadcastPackets => Via::Never,
-        TransferVerb::Reduce | TransferVerb::ReducePackets => Via::WhereRemote,
-    }
-}
-
-fn source_sides(verb: TransferVerb, group: bool) -> &'static [Side] {
-    match verb {
-        TransferVerb::Get => &[Side::Remote],
-        TransferVerb::Reduce if group => &[Side::Switch, Side::Local, Side::Remote],
-        TransferVerb::Reduce => &[Side::Local, Side::Remote, Side::Switch],
-        TransferVerb::Copy
-        | TransferVerb::Put
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::Broadcast
-        | TransferVerb::PutPackets
-        | TransferVerb::ReadPutPackets
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets
-        | TransferVerb::ReducePackets
-        | TransferVerb::BroadcastPackets => &[Side::Local],
-    }
-}
-
-fn destination_sides(verb: TransferVerb, position: usize, group: bool) -> &'static [Side] {
-    match verb {
-        TransferVerb::Copy
-        | TransferVerb::Get
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets => &[Side::Local],
-        TransferVerb::Put
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::PutPackets
-        | TransferVerb::ReadPutPackets => &[Side::Remote],
-        TransferVerb::Broadcast | TransferVerb::BroadcastPackets => &[Side::Switch],
-        TransferVerb::Reduce if group => &[Side::Local, Side::Switch],
-        TransferVerb::Reduce | TransferVerb::ReducePackets if position == 0 || group => {
-            &[Side::Local]
-        }
-        TransferVerb::Reduce | TransferVerb::ReducePackets => &[Side::Local, Side::Remote],
-    }
-}
-
-/// From which source and from which destination on a verb has packets.
-fn packets(verb: TransferVerb) -> (Option<usize>, Option<usize>) {
-    match verb {
-        TransferVerb::PutPackets | TransferVerb::CopyPackets => (None, Some(0)),
-        TransferVerb::UnpackPackets => (Some(0), None),
-        TransferVerb::ReadPutPackets | TransferVerb::BroadcastPackets => (Some(0), Some(0)),
-        TransferVerb::ReducePackets => (Some(1), Some(1)),
-        TransferVerb::Copy
-        | TransferVerb::Put
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::Get
-        | TransferVerb::Reduce
-        | TransferVerb::Broadcast => (None, None),
-    }
-}
-
-/// The kinds of channels that a verb moves data over.
-fn links(verb: TransferVerb) -> &'static [LinkKind] {
-    match verb {
-        TransferVerb::Put | TransferVerb::ReadPutPackets => &[LinkKind::Memory, LinkKind::Port],
-        TransferVerb::PutWithSignal | TransferVerb::PutWithSignalAndFlush => &[LinkKind::Port],
-        TransferVerb::Get
-        | TransferVerb::Reduce
-        | TransferVerb::PutPackets
-        | TransferVerb::ReducePackets => &[LinkKind::Memory],
-        TransferVerb::Copy
-        | TransferVerb::Broadcast
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets
-        | TransferVerb::BroadcastPackets => &[],
-    }
-}
-
-fn reduces(verb: TransferVerb) -> bool {
-    matches!(verb, TransferVerb::Reduce | TransferVerb::ReducePackets)
-}
-
-/// The words of `op`.
-pub(super) const OPS: [&str; 3] = ["sum", "min", "max"];
-
-const SYNCS: [&str; 4] = ["before", "after", "both", "none"];
-
-/// The reduction that a word names.
-pub(super) fn op_word(word: &str) -> Option<Op> {
-    match word {
-        "sum" => Some(Op::Sum),
-        "min" => Some(Op::Min),
-        "max" => Some(Op::Max),
-        _ => None,
-    }
-}
-
-fn sync_word(word: &str) -> Option<Sync> {
-    match word {
-        "before" => Some(Sync::Before),
-        "after" => Some(Sync::After),
-        "both" => Some(Sync::Both),
-        "none" => Some(Sync::None),
-        _ => None,
-    }
-}
-
 fn bare(operands: Vec<Operated>) -> Vec<super::program::Operand> {
     operands.into_iter().map(|operand| operand.operand).collect()
-}
-
-/// How a verb is written.
-fn word(verb: TransferVerb) -> &'static str {
-    match verb {
-        TransferVerb::Copy => "copy",
-        TransferVerb::Put => "put",
-        TransferVerb::PutWithSignal => "put_with_signal",
-        TransferVerb::PutWithSignalAndFlush => "put_with_signal_and_flush",
-        TransferVerb::Get => "get",
-        TransferVerb::Reduce => "reduce",
-        TransferVerb::Broadcast => "broadcast",
-        TransferVerb::PutPackets => "put_packets",
-        TransferVerb::ReadPutPackets => "read_put_packets",
-        TransferVerb::CopyPackets => "copy_packets",
-        TransferVerb::UnpackPackets => "unpack_packets",
-        TransferVerb::ReducePackets => "reduce_packets",
-        TransferVerb::BroadcastPackets => "broadcast_packets",
-    }
-}
-
-fn synchronise_word(verb: SynchroniseVerb) -> &'static str {
-    match verb {
-        SynchroniseVerb::Signal => "signal",
-        SynchroniseVerb::Wait => "wait",
-        SynchroniseVerb::Flush => "flush",
-        SynchroniseVerb::Acquire => "acquire",
-        SynchroniseVerb::Release => "release",
-    }
 }
 
 fn whose(side: Side) -> &'static str {
@@ -519,24 +354,13 @@ fn missing_via(transfer: &ast::Transfer, remote: Option<Span>) -> Diagnostic {
     }
 }
 
-fn needless_via(verb: TransferVerb, span: Span) -> Diagnostic {
+fn needless_via(verb: TransferVerb, span: Span, switched: bool) -> Diagnostic {
     let message = format!("this `{}` uses no channel", word(verb));
-    let report = Diagnostic::new(Code::E0214, span, message);
-    match verb {
-        TransferVerb::Broadcast | TransferVerb::BroadcastPackets | TransferVerb::Reduce => {
-            report.note("the operand behind a switch names its channel itself")
-        }
-        TransferVerb::Copy
-        | TransferVerb::Put
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::Get
-        | TransferVerb::PutPackets
-        | TransferVerb::ReadPutPackets
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets
-        | TransferVerb::ReducePackets => report.note("all its operands are this rank's memory"),
-    }
+    Diagnostic::new(Code::E0214, span, message).note(if switched {
+        "the operand behind a switch names its channel itself"
+    } else {
+        "all its operands are this rank's memory"
+    })
 }
 
 fn packets_outside_scratch(verb: TransferVerb, text: &str, span: Span, does: &str) -> Diagnostic {

@@ -10,7 +10,11 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::fault::{Fault, Reach};
-use super::token::{Class, Kind, Token};
+use super::lookahead::{
+    begins_statement, begins_surely, ends_element, ends_value, expects_value_after,
+    holds_statements, is_operator, takes_body,
+};
+use super::token::{Kind, Token};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
@@ -26,6 +30,8 @@ pub struct Balanced<'t> {
     pub faults: Vec<Fault>,
     /// How many braces of bodies have no partner.
     pub lone_braces: usize,
+    /// The offsets of the braces that open bodies, in order.
+    pub bodies: Vec<u32>,
     /// Whether every `}` at the beginning of a line is indented like the line that it closes.
     pub is_aligned: bool,
 }
@@ -33,57 +39,10 @@ pub struct Balanced<'t> {
 /// Makes the brackets match; where the braces do not, and it is wanted, as indentation says.
 #[must_use]
 pub fn balance<'t>(tokens: &[Token<'t>], by_indentation: bool) -> Balanced<'t> {
-    let Balance { out, insertions, faults, lone_braces, is_aligned, .. } =
+    let Balance { out, insertions, faults, lone_braces, is_aligned, bodies, .. } =
         Balance::run(tokens, by_indentation);
-    Balanced { tokens: with_insertions(out, insertions), faults, lone_braces, is_aligned }
-}
-
-/// Whether the token at the head of `tokens` begins a statement or declaration, wherever it stands. A verb does if a
-/// name or bracket follows it, since that never follows a name within an expression.
-#[must_use]
-pub fn begins_statement(tokens: &[Token<'_>]) -> bool {
-    let Some(token) = tokens.first() else { return false };
-    let next = tokens.get(1).map(|token| token.kind);
-    if begins_always(token.kind) {
-        return true;
-    }
-    match (token.kind.class(), next) {
-        (Class::Verb, Some(next)) => {
-            next == Kind::Name
-                || next.class() == Class::Verb
-                || matches!(next, Kind::Input | Kind::Output | Kind::InPlace)
-                || (token.first && matches!(next, Kind::LeftParen | Kind::Arrow))
-        }
-        (_, Some(next)) => {
-            token.first
-                && (token.kind == Kind::If
-                    || token.kind == Kind::Sync && next == Kind::Semicolon
-                    || token.kind.is_name() && (next == Kind::LeftParen || next.is_name()))
-        }
-        (_, None) => false,
-    }
-}
-
-/// The words that begin a statement or declaration and stand nowhere else.
-fn begins_always(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Use
-            | Kind::Let
-            | Kind::Fn
-            | Kind::Proc
-            | Kind::Collective
-            | Kind::Program
-            | Kind::Options
-            | Kind::Require
-            | Kind::Scratch
-            | Kind::Channel
-            | Kind::Semaphore
-            | Kind::Block
-            | Kind::Group
-            | Kind::Pipeline
-            | Kind::For
-    )
+    let tokens = with_insertions(out, insertions);
+    Balanced { tokens, faults, lone_braces, bodies, is_aligned }
 }
 
 /// How many tokens are looked at behind a `}` that closes nothing.
@@ -112,6 +71,8 @@ struct Open<'t> {
     /// How many `if` of expressions still wait for their brace.
     ifs: u32,
     each: Each,
+    /// Whether it is a parenthesis around one value.
+    holds_one: bool,
     /// Whether it holds settings only, and no statement.
     settings: bool,
 }
@@ -133,9 +94,12 @@ struct Balance<'t> {
     faults: Vec<Fault>,
     open: Vec<Open<'t>>,
     lone_braces: usize,
+    bodies: Vec<u32>,
     is_aligned: bool,
     /// Operators outside all brackets.
     chain: u32,
+    /// Waiting `if` outside all brackets.
+    ifs: u32,
     /// The frame of the bracket closed last.
     closed: Frame,
     /// The operators around it.
@@ -153,8 +117,10 @@ impl<'t> Balance<'t> {
             faults: Vec::new(),
             open: Vec::new(),
             lone_braces: 0,
+            bodies: Vec::new(),
             is_aligned: true,
             chain: 0,
+            ifs: 0,
             closed: Frame::Body,
             chain_before: 0,
             value_else: false,
@@ -184,7 +150,7 @@ impl<'t> Balance<'t> {
             }
         }
         let in_settings = self.open.last().is_some_and(|top| top.settings);
-        if token.first && in_settings && begins_statement(rest) {
+        if token.first && in_settings && begins_surely(rest) {
             self.lone_braces += 1;
             self.close_missing();
         }
@@ -212,12 +178,9 @@ impl<'t> Balance<'t> {
     /// A token that is no bracket.
     fn plain(&mut self, token: Token<'t>) {
         match token.kind {
-            Kind::Semicolon | Kind::Comma => *self.chain() = 0,
-            Kind::If if self.expects_value() => {
-                if let Some(top) = self.open.last_mut() {
-                    top.ifs += 1;
-                }
-            }
+            Kind::Semicolon => (*self.chain(), *self.ifs()) = (0, 0),
+            Kind::Comma => *self.chain() = 0,
+            Kind::If if self.expects_value() => *self.ifs() += 1,
             Kind::In | Kind::Colon => {
                 if let Some(top) = self.open.last_mut().filter(|top| top.frame != Frame::Body) {
                     top.each = match (token.kind, top.each) {
@@ -237,6 +200,10 @@ impl<'t> Balance<'t> {
         self.open.last_mut().map_or(&mut self.chain, |top| &mut top.chain)
     }
 
+    fn ifs(&mut self) -> &mut u32 {
+        self.open.last_mut().map_or(&mut self.ifs, |top| &mut top.ifs)
+    }
+
     fn depth(&self) -> u32 {
         self.open.iter().map(|open| open.chain + 1).sum::<u32>() + self.chain
     }
@@ -247,7 +214,11 @@ impl<'t> Balance<'t> {
 
     /// Whether a value is expected after what has been read.
     fn expects_value(&self) -> bool {
-        let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
+        let mut before = self.out.iter().rev().map(|token| token.kind);
+        let last = before.next().unwrap_or(Kind::Semicolon);
+        if last == Kind::Star && matches!(before.next(), Some(Kind::LeftBracket | Kind::Comma)) {
+            return false;
+        }
         let in_set = self.open.last().is_some_and(|top| top.frame == Frame::Value);
         (last == Kind::Else && self.value_else)
             || (last == Kind::LeftBrace && in_set)
@@ -255,20 +226,26 @@ impl<'t> Balance<'t> {
     }
 
     fn open(&mut self, frame: Frame, closer: Kind, token: Token<'t>) {
-        let settings = self.out.last().is_some_and(|last| last.kind == Kind::Options);
+        if frame == Frame::Body {
+            self.bodies.push(token.span.start);
+        }
+        let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
+        let settings = last == Kind::Options;
+        let holds_one = token.kind == Kind::LeftParen && expects_value_after(last);
         self.out.push(token);
         let (dedent, each) = (None, Each::No);
-        self.open.push(Open { frame, closer, token, dedent, chain: 0, ifs: 0, each, settings });
+        let (chain, ifs) = (0, 0);
+        let open = Open { frame, closer, token, dedent, chain, ifs, each, holds_one, settings };
+        self.open.push(open);
     }
 
     /// Tells a body's brace from a set's.
     fn open_brace(&mut self, token: Token<'t>, after: &[Token<'t>]) {
-        let waits = self.open.last().is_some_and(|top| top.ifs > 0);
-        if self.expects_value() && !begins_statement(after) {
+        if self.expects_value() && !holds_statements(after) {
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
-        if let (true, Some(top)) = (waits, self.open.last_mut()) {
-            top.ifs -= 1;
+        if let Some(fewer) = self.ifs().checked_sub(1) {
+            *self.ifs() = fewer;
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
         while self.in_value() {
@@ -287,14 +264,15 @@ impl<'t> Balance<'t> {
         match token.kind {
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
-            Kind::Comma => top.each == Each::Value,
+            Kind::Comma => top.each == Each::Value || (top.each == Each::No && top.holds_one),
             Kind::If => false,
             Kind::Op | Kind::Sync | Kind::Slice | Kind::To if follows_value => {
                 let next = rest.get(1).map(|next| next.kind);
                 next == Some(Kind::Equal)
                     || (token.kind == Kind::To && next.is_some_and(Kind::is_name))
             }
-            _ => (token.first || follows_value) && begins_statement(rest),
+            _ if follows_value => begins_statement(rest),
+            _ => token.first && begins_surely(rest),
         }
     }
 
@@ -414,8 +392,12 @@ impl<'t> Balance<'t> {
         let near = self.out.len().saturating_sub(MAX_LOOK);
         let line = self.out.get(near..).unwrap_or_default();
         let Some(head) = line.iter().rposition(|token| token.first) else { return };
-        let wants = line.get(head).is_some_and(|head| {
-            takes_body(head.kind) && head.indent < token.indent && head.span.end > self.opened()
+        let begins = |at: usize| line.get(at).is_some_and(|word| takes_body(word.kind));
+        let wants = line.get(head).is_some_and(|first| {
+            let goes_on = first.kind == Kind::RightBrace && begins(head + 1);
+            (begins(head) || goes_on)
+                && first.indent < token.indent
+                && last.span.end > self.opened()
         });
         let is_whole = !matches!(last.kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace);
         if wants && is_whole && begins_statement(rest) && self.end_of_header(near + head).is_some()
@@ -534,14 +516,6 @@ fn with_insertions<'t>(
     out
 }
 
-/// What ends a list element or statement, or the bracket around it.
-fn ends_element(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::RightParen | Kind::RightBracket | Kind::RightBrace | Kind::Semicolon | Kind::Comma
-    )
-}
-
 /// Whether a token makes the tree one level deeper where it stands: an operator, `.`, a call or index, `else`.
 fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
     match kind {
@@ -551,89 +525,6 @@ fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
         }
         _ => is_operator(kind),
     }
-}
-
-/// Operators between and before values.
-fn is_operator(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::EqualEqual
-            | Kind::NotEqual
-            | Kind::LessEqual
-            | Kind::GreaterEqual
-            | Kind::ShiftLeft
-            | Kind::ShiftRight
-            | Kind::AndAnd
-            | Kind::OrOr
-            | Kind::Less
-            | Kind::Greater
-            | Kind::Plus
-            | Kind::Minus
-            | Kind::Star
-            | Kind::Slash
-            | Kind::Percent
-            | Kind::And
-            | Kind::Or
-            | Kind::Caret
-            | Kind::Not
-            | Kind::RangeLength
-            | Kind::RangeInclusive
-            | Kind::RangeHalfOpen
-    )
-}
-
-/// Whether a value is expected after such a token, so that `{` begins a set.
-fn expects_value_after(last: Kind) -> bool {
-    is_operator(last)
-        || matches!(
-            last,
-            Kind::Equal
-                | Kind::In
-                | Kind::If
-                | Kind::Via
-                | Kind::Arrow
-                | Kind::Require
-                | Kind::LeftParen
-                | Kind::LeftBracket
-                | Kind::Comma
-                | Kind::Colon
-                | Kind::PathSeparator
-        )
-}
-
-/// Whether a value can end with such a token.
-fn ends_value(last: Kind) -> bool {
-    last.is_name()
-        || matches!(
-            last,
-            Kind::Int
-                | Kind::Str
-                | Kind::Wrong
-                | Kind::True
-                | Kind::False
-                | Kind::RightParen
-                | Kind::RightBracket
-                | Kind::RightBrace
-        )
-}
-
-/// The words whose statement or declaration has a body in braces.
-fn takes_body(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::For
-            | Kind::If
-            | Kind::Else
-            | Kind::Block
-            | Kind::Group
-            | Kind::Pipeline
-            | Kind::Proc
-            | Kind::Program
-            | Kind::Collective
-            | Kind::Options
-            | Kind::InPlace
-            | Kind::Ensures
-    )
 }
 
 /// Whether `{` comes before `;`.

@@ -1,1 +1,311 @@
-//! Canonical layout.
+//! The canonical layout of a text: what `cclc fmt` writes.
+//!
+//! In: a text without syntax errors. Out: the same tokens and comments, laid out anew. The rules:
+//!
+//! - Four spaces for each body in braces, and for each bracket or continued line within a statement.
+//! - One statement a line. One that its author wrote on one line, bodies and all, stays there if it fits
+//!   [`WIDTH`] columns.
+//! - Within a statement lines break where its author broke them.
+//! - One space or none between tokens, by the tokens alone; only around `..` it is the author who says.
+//! - No more than one empty line in a row, none at the ends of a body, one after every declaration of several lines.
+//! - Comments stay where they are. Those after code keep their column, and stay aligned with those of the lines above
+//!   and below, two spaces behind the code at least.
+
+mod space;
+
+use super::balance::{Balanced, balance};
+use super::token::{Kind, Token, tokens};
+use crate::source::FileId;
+
+/// The width that a statement in one line may have.
+pub const WIDTH: usize = 100;
+
+/// Lays a text out anew, which has no syntax errors.
+#[must_use]
+pub fn layout(text: &str) -> String {
+    let cut = tokens(FileId(0), text);
+    let Balanced { tokens, bodies, .. } = balance(&cut.tokens, false);
+    let mut pieces = space::pieces(&tokens, &bodies);
+    pieces.extend(cut.comments.iter().map(|comment| Piece::comment(*comment)));
+    pieces.sort_by_key(|piece| piece.token.span.start);
+    let mut printer = Printer { text, lines: Vec::new(), blank: false };
+    printer.statements(&pieces, 0);
+    render(&printer.lines)
+}
+
+/// A token or comment, and how it is set.
+#[derive(Clone, Copy, Debug)]
+struct Piece<'t> {
+    token: Token<'t>,
+    /// Whether a space stands before it, where it is not the first on its line.
+    space: bool,
+    /// Whether it is the `{` of a body.
+    opens_body: bool,
+}
+
+impl<'t> Piece<'t> {
+    fn comment(token: Token<'t>) -> Piece<'t> {
+        Piece { token: Token { kind: Kind::Comment, ..token }, space: true, opens_body: false }
+    }
+
+    fn is_comment(&self) -> bool {
+        self.token.kind == Kind::Comment
+    }
+}
+
+/// A line of the new text.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    indent: usize,
+    code: String,
+    /// A comment after the code, and its column in the old text.
+    comment: Option<(String, usize)>,
+    /// Whether the code stood on another line, so that the column of its comment means nothing.
+    moved: bool,
+}
+
+impl Line {
+    /// Whether more code can follow.
+    fn is_open(&self) -> bool {
+        self.comment.is_none() && !self.code.starts_with("//")
+    }
+}
+
+struct Printer<'t> {
+    text: &'t str,
+    lines: Vec<Line>,
+    /// Whether an empty line must come before the next one.
+    blank: bool,
+}
+
+impl<'t> Printer<'t> {
+    /// Sets what stands in a body, or in the file.
+    fn statements(&mut self, pieces: &[Piece<'t>], indent: usize) {
+        let mut rest = pieces;
+        let mut is_first = true;
+        while let Some(piece) = rest.first() {
+            if piece.is_comment() && !piece.token.first && !self.lines.is_empty() {
+                self.trail(piece);
+                rest = rest.get(1..).unwrap_or_default();
+                continue;
+            }
+            self.blank = !is_first && (self.blank || self.follows_blank(piece));
+            is_first = false;
+            let length = statement_length(rest);
+            let (statement, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            let lines = self.lines.len();
+            self.statement(statement, indent);
+            self.blank = indent == 0 && self.lines.len() > lines + 1 && ends_body(statement);
+            rest = after;
+        }
+        self.blank = false;
+    }
+
+    /// Sets a statement, a comment, a line of documentation or an attribute.
+    fn statement(&mut self, pieces: &[Piece<'t>], indent: usize) {
+        let fits = |line: &String| pieces.len() == 1 || indent + line.chars().count() <= WIDTH;
+        if let Some(line) = one_line(pieces).filter(fits) {
+            return self.start(indent, line);
+        }
+        self.start(indent, String::new());
+        let mut depth = 0;
+        let mut rest = pieces;
+        while let Some((piece, after)) = rest.split_first() {
+            rest = after;
+            if piece.opens_body {
+                let length = body_length(after);
+                let (inside, closing) = after.split_at_checked(length).unwrap_or((after, &[]));
+                self.body(piece, inside, indent);
+                let moved = closing.first().is_some_and(|brace| !brace.token.first);
+                if let (true, false, Some(line)) = (moved, inside.is_empty(), self.lines.last_mut())
+                {
+                    line.moved = true;
+                }
+                rest = closing.get(1..).unwrap_or_default();
+                continue;
+            }
+            if is_closer(piece.token.kind) {
+                depth -= 1;
+            }
+            self.piece(piece, indent, depth);
+            if is_opener(piece.token.kind) {
+                depth += 1;
+            }
+        }
+    }
+
+    /// Sets a body, each statement on its line.
+    fn body(&mut self, brace: &Piece<'t>, inside: &[Piece<'t>], indent: usize) {
+        self.append(brace, indent);
+        if let (true, Some(line)) = (inside.is_empty(), self.lines.last_mut()) {
+            return line.code.push('}');
+        }
+        self.statements(inside, indent + 4);
+        self.start(indent, "}".to_owned());
+    }
+
+    /// Sets a token or comment within a statement, `depth` brackets deep.
+    fn piece(&mut self, piece: &Piece<'t>, indent: usize, depth: i32) {
+        let is_new = self.lines.last().is_some_and(|line| line.code.is_empty());
+        let joins = piece.token.kind == Kind::Else;
+        if !piece.token.first || is_new || joins {
+            return if piece.is_comment() { self.trail(piece) } else { self.append(piece, indent) };
+        }
+        let depth = usize::try_from(depth).unwrap_or(0);
+        let levels = if is_closer(piece.token.kind) { depth } else { depth.max(1) };
+        self.start(indent + 4 * levels, piece.token.text.to_owned());
+    }
+
+    /// Begins a line.
+    fn start(&mut self, indent: usize, code: String) {
+        if std::mem::take(&mut self.blank) && !self.lines.is_empty() {
+            self.lines.push(Line::default());
+        }
+        self.lines.push(Line { indent, code, ..Line::default() });
+    }
+
+    /// Goes on with a line, unless a comment has ended it.
+    fn append(&mut self, piece: &Piece<'t>, indent: usize) {
+        match self.lines.last_mut() {
+            Some(line) if line.is_open() => {
+                let space = piece.space && !line.code.is_empty();
+                line.code.push_str(if space { " " } else { "" });
+                line.code.push_str(piece.token.text);
+            }
+            _ => self.start(indent, piece.token.text.to_owned()),
+        }
+    }
+
+    /// Puts a comment after the code of the last line.
+    fn trail(&mut self, piece: &Piece<'t>) {
+        let start = piece.token.span.start as usize;
+        let before = self.text.get(..start).unwrap_or("");
+        let line =
+            before.rfind('\n').map_or(before, |newline| before.get(newline + 1..).unwrap_or(""));
+        let column = line.chars().count();
+        match self.lines.last_mut() {
+            Some(line) if line.is_open() && !line.code.is_empty() => {
+                let column = if line.moved { 0 } else { column };
+                line.comment = Some((piece.token.text.to_owned(), column));
+            }
+            _ => self.start(piece.token.indent as usize, piece.token.text.to_owned()),
+        }
+    }
+
+    /// Whether the author left an empty line before a piece.
+    fn follows_blank(&self, piece: &Piece<'t>) -> bool {
+        let before = self.text.get(..piece.token.span.start as usize).unwrap_or("");
+        let space = before.len() - before.trim_end().len();
+        before.get(before.len() - space..).unwrap_or("").matches('\n').count() > 1
+    }
+}
+
+/// How many pieces a statement has: up to its `;` or the end of its last body.
+fn statement_length(pieces: &[Piece<'_>]) -> usize {
+    let mut depth = 0u32;
+    let is_attribute = pieces.first().is_some_and(|first| first.token.kind == Kind::Hash);
+    for (i, piece) in pieces.iter().enumerate() {
+        let kind = piece.token.kind;
+        if i == 0 && matches!(kind, Kind::Comment | Kind::Doc | Kind::InnerDoc) {
+            return 1;
+        }
+        if is_opener(kind) {
+            depth += 1;
+        } else if is_closer(kind) {
+            depth = depth.saturating_sub(1);
+        }
+        let ends_attribute = is_attribute && depth == 0 && kind == Kind::RightBracket;
+        let ends_last_body = depth == 0 && kind == Kind::RightBrace && closes_body(pieces, i);
+        if depth == 0 && (kind == Kind::Semicolon || ends_attribute || ends_last_body) {
+            return i + 1;
+        }
+    }
+    pieces.len()
+}
+
+/// Whether the `}` at `end` closes the body that ends a statement: no `else` follows.
+fn closes_body(pieces: &[Piece<'_>], end: usize) -> bool {
+    let mut depth = 0u32;
+    let opener = pieces.iter().take(end + 1).rev().find(|piece| {
+        depth = if is_closer(piece.token.kind) { depth + 1 } else { depth };
+        depth -= u32::from(is_opener(piece.token.kind));
+        depth == 0
+    });
+    let next = pieces.iter().skip(end + 1).find(|piece| !piece.is_comment());
+    opener.is_some_and(|opener| opener.opens_body)
+        && next.is_none_or(|next| next.token.kind != Kind::Else)
+}
+
+/// How many pieces stand before the `}` of a body.
+fn body_length(pieces: &[Piece<'_>]) -> usize {
+    let mut depth = 0u32;
+    for (i, piece) in pieces.iter().enumerate() {
+        if is_opener(piece.token.kind) {
+            depth += 1;
+        } else if is_closer(piece.token.kind) {
+            match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return i,
+            }
+        }
+    }
+    pieces.len()
+}
+
+fn ends_body(pieces: &[Piece<'_>]) -> bool {
+    pieces.last().is_some_and(|last| last.token.kind == Kind::RightBrace)
+}
+
+/// A statement as its author wrote it in one line; none where it has comments, or more lines than `else` makes.
+fn one_line(pieces: &[Piece<'_>]) -> Option<String> {
+    let mut line = String::new();
+    for (i, piece) in pieces.iter().enumerate() {
+        let breaks = piece.token.first && piece.token.kind != Kind::Else;
+        if i > 0 && (breaks || piece.is_comment()) {
+            return None;
+        }
+        line.push_str(if i > 0 && piece.space { " " } else { "" });
+        line.push_str(piece.token.text);
+    }
+    Some(line)
+}
+
+fn is_opener(kind: Kind) -> bool {
+    matches!(kind, Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace)
+}
+
+fn is_closer(kind: Kind) -> bool {
+    matches!(kind, Kind::RightParen | Kind::RightBracket | Kind::RightBrace)
+}
+
+/// The text of the lines. Comments in one column stay in one column.
+fn render(lines: &[Line]) -> String {
+    let mut out = String::new();
+    let mut rest = lines;
+    while let Some(line) = rest.first() {
+        let column = line.comment.as_ref().map(|(_, column)| *column);
+        let same = |line: &&Line| column.is_some() && line.comment.as_ref().map(|c| c.1) == column;
+        let run = rest.iter().take_while(same).count().max(1);
+        let (together, after) = rest.split_at_checked(run).unwrap_or((rest, &[]));
+        let width = |line: &Line| line.indent + line.code.chars().count() + 2;
+        let column = together.iter().map(width).max().unwrap_or(0).max(column.unwrap_or(0));
+        for line in together {
+            render_line(line, column, &mut out);
+        }
+        rest = after;
+    }
+    out
+}
+
+fn render_line(line: &Line, column: usize, out: &mut String) {
+    if !line.code.is_empty() {
+        out.extend(std::iter::repeat_n(' ', line.indent));
+        out.push_str(&line.code);
+    }
+    if let Some((comment, _)) = &line.comment {
+        let width = line.indent + line.code.chars().count();
+        out.extend(std::iter::repeat_n(' ', column.saturating_sub(width)));
+        out.push_str(comment);
+    }
+    out.push('\n');
+}

@@ -7,6 +7,7 @@
 //!   what is missing is reported and taken as if it were there, what is too much is reported and skipped.
 //! - Reports are kept in the parser's state and not in chumsky's errors: these say nothing, and cost nothing.
 
+mod declaration;
 mod expression;
 mod item;
 mod recover;
@@ -19,7 +20,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FileId, Span};
 use chumsky::input::{Checkpoint, Cursor, InputRef, MapExtra};
 use chumsky::inspector::Inspector;
-use chumsky::prelude::*;
+use chumsky::prelude::{Boxed, EmptyErr, Parser, custom, extra};
 
 /// What the parser reads.
 type Input<'t> = &'t [Token<'t>];
@@ -53,7 +54,7 @@ pub fn expression(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::Expr>, Vec
 /// The tree of `name = value`.
 #[must_use]
 pub fn option(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::OptionSetting>, Vec<Fault>) {
-    let rule = recover::alone(item::option_setting(&expression::Values::new()));
+    let rule = recover::alone(declaration::option_setting(&expression::Values::new()));
     let mut notes = Notes::new(file);
     let tree = rule.parse_with_state(tokens, &mut notes).into_output();
     let (tree, mut faults) = (tree, notes.into_parts().0);
@@ -107,7 +108,9 @@ impl Notes {
         for note in std::mem::take(&mut self.log) {
             match note {
                 Note::Declaration(item) if item.span >= start => taken.push(*item),
-                note => self.log.push(note),
+                note @ (Note::Fault(_) | Note::Declaration(_) | Note::Item(_)) => {
+                    self.log.push(note)
+                }
             }
         }
         taken

@@ -173,11 +173,12 @@ fn is_packets(verb: TransferVerb) -> bool {
     }
 }
 
-/// The verb of an operation, all of any other statement.
+/// The word that an operation begins with, all of any other statement.
 fn first_word(kind: &StmtKind, span: Span) -> Span {
     match kind {
         StmtKind::Transfer(transfer) => transfer.verb_span,
         StmtKind::Synchronise(synchronise) => synchronise.verb_span,
+        StmtKind::Sync => word(span, "sync"),
         StmtKind::Let(_)
         | StmtKind::Require(_)
         | StmtKind::For(_, _)
@@ -186,7 +187,6 @@ fn first_word(kind: &StmtKind, span: Span) -> Span {
         | StmtKind::Group(_, _)
         | StmtKind::Pipeline(_, _)
         | StmtKind::Barrier(_)
-        | StmtKind::Sync
         | StmtKind::Call(_, _) => span,
     }
 }

@@ -3,6 +3,7 @@
 //! In: the text of a file. Out: its tokens, its comments (which only the formatter reads), and reports of what is no
 //! token: characters that begin nothing, strings that do not end, numbers that do not fit. A faulty piece of text is
 //! one token or none, so that what stands around it is read as if it were sound.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::fault::{Fault, Reach};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -237,17 +238,29 @@ impl Lines<'_> {
 }
 
 /// Reports a run of strange characters, which is one mistake, and says whether it was left out. Strange letters are a
-/// part of a name, and a strange arrow is an arrow.
+/// part of a name, and what looks like a mark is taken for it.
 fn push_strange<'t>(run: Token<'t>, text: &'t str, out: &mut Tokens<'t>) -> bool {
     note(run, strange_characters(run), out);
-    if run.text == "→" {
-        out.tokens.push(Token { kind: Kind::Arrow, ..run });
+    if let Some(kind) = lookalike(run.text) {
+        out.tokens.push(Token { kind, ..run });
     } else if run.text.chars().all(char::is_alphanumeric) {
         push(Token { kind: Kind::Name, ..run }, text, out);
     } else {
         return true;
     }
     false
+}
+
+/// The mark that a strange character looks like.
+fn lookalike(text: &str) -> Option<Kind> {
+    match text {
+        "→" => Some(Kind::Arrow),
+        "≤" => Some(Kind::LessEqual),
+        "≥" => Some(Kind::GreaterEqual),
+        "≠" => Some(Kind::NotEqual),
+        "–" | "−" => Some(Kind::Minus),
+        _ => None,
+    }
 }
 
 /// Adds a token, after a look at what its pattern does not check.
@@ -325,14 +338,8 @@ fn strange_characters(run: Token<'_>) -> Fault {
     let what = if run.text.chars().count() == 1 { "this character" } else { "these characters" };
     let report = Diagnostic::new(Code::E0102, run.span, format!("`{shown}` has no meaning here"))
         .label(format!("{what} can stand in comments and strings only"));
-    let meant = match run.text {
-        "→" => "->",
-        "≤" => "<=",
-        "≥" => ">=",
-        "≠" => "!=",
-        "–" | "−" => "-",
-        "“" | "”" => "\"",
-        _ => return fault(run.span, report),
+    let Some(meant) = lookalike(run.text).map(Kind::text) else {
+        return fault(run.span, report);
     };
     let edit = Edit { span: run.span, text: meant.to_owned() };
     let report = report.help(format!("write `{meant}`"));

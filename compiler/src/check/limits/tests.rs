@@ -102,7 +102,7 @@ fn program(blocks: Vec<Vec<ir::Op>>) -> ir::Program {
 }
 
 fn channel(link: ir::Link) -> ir::Channel {
-    ir::Channel { name: "c".into(), link, partner: None, origin: ir::OriginId(0) }
+    ir::Channel { name: "c".into(), link, partner: None, origin: ir::OriginId(0), shared: false }
 }
 
 fn outcome_of(program: &ir::Program) -> Outcome {

@@ -317,7 +317,7 @@ impl<'a> Running<'a> {
 }
 
 /// How large a chunk is taken to be, so that every pipeline's windows are whole parts of it.
-pub(super) struct Windows {
+pub struct Windows {
     /// Bytes.
     chunk: u64,
     /// Parts to a chunk that make every window whole.
@@ -325,12 +325,16 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    fn turns(&self, pipeline: &Pipeline) -> u64 {
+    /// How often a pipeline goes round.
+    #[must_use]
+    pub fn turns(&self, pipeline: &Pipeline) -> u64 {
         let unit = if self.chunk == 0 { u64::MAX } else { pipeline.unit.max(1) };
         u64::from(pipeline.chunks).saturating_mul(self.chunk).div_ceil(unit).max(1)
     }
 
-    fn window(&self, pipeline: &Pipeline, turn: u64, parts: u32) -> std::ops::Range<u64> {
+    /// The cells of an operand, counted from its beginning, that a turn covers; chunks are cut into `parts`.
+    #[must_use]
+    pub fn window(&self, pipeline: &Pipeline, turn: u64, parts: u32) -> std::ops::Range<u64> {
         if self.chunk == 0 {
             return 0..u64::MAX / 2;
         }
@@ -343,7 +347,8 @@ impl Windows {
 
 /// The size of a chunk in which every unit fits a whole number of times, at least twice. Where there is none, every
 /// pipeline goes through all at once.
-pub(super) fn windows(program: &Program) -> Windows {
+#[must_use]
+pub fn windows(program: &Program) -> Windows {
     let (mut least, mut common) = (0, 1_u64);
     for rank in &program.ranks {
         for block in &rank.blocks {
@@ -372,7 +377,7 @@ pub(super) fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// Every operation, those in pipelines too.
-pub(super) fn each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
+pub fn each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
     for op in ops {
         visit(op);
         if let Action::Pipeline(pipeline) = &op.action {

@@ -2,7 +2,7 @@
 
 use super::memory::{Cell, Memory};
 use super::value::{Value, combine};
-use crate::ir::memory::{reads_packets, writes_packets};
+use crate::ir::memory::{source_is_packets, writes_packets};
 use crate::ir::{Link, Operand, OriginId, Program, RankId, Slice, Transfer, Verb, Where};
 use std::ops::Range;
 
@@ -110,7 +110,7 @@ fn value(memory: &Memory, job: &Job, lane: &Lane, at: u64) -> Option<Value> {
     for (index, operand) in &lane.sources {
         let cell = u64::from(operand.index) * u64::from(memory.parts()) + at;
         for rank in places(job, operand) {
-            let read = if reads_packets(job.transfer.verb, *index) {
+            let read = if source_is_packets(job.transfer, *index) {
                 memory.packet(rank, cell)?.clone()
             } else {
                 memory

@@ -364,10 +364,11 @@ fn together(
         let Some(owner) = program.ranks.lookup(access.extent.rank) else { continue };
         let verb = if access.write { "writes" } else { "reads" };
         let what = chunks(owner, &access.extent);
-        let text = format!(
-            "rank {} {verb} {what} of rank {} as one piece",
-            unit.rank.0, access.extent.rank.0
-        );
+        let whose = match access.extent.rank == unit.rank {
+            true => String::new(),
+            false => format!(" of rank {}", access.extent.rank.0),
+        };
+        let text = format!("rank {} {verb} {what}{whose} as one piece", unit.rank.0);
         report = report.and(program.origins.place(unit.origin), text);
     }
     report

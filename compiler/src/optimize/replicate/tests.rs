@@ -194,10 +194,8 @@ fn a_report_names_both_sides_in_their_regions() {
     }
     let report = replicable(&copies(p, 2)).expect_err("copies would meet");
     let texts: Vec<_> = report.secondary.iter().map(|label| label.text.as_str()).collect();
-    let expected = [
-        "rank 0 writes `inbox[0..+2]` of rank 0 as one piece",
-        "rank 0 reads `inbox[1]` of rank 0 as one piece",
-    ];
+    let expected =
+        ["rank 0 writes `inbox[0..+2]` as one piece", "rank 0 reads `inbox[1]` as one piece"];
     assert_eq!(texts, expected);
 }
 

@@ -34,7 +34,7 @@ fn transfer(
 }
 
 fn channel(link: ir::Link) -> ir::Channel {
-    ir::Channel { name: "c".into(), link, partner: None, origin: ir::OriginId(0) }
+    ir::Channel { name: "c".into(), link, partner: None, origin: ir::OriginId(0), shared: false }
 }
 
 /// A program of one rank with channels mem 0:r1, port 0:r1, mem 1:r2 and one block.
@@ -49,8 +49,13 @@ fn program(ops: Vec<ir::Op>) -> ir::Program {
             channel(ir::Link::Memory(ir::RankId(2))),
         ]
         .into(),
-        semaphores: vec![ir::Semaphore { name: "s".into(), initial: 2, origin: ir::OriginId(0) }]
-            .into(),
+        semaphores: vec![ir::Semaphore {
+            name: "s".into(),
+            initial: 2,
+            origin: ir::OriginId(0),
+            shared: false,
+        }]
+        .into(),
         blocks: vec![ir::Block { name: "b".into(), ops, origin: ir::OriginId(0) }].into(),
         ..ir::Rank::default()
     };

@@ -9,9 +9,9 @@ use super::{Extra, Input, Rule, kind_at, look, mark, pick, span};
 use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
 };
-use crate::syntax::balance::begins_statement;
+use crate::syntax::lookahead::{begins_surely, holds_statements};
 use crate::syntax::token::{Class, Kind, Token, integer, string};
-use chumsky::prelude::*;
+use chumsky::prelude::{IterParser, Parser, choice, recursive};
 
 /// The rules for values that other rules are made of.
 #[derive(Clone)]
@@ -244,7 +244,7 @@ fn postfix<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
 
 fn primary<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     let literal = pick(|token| literal(token).map(|kind| Expr { kind, span: token.span }));
-    let call = look(|tokens| !names_a_statement(tokens))
+    let call = look(|tokens| !begins_surely(tokens))
         .ignore_then(name())
         .then(call_arguments(values).or_not())
         .map_with(|(name, arguments), e| {
@@ -261,12 +261,9 @@ fn primary<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     let group = mark(Kind::LeftParen)
         .ignore_then(values.required("a value"))
         .then_ignore(close(Kind::RightParen));
-    let list = mark(Kind::LeftBracket)
-        .ignore_then(listed(values.required("an element"), Kind::RightBracket))
-        .map_with(|elements, e| Expr { kind: ExprKind::List(elements), span: span(e) });
     let reserved =
         reserved_name().map(|name| Expr { span: name.span, kind: ExprKind::Name(name.text) });
-    choice((call, literal, group, braces(values), list, conditional(values), reserved)).boxed()
+    choice((call, literal, group, set(values), list(values), conditional(values), reserved)).boxed()
 }
 
 /// A token that is a value.
@@ -285,29 +282,26 @@ fn literal(token: &Token<'_>) -> Option<ExprKind> {
     }
 }
 
-/// Whether a verb stands here that is followed by an operand: another statement, and not a name.
-fn names_a_statement(tokens: &[Token<'_>]) -> bool {
-    let verb = kind_at(tokens, 0).is_some_and(|kind| kind.class() == Class::Verb);
-    let next = kind_at(tokens, 1);
-    verb && next.is_some_and(|next| {
-        next == Kind::Name
-            || next.class() == Class::Verb
-            || matches!(next, Kind::Input | Kind::Output | Kind::InPlace)
-    })
-}
-
 /// `{a, b}` or `{p in peers: p.node}`
-fn braces<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+fn set<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     let each = look(at_binder)
         .ignore_then(values.binders.clone())
         .then(mark(Kind::Colon).ignore_then(values.required("a value")).or_not())
         .then_ignore(close(Kind::RightBrace))
         .map(|(binders, value)| ExprKind::Each(binders, value.map(Box::new)));
     let set = listed(values.required("an element"), Kind::RightBrace).map(ExprKind::Set);
-    look(|tokens| !begins_statement(tokens.get(1..).unwrap_or_default()))
+    look(|tokens| !holds_statements(tokens.get(1..).unwrap_or_default()))
         .ignore_then(mark(Kind::LeftBrace))
         .ignore_then(each.or(set))
         .map_with(|kind, e| Expr { kind, span: span(e) })
+        .boxed()
+}
+
+/// `[a, b]`
+fn list<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    mark(Kind::LeftBracket)
+        .ignore_then(listed(values.required("an element"), Kind::RightBracket))
+        .map_with(|elements, e| Expr { kind: ExprKind::List(elements), span: span(e) })
         .boxed()
 }
 

@@ -1,25 +1,24 @@
 //! Files and declarations: everything from `file` to `semaphore` in the grammar.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use super::expression::{Values, arguments, dimensions, index};
+use super::declaration::{declaration, opens_body};
+use super::expression::Values;
 use super::recover::{
-    close, expect, inner_word, listed, listed_some, misspelt_head, name, no_body, open,
-    required_name, semicolon, unknown,
+    close, expect, inner_word, listed, listed_some, misspelt_head, no_body, open, required_name,
+    semicolon, unknown,
 };
 use super::statement::{body, dangling, r#let, require, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Attribute, Body, Channel, ChannelEnd, Collective, CollectiveItem, CollectiveItemKind, Doc,
-    Ensures, Function, Implements, InPlace, Item, ItemKind, Name, OptionSetting, OptionValue,
-    Parameter, Procedure, Program, ProgramItem, ProgramItemKind, Scratch, Semaphore, Size, Use,
-    UseName, UseRoot,
+    Attribute, Body, Collective, CollectiveItem, CollectiveItemKind, Doc, Ensures, Function,
+    InPlace, Item, ItemKind, Name, Parameter, Procedure, Program, ProgramItem, ProgramItemKind,
+    Size, Use, UseName, UseRoot,
 };
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::input::MapExtra;
-use chumsky::prelude::*;
+use chumsky::prelude::{EmptyErr, IterParser, Parser, any, choice, custom, recursive};
 
 /// The words that can begin an item of a file.
 const ITEM_WORDS: &[Kind] =
@@ -54,7 +53,7 @@ const COLLECTIVE_WORDS: &[Kind] =
 pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
     let values = Values::new();
     let body = body(&values, stray_declaration(&values));
-    let known = item_kind(&values).or(stray_in_file(&values, body.clone())).boxed();
+    let known = item(&values).or(stray_in_file(&values, body.clone())).boxed();
     let any = choice((
         known.clone(),
         misspelt_head(ITEM_WORDS, known),
@@ -73,9 +72,9 @@ pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
 }
 
 /// An item, documentation and attributes aside; none where it makes no sense.
-fn item_kind<'t>(values: &Values<'t>) -> Rule<'t, Option<ItemKind>> {
-    recursive(|item| {
-        let stray = item.map_with(lose_item).boxed();
+fn item<'t>(values: &Values<'t>) -> Rule<'t, Option<ItemKind>> {
+    recursive(|nested| {
+        let stray = nested.map_with(lose_item).boxed();
         let strays = stray_declaration(values).or(stray.clone()).boxed();
         let body = body(values, strays);
         choice((
@@ -385,15 +384,18 @@ fn program<'t>(
         .then(braced(items.boxed()))
         .map_with(|((name, parameters), (mut items, end)), e| {
             let name = name.unwrap_or(Name { text: String::new(), span: end });
-            items.extend(e.state().take_declarations(name.span));
-            items.sort_by_key(|item| item.span.start);
+            for lost in e.state().take_declarations(name.span) {
+                // Before the statement in which it stands, so that it is declared where it is used.
+                let after = items.iter().position(|item| item.span.end > lost.span.start);
+                items.insert(after.unwrap_or(items.len()), lost);
+            }
             Program { name, parameters, items, end }
         })
         .boxed()
 }
 
 /// The elements between braces, and the brace that ends them.
-fn braced<'t, O: 't>(element: Rule<'t, Option<O>>) -> Rule<'t, (Vec<O>, Span)> {
+pub(super) fn braced<'t, O: 't>(element: Rule<'t, Option<O>>) -> Rule<'t, (Vec<O>, Span)> {
     open()
         .ignore_then(element.repeated().collect::<Vec<_>>())
         .then_ignore(close(Kind::RightBrace))
@@ -412,138 +414,6 @@ fn program_item<'t>(
 ) -> Rule<'t, Option<ProgramItemKind>> {
     declaration(values)
         .or(statement(values, body).map(|kind| kind.map(ProgramItemKind::Statement)))
-        .boxed()
-}
-
-/// What can stand at a program's top level only.
-fn declaration<'t>(values: &Values<'t>) -> Rule<'t, Option<ProgramItemKind>> {
-    choice((
-        implements(values).map(|implements| implements.map(ProgramItemKind::Implements)),
-        options(values).map(|settings| Some(ProgramItemKind::Options(settings))),
-        scratch(values).map(|scratch| scratch.map(ProgramItemKind::Scratch)),
-        channel(values).map(|channel| channel.map(ProgramItemKind::Channel)),
-        semaphore(values).map(|semaphore| semaphore.map(ProgramItemKind::Semaphore)),
-    ))
-    .boxed()
-}
-
-fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
-    let given = mark(Kind::LeftParen).ignore_then(arguments(values)).or(expect(
-        Kind::LeftParen,
-        "and its arguments",
-        &[],
-    )
-    .map(|()| Vec::new()));
-    head(Kind::Collective)
-        .then_ignore(look(|tokens| !opens_body(tokens)))
-        .ignore_then(required_name("a collective"))
-        .then(given)
-        .then_ignore(semicolon())
-        .map(|(name, arguments)| Some(Implements { name: name?, arguments }))
-        .boxed()
-}
-
-/// Whether this is a declaration with a body, and not a line that ends with `;`.
-fn opens_body(tokens: &[Token<'_>]) -> bool {
-    let mut depth = 0u32;
-    for token in tokens {
-        match token.kind {
-            Kind::LeftParen => depth += 1,
-            Kind::RightParen => depth = depth.saturating_sub(1),
-            Kind::LeftBrace if depth == 0 => return true,
-            Kind::Semicolon | Kind::RightBrace if depth == 0 => return false,
-            _ if depth == 0 && token.first => return false,
-            _ => {}
-        }
-    }
-    false
-}
-
-fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
-    let setting = option_setting(values).then_ignore(semicolon());
-    let garbage = braced(setting.clone().map(Some).boxed());
-    let any = setting.map(Some).or(unknown("an option", garbage).map(|()| None));
-    head(Kind::Options).ignore_then(braced(any.boxed())).map(|(settings, _)| settings).boxed()
-}
-
-/// `name = value`
-pub(super) fn option_setting<'t>(values: &Values<'t>) -> Rule<'t, OptionSetting> {
-    name()
-        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon, Kind::EqualEqual]))
-        .then(option_value(values))
-        .map_with(|(name, value), e| OptionSetting { name, value, span: span(e) })
-        .boxed()
-}
-
-fn option_value<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
-    let is_map = |tokens: Input<'t>| {
-        kind_at(tokens, 0) == Some(Kind::LeftBrace) && kind_at(tokens, 2) == Some(Kind::Equal)
-    };
-    look(is_map).ignore_then(map(values)).or(index(values).map(OptionValue::Index)).boxed()
-}
-
-fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
-    let entry = required_name("a name")
-        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
-        .then(values.required("a value"))
-        .map(|(name, value)| Some((name?, value)));
-    mark(Kind::LeftBrace)
-        .ignore_then(listed_some(entry.boxed(), Kind::RightBrace))
-        .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
-        .boxed()
-}
-
-fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
-    let extents = dimensions(values)
-        .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
-    head(Kind::Scratch)
-        .ignore_then(required_name("a name for the region"))
-        .then(extents)
-        .then_ignore(semicolon())
-        .map(|(name, dimensions)| Some(Scratch { name: name?, dimensions }))
-        .boxed()
-}
-
-fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
-    head(Kind::Channel)
-        .ignore_then(required_name("a name for the channel"))
-        .then(dimensions(values).or_not())
-        .then_ignore(expect(
-            Kind::Equal,
-            "and `memory(..)`, `port(..)` or `switch(..)`",
-            &[Kind::Arrow, Kind::EqualEqual],
-        ))
-        .then(values.required("`memory(..)`, `port(..)` or `switch(..)`"))
-        .then(channel_end(values).or_not())
-        .then_ignore(semicolon())
-        .map(|(((name, dimensions), value), to)| {
-            let dimensions = dimensions.unwrap_or_default();
-            Some(Channel { name: name?, dimensions, value, to: to.flatten() })
-        })
-        .boxed()
-}
-
-/// `to` and the other end.
-fn channel_end<'t>(values: &Values<'t>) -> Rule<'t, Option<ChannelEnd>> {
-    let indices = mark(Kind::LeftBracket)
-        .ignore_then(listed_some(values.required("an index"), Kind::RightBracket));
-    let end = required_name("the other end's name").then(indices.or_not()).map_with(
-        |(name, indices), e| {
-            Some(ChannelEnd { name: name?, indices: indices.unwrap_or_default(), span: span(e) })
-        },
-    );
-    inner_word(Kind::To).ignore_then(end).boxed()
-}
-
-fn semaphore<'t>(values: &Values<'t>) -> Rule<'t, Option<Semaphore>> {
-    head(Kind::Semaphore)
-        .ignore_then(required_name("a name for the semaphore"))
-        .then(dimensions(values).or_not())
-        .then(mark(Kind::Equal).ignore_then(values.required("a value")).or_not())
-        .then_ignore(semicolon())
-        .map(|((name, dimensions), initial)| {
-            Some(Semaphore { name: name?, dimensions: dimensions.unwrap_or_default(), initial })
-        })
         .boxed()
 }
 

@@ -4,10 +4,10 @@
 use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::syntax::balance::begins_statement;
 use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::lookahead::begins_statement;
 use crate::syntax::token::{Class, Kind, Token};
-use chumsky::prelude::*;
+use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
 /// A rule with nothing after it.
 pub(super) fn alone<'t, O: 't>(rule: Rule<'t, O>) -> Rule<'t, O> {
@@ -64,8 +64,7 @@ pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + C
         let token = tokens.first().ok_or_else(EmptyErr::default)?;
         let for_later =
             matches!(token.kind, Kind::Topology | Kind::Link | Kind::Flow | Kind::Synthesize);
-        let is_word =
-            !matches!(token.kind, Kind::Via | Kind::Relaxed | Kind::Else | Kind::In | Kind::As);
+        let is_word = !matches!(token.kind, Kind::Via | Kind::Relaxed | Kind::Else | Kind::As);
         let is_value =
             !kind_at(tokens, 1).is_some_and(Kind::is_name) && !begins_declaration(tokens);
         if !is_reserved_name(tokens) || !(for_later || (is_word && is_value)) {
@@ -155,7 +154,9 @@ pub(super) fn inner_word<'t>(
     custom(move |input: &mut Reader<'t, '_>| {
         let token = rest(input).first().ok_or_else(EmptyErr::default)?;
         if token.kind != kind {
-            if !is_misspelt(token, kind) {
+            let next = kind_at(rest(input), 1);
+            let fits = kind != Kind::Else || matches!(next, Some(Kind::LeftBrace | Kind::If));
+            if !fits || !is_misspelt(token, kind) {
                 return Err(EmptyErr::default());
             }
             note(input, misspelt(token, kind));
@@ -234,6 +235,25 @@ pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         if input.peek_ref().is_some_and(|token| token.kind == Kind::Semicolon) {
             input.next_ref();
         }
+        Ok(())
+    })
+}
+
+/// Reports a `;` that is missing at the end of a line, where what follows is not indented further.
+pub(super) fn no_semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let indent = last(input).map_or(0, |last| last.indent);
+        let next = rest(input).first();
+        let goes_on = |next: &Token<'_>| {
+            next.kind == Kind::LeftBrace
+                || !is_closer(next.kind) && (!next.first || next.indent > indent)
+        };
+        if next.is_some_and(goes_on) {
+            return Err(EmptyErr::default());
+        }
+        let mut fault = missing(input, ";", "after this declaration");
+        fault.reach = Reach::Before;
+        note(input, fault);
         Ok(())
     })
 }
@@ -397,13 +417,20 @@ fn is_reserved_name(tokens: &[Token<'_>]) -> bool {
         token.kind.class() == Class::Reserved
             && !token.first
             && (token.kind != Kind::In
-                || matches!(kind_at(tokens, 1), Some(Kind::In | Kind::Equal | Kind::Colon)))
+                || kind_at(tokens, 1).is_none_or(|next| {
+                    next == Kind::In || (next.class() == Class::Mark && !begins_value(next))
+                }))
     })
 }
 
 /// Whether a declaration with a name begins here.
 fn begins_declaration(tokens: &[Token<'_>]) -> bool {
     matches!(kind_at(tokens, 0), Some(Kind::If | Kind::Let | Kind::For | Kind::True | Kind::False))
+}
+
+/// Marks and literals that a value begins with.
+fn begins_value(kind: Kind) -> bool {
+    is_opener(kind) || matches!(kind, Kind::Int | Kind::Str | Kind::Wrong)
 }
 
 fn is_opener(kind: Kind) -> bool {

@@ -4,8 +4,8 @@
 use super::expression::{Values, arguments, at_binder, opened_dimensions};
 use super::item::{Prefix, with_prefix};
 use super::recover::{
-    arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, open, required_name,
-    semicolon, unknown,
+    arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
+    required_name, semicolon, unknown,
 };
 use super::{
     Extra, Input, Reader, Rule, head, head_of, kind_at, look, mark, note, pick, rest, span,
@@ -18,7 +18,7 @@ use crate::syntax::ast::{
 };
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::token::{Class, Kind, Token, string};
-use chumsky::prelude::*;
+use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
 
 /// The words that can begin a statement.
 const WORDS: &[Kind] = &[
@@ -211,12 +211,17 @@ fn block<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Block
         .ignore_then(values.required("an id"))
         .then_ignore(semicolon())
         .map(|id| (None, Some(id)));
-    let declared = mark(Kind::Semicolon).map(|_| (None, None));
+    let declared = mark(Kind::Semicolon).ignored();
     let opened = body.map(|body| (Some(body), None));
     head(Kind::Block)
         .ignore_then(required_name("a name for the block"))
         .then(opened_dimensions(values).or_not())
-        .then(choice((declared, pinned, opened)))
+        .then(choice((
+            declared.map(|()| (None, None)),
+            pinned,
+            no_semicolon().map(|()| (None, None)),
+            opened,
+        )))
         .map(|((name, dimensions), (body, id))| {
             Some(Block { name: name?, dimensions: dimensions.unwrap_or_default(), body, id })
         })

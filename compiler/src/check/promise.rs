@@ -1,0 +1,80 @@
+//! The collective's promise: what every output chunk must hold in the end.
+//!
+//! In: the memory that a run left. Without races every schedule leaves the same, so one run decides.
+//! * E0701: a chunk holds each promised contribution exactly once, and nothing else.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::ir::run::{self, Broken, Contribution, Memory};
+
+/// Reports the first chunk that breaks a promise, and how many more do: mostly they have one cause.
+pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
+    let broken = run::broken_promises(program, memory);
+    broken.first().and_then(|one| report(program, one, broken.len())).into_iter().collect()
+}
+
+fn report(program: &ir::Program, broken: &Broken, count: usize) -> Option<Diagnostic> {
+    let name = &program.collective.name;
+    let (chunk, rank) = (broken.chunk, broken.rank.0);
+    let place = broken
+        .last_writer
+        .map(|origin| program.origins.place(origin))
+        .or(program.collective.place)?;
+    let mut report = Diagnostic::new(
+        Code::E0701,
+        place,
+        format!("`output[{chunk}]` of rank {rank} is not what {name} promises: {}", why(broken)),
+    );
+    if let Some(origin) = broken.last_writer {
+        let values = program.origins.values(origin);
+        let values =
+            if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+        report = report.label(format!("the last to write it{values}"));
+        if let Some(promised) = program.collective.place {
+            report = report.and(promised, "the promise");
+        }
+    } else {
+        report = report.label("nothing writes this chunk");
+    }
+    for (list, text) in [
+        (&broken.missing, "missing"),
+        (&broken.doubled, "twice"),
+        (&broken.unexpected, "not promised"),
+    ] {
+        if !list.is_empty() {
+            report = report.note(format!("{text}: {}", contributions(list)));
+        }
+    }
+    Some(match count {
+        1 => report,
+        2 => report.note("1 other chunk is wrong too"),
+        more => report.note(format!("{} other chunks are wrong too", more - 1)),
+    })
+}
+
+fn why(broken: &Broken) -> String {
+    let nobody = |list: &[(u32, u32)]| list.iter().any(|(rank, _)| *rank == Contribution::NOBODY);
+    let one = |list: &[(u32, u32)]| {
+        list.first().map_or_else(String::new, |(rank, _)| format!("rank {rank}'s contribution"))
+    };
+    match (broken.doubled.is_empty(), broken.missing.is_empty()) {
+        _ if nobody(&broken.unexpected) => "it holds memory that was never written".to_string(),
+        (false, _) => format!("{} is in it twice", one(&broken.doubled)),
+        (true, false) => format!("{} is missing", one(&broken.missing)),
+        (true, true) => format!("{} does not belong there", one(&broken.unexpected)),
+    }
+}
+
+/// "`input[3]` of rank 4, ..": up to eight.
+fn contributions(list: &[(u32, u32)]) -> String {
+    let shown: Vec<String> = list
+        .iter()
+        .take(8)
+        .map(|(rank, chunk)| match *rank {
+            Contribution::NOBODY => "memory that was never written".to_string(),
+            rank => format!("`input[{chunk}]` of rank {rank}"),
+        })
+        .collect();
+    let more = list.len().saturating_sub(shown.len());
+    if more == 0 { shown.join(", ") } else { format!("{}, and {more} more", shown.join(", ")) }
+}

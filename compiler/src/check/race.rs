@@ -1,0 +1,65 @@
+//! Races: two accesses to the same memory, one of them a write, that nothing orders.
+//!
+//! In: a program in which every wait is answered and every counter has one user. Then all schedules have the same
+//! events in the same order, as far as there is one, and one run through the program decides. The run keeps for every
+//! thread block what it knows to have happened ([`clock`]), and for every cell of memory who touched it last
+//! ([`cells`]). Rules, with their codes:
+//!
+//! * E0501: accesses by two blocks, or by a block and the proxy of a port channel, are ordered by strong signals,
+//!   semaphores, barriers. Relaxed signals and packets order execution only. Two things are known through a packet
+//!   all the same: the packet itself, and that what it carries has been read where it came from.
+//! * E0503: accesses by threads of one block are ordered where these meet, or where one thread does both.
+//! * E0510: another rank's memory is touched only when that rank is known to have started this launch, in whatever way:
+//!   before, its memory is its user's.
+//! * E0512: all that touches a rank's input or output is known to its blocks when they end: after, its memory is its
+//!   user's again.
+//! * E0515: scratch, which lives from launch to launch, is touched again only when all that touched it in the launch
+//!   before is known to be done; with `double_scratch`, packets in the launch before that one.
+//!
+//! Chunks are cut into parts so that slices of groups and windows of pipelines are whole.
+
+mod access;
+mod cells;
+mod clock;
+mod machine;
+mod report;
+mod step;
+
+use crate::diagnostic::Diagnostic;
+use crate::interrupt::Interrupt;
+use crate::ir;
+
+/// The most cells of memory that are followed.
+const MOST_CELLS: u64 = 20_000_000;
+
+/// The outcome of the search for races.
+pub(super) enum Races {
+    /// These were found.
+    Found(Vec<Diagnostic>),
+    /// The program is too large to be followed, or stood still.
+    Unknown,
+}
+
+/// Looks for races.
+pub(super) fn check(program: &ir::Program, interrupt: &Interrupt) -> Races {
+    let parts = ir::run::parts(program);
+    let cells: u64 = program
+        .ranks
+        .iter()
+        .map(|rank| {
+            u64::from(rank.input_chunks)
+                + u64::from(rank.output_chunks)
+                + 2 * u64::from(rank.scratch_chunks)
+        })
+        .sum();
+    if cells.saturating_mul(u64::from(parts)) > MOST_CELLS {
+        return Races::Unknown;
+    }
+    // The first run finds out how the launch before left things; the second one is checked against it.
+    let before = machine::run(program, parts, None, interrupt);
+    let Some(before) = before else { return Races::Unknown };
+    match machine::run(program, parts, Some(&before), interrupt) {
+        Some(after) => Races::Found(report::reports(program, after.conflicts)),
+        None => Races::Unknown,
+    }
+}

@@ -1,0 +1,171 @@
+//! What an operation reads and writes, element by element.
+
+use super::cells::{Place, Share};
+use super::step::Step;
+use crate::ir::memory::{home, source_is_packets, writes_packets};
+use crate::ir::{Link, Operand, Program, RankId, Slice, Transfer, Verb, Where};
+use std::ops::Range;
+
+/// One element of an operation: all that the thread which does it touches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Element {
+    /// Which, over all pairs of the operation.
+    pub(super) number: u32,
+    /// Which entry of the operation it belongs to: over a port, which channel.
+    pub(super) entry: usize,
+    /// What it reads.
+    pub(super) reads: Vec<Access>,
+    /// What it writes.
+    pub(super) writes: Vec<Access>,
+}
+
+/// One cell that is touched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    /// Which.
+    pub(super) place: Place,
+    /// Whether as a packet.
+    pub(super) packet: bool,
+    /// How the operand's elements fall to threads.
+    pub(super) share: Share,
+    /// Where the operand begins.
+    pub(super) base: u64,
+}
+
+/// The elements of a transfer, as this step does them.
+pub(super) fn elements(
+    program: &Program,
+    here: RankId,
+    transfer: &Transfer,
+    step: &Step,
+    parts: u32,
+) -> Vec<Element> {
+    let mut elements = Vec::new();
+    for (entry, (sources, destinations)) in pairs(transfer).into_iter().enumerate() {
+        let size = destinations.first().map_or(0, |(_, operand)| operand.size);
+        let length = u64::from(size) * u64::from(parts);
+        let covered = covered(transfer.slice, step.window.as_ref(), length);
+        for at in covered.clone() {
+            let mut element =
+                Element { number: elements.len() as u32, entry, ..Element::default() };
+            for (index, operand) in &sources {
+                let packet = source_is_packets(transfer, *index);
+                touch(
+                    program,
+                    here,
+                    (transfer, operand, packet),
+                    (at, covered.start),
+                    parts,
+                    &mut element.reads,
+                );
+            }
+            for (index, operand) in &destinations {
+                let packet = writes_packets(transfer.verb, *index);
+                touch(
+                    program,
+                    here,
+                    (transfer, operand, packet),
+                    (at, covered.start),
+                    parts,
+                    &mut element.writes,
+                );
+            }
+            elements.push(element);
+        }
+    }
+    elements
+}
+
+type Side = Vec<(usize, Operand)>;
+
+/// What belongs together: of a reduction everything, otherwise each destination with its source.
+fn pairs(transfer: &Transfer) -> Vec<(Side, Side)> {
+    let sources = || transfer.sources.iter().copied().enumerate();
+    let destinations = transfer.destinations.iter().copied().enumerate();
+    match transfer.verb {
+        Verb::Reduce | Verb::ReducePackets => vec![(sources().collect(), destinations.collect())],
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Broadcast
+        | Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::BroadcastPackets => {
+            let single = transfer.sources.len() == 1;
+            let source = |k: usize| sources().nth(if single { 0 } else { k }).into_iter().collect();
+            destinations.map(|(k, to)| (source(k), vec![(k, to)])).collect()
+        }
+    }
+}
+
+/// Which cells of an operand of `length` cells are this block's, in this window.
+fn covered(slice: Option<Slice>, window: Option<&Range<u64>>, length: u64) -> Range<u64> {
+    let slice = slice.unwrap_or(Slice { index: 0, count: 1 });
+    let bound = |i: u64| length.saturating_mul(i) / u64::from(slice.count.max(1));
+    let part = bound(u64::from(slice.index))..bound(u64::from(slice.index) + 1);
+    match window {
+        Some(window) => {
+            part.start.saturating_add(window.start)
+                ..part.start.saturating_add(window.end).min(part.end)
+        }
+        None => part,
+    }
+}
+
+fn touch(
+    program: &Program,
+    here: RankId,
+    (transfer, operand, packet): (&Transfer, &Operand, bool),
+    (at, start): (u64, u64),
+    parts: u32,
+    into: &mut Vec<Access>,
+) {
+    let share = share(transfer);
+    let mut on = |rank: RankId| {
+        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
+        let (buffer, chunk) = home(alias, operand.buffer, operand.index);
+        let first = chunk * u64::from(parts);
+        into.push(Access {
+            place: Place { rank, buffer, cell: first + at },
+            packet,
+            share,
+            base: first + start,
+        });
+    };
+    match operand.place {
+        Where::Local => on(here),
+        Where::Remote(peer) => on(peer),
+        Where::Switch(channel) => {
+            let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(channel));
+            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
+                group.ranks.iter().for_each(|member| on(*member));
+            }
+        }
+    }
+}
+
+/// How a transfer's elements fall to threads.
+fn share(transfer: &Transfer) -> Share {
+    let switch = transfer
+        .sources
+        .iter()
+        .chain(&transfer.destinations)
+        .any(|o| matches!(o.place, Where::Switch(_)));
+    match transfer.verb {
+        _ if switch => Share::Other,
+        Verb::Copy | Verb::Put | Verb::Get | Verb::Reduce => Share::Wide,
+        Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::ReducePackets => Share::Payload,
+        Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Broadcast
+        | Verb::BroadcastPackets => Share::Other,
+    }
+}

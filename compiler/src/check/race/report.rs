@@ -1,0 +1,237 @@
+//! Races in words.
+
+use super::super::found::Found;
+use super::cells::{Place, Touch};
+use super::machine::{Conflict, Kind};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{Action, BlockId, Buffer, Program};
+use crate::table::Id;
+
+/// How many conflicts are looked at; more are never shown.
+const LOOKED_AT: usize = 100_000;
+
+/// One report for each pair of places. Where threads of a block do not meet, or a rank is touched too early, what
+/// follows from it is left out.
+pub(super) fn reports(program: &Program, conflicts: Vec<Conflict>) -> Vec<Diagnostic> {
+    let mut found = Found::default();
+    let parts = crate::ir::run::parts(program);
+    let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
+    for conflict in
+        conflicts.iter().take(LOOKED_AT).filter(|conflict| Some(rank_of(conflict.kind)) == worst)
+    {
+        let words = Words { program, parts };
+        found.add(match conflict.kind {
+            Kind::Race => words.race(conflict),
+            Kind::Threads => words.threads(conflict),
+            Kind::Start => words.start(conflict),
+            Kind::End => words.end(conflict),
+            Kind::Launches => words.launches(conflict),
+        });
+    }
+    found.finish("place")
+}
+
+/// Causes before effects.
+fn rank_of(kind: Kind) -> u8 {
+    match kind {
+        Kind::Threads => 0,
+        Kind::Start => 1,
+        Kind::Race => 2,
+        Kind::End => 3,
+        Kind::Launches => 4,
+    }
+}
+
+struct Words<'a> {
+    program: &'a Program,
+    parts: u32,
+}
+
+impl Words<'_> {
+    fn race(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = self.place(conflict.place);
+        let owner = conflict.place.rank;
+        let message = match (first.rank == second.rank, first.rank == owner) {
+            (true, true) => format!(
+                "{} of rank {} {} {place} while {} may be {} it",
+                self.agent(second),
+                owner.0,
+                does(second),
+                self.agent(first),
+                doing(first)
+            ),
+            _ => format!(
+                "rank {} {} {place} of rank {} while rank {} may be {} it",
+                second.rank.0,
+                does(second),
+                owner.0,
+                first.rank.0,
+                doing(first)
+            ),
+        };
+        let report = Diagnostic::new(Code::E0501, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first));
+        match conflict.relaxed {
+            true => report
+                .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
+                .help("leave `relaxed` out of the signal and the wait between the two"),
+            false if first.rank == second.rank => report
+                .note("nothing orders the two")
+                .help("let the one block release a semaphore that the other one acquires, or put a barrier between"),
+            false => report
+                .note("nothing orders the two")
+                .help("let the first signal or release after it, and the second wait or acquire before it"),
+        }
+    }
+
+    fn threads(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = self.place(conflict.place);
+        let message = format!(
+            "threads of one block {} and {} {place} of rank {} without meeting in between",
+            bare(first),
+            bare(second),
+            conflict.place.rank.0
+        );
+        Diagnostic::new(Code::E0503, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+            .note("an operation is spread over all threads of its block, and each goes on when its part is done")
+            .help("put `sync;` between the two, or leave synchronization inside blocks to the compiler")
+    }
+
+    fn start(&self, conflict: &Conflict) -> Diagnostic {
+        let touch = &conflict.first;
+        let owner = conflict.place.rank.0;
+        let message = format!(
+            "rank {} {} {} of rank {owner}, which may not have started",
+            touch.rank.0,
+            does(touch),
+            self.place(conflict.place)
+        );
+        Diagnostic::new(Code::E0510, self.at(touch), message)
+            .label(self.label(touch))
+            .note(format!(
+                "until rank {owner} starts, this memory is in use by what ran there before"
+            ))
+            .help(format!("wait for a signal of rank {owner} first; `relaxed` is enough"))
+    }
+
+    fn end(&self, conflict: &Conflict) -> Diagnostic {
+        let touch = &conflict.first;
+        let owner = conflict.place.rank.0;
+        let place = self.place(conflict.place);
+        let message = match touch.rank == conflict.place.rank {
+            true => format!(
+                "the proxy of rank {owner} may still be {} {place} when the kernel ends",
+                doing(touch)
+            ),
+            false => format!(
+                "rank {} may still be {} {place} of rank {owner} when its kernel ends",
+                touch.rank.0,
+                doing(touch)
+            ),
+        };
+        let report = Diagnostic::new(Code::E0512, self.at(touch), message)
+            .label(self.label(touch))
+            .note(format!("rank {owner}'s user may overwrite its buffers, or read them, as soon as its kernel has ended"));
+        match (touch.rank == conflict.place.rank, conflict.relaxed) {
+            (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a strong answer of the peer"),
+            (false, true) => report
+                .note("what lies between orders execution, not memory: a relaxed signal, or packets")
+                .help("leave `relaxed` out of the last signal and wait"),
+            (false, false) => report
+                .help(format!("signal rank {owner} after this, and let it wait before it ends; both without `relaxed`")),
+        }
+    }
+
+    fn launches(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let launch = if self.program.options.double_scratch {
+            "an earlier launch"
+        } else {
+            "the launch before"
+        };
+        let message = format!(
+            "rank {} {} {} of rank {} while rank {} may still be {} it in {launch}",
+            second.rank.0,
+            does(second),
+            self.place(conflict.place),
+            conflict.place.rank.0,
+            first.rank.0,
+            doing(first)
+        );
+        Diagnostic::new(Code::E0515, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+            .note("scratch lives from launch to launch, and ranks do not start together")
+            .help("let the reader answer before the launch ends, or take `double_scratch = true` for packets")
+    }
+
+    fn at(&self, touch: &Touch) -> crate::source::Place {
+        self.program.origins.place(touch.op.origin)
+    }
+
+    fn label(&self, touch: &Touch) -> String {
+        let values = self.program.origins.values(touch.op.origin);
+        let values =
+            if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+        format!("rank {}, {}, {} it{values}", touch.rank.0, self.agent(touch), does(touch))
+    }
+
+    /// "block `main`", or "a proxy" where the block has handed the operation on.
+    fn agent(&self, touch: &Touch) -> String {
+        let before: usize =
+            self.program.ranks.iter().take(touch.rank.index()).map(|rank| rank.blocks.len()).sum();
+        let blocks = self.program.ranks.lookup(touch.rank).map(|rank| &rank.blocks);
+        let block = (touch.agent as usize).checked_sub(before).map(BlockId::from_index);
+        match block.and_then(|block| blocks.and_then(|blocks| blocks.lookup(block))) {
+            Some(block) => format!("block `{}`", block.name),
+            None => "the proxy of a port channel".to_string(),
+        }
+    }
+
+    /// "`output[3]`", by the region's name where it has one.
+    fn place(&self, place: Place) -> String {
+        let chunk = place.cell / u64::from(self.parts.max(1));
+        let (name, index) = match place.buffer {
+            Buffer::Input => ("input".to_string(), chunk),
+            Buffer::Output => ("output".to_string(), chunk),
+            Buffer::Scratch => self.region(place, chunk),
+        };
+        format!("`{name}[{index}]`")
+    }
+
+    fn region(&self, place: Place, chunk: u64) -> (String, u64) {
+        let regions = self.program.ranks.lookup(place.rank).map(|rank| &rank.regions);
+        let region =
+            regions.into_iter().flatten().rfind(|region| u64::from(region.offset) <= chunk);
+        match region {
+            Some(region) if region.dimensions.len() == 1 => {
+                let at = chunk - u64::from(region.offset);
+                let value =
+                    region.dimensions.first().and_then(|values| values.get(at as usize)).copied();
+                (region.name.to_string(), value.and_then(|v| u64::try_from(v).ok()).unwrap_or(at))
+            }
+            Some(_) | None => ("scratch".to_string(), chunk),
+        }
+    }
+}
+
+fn does(touch: &Touch) -> &'static str {
+    if touch.write { "writes" } else { "reads" }
+}
+
+fn doing(touch: &Touch) -> &'static str {
+    if touch.write { "writing" } else { "reading" }
+}
+
+fn bare(touch: &Touch) -> &'static str {
+    debug_assert!(
+        matches!(touch.op.action, Action::Transfer(_)),
+        "only data operations touch memory"
+    );
+    if touch.write { "write" } else { "read" }
+}

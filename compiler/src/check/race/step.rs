@@ -1,0 +1,61 @@
+//! The steps of a block: its operations in a row, pipelines unrolled, and where its threads meet between them.
+
+use crate::ir::run::{self, Windows};
+use crate::ir::{Action, Joins, Op, Program, SyncOverride};
+use std::ops::Range;
+
+/// An operation as it is run once.
+#[derive(Clone, Debug)]
+pub(super) struct Step<'p> {
+    /// The operation.
+    pub(super) op: &'p Op,
+    /// In a pipeline, which cells of its operands.
+    pub(super) window: Option<Range<u64>>,
+    /// Whether all threads of the block meet before it.
+    pub(super) joined: bool,
+}
+
+/// The steps of a block.
+pub(super) fn steps<'p>(program: &'p Program, ops: &'p [Op], parts: u32) -> Vec<Step<'p>> {
+    let windows = run::windows(program);
+    let mut steps: Vec<Step<'p>> = Vec::with_capacity(ops.len());
+    for op in ops {
+        match &op.action {
+            Action::Pipeline(pipeline) => {
+                for turn in 0..windows.turns(pipeline) {
+                    for inner in &pipeline.body {
+                        let window = Some(Windows::window(&windows, pipeline, turn, parts));
+                        push(program, &mut steps, inner, window);
+                    }
+                }
+            }
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Transfer(_) => push(program, &mut steps, op, None),
+        }
+    }
+    steps
+}
+
+fn push<'p>(program: &Program, steps: &mut Vec<Step<'p>>, op: &'p Op, window: Option<Range<u64>>) {
+    let joined = steps.last().is_none_or(|last| meet(program, last.op, op));
+    steps.push(Step { op, window, joined });
+}
+
+/// Whether the threads meet between two operations. `sync` and `barrier` are meetings themselves.
+fn meet(program: &Program, before: &Op, after: &Op) -> bool {
+    use SyncOverride::{After, Before, Both, None};
+    let wanted =
+        matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));
+    let unwanted =
+        matches!(before.sync, Some(Before | None)) || matches!(after.sync, Some(After | None));
+    match program.joins {
+        Joins::Explicit => false,
+        Joins::Implied => wanted || program.options.auto_sync && !unwanted,
+    }
+}

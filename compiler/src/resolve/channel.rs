@@ -1,0 +1,162 @@
+//! What a channel leads to, and which end it meets.
+//!
+//! In come `memory(p)`, `port(p)`, `switch(ranks, buffer)` and `to name[..]`, out come links and ends. Rules: the peer is
+//! a rank, the buffer a whole one of this rank (E0204); the named end is a channel of this program with as many
+//! indices as it has (E0201, E0205); a switch channel has no other end (E0214).
+
+use super::access::wrong_arity;
+use super::body::Body;
+use super::family::{Family, LinkKind};
+use super::name::meant;
+use super::program::{BufferName, ChannelEnd, Dimension, Expr, ExprKind, Link, Type};
+use super::types::Ty;
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::source::Span;
+use crate::syntax::ast;
+
+impl Body<'_> {
+    /// What a channel leads to.
+    pub(super) fn link(&mut self, value: &ast::Expr) -> Link {
+        let wrong = || Link::Memory(super::body::wrong(value.span));
+        let ast::ExprKind::Call(name, arguments) = &value.kind else {
+            let typed = self.expr(value, None);
+            self.reports.extend((typed.ty != Ty::Error).then(|| not_a_link(value.span)));
+            return wrong();
+        };
+        let Some(kind) = LinkKind::word(&name.text) else {
+            for argument in arguments {
+                self.expr(&argument.value, None);
+            }
+            self.report(unknown_link(name));
+            return wrong();
+        };
+        if let Some(name) = arguments.iter().find_map(|argument| argument.name.as_ref()) {
+            self.report(Diagnostic::new(Code::E0205, name.span, "this argument has no name"));
+        }
+        match (kind, arguments.as_slice()) {
+            (LinkKind::Memory, [peer]) => Link::Memory(self.expect(&peer.value, &Ty::Rank)),
+            (LinkKind::Port, [peer]) => Link::Port(self.expect(&peer.value, &Ty::Rank)),
+            (LinkKind::Switch, [ranks, buffer]) => {
+                let ranks = self.expect(&ranks.value, &Ty::Rank.list());
+                match self.whole_buffer(&buffer.value) {
+                    Some(buffer) => Link::Switch(ranks, buffer),
+                    None => wrong(),
+                }
+            }
+            (LinkKind::Memory | LinkKind::Port | LinkKind::Switch, _) => {
+                for argument in arguments {
+                    self.expr(&argument.value, None);
+                }
+                self.report(link_arity(name, kind, arguments.len()));
+                wrong()
+            }
+        }
+    }
+
+    /// The buffer that an expression names.
+    fn whole_buffer(&mut self, expr: &ast::Expr) -> Option<BufferName> {
+        let typed = self.expr(expr, Some(&Ty::Buffer));
+        if let ExprKind::Buffer(buffer) = typed.expr.kind {
+            return Some(buffer);
+        }
+        if typed.ty != Ty::Error {
+            let text = self.text(expr.span);
+            self.report(not_a_buffer(&text, expr.span));
+        }
+        None
+    }
+
+    /// The other end of a channel, where it is named.
+    pub(super) fn channel_end(&mut self, end: &ast::ChannelEnd, link: &Link) -> Option<ChannelEnd> {
+        let indices: Vec<Expr> =
+            end.indices.iter().map(|index| self.expect(index, &Ty::Int)).collect();
+        if matches!(link, Link::Switch(..)) {
+            self.report(end_of_switch(end.span));
+            return None;
+        }
+        let Some(Family::Channel(family)) = self.family(&end.name.text) else {
+            if !self.is_lost(&end.name.text) {
+                let report = self.unknown_end(&end.name);
+                self.report(report);
+            }
+            return None;
+        };
+        let families = self.families.as_mut()?;
+        let declaration = &mut families.channels[family];
+        let definition = declaration.span;
+        if declaration.arity != indices.len() {
+            let report = wrong_arity(
+                &declaration.name,
+                declaration.arity,
+                indices.len(),
+                end.span,
+                declaration.span,
+            );
+            self.report(report);
+            return None;
+        }
+        self.uses.add(end.name.span, definition);
+        Some(ChannelEnd { family, indices, span: end.span })
+    }
+
+    fn unknown_end(&mut self, name: &ast::Name) -> Diagnostic {
+        let message = format!("no channel is called `{}`", name.text);
+        let report = Diagnostic::new(Code::E0201, name.span, message);
+        let families = self.families.iter().flat_map(|families| &families.names);
+        let channels = families.filter(|(_, family)| matches!(family, Family::Channel(_)));
+        let near = nearest(&name.text, channels.map(|(name, _)| name.as_str())).map(str::to_owned);
+        self.suggest(report, name.span, near)
+    }
+}
+
+/// Whether the channel's value was reported; that nothing uses it then is no news.
+pub(super) fn is_wrong(link: &Link) -> bool {
+    match link {
+        Link::Memory(peer) | Link::Port(peer) => peer.ty == Type::Error,
+        Link::Switch(ranks, _) => ranks.ty == Type::Error,
+    }
+}
+
+/// The dimension whose binder is the argument of `memory` or `port`.
+pub(super) fn peer_dimension(dimensions: &[Dimension], link: &Link) -> Option<usize> {
+    let (Link::Memory(peer) | Link::Port(peer)) = link else { return None };
+    let ExprKind::Local(peer) = peer.kind else { return None };
+    dimensions.iter().position(|dimension| match dimension {
+        Dimension::Binder(binder) => binder.local == peer,
+        Dimension::Count(_) => false,
+    })
+}
+
+fn not_a_link(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, "this is not a channel")
+        .help("a channel is made by `memory(p)`, `port(p)` or `switch(ranks, buffer)`")
+}
+
+fn unknown_link(name: &ast::Name) -> Diagnostic {
+    let message = format!("no kind of channel is called `{}`", name.text);
+    let report = Diagnostic::new(Code::E0201, name.span, message);
+    match nearest(&name.text, ["memory", "port", "switch"]) {
+        Some(near) => meant(report, name.span, near),
+        None => report.help("channels are made by `memory`, `port` and `switch`"),
+    }
+}
+
+fn link_arity(name: &ast::Name, kind: LinkKind, given: usize) -> Diagnostic {
+    let takes = match kind {
+        LinkKind::Memory | LinkKind::Port => "the peer's rank",
+        LinkKind::Switch => "the group's ranks and a buffer",
+    };
+    let is = if given == 1 { "1 argument is".to_owned() } else { format!("{given} arguments are") };
+    let message = format!("`{}` takes {takes}; {is} given", name.text);
+    Diagnostic::new(Code::E0205, name.span, message)
+}
+
+fn not_a_buffer(text: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, format!("{text} is not a buffer of this rank"))
+        .help("name one whole: `input`, `output`, or a scratch region")
+}
+
+fn end_of_switch(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "a switch channel has no other end")
+        .label("it joins all ranks of its group")
+}

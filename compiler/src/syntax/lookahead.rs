@@ -1,0 +1,156 @@
+//! What a few tokens tell about the place where they stand: the parser's rules, the brackets and the formatter ask.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+
+use super::token::{Class, Kind, Token};
+
+/// Whether the token at the head of `tokens` most likely begins a statement or declaration. In a sound text it may
+/// also be a value that begins a line: to be asked where something is wrong already.
+#[must_use]
+pub fn begins_statement(tokens: &[Token<'_>]) -> bool {
+    let (Some(token), Some(next)) = (tokens.first(), tokens.get(1)) else {
+        return begins_surely(tokens);
+    };
+    let opens = matches!(next.kind, Kind::LeftParen | Kind::Arrow);
+    let begins_line = token.kind == Kind::If
+        || (token.kind == Kind::Sync && next.kind == Kind::Semicolon)
+        || (token.kind.class() == Class::Verb && opens)
+        || (token.kind.is_name() && (next.kind == Kind::LeftParen || next.kind.is_name()));
+    begins_surely(tokens) || (token.first && begins_line)
+}
+
+/// Whether the token at the head of `tokens` begins a statement or declaration and can be nothing else: a word that
+/// does nothing else, or a verb before a name, since a name never follows a name within a value.
+#[must_use]
+pub fn begins_surely(tokens: &[Token<'_>]) -> bool {
+    let next = tokens.get(1).map(|token| token.kind);
+    let Some(token) = tokens.first() else { return false };
+    match token.kind {
+        Kind::Use
+        | Kind::Let
+        | Kind::Fn
+        | Kind::Proc
+        | Kind::Collective
+        | Kind::Program
+        | Kind::Options
+        | Kind::Require
+        | Kind::Scratch
+        | Kind::Group
+        | Kind::Pipeline
+        | Kind::For => true,
+        // These are types, too.
+        Kind::Channel | Kind::Semaphore | Kind::Block => {
+            next.is_some_and(|next| next.class() != Class::Mark)
+        }
+        kind => kind.class() == Class::Verb && next.is_some_and(begins_operand),
+    }
+}
+
+/// Whether statements stand in a brace, by the tokens after it: also one whose first word is misspelt.
+#[must_use]
+pub fn holds_statements(after: &[Token<'_>]) -> bool {
+    let names = after.first().is_some_and(|token| token.kind.is_name())
+        && after.get(1).is_some_and(|next| next.kind == Kind::Arrow || begins_operand(next.kind));
+    names || begins_surely(after)
+}
+
+/// Whether a token is a name that is no word after operands.
+fn begins_operand(kind: Kind) -> bool {
+    kind.class() == Class::Verb
+        || matches!(kind, Kind::Name | Kind::Input | Kind::Output | Kind::InPlace)
+}
+
+/// Operators between and before values.
+#[must_use]
+pub fn is_operator(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::EqualEqual
+            | Kind::NotEqual
+            | Kind::LessEqual
+            | Kind::GreaterEqual
+            | Kind::ShiftLeft
+            | Kind::ShiftRight
+            | Kind::AndAnd
+            | Kind::OrOr
+            | Kind::Less
+            | Kind::Greater
+            | Kind::Plus
+            | Kind::Minus
+            | Kind::Star
+            | Kind::Slash
+            | Kind::Percent
+            | Kind::And
+            | Kind::Or
+            | Kind::Caret
+            | Kind::Not
+            | Kind::RangeLength
+            | Kind::RangeInclusive
+            | Kind::RangeHalfOpen
+    )
+}
+
+/// Whether a value is expected after such a token, so that `{` begins a set.
+#[must_use]
+pub fn expects_value_after(last: Kind) -> bool {
+    is_operator(last)
+        || matches!(
+            last,
+            Kind::Equal
+                | Kind::In
+                | Kind::If
+                | Kind::Via
+                | Kind::Arrow
+                | Kind::Require
+                | Kind::LeftParen
+                | Kind::LeftBracket
+                | Kind::Comma
+                | Kind::Colon
+                | Kind::PathSeparator
+        )
+}
+
+/// Whether a value can end with such a token.
+#[must_use]
+pub fn ends_value(last: Kind) -> bool {
+    last.is_name()
+        || matches!(
+            last,
+            Kind::Int
+                | Kind::Str
+                | Kind::Wrong
+                | Kind::True
+                | Kind::False
+                | Kind::RightParen
+                | Kind::RightBracket
+                | Kind::RightBrace
+        )
+}
+
+/// The words whose statement or declaration has a body in braces.
+#[must_use]
+pub fn takes_body(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::For
+            | Kind::If
+            | Kind::Else
+            | Kind::Block
+            | Kind::Group
+            | Kind::Pipeline
+            | Kind::Proc
+            | Kind::Program
+            | Kind::Collective
+            | Kind::Options
+            | Kind::InPlace
+            | Kind::Ensures
+    )
+}
+
+/// What ends a list element or statement, or the bracket around it.
+#[must_use]
+pub fn ends_element(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::RightParen | Kind::RightBracket | Kind::RightBrace | Kind::Semicolon | Kind::Comma
+    )
+}

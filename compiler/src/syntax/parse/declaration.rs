@@ -1,0 +1,147 @@
+//! What a program declares: everything from `declaration` to `semaphore` in the grammar.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+
+use super::expression::{Values, arguments, dimensions, index};
+use super::item::braced;
+use super::recover::{expect, inner_word, listed_some, name, required_name, semicolon, unknown};
+use super::{Input, Rule, head, kind_at, look, mark, span};
+use crate::syntax::ast::{
+    Channel, ChannelEnd, Implements, OptionSetting, OptionValue, ProgramItemKind, Scratch,
+    Semaphore,
+};
+use crate::syntax::token::{Kind, Token};
+use chumsky::prelude::{Parser, choice};
+
+/// What can stand at a program's top level only.
+pub(super) fn declaration<'t>(values: &Values<'t>) -> Rule<'t, Option<ProgramItemKind>> {
+    choice((
+        implements(values).map(|implements| implements.map(ProgramItemKind::Implements)),
+        options(values).map(|settings| Some(ProgramItemKind::Options(settings))),
+        scratch(values).map(|scratch| scratch.map(ProgramItemKind::Scratch)),
+        channel(values).map(|channel| channel.map(ProgramItemKind::Channel)),
+        semaphore(values).map(|semaphore| semaphore.map(ProgramItemKind::Semaphore)),
+    ))
+    .boxed()
+}
+
+fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
+    let given = mark(Kind::LeftParen).ignore_then(arguments(values)).or(expect(
+        Kind::LeftParen,
+        "and its arguments",
+        &[],
+    )
+    .map(|()| Vec::new()));
+    head(Kind::Collective)
+        .then_ignore(look(|tokens| !opens_body(tokens)))
+        .ignore_then(required_name("a collective"))
+        .then(given)
+        .then_ignore(semicolon())
+        .map(|(name, arguments)| Some(Implements { name: name?, arguments }))
+        .boxed()
+}
+
+/// Whether a body follows the parentheses, and not `;`.
+pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
+    let mut depth = 0u32;
+    for (i, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::LeftParen => depth += 1,
+            Kind::RightParen if depth <= 1 => {
+                return kind_at(tokens, i + 1) == Some(Kind::LeftBrace);
+            }
+            Kind::RightParen => depth -= 1,
+            Kind::LeftBrace if depth == 0 => return true,
+            Kind::Semicolon | Kind::RightBrace if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
+    let setting = option_setting(values).then_ignore(semicolon());
+    let garbage = braced(setting.clone().map(Some).boxed());
+    let any = setting.map(Some).or(unknown("an option", garbage).map(|()| None));
+    head(Kind::Options).ignore_then(braced(any.boxed())).map(|(settings, _)| settings).boxed()
+}
+
+/// `name = value`
+pub(super) fn option_setting<'t>(values: &Values<'t>) -> Rule<'t, OptionSetting> {
+    name()
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon, Kind::EqualEqual]))
+        .then(option_value(values))
+        .map_with(|(name, value), e| OptionSetting { name, value, span: span(e) })
+        .boxed()
+}
+
+fn option_value<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
+    let is_map = |tokens: Input<'t>| {
+        kind_at(tokens, 0) == Some(Kind::LeftBrace) && kind_at(tokens, 2) == Some(Kind::Equal)
+    };
+    look(is_map).ignore_then(map(values)).or(index(values).map(OptionValue::Index)).boxed()
+}
+
+fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
+    let entry = required_name("a name")
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
+        .then(values.required("a value"))
+        .map(|(name, value)| Some((name?, value)));
+    mark(Kind::LeftBrace)
+        .ignore_then(listed_some(entry.boxed(), Kind::RightBrace))
+        .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
+        .boxed()
+}
+
+fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
+    let extents = dimensions(values)
+        .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
+    head(Kind::Scratch)
+        .ignore_then(required_name("a name for the region"))
+        .then(extents)
+        .then_ignore(semicolon())
+        .map(|(name, dimensions)| Some(Scratch { name: name?, dimensions }))
+        .boxed()
+}
+
+fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
+    head(Kind::Channel)
+        .ignore_then(required_name("a name for the channel"))
+        .then(dimensions(values).or_not())
+        .then_ignore(expect(
+            Kind::Equal,
+            "and `memory(..)`, `port(..)` or `switch(..)`",
+            &[Kind::Arrow, Kind::EqualEqual],
+        ))
+        .then(values.required("`memory(..)`, `port(..)` or `switch(..)`"))
+        .then(channel_end(values).or_not())
+        .then_ignore(semicolon())
+        .map(|(((name, dimensions), value), to)| {
+            let dimensions = dimensions.unwrap_or_default();
+            Some(Channel { name: name?, dimensions, value, to: to.flatten() })
+        })
+        .boxed()
+}
+
+/// `to` and the other end.
+fn channel_end<'t>(values: &Values<'t>) -> Rule<'t, Option<ChannelEnd>> {
+    let indices = mark(Kind::LeftBracket)
+        .ignore_then(listed_some(values.required("an index"), Kind::RightBracket));
+    let end = required_name("the other end's name").then(indices.or_not()).map_with(
+        |(name, indices), e| {
+            Some(ChannelEnd { name: name?, indices: indices.unwrap_or_default(), span: span(e) })
+        },
+    );
+    inner_word(Kind::To).ignore_then(end).boxed()
+}
+
+fn semaphore<'t>(values: &Values<'t>) -> Rule<'t, Option<Semaphore>> {
+    head(Kind::Semaphore)
+        .ignore_then(required_name("a name for the semaphore"))
+        .then(dimensions(values).or_not())
+        .then(mark(Kind::Equal).ignore_then(values.required("a value")).or_not())
+        .then_ignore(semicolon())
+        .map(|((name, dimensions), initial)| {
+            Some(Semaphore { name: name?, dimensions: dimensions.unwrap_or_default(), initial })
+        })
+        .boxed()
+}

@@ -1,0 +1,92 @@
+//! The formatter: what it writes is what was written, it does not change its mind, and it leaves good style alone.
+
+#![expect(clippy::unwrap_used, reason = "a text that is not formatted fails the test")]
+
+use compiler::source::FileId;
+use compiler::syntax::{format, parse, token};
+
+const TEXTS: &[&str] =
+    &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
+
+/// The tree of a text without its spans.
+fn tree(text: &str) -> String {
+    let (tree, reports) = parse(FileId(0), text);
+    assert_eq!(reports, [], "{text}");
+    let printed = format!("{tree:?}");
+    let mut parts = printed.split("Span { file: FileId(0), ");
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |all, part| all + part.split_once('}').unwrap().1)
+}
+
+fn comments(text: &str) -> Vec<String> {
+    let comments = token::tokens(FileId(0), text).comments;
+    comments.iter().map(|comment| comment.text.to_owned()).collect()
+}
+
+fn check(text: &str) {
+    let once = format(text).unwrap();
+    assert_eq!(tree(&once), tree(text), "{text}");
+    assert_eq!(comments(&once), comments(text));
+    assert_eq!(format(&once).unwrap(), once, "it changed its mind");
+}
+
+#[test]
+fn good_style_is_left_alone() {
+    for text in TEXTS {
+        assert_eq!(format(text).unwrap(), *text);
+        check(text);
+    }
+}
+
+#[test]
+fn any_layout_of_the_same_tokens_means_the_same() {
+    let mut seed = 1u64;
+    let mut dice = |sides: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % sides
+    };
+    for round in 0..60 {
+        let text = TEXTS[round % TEXTS.len()];
+        let mut mangled = String::new();
+        for token in token::tokens(FileId(0), text).tokens {
+            mangled += token.text;
+            mangled += match dice(12) {
+                _ if token.text.starts_with("//") => "\n",
+                0 => "\n",
+                1 => "\n\n\n\t",
+                2 => " // a comment\n",
+                3 => "\n   // another\n",
+                _ => " ",
+            };
+        }
+        check(&mangled);
+    }
+}
+
+#[test]
+fn layout_is_canonical() {
+    let before = "//! Docs.\nuse a::{b,c as d} ;\nfn f( x:int=- 1 )->int=x*- x;\n\n\n\nprogram p(ranks:int=2){\n\n  \
+                  collective c(ranks,in_place=true);   // one\n  block a{signal m[ * ]relaxed ;}\n  \
+                  block b { put input[rank ..+ 2]->(p in peers:p.output[0..2])via m[*];\n  }\n\n}\n";
+    let after = "//! Docs.\nuse a::{b, c as d};\nfn f(x: int = -1) -> int = x * -x;\n\nprogram p(ranks: int = 2) {\n    \
+                 collective c(ranks, in_place = true);  // one\n    block a { signal m[*] relaxed; }\n    \
+                 block b {\n        put input[rank ..+ 2] -> (p in peers: p.output[0..2]) via m[*];\n    }\n}\n";
+    assert_eq!(format(before).unwrap(), after);
+    check(before);
+}
+
+#[test]
+fn a_long_line_is_broken_at_its_bodies() {
+    let operation = "put_with_signal_and_flush output[rank] -> p.output[rank] via far[p];";
+    let short =
+        format!("program p(ranks: int = 2) {{\n    block a[p in peers] {{ {operation} }}\n}}\n");
+    assert_eq!(format(&short).unwrap(), short);
+    let long = short.replace("block a[", "block a_longer_name[");
+    let broken = long.replace(" { put", " {\n        put").replace("; }", ";\n    }");
+    assert_eq!(format(&long).unwrap(), broken);
+}
+
+#[test]
+fn errors_are_given_back() {
+    assert!(format("let x = ;").is_err());
+}
