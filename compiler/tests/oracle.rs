@@ -12,6 +12,8 @@ mod element;
 mod machine;
 #[path = "oracle/memory.rs"]
 mod memory;
+#[path = "oracle/mutants.rs"]
+mod mutants;
 #[path = "oracle/proxy.rs"]
 mod proxy;
 #[path = "oracle/schedule.rs"]
@@ -21,9 +23,14 @@ mod user;
 #[path = "oracle/view.rs"]
 mod view;
 
+use compiler::check;
+use compiler::diagnostic::Severity;
+use compiler::interrupt::Interrupt;
+use compiler::ir::Program;
 use corpus::{Form, corpus};
 use machine::Verdict;
 use schedule::{Effort, explore};
+use std::collections::BTreeMap;
 
 #[test]
 fn the_corpus_is_right_as_written_and_after_all_passes() {
@@ -44,4 +51,75 @@ fn the_corpus_is_right_as_written_and_after_all_passes() {
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(count > 100, "only {count} programs");
+}
+
+/// What the checker says against a program.
+fn refusals(program: &Program) -> Vec<String> {
+    let reports = check::check(program, &Interrupt::default());
+    let errors = reports.into_iter().filter(|report| report.severity == Severity::Error);
+    let counted = ["E05", "E06", "E07"];
+    errors
+        .map(|report| (report.code.id().to_owned(), report.message))
+        .filter(|(code, _)| counted.iter().any(|group| code.starts_with(group)))
+        .map(|(code, message)| format!("{code} {message}"))
+        .collect()
+}
+
+/// How often oracle and checker said what of a kind of mutant.
+#[derive(Default)]
+struct Tally {
+    wrong_refused: u32,
+    wrong_accepted: u32,
+    right_accepted: u32,
+    right_refused: u32,
+}
+
+#[test]
+fn agreement() {
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+    };
+    let seed = number("ORACLE_SEED", 1);
+    let stride = number("ORACLE_STRIDE", 12) as usize;
+    let count = number("ORACLE_MUTANTS", 1) as usize;
+    let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+    let (mut misses, mut alarms) = (Vec::new(), Vec::new());
+    let (mut oracle_time, mut checker_time) = (std::time::Duration::ZERO, std::time::Duration::ZERO);
+    for (i, form) in [Form::Written, Form::Passed(1), Form::Passed(2)].into_iter().enumerate() {
+        for (j, entry) in corpus(&[2, 3, 4], form).into_iter().enumerate() {
+            if !(i + j + seed as usize).is_multiple_of(stride) {
+                continue;
+            }
+            for mutant in mutants::mutants(&entry.program, count, seed + j as u64) {
+                let start = std::time::Instant::now();
+                let found = explore(&mutant.program, Effort { checked: 2, weak: 2 }, seed);
+                oracle_time += start.elapsed();
+                let start = std::time::Instant::now();
+                let refused = refusals(&mutant.program);
+                checker_time += start.elapsed();
+                let tally = tallies.entry(mutant.kind).or_default();
+                let what = format!("{} {form:?}, {} at {}", entry.name, mutant.kind, mutant.place);
+                match (found.verdict == Verdict::Ok, refused.first()) {
+                    (true, None) => tally.right_accepted += 1,
+                    (false, Some(_)) => tally.wrong_refused += 1,
+                    (false, None) => {
+                        tally.wrong_accepted += 1;
+                        misses.push(format!("{what}: {:?} {:?} {}", found.verdict, found.schedule, found.shown));
+                    }
+                    (true, Some(said)) => {
+                        tally.right_refused += 1;
+                        alarms.push(format!("{what}: {said} (stale {})", found.stale));
+                    }
+                }
+            }
+        }
+    }
+    eprintln!("oracle {oracle_time:?}, checker {checker_time:?}");
+    eprintln!("{:26} wrong: refused accepted  right: accepted refused", "");
+    for (kind, t) in &tallies {
+        eprintln!("{kind:26} {:14} {:8} {:16} {:7}", t.wrong_refused, t.wrong_accepted, t.right_accepted, t.right_refused);
+    }
+    eprintln!("MISSES {}\n{}", misses.len(), misses.join("\n"));
+    eprintln!("ALARMS {}\n{}", alarms.len(), alarms.join("\n"));
+    assert!(misses.is_empty());
 }
