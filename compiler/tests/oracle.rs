@@ -94,6 +94,9 @@ fn agreement() {
                 let start = std::time::Instant::now();
                 let found = explore(&mutant.program, Effort { checked: 2, weak: 2 }, seed);
                 oracle_time += start.elapsed();
+                if start.elapsed().as_millis() > 1000 {
+                    eprintln!("SLOW {:?} {} {form:?}, {} at {}: {found:?}", start.elapsed(), entry.name, mutant.kind, mutant.place);
+                }
                 let start = std::time::Instant::now();
                 let refused = refusals(&mutant.program);
                 checker_time += start.elapsed();

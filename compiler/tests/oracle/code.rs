@@ -214,13 +214,17 @@ impl<'a> Maker<'a> {
             0 => ((1, size.unit), 1),
             _ => ((least, size.unit), 2 * common / least),
         };
-        let chunk = (turns * u64::from(size.unit)).min(MOST_ELEMENTS) as u32 + size.odd;
         let mut threads = size.threads;
         let mut packets = program.options.protocol == Protocol::Ll;
+        let mut slices = 0;
         each_program_op(program, &mut |op| {
             threads = threads.max(entries(&op.action));
             packets |= uses_packets(&op.action);
+            slices = slices.max(count(&op.action));
         });
+        // Every block of a group has elements for two threads.
+        let chunk = (turns * u64::from(size.unit)).min(MOST_ELEMENTS) as u32;
+        let chunk = chunk.max(2 * slices) + size.odd;
         let code = Code {
             threads,
             chunk: 2 * chunk,
@@ -475,7 +479,9 @@ impl<'a> Maker<'a> {
         destinations: &[Operand],
     ) -> Option<Lane> {
         let payloads = has_payloads(t.verb);
-        let width = if payloads { 1 } else { 2 };
+        // A load-reduce of integers has elements of 4 bytes, which fall to other threads than those of 16.
+        let switch = sources.iter().any(|operand| matches!(operand.place, Where::Switch(_)));
+        let width = if payloads || switch { 1 } else { 2 };
         let whole = destinations.first()?.size;
         let range = self.range(whole, payloads, cut)?;
         let place = |operand: &Operand, packet: bool| {
@@ -660,6 +666,21 @@ fn entries(action: &Action) -> usize {
         Action::Acquire(list) | Action::Release(list) => list.len(),
         Action::Transfer(t) if t.via == Some(ChannelKind::Port) => t.destinations.len(),
         Action::Transfer(_) | Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => 1,
+    }
+}
+
+/// Among how many blocks an operation is shared.
+fn count(action: &Action) -> u32 {
+    match action {
+        Action::Transfer(t) => t.slice.map_or(0, |slice| slice.count),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => 0,
     }
 }
 

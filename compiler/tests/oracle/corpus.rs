@@ -18,6 +18,9 @@ use std::sync::Arc;
 const FOLDERS: [&str; 4] =
     ["../stdlib/ccl/algorithms", "../examples", "../examples/mscclpp", "tests/language"];
 
+/// Parameters whose defaults make programs larger than they need to be here.
+const SMALLER: [(&str, &str); 2] = [("elements", "7"), ("tile", "3")];
+
 /// A program of the corpus.
 pub(crate) struct Entry {
     pub(crate) name: String,
@@ -66,6 +69,9 @@ fn programs(unit: &Unit, file: &str, ranks: u32, form: Form) -> Vec<Entry> {
             }
             parameters
                 .extend(nodes.map(|n| ("ranks_per_node".to_owned(), (ranks / n).to_string())));
+            for (name, small) in SMALLER.iter().filter(|(name, _)| has(name)) {
+                parameters.push(((*name).to_owned(), (*small).to_owned()));
+            }
             parameters.extend(place.map(|place| ("in_place".to_owned(), place.to_string())));
             let told: Vec<String> = parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
             let name = format!("{file}/{} {}", unit.programs[id].name, told.join(" "));

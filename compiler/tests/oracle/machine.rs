@@ -190,6 +190,8 @@ pub(crate) struct Machine<'a> {
     arrived: Vec<Vec<(usize, Rc<Post>, u32)>>,
     pub(crate) ports: Vec<Port>,
     pub(crate) users: Vec<View>,
+    /// The first number that no agent of a view has yet.
+    pub(crate) new_agent: u32,
     /// Whether memory was read that nobody had written in that launch.
     pub(crate) stale: bool,
     /// Agents that can go on, in the order in which they came to, and the others by what they wait for.
@@ -232,6 +234,7 @@ impl<'a> Machine<'a> {
             arrived: vec![Vec::new(); code.barriers],
             ports: vec![Port::default(); code.channels.len()],
             users: vec![View::default(); code.ranks.len()],
+            new_agent: 0,
             stale: false,
             ready: Vec::new(),
             parked: BTreeMap::new(),
@@ -239,6 +242,7 @@ impl<'a> Machine<'a> {
         let semaphore = |value: &i64| Semaphore { value: *value, ..Semaphore::default() };
         machine.semaphores = code.semaphores.iter().map(semaphore).collect();
         machine.ready = (0..machine.agents()).collect();
+        machine.new_agent = machine.agents() as u32;
         machine
     }
 

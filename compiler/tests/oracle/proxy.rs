@@ -2,7 +2,8 @@
 //!
 //! The reader takes the source's bytes, the writer puts them into the destination and delivers signals; each serves a
 //! channel's requests in order, the writer behind the reader. A request may rely on what its thread could when it
-//! made it, and on earlier requests of the channel as far as the thread knew of these.
+//! made it, and on earlier requests of the channel as far as the thread knew of these: the order of requests that two
+//! threads made without knowing of each other is this schedule's alone.
 
 use crate::code::Push;
 use crate::element::race;
@@ -15,10 +16,21 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Port {
     requests: Vec<Rc<Request>>,
+    pushers: Vec<Pusher>,
     pub(crate) read: usize,
     pub(crate) written: usize,
     /// What was read and not yet written.
     pub(crate) moving: std::collections::VecDeque<Vec<Held>>,
+}
+
+/// A thread that makes requests of a channel.
+#[derive(Clone, Debug)]
+struct Pusher {
+    thread: u32,
+    /// In views, who reads and who writes for it: this agent and the next.
+    agent: u32,
+    /// At which of the thread's counts each of its requests was made.
+    made: Vec<u32>,
 }
 
 /// A request.
@@ -31,8 +43,11 @@ struct Request {
     told: Told,
     entered: u64,
     site: Site,
-    /// How many of the requests before it surely come first.
-    behind: usize,
+    /// Who reads and which of that thread's requests it is, from 1; the writer is the next agent.
+    agent: u32,
+    number: u32,
+    /// How many requests of each reading agent surely come first.
+    behind: Vec<(u32, u32)>,
 }
 
 impl Machine<'_> {
@@ -45,24 +60,32 @@ impl Machine<'_> {
             push.put.as_ref().map_or(0, |put| self.address(block, &which(put)))
         };
         let (from, into) = (address(|put| put.0), address(|put| put.1));
-        let requests = &self.ports[push.channel].requests;
-        let known = |request: &Rc<Request>| {
-            told.view.sees(request.told.agent, request.told.count)
-        };
-        let last = requests.last().is_none_or(|last| known(last) && last.behind + 1 == requests.len());
-        let behind = if last {
-            requests.len()
-        } else {
-            requests.iter().take_while(|request| known(request)).count()
-        };
+        let fresh = self.new_agent;
+        let port = &mut self.ports[push.channel];
+        let known = port.pushers.iter().map(|pusher| {
+            let made = pusher.made.iter().take_while(|at| told.view.sees(pusher.thread, **at));
+            (pusher.agent, made.count() as u32)
+        });
+        let behind = known.collect();
+        if port.pushers.iter().all(|pusher| pusher.thread as usize != i) {
+            port.pushers.push(Pusher { thread: i as u32, agent: fresh, made: Vec::new() });
+            self.new_agent += 2;
+        }
+        let pusher = port.pushers.iter_mut().find(|pusher| pusher.thread as usize == i);
+        let (agent, number) = pusher.map_or((0, 0), |pusher| {
+            pusher.made.push(told.count);
+            (pusher.agent, pusher.made.len() as u32)
+        });
         let site = Site {
             launch: self.launch(block),
             actor: Actor::Proxy { block: block as u32, step: self.threads[i].pc as u32 },
         };
         let entered = self.threads[i].entered;
-        let request = Request { push: push.clone(), from, into, told, entered, site, behind };
-        self.ports[push.channel].requests.push(Rc::new(request));
-        self.ports[push.channel].requests.len() - 1
+        let push = push.clone();
+        let request = Request { push, from, into, told, entered, site, agent, number, behind };
+        let requests = &mut self.ports[request.push.channel].requests;
+        requests.push(Rc::new(request));
+        requests.len() - 1
     }
 
     /// An agent of a port channel: even ones read, odd ones write.
@@ -82,41 +105,40 @@ impl Machine<'_> {
         }
         let request = Rc::clone(&port.requests[next]);
         if writes {
-            self.deliver(channel, next, &request)?;
+            self.deliver(channel, &request)?;
         } else {
-            self.fetch(channel, next, &request)?;
+            self.fetch(channel, &request)?;
         }
         self.wake(Key::Port(channel));
         Ok(Turn::Ran)
     }
 
-    fn agents_of(&self, channel: usize) -> (u32, u32) {
-        let first = self.first_port_agent() + 2 * channel;
-        (first as u32, first as u32 + 1)
-    }
-
-    /// What a request's agents can rely on.
-    fn relies(&self, channel: usize, request: &Request) -> View {
-        let (reads, writes) = self.agents_of(channel);
+    /// What a request's agents can rely on; with all it did itself when it is done.
+    fn relies(&self, request: &Request, read: bool, written: bool) -> View {
         let mut view = View { me: u32::MAX, ..View::default() };
-        if self.kind == Kind::Views {
-            view.gather(&request.told, true);
-            for clock in [&mut view.seen, &mut view.past] {
-                advance(clock, reads, request.behind as u32);
-                advance(clock, writes, request.behind as u32);
+        if self.kind != Kind::Views {
+            return view;
+        }
+        view.gather(&request.told, true);
+        for clock in [&mut view.seen, &mut view.past] {
+            for (agent, count) in &request.behind {
+                advance(clock, *agent, *count);
+                advance(clock, *agent + 1, *count);
+            }
+            if read {
+                advance(clock, request.agent, request.number);
+            }
+            if written {
+                advance(clock, request.agent + 1, request.number);
             }
         }
         view
     }
 
-    fn fetch(&mut self, channel: usize, index: usize, request: &Request) -> Result<(), Verdict> {
+    fn fetch(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
         let mut bytes = Vec::new();
-        let view = self.relies(channel, request);
-        let by = Access {
-            agent: self.agents_of(channel).0,
-            count: index as u32 + 1,
-            site: request.site,
-        };
+        let view = self.relies(request, false, false);
+        let by = Access { agent: request.agent, count: request.number, site: request.site };
         let flag = request.site.launch + 1;
         for cell in request.from..request.from + request.push.put.map_or(0, |put| put.2) {
             if self.kind == Kind::Views {
@@ -137,14 +159,9 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn deliver(&mut self, channel: usize, index: usize, request: &Request) -> Result<(), Verdict> {
-        let (reads, writes) = self.agents_of(channel);
-        let mut view = self.relies(channel, request);
-        if self.kind == Kind::Views && request.behind == index {
-            advance(&mut view.seen, reads, index as u32 + 1);
-            advance(&mut view.past, reads, index as u32 + 1);
-        }
-        let by = Access { agent: writes, count: index as u32 + 1, site: request.site };
+    fn deliver(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
+        let view = self.relies(request, true, false);
+        let by = Access { agent: request.agent + 1, count: request.number, site: request.site };
         let bytes = self.ports[channel].moving.pop_front().unwrap_or_default();
         for (cell, held) in (request.into..).zip(bytes) {
             let held = self.arriving(cell, held, &view, by, request)?;
@@ -152,7 +169,7 @@ impl Machine<'_> {
         }
         self.ports[channel].written += 1;
         if request.push.signal {
-            let told = self.delivered(channel, index, request);
+            let told = self.delivered(request);
             self.post(channel, &told, request.entered, true);
         }
         Ok(())
@@ -200,15 +217,8 @@ impl Machine<'_> {
     }
 
     /// What the end of a request tells.
-    fn delivered(&self, channel: usize, index: usize, request: &Request) -> Told {
-        let (reads, writes) = self.agents_of(channel);
-        let mut view = self.relies(channel, request);
-        if self.kind == Kind::Views && request.behind == index {
-            for clock in [&mut view.seen, &mut view.past] {
-                advance(clock, reads, index as u32 + 1);
-                advance(clock, writes, index as u32 + 1);
-            }
-        }
+    fn delivered(&self, request: &Request) -> Told {
+        let view = self.relies(request, true, true);
         Told { view, agent: request.told.agent, count: request.told.count }
     }
 
@@ -217,7 +227,7 @@ impl Machine<'_> {
         let port = &self.ports[channel];
         let request = port.requests.get(index).filter(|_| port.written > index)?;
         let mut post = Post { time: self.now, entered: request.entered, ..Post::default() };
-        post.view.gather(&self.delivered(channel, index, request), true);
+        post.view.gather(&self.delivered(request), true);
         Some(post)
     }
 }
