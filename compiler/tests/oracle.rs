@@ -39,7 +39,7 @@ fn the_corpus_is_right_as_written_and_after_all_passes() {
     for form in [Form::Written, Form::Passed(1), Form::Passed(2)] {
         for entry in corpus(&[2, 3, 4], form) {
             let start = std::time::Instant::now();
-            let found = explore(&entry.program, Effort { checked: 2, weak: 2 }, 1);
+            let found = explore(&entry.program, Effort { checked: 2, weak: 2, show: false }, 1);
             count += 1;
             if std::env::var_os("ORACLE_TRACE").is_some() {
                 eprintln!("{} {form:?}: {:?} {:?}", entry.name, found.verdict, start.elapsed());
@@ -76,6 +76,7 @@ struct Tally {
 
 #[test]
 fn agreement() {
+    let show = std::env::var_os("ORACLE_SHOW").is_some();
     let number = |name: &str, otherwise: u64| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
     };
@@ -85,14 +86,17 @@ fn agreement() {
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
     let (mut misses, mut alarms) = (Vec::new(), Vec::new());
     let (mut oracle_time, mut checker_time) = (std::time::Duration::ZERO, std::time::Duration::ZERO);
-    for (i, form) in [Form::Written, Form::Passed(1), Form::Passed(2)].into_iter().enumerate() {
+    for (i, form) in [Form::Written, Form::Passed(1), Form::Passed(2), Form::Plan].into_iter().enumerate() {
         for (j, entry) in corpus(&[2, 3, 4], form).into_iter().enumerate() {
             if !(i + j + seed as usize).is_multiple_of(stride) {
                 continue;
             }
+            if form == Form::Plan && explore(&entry.program, Effort { checked: 2, weak: 0, show }, seed).verdict != Verdict::Ok {
+                continue;
+            }
             for mutant in mutants::mutants(&entry.program, count, seed + j as u64) {
                 let start = std::time::Instant::now();
-                let found = explore(&mutant.program, Effort { checked: 2, weak: 2 }, seed);
+                let found = explore(&mutant.program, Effort { checked: 2, weak: 2, show }, seed);
                 oracle_time += start.elapsed();
                 if start.elapsed().as_millis() > 1000 {
                     eprintln!("SLOW {:?} {} {form:?}, {} at {}: {found:?}", start.elapsed(), entry.name, mutant.kind, mutant.place);
@@ -101,13 +105,18 @@ fn agreement() {
                 let refused = refusals(&mutant.program);
                 checker_time += start.elapsed();
                 let tally = tallies.entry(mutant.kind).or_default();
+                if found.shown && found.schedule.is_some_and(|s| s.kind == machine::Kind::Weak) {
+                    eprintln!("UNEXPLAINED {} {form:?}, {} at {}: {found:?}", entry.name, mutant.kind, mutant.place);
+                }
                 let what = format!("{} {form:?}, {} at {}", entry.name, mutant.kind, mutant.place);
                 match (found.verdict == Verdict::Ok, refused.first()) {
                     (true, None) => tally.right_accepted += 1,
                     (false, Some(_)) => tally.wrong_refused += 1,
                     (false, None) => {
                         tally.wrong_accepted += 1;
-                        misses.push(format!("{what}: {:?} {:?} {}", found.verdict, found.schedule, found.shown));
+                        let all = check::check(&mutant.program, &Interrupt::default());
+                        let all: Vec<String> = all.iter().map(|r| format!("{:?} {} {}", r.severity, r.code.id(), r.message)).collect();
+                        misses.push(format!("{what}: said {all:?} {:?} {:?} {}", found.verdict, found.schedule, found.shown));
                     }
                     (true, Some(said)) => {
                         tally.right_refused += 1;
@@ -125,4 +134,17 @@ fn agreement() {
     eprintln!("MISSES {}\n{}", misses.len(), misses.join("\n"));
     eprintln!("ALARMS {}\n{}", alarms.len(), alarms.join("\n"));
     assert!(misses.is_empty());
+}
+
+#[test]
+fn goldens_are_judged_alike() {
+    for entry in corpus(&[], Form::Plan) {
+        let start = std::time::Instant::now();
+        let found = explore(&entry.program, Effort { checked: 2, weak: 4, show: true }, 1);
+        let refused = refusals(&entry.program);
+        let ok = found.verdict == Verdict::Ok;
+        let mark = match (ok, refused.is_empty()) { (true, true) => "ok", (false, false) => "both", (false, true) => "MISS", (true, false) => "ALARM" };
+        let promises: usize = entry.program.ranks.iter().map(|rank| rank.promises.len()).sum();
+        eprintln!("{mark} {} [{}; {promises}] {:?} {} stale {} | {:?} {:?}", entry.name, entry.program.collective.name, found.verdict, found.shown, found.stale, refused.first(), start.elapsed());
+    }
 }

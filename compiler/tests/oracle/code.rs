@@ -224,7 +224,14 @@ impl<'a> Maker<'a> {
         });
         // Every block of a group has elements for two threads.
         let chunk = (turns * u64::from(size.unit)).min(MOST_ELEMENTS) as u32;
-        let chunk = chunk.max(2 * slices) + size.odd;
+        let mut chunk = chunk.max(2 * slices) + size.odd;
+        if size.threads > 2 {
+            threads = prime(threads + 1);
+        }
+        // Elements of neighboring chunks fall to other threads.
+        while common == 0 && gcd(u64::from(chunk), threads as u64) != 1 {
+            chunk += 1;
+        }
         let code = Code {
             threads,
             chunk: 2 * chunk,
@@ -653,6 +660,15 @@ fn units(program: &Program) -> (u64, u64) {
         }
     });
     (least, common)
+}
+
+/// The least prime that is not less.
+fn prime(least: usize) -> usize {
+    let mut number = least.max(2);
+    while (2..number).any(|factor| number.is_multiple_of(factor)) {
+        number += 1;
+    }
+    number
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

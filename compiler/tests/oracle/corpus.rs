@@ -34,12 +34,17 @@ pub(crate) enum Form {
     Written,
     /// After all passes, with so many instances.
     Passed(u32),
+    /// Plans that MSCCL++'s own tools made, whatever their number of ranks.
+    Plan,
 }
 
 /// Every program that there is for these numbers of ranks, in one form.
 pub(crate) fn corpus(ranks: &[u32], form: Form) -> Vec<Entry> {
+    if form == Form::Plan {
+        return goldens();
+    }
     let mut entries = Vec::new();
-    for path in FOLDERS.iter().flat_map(|folder| files(folder)) {
+    for path in FOLDERS.iter().flat_map(|folder| files(folder, "ccl")) {
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
         let Some(unit) = load(&path) else { continue };
@@ -48,6 +53,17 @@ pub(crate) fn corpus(ranks: &[u32], form: Form) -> Vec<Entry> {
         }
     }
     entries
+}
+
+/// The plans that MSCCL++'s own tools made.
+fn goldens() -> Vec<Entry> {
+    let plans = files("tests/goldens", "json").into_iter().filter_map(|path| {
+        let name = path.file_stem()?.to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).expect("a plan");
+        let (program, reports) = compiler::plan::read::read(FileId(0), &text);
+        Some(Entry { name, program: program.filter(|_| !driver::has_errors(&reports))? })
+    });
+    plans.collect()
 }
 
 /// The programs of a unit at a number of ranks: on one node, on two, in place and not, as far as they take these.
@@ -94,7 +110,7 @@ fn make(
         expr.and_then(|expr| resolve::argument(&expr).0)
     };
     let instances = match form {
-        Form::Written => 1,
+        Form::Written | Form::Plan => 1,
         Form::Passed(instances) => instances,
     };
     let settings = Settings {
@@ -142,12 +158,12 @@ pub(crate) fn text(text: &str, form: Form) -> Vec<Program> {
     unit.programs.ids().filter_map(|id| make(&unit, id, &[], form)).collect()
 }
 
-fn files(folder: &str) -> Vec<PathBuf> {
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .expect("a folder of the corpus")
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|end| end == "ccl"))
+        .filter(|path| path.extension().is_some_and(|end| end == extension))
         .collect();
     files.sort();
     files

@@ -66,8 +66,6 @@ pub(crate) enum Verdict {
     Ok,
     /// An output does not hold what is promised, when the user looks.
     WrongValue { rank: u32, cell: u32, launch: u32 },
-    /// An input that is not the output was written.
-    InputWritten { rank: u32, cell: u32, launch: u32 },
     /// Two accesses to a cell that nothing orders.
     Race { first: Site, second: Site, cell: usize },
     /// Blocks that can never go on: block and step.
@@ -194,6 +192,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) new_agent: u32,
     /// Whether memory was read that nobody had written in that launch.
     pub(crate) stale: bool,
+    /// Whether an input that is not the output was written.
+    pub(crate) clobbers: bool,
     /// Agents that can go on, in the order in which they came to, and the others by what they wait for.
     pub(crate) ready: Vec<usize>,
     parked: BTreeMap<Key, Vec<usize>>,
@@ -236,6 +236,7 @@ impl<'a> Machine<'a> {
             users: vec![View::default(); code.ranks.len()],
             new_agent: 0,
             stale: false,
+            clobbers: false,
             ready: Vec::new(),
             parked: BTreeMap::new(),
         };

@@ -56,6 +56,8 @@ pub(crate) struct Found {
     pub(crate) shown: bool,
     /// Whether some run read what was not written in its launch.
     pub(crate) stale: bool,
+    /// Whether some run wrote an input that is not the output.
+    pub(crate) clobbers: bool,
     pub(crate) runs: u32,
 }
 
@@ -66,16 +68,24 @@ pub(crate) struct Effort {
     pub(crate) checked: u32,
     /// Runs with weak memory, for each size.
     pub(crate) weak: u32,
+    /// Whether runs with weak memory go on when a check has found something.
+    pub(crate) show: bool,
 }
 
 /// The sizes that programs are run at: chunks that are odd multiples of the threads' stride, even ones, and longer.
 pub(crate) const SIZES: [Size; 2] =
-    [Size { threads: 2, unit: 2, odd: 1 }, Size { threads: 3, unit: 4, odd: 0 }];
+    [Size { threads: 2, unit: 2, odd: 1 }, Size { threads: 4, unit: 4, odd: 0 }];
 
 /// Looks for a schedule that goes wrong.
 pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
-    let mut found =
-        Found { verdict: Verdict::Ok, schedule: None, shown: false, stale: false, runs: 0 };
+    let mut found = Found {
+        verdict: Verdict::Ok,
+        schedule: None,
+        shown: false,
+        stale: false,
+        clobbers: false,
+        runs: 0,
+    };
     for size in SIZES {
         let code = match code::code(program, size) {
             Ok(code) => code,
@@ -86,15 +96,18 @@ pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
         };
         let promised = promised(program, &code);
         for schedule in schedules(size, effort, seed) {
-            let (verdict, stale) = run(&code, &promised, schedule, LAUNCHES);
+            let Outcome { verdict, stale, clobbers } = run(&code, &promised, schedule, LAUNCHES);
             found.runs += 1;
             found.stale |= stale;
-            let shown = schedule.kind == Kind::Weak && verdict != Verdict::Ok;
-            if verdict != Verdict::Ok && found.schedule.is_none() {
+            found.clobbers |= clobbers;
+            if verdict == Verdict::Ok {
+                continue;
+            }
+            found.shown = schedule.kind == Kind::Weak;
+            if found.schedule.is_none() {
                 (found.verdict, found.schedule) = (verdict, Some(schedule));
             }
-            if shown {
-                found.shown = true;
+            if found.shown || !effort.show {
                 return found;
             }
         }
@@ -119,13 +132,22 @@ fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Sche
     })
 }
 
-/// Runs one schedule; its verdict, and whether it read what was not written.
+/// What came of a run.
+pub(crate) struct Outcome {
+    pub(crate) verdict: Verdict,
+    /// Whether it read what was not written in its launch.
+    pub(crate) stale: bool,
+    /// Whether it wrote an input that is not the output.
+    pub(crate) clobbers: bool,
+}
+
+/// Runs one schedule.
 pub(crate) fn run(
     code: &Code,
     promised: &Promised,
     schedule: Schedule,
     launches: u32,
-) -> (Verdict, bool) {
+) -> Outcome {
     let dice = match schedule.weak {
         Weak::Never => Dice::Never,
         Weak::Always => Dice::Always,
@@ -134,16 +156,13 @@ pub(crate) fn run(
     let mut machine = Machine::new(code, promised, schedule.kind, dice, launches);
     let mut picker = Picker::new(&machine, schedule);
     let mut turns = 0;
-    while let Some(agent) = picker.pick(&machine) {
+    let mut verdict = None;
+    while let Some(agent) = picker.pick(&machine).filter(|_| verdict.is_none()) {
         turns += 1;
-        if turns > TURNS {
-            return (Verdict::TooLong, machine.stale);
-        }
-        if let Err(verdict) = machine.turn(agent) {
-            return (verdict, machine.stale);
-        }
+        verdict = machine.turn(agent).err().or((turns > TURNS).then_some(Verdict::TooLong));
     }
-    (machine.end(), machine.stale)
+    let verdict = verdict.unwrap_or_else(|| machine.end());
+    Outcome { verdict, stale: machine.stale, clobbers: machine.clobbers }
 }
 
 /// Chooses agents.

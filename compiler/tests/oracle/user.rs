@@ -85,9 +85,8 @@ impl Machine<'_> {
     }
 
     /// Whether all is there that was promised.
-    fn look(&self, rank: usize, launch: u32) -> Result<(), Verdict> {
+    fn look(&mut self, rank: usize, launch: u32) -> Result<(), Verdict> {
         let promised = &self.promised.ranks[rank];
-        let at = |cell: usize| (rank as u32, cell as u32);
         for (cell, terms) in &promised.cells {
             let wanted = terms.iter().map(|term| Term { launch, ..*term });
             let right = match &self.cells[*cell].held {
@@ -95,17 +94,14 @@ impl Machine<'_> {
                 Held::Packet(_) | Held::Tail => false,
             };
             if !right {
-                let (rank, cell) = at(*cell);
-                return Err(Verdict::WrongValue { rank, cell, launch });
+                let cell = *cell as u32;
+                return Err(Verdict::WrongValue { rank: rank as u32, cell, launch });
             }
         }
         for (index, cell) in promised.input.iter().enumerate().filter(|_| promised.kept) {
             let given = Term { rank: rank as u32, cell: index as u32, launch, count: 1 };
             let kept = matches!(&self.cells[*cell].held, Held::Plain(v) if *v.terms == [given]);
-            if !kept {
-                let (rank, cell) = at(*cell);
-                return Err(Verdict::InputWritten { rank, cell, launch });
-            }
+            self.clobbers |= !kept;
         }
         Ok(())
     }
