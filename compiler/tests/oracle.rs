@@ -23,128 +23,95 @@ mod user;
 #[path = "oracle/view.rs"]
 mod view;
 
-use compiler::check;
-use compiler::diagnostic::Severity;
-use compiler::interrupt::Interrupt;
-use compiler::ir::Program;
+#[path = "oracle/agreement.rs"]
+mod agreement;
+#[path = "oracle/defects.rs"]
+mod defects;
+
 use corpus::{Form, corpus};
 use machine::Verdict;
 use schedule::{Effort, explore};
-use std::collections::BTreeMap;
+
+/// Whether everything is to be run, for as long as it takes: `ORACLE=full`.
+fn is_full() -> bool {
+    std::env::var_os("ORACLE").is_some_and(|value| value == "full")
+}
+
+/// Programs of the corpus that are wrong, with what is found, and why.
+const WRONG: [(&str, &str, &str); 2] = [
+    ("unit_tests/reduce_copy_send_packets", "Deadlock", "nobody writes the packets"),
+    (
+        "alltoall_three_step/alltoall_three_step ranks=4 ranks_per_node=2 Passed(2)",
+        "Race",
+        "a put with a signal that is cut into several signals several times",
+    ),
+];
 
 #[test]
 fn the_corpus_is_right_as_written_and_after_all_passes() {
-    let mut wrong = Vec::new();
+    let (ranks, effort): (&[u32], Effort) = if is_full() {
+        (&[2, 3, 4, 5, 6], Effort { checked: 4, weak: 12, show: true })
+    } else {
+        (&[2, 3, 4], Effort { checked: 1, weak: 1, show: false })
+    };
+    let mut surprises = Vec::new();
     let mut count = 0;
     for form in [Form::Written, Form::Passed(1), Form::Passed(2)] {
-        for entry in corpus(&[2, 3, 4], form) {
-            let start = std::time::Instant::now();
-            let found = explore(&entry.program, Effort { checked: 2, weak: 2, show: false }, 1);
+        for entry in corpus(ranks, form) {
+            // At four ranks only what is built is run, which is most of the time that all of this takes.
+            if !is_full() && entry.program.ranks.len() > 3 && form != Form::Passed(1) {
+                continue;
+            }
             count += 1;
-            if std::env::var_os("ORACLE_TRACE").is_some() {
-                eprintln!("{} {form:?}: {:?} {:?}", entry.name, found.verdict, start.elapsed());
-            }
-            if found.verdict != Verdict::Ok {
-                wrong.push(format!("{} {form:?}: {found:?}", entry.name));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count > 100, "only {count} programs");
-}
-
-/// What the checker says against a program.
-fn refusals(program: &Program) -> Vec<String> {
-    let reports = check::check(program, &Interrupt::default());
-    let errors = reports.into_iter().filter(|report| report.severity == Severity::Error);
-    let counted = ["E05", "E06", "E07"];
-    errors
-        .map(|report| (report.code.id().to_owned(), report.message))
-        .filter(|(code, _)| counted.iter().any(|group| code.starts_with(group)))
-        .map(|(code, message)| format!("{code} {message}"))
-        .collect()
-}
-
-/// How often oracle and checker said what of a kind of mutant.
-#[derive(Default)]
-struct Tally {
-    wrong_refused: u32,
-    wrong_accepted: u32,
-    right_accepted: u32,
-    right_refused: u32,
-}
-
-#[test]
-fn agreement() {
-    let show = std::env::var_os("ORACLE_SHOW").is_some();
-    let number = |name: &str, otherwise: u64| {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-    };
-    let seed = number("ORACLE_SEED", 1);
-    let stride = number("ORACLE_STRIDE", 12) as usize;
-    let count = number("ORACLE_MUTANTS", 1) as usize;
-    let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
-    let (mut misses, mut alarms) = (Vec::new(), Vec::new());
-    let (mut oracle_time, mut checker_time) = (std::time::Duration::ZERO, std::time::Duration::ZERO);
-    for (i, form) in [Form::Written, Form::Passed(1), Form::Passed(2), Form::Plan].into_iter().enumerate() {
-        for (j, entry) in corpus(&[2, 3, 4], form).into_iter().enumerate() {
-            if !(i + j + seed as usize).is_multiple_of(stride) {
-                continue;
-            }
-            if form == Form::Plan && explore(&entry.program, Effort { checked: 2, weak: 0, show }, seed).verdict != Verdict::Ok {
-                continue;
-            }
-            for mutant in mutants::mutants(&entry.program, count, seed + j as u64) {
-                let start = std::time::Instant::now();
-                let found = explore(&mutant.program, Effort { checked: 2, weak: 2, show }, seed);
-                oracle_time += start.elapsed();
-                if start.elapsed().as_millis() > 1000 {
-                    eprintln!("SLOW {:?} {} {form:?}, {} at {}: {found:?}", start.elapsed(), entry.name, mutant.kind, mutant.place);
-                }
-                let start = std::time::Instant::now();
-                let refused = refusals(&mutant.program);
-                checker_time += start.elapsed();
-                let tally = tallies.entry(mutant.kind).or_default();
-                if found.shown && found.schedule.is_some_and(|s| s.kind == machine::Kind::Weak) {
-                    eprintln!("UNEXPLAINED {} {form:?}, {} at {}: {found:?}", entry.name, mutant.kind, mutant.place);
-                }
-                let what = format!("{} {form:?}, {} at {}", entry.name, mutant.kind, mutant.place);
-                match (found.verdict == Verdict::Ok, refused.first()) {
-                    (true, None) => tally.right_accepted += 1,
-                    (false, Some(_)) => tally.wrong_refused += 1,
-                    (false, None) => {
-                        tally.wrong_accepted += 1;
-                        let all = check::check(&mutant.program, &Interrupt::default());
-                        let all: Vec<String> = all.iter().map(|r| format!("{:?} {} {}", r.severity, r.code.id(), r.message)).collect();
-                        misses.push(format!("{what}: said {all:?} {:?} {:?} {}", found.verdict, found.schedule, found.shown));
-                    }
-                    (true, Some(said)) => {
-                        tally.right_refused += 1;
-                        alarms.push(format!("{what}: {said} (stale {})", found.stale));
-                    }
-                }
+            let name = format!("{} {form:?}", entry.name);
+            let found = explore(&entry.program, effort, 1);
+            let known = WRONG.iter().find(|(wrong, _, _)| name.starts_with(wrong));
+            let wanted = known.map_or("Ok", |(_, verdict, _)| verdict);
+            if !format!("{:?}", found.verdict).starts_with(wanted) {
+                surprises.push(format!("{name}: {found:?}"));
             }
         }
     }
-    eprintln!("oracle {oracle_time:?}, checker {checker_time:?}");
-    eprintln!("{:26} wrong: refused accepted  right: accepted refused", "");
-    for (kind, t) in &tallies {
-        eprintln!("{kind:26} {:14} {:8} {:16} {:7}", t.wrong_refused, t.wrong_accepted, t.right_accepted, t.right_refused);
-    }
-    eprintln!("MISSES {}\n{}", misses.len(), misses.join("\n"));
-    eprintln!("ALARMS {}\n{}", alarms.len(), alarms.join("\n"));
-    assert!(misses.is_empty());
+    assert!(surprises.is_empty(), "{} of {count}:\n{}", surprises.len(), surprises.join("\n"));
+    assert!(count > 300, "only {count} programs");
 }
 
+/// Plans of MSCCL++'s own that are wrong: the beginning of their names, and what is found.
+const WRONG_PLANS: [(&str, &str); 18] = [
+    ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg1", "Race"),
+    ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg4", "Race"),
+    ("executor-tests_reduce_nvls__", "Race"),
+    ("executor-tests_reduce_nvls_pipeline__", "Race"),
+    ("executor-tests_reduce_tbg__", "Race"),
+    ("multi_node_reducescatter__", "Race"),
+    ("multi_node_send_recv__", "Race"),
+    ("single_node_allgather_nvls_zero_copy__", "Race"),
+    ("single_node_allreduce_nvls_zero_copy__", "Race"),
+    ("unit_tests_put_put_fuse_test__", "Race"),
+    ("unit_tests_put_put_with_signal_test__", "Race"),
+    ("unit_tests_read_put_packet_test__", "Deadlock"),
+    ("unit_tests_reduce_copy_", "Deadlock"),
+    ("unit_tests_reduce_packet_", "Deadlock"),
+    ("unit_tests_reduce_send_packet_test__", "Deadlock"),
+    ("unit_tests_signal_wait_", "Deadlock"),
+    ("unit_tests_switch_broadcast_test__", "Race"),
+    ("unit_tests_tbg_tbg_reduce_send_test__", "Race"),
+];
+
 #[test]
-fn goldens_are_judged_alike() {
-    for entry in corpus(&[], Form::Plan) {
-        let start = std::time::Instant::now();
-        let found = explore(&entry.program, Effort { checked: 2, weak: 4, show: true }, 1);
-        let refused = refusals(&entry.program);
-        let ok = found.verdict == Verdict::Ok;
-        let mark = match (ok, refused.is_empty()) { (true, true) => "ok", (false, false) => "both", (false, true) => "MISS", (true, false) => "ALARM" };
-        let promises: usize = entry.program.ranks.iter().map(|rank| rank.promises.len()).sum();
-        eprintln!("{mark} {} [{}; {promises}] {:?} {} stale {} | {:?} {:?}", entry.name, entry.program.collective.name, found.verdict, found.shown, found.stale, refused.first(), start.elapsed());
+fn the_plans_of_others_are_judged() {
+    let mut surprises = Vec::new();
+    let plans = corpus(&[], Form::Plan);
+    for entry in &plans {
+        let found = explore(&entry.program, Effort { checked: 1, weak: 2, show: false }, 1);
+        let fused = entry.name.starts_with("unit_tests_signal_wait_")
+            && !entry.name.contains("wait_fuse_test");
+        let known = WRONG_PLANS.iter().find(|(name, _)| entry.name.starts_with(name) && !fused);
+        let wanted = known.map_or("Ok", |(_, verdict)| verdict);
+        if !format!("{:?}", found.verdict).starts_with(wanted) {
+            surprises.push(format!("{}: {found:?}", entry.name));
+        }
     }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+    assert!(plans.len() > 75, "only {} plans", plans.len());
 }

@@ -401,12 +401,12 @@ impl<'a> Maker<'a> {
                 relaxed: signal.relaxed && !self.over_port(rank, signal),
             }),
             Action::Flush(_) | Action::Pipeline(_) => {}
-            Action::Acquire(list) => push(Instr::Acquire(
-                list.iter().map(|id| tables.semaphores + id.index()).collect(),
-            )),
-            Action::Release(list) => push(Instr::Release(
-                list.iter().map(|id| tables.semaphores + id.index()).collect(),
-            )),
+            Action::Acquire(list) => {
+                push(Instr::Acquire(list.iter().map(|id| tables.semaphores + id.index()).collect()))
+            }
+            Action::Release(list) => {
+                push(Instr::Release(list.iter().map(|id| tables.semaphores + id.index()).collect()))
+            }
             Action::Transfer(transfer) => {
                 let cut = Cut { slice: transfer.slice, window };
                 for instr in self.transfer(rank, transfer, cut).ok_or(at)? {

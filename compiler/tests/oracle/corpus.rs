@@ -154,7 +154,7 @@ pub(crate) fn unit(name: &str, text: &str) -> Option<Unit> {
 
 /// The programs of a text, with their parameters' defaults, in one form.
 pub(crate) fn text(text: &str, form: Form) -> Vec<Program> {
-    let unit = unit("text.ccl", text).expect("a text without errors");
+    let unit = unit("text.ccl", text).unwrap_or_else(|| panic!("a text with errors: {text}"));
     unit.programs.ids().filter_map(|id| make(&unit, id, &[], form)).collect()
 }
 

@@ -2,9 +2,7 @@
 
 use crate::code::{Lane, Start};
 use crate::machine::{Key, Kind, Machine, Post, Store, Turn, Verdict};
-use crate::memory::{
-    Access, Actor, Held, NOBODY, Packet, Site, Value, combine, depends,
-};
+use crate::memory::{Access, Actor, Held, NOBODY, Packet, Site, Value, combine, depends};
 use std::rc::Rc;
 
 impl Machine<'_> {
@@ -79,9 +77,8 @@ impl Machine<'_> {
     /// What a thread finds in a cell: its own stores, those of its block before it met, or memory.
     fn visible(&self, i: usize, cell: usize) -> &Held {
         let stores = &self.blocks[i / self.code.threads].stores;
-        let mine = |store: &&Store| {
-            store.cell == cell && store.thread.is_none_or(|thread| thread == i)
-        };
+        let mine =
+            |store: &&Store| store.cell == cell && store.thread.is_none_or(|thread| thread == i);
         stores.iter().rev().find(mine).map_or(&self.cells[cell].held, |store| &store.held)
     }
 
@@ -149,8 +146,7 @@ impl Machine<'_> {
             Held::Packet(_) | Held::Tail => Value::of(NOBODY, cell as u32, u32::MAX),
         };
         let launch = self.launch(block);
-        self.stale |=
-            value.terms.iter().any(|term| term.rank == NOBODY || term.launch != launch);
+        self.stale |= value.terms.iter().any(|term| term.rank == NOBODY || term.launch != launch);
         Ok(value)
     }
 
@@ -203,8 +199,7 @@ impl Machine<'_> {
             for cell in [cell, cell + 1] {
                 let touched = &mut self.cells[cell].touched;
                 let content = (flag, &value.terms);
-                let write =
-                    touched.write_packet(&self.threads[i].view, by, content, &self.loads);
+                let write = touched.write_packet(&self.threads[i].view, by, content, &self.loads);
                 write.map_err(|first| race(&first, &by, cell))?;
             }
         }

@@ -65,15 +65,33 @@ pub(crate) fn next(state: &mut u64) -> u64 {
 pub(crate) enum Verdict {
     Ok,
     /// An output does not hold what is promised, when the user looks.
-    WrongValue { rank: u32, cell: u32, launch: u32 },
+    WrongValue {
+        rank: u32,
+        cell: u32,
+        launch: u32,
+    },
     /// Two accesses to a cell that nothing orders.
-    Race { first: Site, second: Site, cell: usize },
+    Race {
+        first: Site,
+        second: Site,
+        cell: usize,
+    },
     /// Blocks that can never go on: block and step.
-    Deadlock { launch: u32, blocked: Vec<(u32, u32)> },
+    Deadlock {
+        launch: u32,
+        blocked: Vec<(u32, u32)>,
+    },
     /// A channel or semaphore does not end as it began.
-    CounterLeft { what: &'static str, index: usize },
+    CounterLeft {
+        what: &'static str,
+        index: usize,
+    },
     /// An operation leaves its buffer.
-    OutOfBounds { rank: usize, block: usize, op: u32 },
+    OutOfBounds {
+        rank: usize,
+        block: usize,
+        op: u32,
+    },
     /// A run was given up.
     TooLong,
 }

@@ -227,7 +227,9 @@ pub(crate) fn combine(op: ReduceOp, values: &[Value]) -> Rc<[Term]> {
     let mut terms: Vec<Term> = Vec::with_capacity(all.len());
     for term in all {
         match terms.last_mut() {
-            Some(last) if (last.rank, last.cell, last.launch) == (term.rank, term.cell, term.launch) => {
+            Some(last)
+                if (last.rank, last.cell, last.launch) == (term.rank, term.cell, term.launch) =>
+            {
                 last.count = match op {
                     ReduceOp::Sum => last.count.saturating_add(term.count),
                     ReduceOp::Min | ReduceOp::Max => 1,

@@ -5,7 +5,7 @@
 
 use crate::machine::next;
 use compiler::ir::{
-    Action, Block, BlockId, Buffer, ChannelId, Joins, List, Op, Program, RankId, Rank,
+    Action, Block, BlockId, Buffer, ChannelId, Joins, List, Op, Program, Rank, RankId,
     SyncOverride, Transfer, Verb, Where,
 };
 use compiler::table::Id as _;
@@ -204,11 +204,8 @@ fn transfer(program: &mut Program, spot: Spot) -> Option<&mut Transfer> {
 fn channels(program: &mut Program, spot: Spot) -> Option<&mut List<ChannelId>> {
     match &mut at(program, spot)?.action {
         Action::Signal(signal) | Action::Wait(signal) => Some(&mut signal.channels),
-        Action::Transfer(transfer) => {
-            Some(&mut transfer.channels).filter(|_| {
-                transfer.via == Some(compiler::ir::ChannelKind::Port)
-            })
-        }
+        Action::Transfer(transfer) => Some(&mut transfer.channels)
+            .filter(|_| transfer.via == Some(compiler::ir::ChannelKind::Port)),
         Action::Sync
         | Action::Barrier { .. }
         | Action::Flush(_)
@@ -284,9 +281,10 @@ fn swap_channel(program: &mut Program, spot: Spot) -> bool {
     let Some(used) = channels(program, spot) else { return false };
     let turn = spot.op % used.len().max(1);
     let Some(old) = used.get(turn).copied() else { return false };
-    let other = ends.entries().map(|(id, end)| (id, end.kind())).find(|(id, kind)| {
-        *kind == ends[old].kind() && !used.contains(id)
-    });
+    let other = ends
+        .entries()
+        .map(|(id, end)| (id, end.kind()))
+        .find(|(id, kind)| *kind == ends[old].kind() && !used.contains(id));
     other.is_some_and(|(id, _)| {
         used[turn] = id;
         true
@@ -467,8 +465,7 @@ fn no_handshake_of_a_pair(program: &mut Program, spot: Spot) -> bool {
     };
     let end = program.ranks[spot.rank].channels[channel].clone();
     let (Some(peer), Some(partner)) = (end.peer(), end.partner) else { return false };
-    strike(program, spot.rank, Sort::Signal, channel)
-        && strike(program, peer, Sort::Wait, partner)
+    strike(program, spot.rank, Sort::Signal, channel) && strike(program, peer, Sort::Wait, partner)
 }
 
 /// Takes a channel out of the first operation of a sort that has it.

@@ -95,11 +95,8 @@ impl Machine<'_> {
             return Ok(Turn::Over);
         }
         let port = &self.ports[channel];
-        let (next, limit) = if writes {
-            (port.written, port.read)
-        } else {
-            (port.read, port.requests.len())
-        };
+        let (next, limit) =
+            if writes { (port.written, port.read) } else { (port.read, port.requests.len()) };
         if next >= limit {
             return Ok(Turn::Waits(Key::Port(channel)));
         }
@@ -207,9 +204,7 @@ impl Machine<'_> {
                 Ok(Held::Tail)
             }
             Held::Plain(_) if views => {
-                touched
-                    .write(view, by, &self.loads)
-                    .map_err(|first| race(&first, &by, cell))?;
+                touched.write(view, by, &self.loads).map_err(|first| race(&first, &by, cell))?;
                 Ok(held)
             }
             Held::Tail | Held::Plain(_) => Ok(held),

@@ -118,9 +118,8 @@ pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
 fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Schedule> {
     let mut numbers = seed;
     let checked = (0..effort.checked).map(|i| (Kind::Views, Weak::Never, i));
-    let weak = (0..effort.weak).map(|i| {
-        (Kind::Weak, if i % 2 == 0 { Weak::Always } else { Weak::Sometimes }, i / 2)
-    });
+    let weak = (0..effort.weak)
+        .map(|i| (Kind::Weak, if i % 2 == 0 { Weak::Always } else { Weak::Sometimes }, i / 2));
     checked.chain(weak).map(move |(kind, weak, i)| {
         let policy = match (kind, i % 4) {
             (Kind::Views, 0) => Policy::Eager,
@@ -142,12 +141,7 @@ pub(crate) struct Outcome {
 }
 
 /// Runs one schedule.
-pub(crate) fn run(
-    code: &Code,
-    promised: &Promised,
-    schedule: Schedule,
-    launches: u32,
-) -> Outcome {
+pub(crate) fn run(code: &Code, promised: &Promised, schedule: Schedule, launches: u32) -> Outcome {
     let dice = match schedule.weak {
         Weak::Never => Dice::Never,
         Weak::Always => Dice::Always,
