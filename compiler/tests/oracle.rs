@@ -16,6 +16,8 @@ mod memory;
 mod mutants;
 #[path = "oracle/proxy.rs"]
 mod proxy;
+#[path = "oracle/random.rs"]
+mod random;
 #[path = "oracle/schedule.rs"]
 mod schedule;
 #[path = "oracle/user.rs"]

@@ -7,10 +7,11 @@
 //! `ORACLE=full` tries far more. `ORACLE_SEED`, `ORACLE_STRIDE` (every so-many-eth program) and `ORACLE_MUTANTS` (of
 //! each kind, of each program) choose freely.
 
-use crate::corpus::{Entry, Form, corpus};
+use crate::corpus::{Form, corpus};
 use crate::is_full;
 use crate::machine::{Kind, Verdict};
 use crate::mutants::{Mutant, mutants};
+use crate::random;
 use crate::schedule::{Effort, Found, explore};
 use compiler::check;
 use compiler::diagnostic::Severity;
@@ -18,31 +19,67 @@ use compiler::interrupt::Interrupt;
 use compiler::ir::Program;
 use std::collections::BTreeMap;
 
-/// What the checker is known to get wrong: the kind of mutant, the beginning of what the oracle found or the checker
-/// said, and why.
-const OPEN: [(&str, &str, &str); 6] = [
-    (
-        "duplicate transfer",
-        "Race",
-        "what a proxy reads of packets is not followed into the launch that overwrites them",
-    ),
-    (
-        "widen",
-        "Race",
-        "packets of two writers in one cell; windows of a pipeline that are not whole",
-    ),
-    ("", "WrongValue", "in a plan, a promised chunk that nothing writes"),
-    ("widen", "WrongValue", "in a plan, a promised chunk that nothing writes"),
-    (
-        "move barrier up",
-        "Race",
-        "packets that a proxy is told to read before they are known to be there",
-    ),
-    (
-        "",
-        "E0510",
-        "scratch of a rank that may not have started, where nothing of the launch before is in the way",
-    ),
+/// Something that the checker is known to get wrong.
+struct Open {
+    /// The beginning of the kind of program.
+    kind: &'static str,
+    /// Whether it is so in plans only.
+    plans: bool,
+    /// The beginning of what the oracle found or the checker said.
+    said: &'static str,
+    /// What it is.
+    _why: &'static str,
+}
+
+const OPEN: [Open; 8] = [
+    Open {
+        kind: "duplicate transfer",
+        plans: false,
+        said: "Race",
+        _why: "what a proxy reads of packets is not followed into the launch that overwrites them",
+    },
+    Open {
+        kind: "widen",
+        plans: false,
+        said: "Race",
+        _why: "packets of two writers in one cell; windows of a pipeline that are not whole",
+    },
+    Open {
+        kind: "drop transfer",
+        plans: true,
+        said: "WrongValue",
+        _why: "a promised chunk that nothing writes",
+    },
+    Open {
+        kind: "widen",
+        plans: true,
+        said: "WrongValue",
+        _why: "a promised chunk that nothing writes",
+    },
+    Open {
+        kind: "retarget",
+        plans: true,
+        said: "WrongValue",
+        _why: "a promised chunk that nothing writes",
+    },
+    Open {
+        kind: "move barrier",
+        plans: true,
+        said: "Race",
+        _why: "packets that a proxy is told to read before they are known to be there",
+    },
+    Open {
+        kind: "",
+        plans: false,
+        said: "E0510",
+        _why: "scratch of a rank that may not have started, where no launch before is in the way",
+    },
+    Open {
+        kind: "no join",
+        plans: false,
+        said: "E0515",
+        _why: "what a thread learned from packets that it read in the operation before",
+    },
 ];
 
 /// How often the oracle and the checker said what of a kind of mutant.
@@ -56,16 +93,14 @@ struct Tally {
     outside: u32,
     /// Wrong values that no check of orders explains.
     unexplained: u32,
+    /// Wrong ones of which values, counters or a deadlock show it.
+    shown: u32,
 }
 
 #[test]
 fn mutants_are_refused_where_they_go_wrong() {
-    let number = |name: &str, short: u64, full: u64| {
-        let otherwise = if is_full() { full } else { short };
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-    };
     let seed = number("ORACLE_SEED", 1, 1);
-    let stride = number("ORACLE_STRIDE", 12, 1) as usize;
+    let stride = number("ORACLE_STRIDE", 5, 1) as usize;
     let count = number("ORACLE_MUTANTS", 1, 3) as usize;
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut surprises = Vec::new();
@@ -79,7 +114,9 @@ fn mutants_are_refused_where_they_go_wrong() {
             }
             for mutant in mutants(&entry.program, count, seed + j as u64) {
                 let tally = tallies.entry(mutant.kind).or_default();
-                surprises.extend(compare(&entry, form, &mutant, seed, tally));
+                let Mutant { kind, place, program } = &mutant;
+                let what = format!("{} {form:?}, {kind} at {place}", entry.name);
+                surprises.extend(compare(&what, kind, form, program, seed, tally));
             }
         }
     }
@@ -89,9 +126,33 @@ fn mutants_are_refused_where_they_go_wrong() {
     assert!(made > 500, "only {made} mutants");
 }
 
+/// What the environment asks for, or else what is enough.
+fn number(name: &str, short: u64, full: u64) -> u64 {
+    let otherwise = if is_full() { full } else { short };
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn programs_by_lot_are_refused_where_they_go_wrong() {
+    let seed = number("ORACLE_SEED", 1, 1);
+    let count = number("ORACLE_PROGRAMS", 1500, 20_000);
+    let mut tallies = BTreeMap::new();
+    let mut surprises = Vec::new();
+    for i in 0..count {
+        let program = random::program(seed.wrapping_mul(1 << 32) + i);
+        let what = format!("program {i} of seed {seed}");
+        let tally = tallies.entry("by lot").or_default();
+        surprises.extend(compare(&what, "by lot", Form::Written, &program, seed, tally));
+    }
+    report(&tallies);
+    let right: u32 = tallies.values().map(|tally| tally.right_accepted).sum();
+    assert!(surprises.is_empty(), "{}:\n{}", surprises.len(), surprises.join("\n"));
+    assert!(u64::from(right) > count / 10, "only {right} are right");
+}
+
 fn judge(program: &Program, seed: u64) -> Found {
     let effort = if is_full() {
-        Effort { checked: 4, weak: 8, show: false }
+        Effort { checked: 4, weak: 8, show: true }
     } else {
         Effort { checked: 1, weak: 2, show: false }
     };
@@ -108,15 +169,16 @@ fn refusals(program: &Program) -> Vec<String> {
 
 /// Counts a mutant, and says what is surprising of it.
 fn compare(
-    entry: &Entry,
+    what: &str,
+    kind: &str,
     form: Form,
-    mutant: &Mutant,
+    program: &Program,
     seed: u64,
     tally: &mut Tally,
 ) -> Option<String> {
-    let found = judge(&mutant.program, seed);
-    let refused = refusals(&mutant.program);
-    let what = format!("{} {form:?}, {} at {}", entry.name, mutant.kind, mutant.place);
+    let found = judge(program, seed);
+    let refused = refusals(program);
+    tally.shown += u32::from(found.shown);
     let shown = format!("{:?}", found.verdict);
     let several = refused.iter().any(|said| said.starts_with("E0605"));
     let weak = found.schedule.is_some_and(|schedule| schedule.kind == Kind::Weak);
@@ -130,20 +192,22 @@ fn compare(
         (true, Some(_)) if several => tally.outside += 1,
         (false, None) => {
             tally.wrong_accepted += 1;
-            return surprise(mutant.kind, &shown, format!("{what}: accepted, but {found:?}"));
+            return surprise(kind, form, &shown, format!("{what}: accepted, but {found:?}"));
         }
         (true, Some(said)) => {
             tally.right_refused += 1;
-            return surprise(mutant.kind, said, format!("{what}: refused: {said}"));
+            return surprise(kind, form, said, format!("{what}: refused: {said}"));
         }
     }
     None
 }
 
 /// Unless it is known.
-fn surprise(kind: &str, said: &str, text: String) -> Option<String> {
-    let known =
-        |(kinds, start, _): &(&str, &str, &str)| kind.starts_with(kinds) && said.starts_with(start);
+fn surprise(kind: &str, form: Form, said: &str, text: String) -> Option<String> {
+    let known = |open: &Open| {
+        let fits = !open.plans || form == Form::Plan;
+        fits && kind.starts_with(open.kind) && said.starts_with(open.said)
+    };
     let open = OPEN.iter().any(known);
     if open && std::env::var_os("ORACLE_OPEN").is_some() {
         eprintln!("open: {text}");
@@ -155,13 +219,14 @@ fn report(tallies: &BTreeMap<&str, Tally>) {
     let mut sum = Tally::default();
     let line = |name: &str, t: &Tally| {
         eprintln!(
-            "{name:24} {:8} {:9} {:9} {:9} {:9} {:9}",
+            "{name:24} {:8} {:9} {:9} {:9} {:9} {:9} {:9}",
             t.wrong_refused,
             t.wrong_accepted,
             t.right_accepted,
             t.right_refused,
             t.outside,
-            t.unexplained
+            t.unexplained,
+            t.shown
         );
     };
     eprintln!(
@@ -176,6 +241,7 @@ fn report(tallies: &BTreeMap<&str, Tally>) {
         sum.right_refused += t.right_refused;
         sum.outside += t.outside;
         sum.unexplained += t.unexplained;
+        sum.shown += t.shown;
     }
     line("all", &sum);
 }
