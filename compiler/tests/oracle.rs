@@ -27,6 +27,8 @@ mod view;
 
 #[path = "oracle/agreement.rs"]
 mod agreement;
+#[path = "oracle/dbg.rs"]
+mod dbg;
 #[path = "oracle/defects.rs"]
 mod defects;
 
