@@ -11,14 +11,14 @@ mod matching;
 mod promise;
 mod race;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Outcome};
 use race::Races;
 
 /// Operations and elements that the run may look at: a few seconds' worth.
-const STEPS: u64 = 50_000_000;
+const STEPS: u64 = 30_000_000;
 
 /// Checks a program.
 #[must_use]
@@ -29,10 +29,32 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
     }
     match run::run(program, STEPS) {
         Outcome::Stuck(stuck) => deadlock::explain(program, &stuck),
-        Outcome::Finished(memory) => match race::check(program, interrupt) {
-            Races::Found(races) if !races.is_empty() => races,
-            Races::Found(_) | Races::Unknown => promise::check(program, &memory),
-        },
-        Outcome::TooLong => Vec::new(),
+        Outcome::Finished(memory) => {
+            let races = match race::check(program, interrupt) {
+                Races::Found(races) => races,
+                Races::Unknown => not_made(program, "for races", interrupt),
+            };
+            let racing = races.iter().any(|report| report.severity == Severity::Error);
+            let broken = if racing { Vec::new() } else { promise::check(program, &memory) };
+            races.into_iter().chain(broken).collect()
+        }
+        Outcome::TooLong => {
+            not_made(program, "for deadlocks, races and what its outputs hold", interrupt)
+        }
     }
+}
+
+/// What is not checked is not passed over in silence.
+fn not_made(program: &ir::Program, what: &str, interrupt: &Interrupt) -> Vec<Diagnostic> {
+    if interrupt.is_set() {
+        return Vec::new();
+    }
+    let message = format!("this program is too large to be checked {what}");
+    let report = match program.collective.place {
+        Some(place) => Diagnostic::new(Code::W0501, place, message),
+        None => Diagnostic::without_place(Code::W0501, message),
+    };
+    let report = report
+        .help("check it with fewer chunks or ranks: what is right there mostly is right for more");
+    vec![report]
 }

@@ -55,31 +55,68 @@ pub fn load(
     (unit, diagnostics)
 }
 
-/// A resolved program to the final form of its operations; only the copies that instances ask for are not made yet.
+/// A program in the final form of its operations, about which what was asked for is known. Only [`lower`] makes one, so
+/// that nothing is written that has not gone through the checks, or was exempted from them by name. The copies that
+/// instances ask for are not made yet.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    program: ir::Program,
+}
+
+impl Lowered {
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &ir::Program {
+        &self.program
+    }
+}
+
+/// A resolved program to the final form of its operations, checked twice: as its author wrote it, and after the passes.
 pub fn lower(
     unit: &program::Unit,
     program: program::ProgramId,
     settings: &Settings,
     proof: Proof,
     interrupt: &Interrupt,
-) -> (Option<ir::Program>, Vec<Diagnostic>) {
+) -> (Option<Lowered>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborate::elaborate(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
         diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
     }
-    let mut good = !has_errors(&diagnostics) && !interrupt.is_set();
-    if let Some(program) = elaborated.as_ref().filter(|_| good && proof != Proof::Skipped) {
-        diagnostics.extend(check::check(program, interrupt));
-        good = proof == Proof::Reported || !has_errors(&diagnostics);
+    let Some(elaborated) = elaborated.filter(|_| !has_errors(&diagnostics) && !interrupt.is_set())
+    else {
+        return (None, diagnostics);
+    };
+    if proof != Proof::Skipped {
+        diagnostics.extend(check::check(&elaborated, interrupt));
+    }
+    let sound = !has_errors(&diagnostics);
+    if !sound && proof == Proof::Needed {
+        return (None, diagnostics);
+    }
+    let program = optimize::optimize(elaborated, Stage::Sync);
+    if sound && proof != Proof::Skipped {
+        diagnostics.extend(check::check(&program, interrupt).into_iter().map(made_here));
     }
     let lowered =
-        elaborated.filter(|_| good).map(|program| optimize::optimize(program, Stage::Sync));
+        (proof != Proof::Needed || !has_errors(&diagnostics)).then_some(Lowered { program });
     (lowered, diagnostics)
+}
+
+/// What is found only after the passes is no mistake of the author's.
+fn made_here(report: Diagnostic) -> Diagnostic {
+    report.note(
+        "this is in what the compiler made of the program, not in the program: please report it",
+    )
 }
 
 /// What the target cannot do of a lowered program.
 #[must_use]
-pub fn limits(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
+pub fn limits(lowered: &Lowered, target: Target) -> Vec<Diagnostic> {
+    limits_of(&lowered.program, target)
+}
+
+fn limits_of(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
     let rank_of = |id| replicate::rank(program, id);
     let found = limits::check(program, &mut |id| Cow::Owned(rank_of(id)), &target.limits());
     target.graded(found)
@@ -91,10 +128,11 @@ pub fn limits(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
 /// # Errors
 /// Where `out` refuses bytes.
 pub fn write_plan(
-    mut program: ir::Program,
+    lowered: Lowered,
     target: Target,
     out: &mut impl io::Write,
 ) -> io::Result<Vec<Diagnostic>> {
+    let mut program = lowered.program;
     let mut checker = limits::Checker::new(&program, target.limits());
     write::head(&program, out)?;
     for id in program.ranks.ids() {
@@ -115,7 +153,7 @@ pub fn verify(file: FileId, text: &str, target: Target, interrupt: &Interrupt) -
     let (program, mut diagnostics) = read::read(file, text);
     if let Some(program) = program.filter(|_| !has_errors(&diagnostics)) {
         diagnostics.extend(check::check(&program, interrupt));
-        diagnostics.extend(limits(&program, target));
+        diagnostics.extend(limits_of(&program, target));
     }
     diagnostics
 }

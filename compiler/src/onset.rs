@@ -49,6 +49,7 @@ pub fn explain(
             continue;
         };
         made += lowered
+            .program()
             .ranks
             .iter()
             .flat_map(|rank| &rank.blocks)

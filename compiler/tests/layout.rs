@@ -4,6 +4,8 @@
 
 use compiler::source::FileId;
 use compiler::syntax::{format, parse, token};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const TEXTS: &[&str] =
     &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
@@ -36,6 +38,26 @@ fn good_style_is_left_alone() {
         assert_eq!(format(text).unwrap(), *text);
         check(text);
     }
+}
+
+#[test]
+fn the_library_and_the_examples_are_formatted() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders: Vec<PathBuf> =
+        ["stdlib/ccl", "examples", "benches"].map(|folder| root.join(folder)).into();
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "ccl") {
+                let text = fs::read_to_string(&path).unwrap();
+                assert!(format(&text).unwrap() == text, "{}: run `cclc fmt` on it", path.display());
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 30, "only {looked_at} files");
 }
 
 #[test]

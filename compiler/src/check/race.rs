@@ -13,6 +13,8 @@
 //!   before, its memory is its user's.
 //! * E0512: all that touches a rank's input or output is known to its blocks when they end: after, its memory is its
 //!   user's again.
+//! * E0520: what is read was written before, in this launch, or is the input.
+//! * E0521: a packet is written once in a launch.
 //! * E0515: scratch, which lives from launch to launch, is touched again only when all that touched it in the launch
 //!   before is known to be done; with `double_scratch`, packets in the launch before that one.
 //!
@@ -22,6 +24,7 @@ mod access;
 mod cells;
 mod clock;
 mod machine;
+mod memory;
 mod report;
 mod step;
 

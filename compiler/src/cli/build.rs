@@ -6,7 +6,7 @@ use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, files, output, sweep};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Proof, Target};
+use compiler::driver::{self, Lowered, Proof, Target};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
@@ -22,14 +22,14 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
     let Some((front, program)) = program(reporter, &build.elaboration, proof, &build.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
-    let plan = plan_path(build, &wanted, &program)?;
+    let plan = plan_path(build, &wanted, program.program())?;
     let deps = wanted.deps.as_ref().map(|path| deps_path(path.as_deref(), &plan)).transpose()?;
     let target = target(&build.elaboration);
     let broken = match wanted.plan {
         Some(_) => write_plan(reporter, &front, program, target, &plan)?,
         None => {
             let found = driver::limits(&program, target);
-            reporter.add(front.explained(target, program.ranks.len(), found))
+            reporter.add(front.explained(target, program.program().ranks.len(), found))
         }
     };
     if let Some(deps) = deps.filter(|_| !broken) {
@@ -42,12 +42,12 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
 fn write_plan(
     reporter: &mut Reporter,
     front: &Front,
-    program: ir::Program,
+    program: Lowered,
     target: Target,
     path: &Path,
 ) -> Result<bool, Failure> {
     let mut broken = false;
-    let ranks = program.ranks.len();
+    let ranks = program.program().ranks.len();
     output::write(path, |mut out| {
         let found = driver::write_plan(program, target, &mut out)?;
         broken = reporter.add(front.explained(target, ranks, found));
@@ -63,7 +63,7 @@ fn program(
     elaboration: &Elaboration,
     proof: Proof,
     path: &Path,
-) -> Result<Option<(Front, ir::Program)>, Failure> {
+) -> Result<Option<(Front, Lowered)>, Failure> {
     let Some(front) = front(reporter, elaboration, path)? else { return Ok(None) };
     let interrupt = load::interrupt(elaboration.time_limit);
     let (program, diagnostics) =

@@ -71,7 +71,7 @@ fn one(
         if let Some(lowered) = lowered {
             diagnostics.extend(driver::limits(&lowered, target));
             if !sweep.varies() {
-                let ranks = lowered.ranks.len();
+                let ranks = lowered.program().ranks.len();
                 onset::explain(
                     unit,
                     program,

@@ -91,6 +91,8 @@ catalogue! {
     E0510: "memory of a rank that may not have started",
     E0512: "memory in use when a kernel ends",
     E0515: "launches that overlap",
+    E0520: "memory that nobody has written",
+    E0521: "a packet written twice",
 
     E0601: "deadlock",
     E0602: "a wait that is never answered",
@@ -124,6 +126,7 @@ catalogue! {
     W0204: "unused semaphore",
     W0205: "unused name",
     W0301: "a hole in the thread-block ids",
+    W0501: "a check that was not made",
 
     N0301: "message sizes rounded",
     N0801: "message sizes bounded by scratch",

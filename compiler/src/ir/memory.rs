@@ -5,6 +5,7 @@
 
 use super::{Alias, Buffer, ChannelKind, Operand, Rank, RankId, Slice, Transfer, Verb, Where};
 use crate::table::Table;
+use std::ops::Range;
 
 /// Cells of one rank's memory: half open, in chunks of the buffer that really holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,4 +158,58 @@ pub fn accesses(transfer: &Transfer) -> impl Iterator<Item = Access> + '_ {
         slice: transfer.slice,
     });
     reads.chain(writes)
+}
+
+/// What belongs together in a transfer: of a reduction everything, otherwise each destination with its source. Operands
+/// come with their place in the transfer's lists.
+pub struct Group {
+    /// What is read.
+    pub sources: Vec<(usize, Operand)>,
+    /// What is written.
+    pub destinations: Vec<(usize, Operand)>,
+}
+
+/// The groups of a transfer, in order.
+#[must_use]
+pub fn groups(transfer: &Transfer) -> Vec<Group> {
+    let sources = || transfer.sources.iter().copied().enumerate();
+    let destinations = transfer.destinations.iter().copied().enumerate();
+    match transfer.verb {
+        Verb::Reduce | Verb::ReducePackets => {
+            vec![Group { sources: sources().collect(), destinations: destinations.collect() }]
+        }
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Broadcast
+        | Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::BroadcastPackets => {
+            let single = transfer.sources.len() == 1;
+            let source = |k: usize| sources().nth(if single { 0 } else { k }).into_iter().collect();
+            destinations
+                .map(|(k, to)| Group { sources: source(k), destinations: vec![(k, to)] })
+                .collect()
+        }
+    }
+}
+
+/// Which cells of an operand of `length` cells are a block's: its slice, and in a pipeline the window of that, counted
+/// from the slice's beginning.
+#[must_use]
+pub fn covered(slice: Option<Slice>, window: Option<&Range<u64>>, length: u64) -> Range<u64> {
+    let slice = slice.unwrap_or(Slice { index: 0, count: 1 });
+    let bound = |i: u64| length.saturating_mul(i) / u64::from(slice.count.max(1));
+    let part = bound(u64::from(slice.index))..bound(u64::from(slice.index) + 1);
+    match window {
+        Some(window) => {
+            part.start.saturating_add(window.start)
+                ..part.start.saturating_add(window.end).min(part.end)
+        }
+        None => part,
+    }
 }

@@ -2,9 +2,8 @@
 
 use super::cells::{Place, Share};
 use super::step::Step;
-use crate::ir::memory::{home, source_is_packets, writes_packets};
-use crate::ir::{Link, Operand, Program, RankId, Slice, Transfer, Verb, Where};
-use std::ops::Range;
+use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
+use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Verb, Where};
 
 /// One element of an operation: all that the thread which does it touches.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +23,8 @@ pub(super) struct Element {
 pub(super) struct Access {
     /// Which.
     pub(super) place: Place,
+    /// The same cell as its author names it: in place, a cell has two names.
+    pub(super) said: (Buffer, u64),
     /// Whether as a packet.
     pub(super) packet: bool,
     /// How the operand's elements fall to threads.
@@ -41,14 +42,14 @@ pub(super) fn elements(
     parts: u32,
 ) -> Vec<Element> {
     let mut elements = Vec::new();
-    for (entry, (sources, destinations)) in pairs(transfer).into_iter().enumerate() {
-        let size = destinations.first().map_or(0, |(_, operand)| operand.size);
+    for (entry, group) in groups(transfer).into_iter().enumerate() {
+        let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
         let length = u64::from(size) * u64::from(parts);
         let covered = covered(transfer.slice, step.window.as_ref(), length);
         for at in covered.clone() {
             let mut element =
                 Element { number: elements.len() as u32, entry, ..Element::default() };
-            for (index, operand) in &sources {
+            for (index, operand) in &group.sources {
                 let packet = source_is_packets(transfer, *index);
                 touch(
                     program,
@@ -59,7 +60,7 @@ pub(super) fn elements(
                     &mut element.reads,
                 );
             }
-            for (index, operand) in &destinations {
+            for (index, operand) in &group.destinations {
                 let packet = writes_packets(transfer.verb, *index);
                 touch(
                     program,
@@ -74,46 +75,6 @@ pub(super) fn elements(
         }
     }
     elements
-}
-
-type Side = Vec<(usize, Operand)>;
-
-/// What belongs together: of a reduction everything, otherwise each destination with its source.
-fn pairs(transfer: &Transfer) -> Vec<(Side, Side)> {
-    let sources = || transfer.sources.iter().copied().enumerate();
-    let destinations = transfer.destinations.iter().copied().enumerate();
-    match transfer.verb {
-        Verb::Reduce | Verb::ReducePackets => vec![(sources().collect(), destinations.collect())],
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => {
-            let single = transfer.sources.len() == 1;
-            let source = |k: usize| sources().nth(if single { 0 } else { k }).into_iter().collect();
-            destinations.map(|(k, to)| (source(k), vec![(k, to)])).collect()
-        }
-    }
-}
-
-/// Which cells of an operand of `length` cells are this block's, in this window.
-fn covered(slice: Option<Slice>, window: Option<&Range<u64>>, length: u64) -> Range<u64> {
-    let slice = slice.unwrap_or(Slice { index: 0, count: 1 });
-    let bound = |i: u64| length.saturating_mul(i) / u64::from(slice.count.max(1));
-    let part = bound(u64::from(slice.index))..bound(u64::from(slice.index) + 1);
-    match window {
-        Some(window) => {
-            part.start.saturating_add(window.start)
-                ..part.start.saturating_add(window.end).min(part.end)
-        }
-        None => part,
-    }
 }
 
 fn touch(
@@ -131,6 +92,7 @@ fn touch(
         let first = chunk * u64::from(parts);
         into.push(Access {
             place: Place { rank, buffer, cell: first + at },
+            said: (operand.buffer, u64::from(operand.index) * u64::from(parts) + at),
             packet,
             share,
             base: first + start,

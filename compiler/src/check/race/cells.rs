@@ -28,6 +28,8 @@ pub(super) struct Touch<'p> {
     pub(super) step: u32,
     /// Which element of it.
     pub(super) element: u32,
+    /// The cell as the author names it.
+    pub(super) said: (Buffer, u64),
     /// Whether it writes.
     pub(super) write: bool,
     /// How its elements fall to threads.

@@ -58,11 +58,6 @@ impl Clock {
         false
     }
 
-    /// The agents of which anything is known to have been run, ascending.
-    pub(super) fn agents(&self) -> impl Iterator<Item = Agent> + '_ {
-        self.run.iter().map(|(agent, _)| *agent)
-    }
-
     /// Whether anything is known to have been run of the agents in a range.
     pub(super) fn has_run_any(&self, agents: std::ops::Range<Agent>) -> bool {
         let at = self.run.partition_point(|(agent, _)| *agent < agents.start);
@@ -152,7 +147,8 @@ fn union(list: &mut Vec<(Agent, u32)>, other: &[(Agent, u32)]) {
             std::cmp::Ordering::Greater => merged.extend(theirs.next()),
             std::cmp::Ordering::Equal => {
                 merged.push((a, x.max(y)));
-                (own.next(), theirs.next());
+                own.next();
+                theirs.next();
             }
         }
     }
@@ -179,8 +175,10 @@ mod tests {
     #[test]
     fn the_later_of_two_counts() {
         let (mut a, mut b) = (Clock::default(), Clock::default());
-        (a.join(1, 5), a.join(3, 2));
-        (b.join(2, 7), b.join(3, 4));
+        a.join(1, 5);
+        a.join(3, 2);
+        b.join(2, 7);
+        b.join(3, 4);
         a.merge(&b);
         assert!(a.knows(1, 4) && a.knows(2, 6) && a.knows(3, 3) && !a.knows(3, 4));
         assert!(a.has_run_any(2..3) && !a.has_run_any(4..9));

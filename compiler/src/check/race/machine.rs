@@ -4,9 +4,9 @@
 //! later time, knowing what the pushing thread knew. A thread of a block knows what all its threads knew when they met
 //! last, and what it has heard of since.
 
-use super::access::{self, Access, Element};
-use super::cells::{Cells, Place, Share, Touch};
-use super::clock::{self, Agent, Clock, Flow};
+use super::access::{self, Element};
+use super::cells::{Cells, Place, Touch};
+use super::clock::{Agent, Clock, Flow};
 use super::step::{Step, steps};
 use crate::interrupt::Interrupt;
 use crate::ir::{
@@ -15,7 +15,6 @@ use crate::ir::{
 };
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -45,26 +44,33 @@ pub(super) enum Kind {
     Start,
     /// E0512
     End,
+    /// E0520
+    Unwritten,
+    /// E0521
+    Twice,
     /// E0515
     Launches,
 }
 
 /// How a launch leaves things.
 pub(super) struct After<'p> {
-    cells: Vec<Cells<'p>>,
-    packets: FxHashMap<(RankId, u64), Packet<'p>>,
-    ends: Vec<Clock>,
+    pub(super) cells: Vec<Cells<'p>>,
+    pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
+    pub(super) ends: Vec<Clock>,
     /// What was found.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
 /// A packet of this launch.
 #[derive(Clone, Debug)]
-struct Packet<'p> {
+pub(super) struct Packet<'p> {
     /// What had been run when it was written.
-    clock: Rc<Clock>,
-    flow: Rc<Flow>,
-    readers: Vec<Touch<'p>>,
+    pub(super) clock: Rc<Clock>,
+    pub(super) flow: Rc<Flow>,
+    /// Who wrote it.
+    pub(super) writer: Touch<'p>,
+    /// Who read it.
+    pub(super) readers: Vec<Touch<'p>>,
 }
 
 struct Block<'p> {
@@ -87,33 +93,34 @@ struct Counter {
     taken: usize,
 }
 
-struct Machine<'p, 'b> {
-    program: &'p Program,
-    parts: u32,
-    before: Option<&'b After<'p>>,
-    cells: Vec<Cells<'p>>,
-    packets: FxHashMap<(RankId, u64), Packet<'p>>,
+pub(super) struct Machine<'p, 'b> {
+    pub(super) program: &'p Program,
+    pub(super) parts: u32,
+    pub(super) before: Option<&'b After<'p>>,
+    pub(super) cells: Vec<Cells<'p>>,
+    pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
     signals: Table<RankId, Vec<Counter>>,
     semaphores: Table<RankId, Vec<Counter>>,
     /// The agent of each port channel's proxy, and how often it was pushed.
     proxies: Table<RankId, Vec<(Agent, u32)>>,
-    owners: Vec<RankId>,
     /// The agents that are a rank's blocks.
-    blocks_of: Table<RankId, Range<Agent>>,
+    pub(super) blocks_of: Table<RankId, Range<Agent>>,
     /// Whether it is followed what memory was made from: only packets tell of it.
-    follows: bool,
+    pub(super) follows: bool,
+    /// What had been run by the last step that wrote packets.
+    pub(super) stamp: Option<(Agent, u32, Rc<Clock>)>,
     /// How many flows there are.
-    flows: u32,
-    conflicts: Vec<Conflict<'p>>,
+    pub(super) flows: u32,
+    pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
 /// Who does an access, and what is known then.
-struct Actor<'c, 'p> {
-    agent: Agent,
-    rank: RankId,
-    step: u32,
-    clock: &'c Clock,
-    op: &'p Op,
+pub(super) struct Actor<'c, 'p> {
+    pub(super) agent: Agent,
+    pub(super) rank: RankId,
+    pub(super) step: u32,
+    pub(super) clock: &'c Clock,
+    pub(super) op: &'p Op,
 }
 
 /// Runs a program; none if it stands still or is no longer wanted. With the launch before, conflicts with it are found
@@ -124,14 +131,13 @@ pub(super) fn run<'p>(
     before: Option<&After<'p>>,
     interrupt: &Interrupt,
 ) -> Option<After<'p>> {
+    let windows = run::windows(program);
     let mut blocks: Vec<Block<'p>> = Vec::new();
-    let mut owners = Vec::new();
     for (rank, row) in program.ranks.entries() {
         for block in &row.blocks {
-            owners.push(rank);
             blocks.push(Block {
                 rank,
-                steps: steps(program, &block.ops, parts),
+                steps: steps(program, &windows, &block.ops, parts),
                 at: 0,
                 base: Clock::default(),
                 threads: Vec::new(),
@@ -140,7 +146,7 @@ pub(super) fn run<'p>(
             });
         }
     }
-    let mut machine = Machine::new(program, parts, before, owners);
+    let mut machine = Machine::new(program, parts, before, blocks.len() as Agent);
     let mut moved = true;
     while moved {
         moved = false;
@@ -164,16 +170,14 @@ impl<'p, 'b> Machine<'p, 'b> {
         program: &'p Program,
         parts: u32,
         before: Option<&'b After<'p>>,
-        mut owners: Vec<RankId>,
+        mut next: Agent,
     ) -> Self {
         let mut proxies: Table<RankId, Vec<(Agent, u32)>> = Table::default();
-        for (rank, row) in program.ranks.entries() {
+        for row in &program.ranks {
             let mut list = Vec::new();
             for channel in &row.channels {
-                list.push((owners.len() as Agent, 0));
-                if channel.kind() == ChannelKind::Port {
-                    owners.push(rank);
-                }
+                list.push((next, 0));
+                next += Agent::from(channel.kind() == ChannelKind::Port);
             }
             proxies.push(list);
         }
@@ -195,9 +199,9 @@ impl<'p, 'b> Machine<'p, 'b> {
             signals: program.ranks.iter().map(|rank| counters(rank.channels.len())).collect(),
             semaphores: program.ranks.iter().map(|rank| counters(rank.semaphores.len())).collect(),
             proxies,
-            owners,
             blocks_of,
             follows: has_packets(program),
+            stamp: None,
             flows: 0,
             conflicts: Vec::new(),
         }
@@ -409,65 +413,6 @@ impl<'p, 'b> Machine<'p, 'b> {
         true
     }
 
-    /// One element: what it reads, then what it writes. What its packets tell is known to its own writes at once, and
-    /// goes into `learnt` for the block.
-    fn element(&mut self, actor: &Actor<'_, 'p>, element: &Element, learnt: &mut Clock) {
-        let mut parts: SmallVec<[Rc<Flow>; 2]> = SmallVec::new();
-        let mut told = None;
-        for read in element.reads.iter().filter(|read| read.packet) {
-            let touch = touch(actor, element, read, false);
-            let Some(packet) = self.packets.get_mut(&(read.place.rank, read.place.cell)) else {
-                continue;
-            };
-            packet.readers.push(touch);
-            parts.push(Rc::clone(&packet.flow));
-            for clock in [told.get_or_insert_with(|| actor.clock.clone()), &mut *learnt] {
-                clock.merge_run(&packet.clock);
-                clock.consume(&packet.flow);
-            }
-        }
-        let actor = Actor { clock: told.as_ref().unwrap_or(actor.clock), ..*actor };
-        for read in element.reads.iter().filter(|read| !read.packet) {
-            self.plain(&actor, read, touch(&actor, element, read, false), None);
-            parts.extend(self.made_from(read.place));
-        }
-        let flow = self.flow((actor.agent, actor.step, element.number), parts);
-        let mut run = None;
-        for write in &element.writes {
-            let touch = touch(&actor, element, write, true);
-            match write.packet {
-                false => self.plain(&actor, write, touch, flow.as_ref()),
-                true => {
-                    self.check_packet_launch(&actor, write, touch);
-                    let clock = run.get_or_insert_with(|| Rc::new(run_by(&actor)));
-                    if let Some(flow) = &flow {
-                        let packet = Packet {
-                            clock: Rc::clone(clock),
-                            flow: Rc::clone(flow),
-                            readers: Vec::new(),
-                        };
-                        self.packets.insert((write.place.rank, write.place.cell), packet);
-                    }
-                }
-            }
-        }
-    }
-
-    /// What was made by an element; followed only where there are packets to tell of it.
-    fn flow(
-        &mut self,
-        element: clock::Element,
-        parts: SmallVec<[Rc<Flow>; 2]>,
-    ) -> Option<Rc<Flow>> {
-        self.flows += 1;
-        self.follows.then(|| Rc::new(Flow { id: self.flows, element, parts }))
-    }
-
-    /// What a cell holds was made by this.
-    fn made_from(&self, place: Place) -> Option<Rc<Flow>> {
-        self.cells.get(place.rank.index())?.get(place.buffer, place.cell)?.made_from.clone()
-    }
-
     /// What is pushed to a proxy: done later, but with no more knowledge than the pushing thread has now.
     fn push(
         &mut self,
@@ -523,130 +468,6 @@ impl<'p, 'b> Machine<'p, 'b> {
                 | Verb::BroadcastPackets => {}
             }
         }
-    }
-
-    /// An access to plain memory.
-    fn plain(
-        &mut self,
-        actor: &Actor<'_, 'p>,
-        access: &Access,
-        touch: Touch<'p>,
-        made_from: Option<&Rc<Flow>>,
-    ) {
-        let place = access.place;
-        if place.rank != actor.rank && !self.started(actor.clock, place.rank) {
-            self.conflicts.push(Conflict {
-                kind: Kind::Start,
-                first: touch,
-                second: touch,
-                place,
-                relaxed: false,
-            });
-            return;
-        }
-        if place.buffer == Buffer::Scratch {
-            self.check_launch(actor, touch, place);
-        }
-        let Some(cell) = self
-            .cells
-            .get_mut(place.rank.index())
-            .and_then(|cells| cells.get_mut(place.buffer, place.cell))
-        else {
-            return;
-        };
-        let mut earlier: Vec<Touch<'p>> = cell.write.into_iter().collect();
-        if touch.write {
-            earlier.extend(cell.reads.iter().copied());
-            cell.write = Some(touch);
-            cell.made_from = made_from.cloned();
-            cell.reads.clear();
-        } else {
-            cell.reads.push(touch);
-        }
-        for first in earlier {
-            if !ordered(actor.clock, &first, &touch) {
-                let relaxed = actor.clock.has_run(first.agent, first.step);
-                let kind = if first.agent == touch.agent { Kind::Threads } else { Kind::Race };
-                self.conflicts.push(Conflict { kind, first, second: touch, place, relaxed });
-            }
-        }
-    }
-
-    /// Whether a rank is known to have started this launch.
-    fn started(&self, clock: &Clock, rank: RankId) -> bool {
-        self.blocks_of.lookup(rank).is_some_and(|agents| clock.has_run_any(agents.clone()))
-    }
-
-    /// Scratch in the launch before: what touched it must be known to be done.
-    fn check_launch(&mut self, actor: &Actor<'_, 'p>, touch: Touch<'p>, place: Place) {
-        let Some(before) = self.before else { return };
-        let Some(cell) = before
-            .cells
-            .get(place.rank.index())
-            .and_then(|cells| cells.get(place.buffer, place.cell))
-        else {
-            return;
-        };
-        let earlier = cell.write.iter().chain(cell.reads.iter().filter(|_| touch.write));
-        let late = earlier.copied().find(|first| !self.ended(before, actor, first, false));
-        if let Some(first) = late {
-            self.conflicts.push(Conflict {
-                kind: Kind::Launches,
-                first,
-                second: touch,
-                place,
-                relaxed: false,
-            });
-        }
-    }
-
-    /// Packets of the launch before (or, in doubled scratch, of the one before that): their readers must be done.
-    fn check_packet_launch(&mut self, actor: &Actor<'_, 'p>, write: &Access, touch: Touch<'p>) {
-        let Some(before) = self.before else { return };
-        let Some(packet) = before.packets.get(&(write.place.rank, write.place.cell)) else {
-            return;
-        };
-        let doubled = self.program.options.double_scratch;
-        let late =
-            packet.readers.iter().copied().find(|first| !self.ended(before, actor, first, doubled));
-        if let Some(first) = late {
-            let place = write.place;
-            self.conflicts.push(Conflict {
-                kind: Kind::Launches,
-                first,
-                second: touch,
-                place,
-                relaxed: false,
-            });
-        }
-    }
-
-    /// Whether something of an earlier launch is known to be done: the end of that launch on some rank knows it, and
-    /// that rank is known to have started this one, or with another launch between, to have started that.
-    fn ended(
-        &self,
-        before: &After<'p>,
-        actor: &Actor<'_, 'p>,
-        first: &Touch<'p>,
-        launch_between: bool,
-    ) -> bool {
-        let knows = |rank: RankId| {
-            before.ends.get(rank.index()).is_some_and(|end| {
-                end.has_run(first.agent, first.step) || end.knows(first.agent, first.step)
-            })
-        };
-        if knows(actor.rank) {
-            return true;
-        }
-        // Mostly it is the rank itself that did it.
-        let own_end = before.ends.get(actor.rank.index()).filter(|_| launch_between);
-        let clocks = || std::iter::once(actor.clock).chain(own_end);
-        if knows(first.rank) && clocks().any(|clock| self.started(clock, first.rank)) {
-            return true;
-        }
-        clocks().any(|clock| {
-            clock.agents().filter_map(|agent| self.owners.get(agent as usize).copied()).any(&knows)
-        })
     }
 
     /// What is left when all blocks have ended, and what their user then meets.
@@ -731,13 +552,6 @@ impl Counter {
     }
 }
 
-/// What has been run once this element has.
-fn run_by(actor: &Actor) -> Clock {
-    let mut clock = actor.clock.execution_only();
-    clock.ran(actor.agent, actor.step);
-    clock
-}
-
 /// Whether any operation writes packets.
 fn has_packets(program: &Program) -> bool {
     let mut found = false;
@@ -767,31 +581,8 @@ fn proxy_slot(
     table.iter_mut().nth(rank.index())?.get_mut(index)
 }
 
-fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: bool) -> Touch<'p> {
-    Touch {
-        agent: actor.agent,
-        rank: actor.rank,
-        step: actor.step,
-        element: element.number,
-        write,
-        share: access.share,
-        base: access.base,
-        op: actor.op,
-    }
-}
-
 /// Whether a clock knows of an access: its effect, or that what it read was consumed.
-fn known(clock: &Clock, touch: &Touch) -> bool {
+pub(super) fn known(clock: &Clock, touch: &Touch) -> bool {
     clock.knows(touch.agent, touch.step)
         || !touch.write && clock.consumed((touch.agent, touch.step, touch.element))
-}
-
-/// Whether the second access, made with this knowledge, comes after the first.
-fn ordered(clock: &Clock, first: &Touch, second: &Touch) -> bool {
-    let same_operation = first.agent == second.agent && first.step == second.step;
-    let same_thread = first.agent == second.agent
-        && first.share == second.share
-        && first.share != Share::Other
-        && first.base == second.base;
-    same_operation && first.element == second.element || same_thread || known(clock, first)
 }

@@ -25,6 +25,8 @@ pub(super) fn reports(program: &Program, conflicts: Vec<Conflict>) -> Vec<Diagno
             Kind::Threads => words.threads(conflict),
             Kind::Start => words.start(conflict),
             Kind::End => words.end(conflict),
+            Kind::Unwritten => words.unwritten(conflict),
+            Kind::Twice => words.twice(conflict),
             Kind::Launches => words.launches(conflict),
         });
     }
@@ -37,8 +39,10 @@ fn rank_of(kind: Kind) -> u8 {
         Kind::Threads => 0,
         Kind::Start => 1,
         Kind::Race => 2,
-        Kind::End => 3,
-        Kind::Launches => 4,
+        Kind::Twice => 3,
+        Kind::Unwritten => 4,
+        Kind::End => 5,
+        Kind::Launches => 6,
     }
 }
 
@@ -50,7 +54,7 @@ struct Words<'a> {
 impl Words<'_> {
     fn race(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let owner = conflict.place.rank;
         let message = match (first.rank == second.rank, first.rank == owner) {
             (true, true) => format!(
@@ -88,7 +92,7 @@ impl Words<'_> {
 
     fn threads(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let message = format!(
             "threads of one block {} and {} {place} of rank {} without meeting in between",
             bare(first),
@@ -109,7 +113,7 @@ impl Words<'_> {
             "rank {} {} {} of rank {owner}, which may not have started",
             touch.rank.0,
             does(touch),
-            self.place(conflict.place)
+            self.place(conflict)
         );
         Diagnostic::new(Code::E0510, self.at(touch), message)
             .label(self.label(touch))
@@ -122,7 +126,7 @@ impl Words<'_> {
     fn end(&self, conflict: &Conflict) -> Diagnostic {
         let touch = &conflict.first;
         let owner = conflict.place.rank.0;
-        let place = self.place(conflict.place);
+        let place = self.place(conflict);
         let message = match touch.rank == conflict.place.rank {
             true => format!(
                 "the proxy of rank {owner} may still be {} {place} when the kernel ends",
@@ -147,6 +151,33 @@ impl Words<'_> {
         }
     }
 
+    fn unwritten(&self, conflict: &Conflict) -> Diagnostic {
+        let touch = &conflict.first;
+        let place = self.place(conflict);
+        let message = format!(
+            "rank {} reads {place} of rank {}, which nobody has written",
+            touch.rank.0, conflict.place.rank.0
+        );
+        Diagnostic::new(Code::E0520, self.at(touch), message)
+            .label(self.label(touch))
+            .note("it holds what was left there, by an earlier launch or by anyone")
+            .help("write it first, in this launch")
+    }
+
+    fn twice(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = self.place(conflict);
+        let message = format!(
+            "two packets are written to {place} of rank {} in one launch",
+            conflict.place.rank.0
+        );
+        Diagnostic::new(Code::E0521, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+            .note("both carry the flag of the launch, and its reader takes whichever it finds")
+            .help("give each its own slot")
+    }
+
     fn launches(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
         let launch = if self.program.options.double_scratch {
@@ -158,7 +189,7 @@ impl Words<'_> {
             "rank {} {} {} of rank {} while rank {} may still be {} it in {launch}",
             second.rank.0,
             does(second),
-            self.place(conflict.place),
+            self.place(conflict),
             conflict.place.rank.0,
             first.rank.0,
             doing(first)
@@ -193,13 +224,14 @@ impl Words<'_> {
         }
     }
 
-    /// "`output[3]`", by the region's name where it has one.
-    fn place(&self, place: Place) -> String {
-        let chunk = place.cell / u64::from(self.parts.max(1));
-        let (name, index) = match place.buffer {
+    /// "`output[3]`", by the name that the author uses, of a region if it is in one.
+    fn place(&self, conflict: &Conflict) -> String {
+        let (buffer, cell) = conflict.second.said;
+        let chunk = cell / u64::from(self.parts.max(1));
+        let (name, index) = match buffer {
             Buffer::Input => ("input".to_string(), chunk),
             Buffer::Output => ("output".to_string(), chunk),
-            Buffer::Scratch => self.region(place, chunk),
+            Buffer::Scratch => self.region(conflict.place, chunk),
         };
         format!("`{name}[{index}]`")
     }

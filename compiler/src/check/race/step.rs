@@ -1,6 +1,6 @@
 //! The steps of a block: its operations in a row, pipelines unrolled, and where its threads meet between them.
 
-use crate::ir::run::{self, Windows};
+use crate::ir::run::Windows;
 use crate::ir::{Action, Joins, Op, Program, SyncOverride};
 use std::ops::Range;
 
@@ -16,15 +16,19 @@ pub(super) struct Step<'p> {
 }
 
 /// The steps of a block.
-pub(super) fn steps<'p>(program: &'p Program, ops: &'p [Op], parts: u32) -> Vec<Step<'p>> {
-    let windows = run::windows(program);
+pub(super) fn steps<'p>(
+    program: &'p Program,
+    windows: &Windows,
+    ops: &'p [Op],
+    parts: u32,
+) -> Vec<Step<'p>> {
     let mut steps: Vec<Step<'p>> = Vec::with_capacity(ops.len());
     for op in ops {
         match &op.action {
             Action::Pipeline(pipeline) => {
                 for turn in 0..windows.turns(pipeline) {
                     for inner in &pipeline.body {
-                        let window = Some(Windows::window(&windows, pipeline, turn, parts));
+                        let window = Some(windows.window(pipeline, turn, parts));
                         push(program, &mut steps, inner, window);
                     }
                 }

@@ -2,8 +2,8 @@
 
 use super::memory::{Cell, Memory};
 use super::value::{Value, combine};
-use crate::ir::memory::{source_is_packets, writes_packets};
-use crate::ir::{Link, Operand, OriginId, Program, RankId, Slice, Transfer, Verb, Where};
+use crate::ir::memory::{Group, covered, groups, source_is_packets, writes_packets};
+use crate::ir::{Link, Operand, OriginId, Program, RankId, Transfer, Where};
 use std::ops::Range;
 
 /// An operation in a block, with what it covers of its operands.
@@ -31,19 +31,14 @@ pub(super) struct Progress {
     pub(super) looked: u64,
 }
 
-/// One or several sources, and where their reduction goes.
-struct Lane {
-    sources: Vec<(usize, Operand)>,
-    destinations: Vec<(usize, Operand)>,
-}
-
 /// Does every element whose packets are there; `done` says which ones were done before.
 pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Progress {
     let mut progress = Progress { finished: true, ..Progress::default() };
     let mut element = 0;
-    for lane in lanes(job.transfer) {
-        let size = lane.destinations.first().map_or(0, |(_, operand)| operand.size);
-        for at in covered(job, u64::from(size) * u64::from(memory.parts())) {
+    for group in groups(job.transfer) {
+        let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
+        let length = u64::from(size) * u64::from(memory.parts());
+        for at in covered(job.transfer.slice, job.window.as_ref(), length) {
             if done.len() <= element {
                 done.resize(element + 1, false);
             }
@@ -53,10 +48,10 @@ pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Prog
                 continue;
             }
             progress.looked += 1;
-            match value(memory, job, &lane, at) {
+            match value(memory, job, &group, at) {
                 Some(value) => {
                     *slot = true;
-                    write(memory, job, &lane, at, &value, &mut progress.packets);
+                    write(memory, job, &group, at, &value, &mut progress.packets);
                 }
                 None => progress.finished = false,
             }
@@ -65,49 +60,10 @@ pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Prog
     progress
 }
 
-/// The pairs of a list; of a reduction all that it reads and writes.
-fn lanes(transfer: &Transfer) -> Vec<Lane> {
-    let sources = || transfer.sources.iter().copied().enumerate();
-    let destinations = transfer.destinations.iter().copied().enumerate();
-    match transfer.verb {
-        Verb::Reduce | Verb::ReducePackets => {
-            vec![Lane { sources: sources().collect(), destinations: destinations.collect() }]
-        }
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => {
-            let single = transfer.sources.len() == 1;
-            let source = |k: usize| sources().nth(if single { 0 } else { k }).into_iter().collect();
-            destinations
-                .map(|(k, to)| Lane { sources: source(k), destinations: vec![(k, to)] })
-                .collect()
-        }
-    }
-}
-
-/// Which cells of an operand of `length` cells are this block's, in this window.
-fn covered(job: &Job, length: u64) -> Range<u64> {
-    let slice = job.transfer.slice.unwrap_or(Slice { index: 0, count: 1 });
-    let bound = |i: u64| length.saturating_mul(i) / u64::from(slice.count.max(1));
-    let part = bound(u64::from(slice.index))..bound(u64::from(slice.index) + 1);
-    match &job.window {
-        Some(window) => part.start + window.start..(part.start + window.end).min(part.end),
-        None => part,
-    }
-}
-
 /// What an element comes to; none while a packet of it is missing.
-fn value(memory: &Memory, job: &Job, lane: &Lane, at: u64) -> Option<Value> {
+fn value(memory: &Memory, job: &Job, group: &Group, at: u64) -> Option<Value> {
     let mut sum: Option<Value> = None;
-    for (index, operand) in &lane.sources {
+    for (index, operand) in &group.sources {
         let cell = u64::from(operand.index) * u64::from(memory.parts()) + at;
         for rank in places(job, operand) {
             let read = if source_is_packets(job.transfer, *index) {
@@ -130,12 +86,12 @@ fn value(memory: &Memory, job: &Job, lane: &Lane, at: u64) -> Option<Value> {
 fn write(
     memory: &mut Memory,
     job: &Job,
-    lane: &Lane,
+    group: &Group,
     at: u64,
     value: &Value,
     packets: &mut Vec<RankId>,
 ) {
-    for (index, operand) in &lane.destinations {
+    for (index, operand) in &group.destinations {
         let cell = u64::from(operand.index) * u64::from(memory.parts()) + at;
         for rank in places(job, operand) {
             let new = Cell { value: value.clone(), writer: Some(job.origin) };

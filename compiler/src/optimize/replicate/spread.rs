@@ -312,10 +312,24 @@ fn cut(transfer: &Transfer, size: u32) -> Vec<Transfer> {
                 .map(|at| operands::assemble(transfer, transfer.verb, &piece(at)))
                 .collect()
         }
+        Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
+            let (mut heads, mut tails) = (Vec::new(), Vec::new());
+            for (source, destination) in operands::pairs(&parts) {
+                let piece = |at| (part(&source, at, size), part(&destination, at, size));
+                let mut pieces: Vec<_> = offsets(source.operand.size, size).map(piece).collect();
+                tails.extend(pieces.pop());
+                heads.append(&mut pieces);
+            }
+            // One signal for each pair, as before, after all of its pieces: a port channel keeps the order.
+            let mut cut = Vec::new();
+            if !heads.is_empty() {
+                cut.push(operands::assemble(transfer, Verb::Put, &operands::unpaired(heads)));
+            }
+            cut.push(operands::assemble(transfer, transfer.verb, &operands::unpaired(tails)));
+            cut
+        }
         Verb::Copy
         | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
         | Verb::Get
         | Verb::Broadcast
         | Verb::PutPackets
