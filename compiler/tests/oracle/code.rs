@@ -325,7 +325,14 @@ impl<'a> Maker<'a> {
             self.join(before, Some(op), at, steps);
             match &op.action {
                 Action::Pipeline(pipeline) => self.pipeline(rank, pipeline, at, steps)?,
-                action => self.op(rank, action, at, None, steps)?,
+                Action::Sync
+                | Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Wait(_)
+                | Action::Flush(_)
+                | Action::Acquire(_)
+                | Action::Release(_)
+                | Action::Transfer(_) => self.op(rank, &op.action, at, None, steps)?,
             }
         }
         if self.program.joins == Joins::Implied && asks(ops.last(), SyncOverride::After) {

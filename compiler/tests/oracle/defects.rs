@@ -2,6 +2,7 @@
 
 use crate::corpus::{Form, text};
 use crate::machine::Verdict;
+use crate::mutants::mutants;
 use crate::schedule::{Effort, exhaust, explore};
 use compiler::ir::Program;
 
@@ -186,6 +187,24 @@ fn a_semaphore_of_several_takers_loses_a_wake_up() {
     ];
     let clean = exhaust(&program(TAKERS, &given, Form::Passed(1)), 1, 300_000);
     assert_eq!(clean, Some(Verdict::Ok));
+}
+
+#[test]
+fn a_search_overlooks_nothing_that_every_schedule_shows() {
+    let mut searched = [0, 0];
+    for source in [SENDRECV, PORT, PACKETS, BLOCKS] {
+        let program = program(source, &[], Form::Passed(1));
+        for mutant in mutants(&program, 2, 1) {
+            let effort = Effort { checked: 4, weak: 8, show: false };
+            let found = explore(&mutant.program, effort, 1);
+            let Some(every) = exhaust(&mutant.program, 2, 20_000) else { continue };
+            let right = found.verdict == Verdict::Ok;
+            searched[usize::from(right)] += 1;
+            let what = format!("{} at {} of {source}", mutant.kind, mutant.place);
+            assert!(!right || every == Verdict::Ok, "{what}: {every:?} was overlooked");
+        }
+    }
+    assert!(searched.iter().all(|count| *count > 10), "{searched:?}");
 }
 
 #[test]

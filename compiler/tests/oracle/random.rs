@@ -37,8 +37,8 @@ impl Lot {
     }
 }
 
-/// Makes a program.
-pub(crate) fn program(seed: u64) -> Program {
+/// Makes a program; mixed, packets may lie over plain chunks of scratch.
+pub(crate) fn program(seed: u64, mixed: bool) -> Program {
     let mut lot = Lot(seed);
     let ranks = 2 + lot.below(2) + lot.below(2);
     let blocks = 1 + lot.below(3);
@@ -49,7 +49,7 @@ pub(crate) fn program(seed: u64) -> Program {
             0..=3 => told(&mut program, &mut lot),
             4 => handed_on(&mut program, &mut lot),
             5 if lot.once_in(3) => meeting(&mut program, &mut lot),
-            6 => packets(&mut program, &mut lot),
+            6 => packets(&mut program, &mut lot, mixed),
             _ => data(&mut program, &mut lot),
         }
     }
@@ -74,7 +74,12 @@ fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         scratch_chunks: 2 * CHUNKS,
         channels: (0..ranks).filter(|p| *p != r).flat_map(|p| ends(r, p)).collect(),
         semaphores: (0..2)
-            .map(|i| Semaphore { name: format!("s{i}").into(), initial: 0, shared: false, origin: OriginId(0) })
+            .map(|i| Semaphore {
+                name: format!("s{i}").into(),
+                initial: 0,
+                shared: false,
+                origin: OriginId(0),
+            })
             .collect(),
         blocks: (0..blocks)
             .map(|b| Block { name: format!("b{b}").into(), ops: Vec::new(), origin: OriginId(0) })
@@ -204,7 +209,7 @@ fn meeting(program: &mut Program, lot: &mut Lot) {
 }
 
 /// Packets into a peer's scratch, and out of it there: each chunk has one writer.
-fn packets(program: &mut Program, lot: &mut Lot) {
+fn packets(program: &mut Program, lot: &mut Lot, mixed: bool) {
     let (from, to) = two_ranks(program, lot);
     let (writer, reader) = (lot.below(blocks(program)), lot.below(blocks(program)));
     if !room(program, from, writer) || !room(program, to, reader) || from >= CHUNKS {
@@ -220,7 +225,7 @@ fn packets(program: &mut Program, lot: &mut Lot) {
     }
     let place = Where::Remote(RankId(to));
     // Packets lie at twice their offset: from chunk 3 on they leave the plain ones alone.
-    let index = from + if lot.once_in(8) { 0 } else { CHUNKS };
+    let index = from + if mixed { 0 } else { CHUNKS };
     let slot = Operand { place, buffer: Buffer::Scratch, index, size: 1 };
     let source = local(Buffer::Input, lot);
     let channel = end(from, to, 0);

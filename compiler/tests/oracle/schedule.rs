@@ -7,6 +7,7 @@
 
 use crate::code::{self, Code, Size};
 use crate::machine::{Dice, Kind, Machine, Verdict, next};
+use crate::memory::{Actor, Site};
 use crate::user::{Promised, promised};
 use compiler::ir::Program;
 use std::collections::BTreeSet;
@@ -129,6 +130,40 @@ fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Sche
         };
         Schedule { size, kind, weak, policy, seed: next(&mut numbers) }
     })
+}
+
+/// The operations that a verdict speaks of, by rank, block and index in the block.
+pub(crate) fn places(program: &Program, found: &Found) -> String {
+    let size = found.schedule.map_or(SIZES[0], |schedule| schedule.size);
+    let Ok(code) = code::code(program, size) else { return String::new() };
+    let step = |block: u32, step: u32| {
+        let block = block as usize;
+        let row = &code.blocks[block];
+        let local = block - code.ranks[row.rank].blocks.start;
+        let at = row.steps.get(step as usize).map(|step| step.at);
+        let inner = at.and_then(|at| at.inner).map(|(op, turn)| format!(".{op} turn {turn}"));
+        let op = at.map_or_else(|| "end".to_owned(), |at| format!("op {}", at.op));
+        format!("rank {} block {local} {op}{}", row.rank, inner.unwrap_or_default())
+    };
+    let site = |site: &Site| match site.actor {
+        Actor::Thread { block, step: at } => format!("{} launch {}", step(block, at), site.launch),
+        Actor::Proxy { block, step: at } => {
+            format!("the proxy for {} launch {}", step(block, at), site.launch)
+        }
+        Actor::User { rank } => format!("the user of rank {rank} before launch {}", site.launch),
+    };
+    match &found.verdict {
+        Verdict::Race { first, second, .. } => format!("{}; {}", site(first), site(second)),
+        Verdict::Deadlock { blocked, .. } => {
+            let blocked: Vec<String> = blocked.iter().map(|(b, at)| step(*b, *at)).collect();
+            blocked.join("; ")
+        }
+        Verdict::Ok
+        | Verdict::WrongValue { .. }
+        | Verdict::CounterLeft { .. }
+        | Verdict::OutOfBounds { .. }
+        | Verdict::TooLong => String::new(),
+    }
 }
 
 /// What came of a run.
@@ -272,9 +307,9 @@ pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<
             }
         }
         if ready.is_empty() {
-            match machine.end() {
-                Verdict::Ok => {}
-                verdict => return Some(verdict),
+            let verdict = machine.end();
+            if verdict != Verdict::Ok {
+                return Some(verdict);
             }
         }
         open.extend(followers.into_iter().filter(|after| met.insert(fingerprint(after))));
