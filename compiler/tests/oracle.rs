@@ -1,0 +1,127 @@
+//! An independent judge of programs: an interpreter that executes them, and searches for schedules that go wrong.
+//!
+//! It is made from what the operations do on the machine, and shares nothing with the checks but `ir`:
+//! - [`code`]: a program as instructions of threads, for a small message and few threads;
+//! - [`machine`], [`element`], [`proxy`], [`user`]: the agents, and what each does next;
+//! - [`memory`], [`view`]: what cells hold, and who can rely on whose accesses;
+//! - [`schedule`]: who goes next, and the search.
+//!
+//! A program is wrong where an output does not hold what is promised, where nothing can go on, where a counter does
+//! not end as it began, where memory is read that was not written in the launch, and where two accesses collide that
+//! nothing orders. The last is judged in runs of their own; that it explains every wrong value that other runs show,
+//! with stores that come late and loads of old copies, is a test.
+//!
+//! With it are judged: all programs of this project and the plans of others, which are to be right but for those that
+//! are known ([`WRONG`], [`WRONG_PLANS`]); small defects ([`defects`]), which are to be found; and the checker, by
+//! [`mutants`] and by programs by lot ([`random`]), where both must say the same ([`agreement`]).
+
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
+#[path = "oracle/code.rs"]
+mod code;
+#[path = "oracle/corpus.rs"]
+mod corpus;
+#[path = "oracle/element.rs"]
+mod element;
+#[path = "oracle/machine.rs"]
+mod machine;
+#[path = "oracle/memory.rs"]
+mod memory;
+#[path = "oracle/mutants.rs"]
+mod mutants;
+#[path = "oracle/proxy.rs"]
+mod proxy;
+#[path = "oracle/random.rs"]
+mod random;
+#[path = "oracle/schedule.rs"]
+mod schedule;
+#[path = "oracle/user.rs"]
+mod user;
+#[path = "oracle/view.rs"]
+mod view;
+
+#[path = "oracle/agreement.rs"]
+mod agreement;
+#[path = "oracle/defects.rs"]
+mod defects;
+
+use corpus::{Form, corpus};
+use schedule::{Effort, explore};
+
+/// Whether everything is to be run, for as long as it takes: `ORACLE=full`.
+fn is_full() -> bool {
+    std::env::var_os("ORACLE").is_some_and(|value| value == "full")
+}
+
+/// Programs of the corpus that are wrong, with what is found, and why.
+const WRONG: [(&str, &str, &str); 1] =
+    [("unit_tests/reduce_copy_send_packets", "Deadlock", "nobody writes the packets")];
+
+#[test]
+fn the_corpus_is_right_as_written_and_after_all_passes() {
+    let (ranks, effort): (&[u32], Effort) = if is_full() {
+        (&[2, 3, 4, 5, 6], Effort { checked: 4, weak: 12, show: true })
+    } else {
+        (&[2, 3, 4], Effort { checked: 1, weak: 1, show: false })
+    };
+    let mut surprises = Vec::new();
+    let mut count = 0;
+    for form in [Form::Written, Form::Passed(1), Form::Passed(2)] {
+        for entry in corpus(ranks, form) {
+            // At four ranks only what is built is run, which is most of the time that all of this takes.
+            if !is_full() && entry.program.ranks.len() > 3 && form != Form::Passed(1) {
+                continue;
+            }
+            count += 1;
+            let name = format!("{} {form:?}", entry.name);
+            let found = explore(&entry.program, effort, 1);
+            let known = WRONG.iter().find(|(wrong, _, _)| name.starts_with(wrong));
+            let wanted = known.map_or("Ok", |(_, verdict, _)| verdict);
+            if !format!("{:?}", found.verdict).starts_with(wanted) {
+                surprises.push(format!("{name}: {found:?}"));
+            }
+        }
+    }
+    assert!(surprises.is_empty(), "{} of {count}:\n{}", surprises.len(), surprises.join("\n"));
+    assert!(count > 300, "only {count} programs");
+}
+
+/// Plans of MSCCL++'s own that are wrong: the beginning of their names, and what is found.
+const WRONG_PLANS: [(&str, &str); 18] = [
+    ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg1", "Race"),
+    ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg4", "Race"),
+    ("executor-tests_reduce_nvls__", "Race"),
+    ("executor-tests_reduce_nvls_pipeline__", "Race"),
+    ("executor-tests_reduce_tbg__", "Race"),
+    ("multi_node_reducescatter__", "Race"),
+    ("multi_node_send_recv__", "Race"),
+    ("single_node_allgather_nvls_zero_copy__", "Race"),
+    ("single_node_allreduce_nvls_zero_copy__", "Race"),
+    ("unit_tests_put_put_fuse_test__", "Race"),
+    ("unit_tests_put_put_with_signal_test__", "Race"),
+    ("unit_tests_read_put_packet_test__", "Deadlock"),
+    ("unit_tests_reduce_copy_", "Deadlock"),
+    ("unit_tests_reduce_packet_", "Deadlock"),
+    ("unit_tests_reduce_send_packet_test__", "Deadlock"),
+    ("unit_tests_signal_wait_", "Deadlock"),
+    ("unit_tests_switch_broadcast_test__", "Race"),
+    ("unit_tests_tbg_tbg_reduce_send_test__", "Race"),
+];
+
+#[test]
+fn the_plans_of_others_are_judged() {
+    let mut surprises = Vec::new();
+    let plans = corpus(&[], Form::Plan);
+    for entry in &plans {
+        let found = explore(&entry.program, Effort { checked: 1, weak: 2, show: false }, 1);
+        let fused = entry.name.starts_with("unit_tests_signal_wait_")
+            && !entry.name.contains("wait_fuse_test");
+        let known = WRONG_PLANS.iter().find(|(name, _)| entry.name.starts_with(name) && !fused);
+        let wanted = known.map_or("Ok", |(_, verdict)| verdict);
+        if !format!("{:?}", found.verdict).starts_with(wanted) {
+            surprises.push(format!("{}: {found:?}", entry.name));
+        }
+    }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+    assert!(plans.len() > 75, "only {} plans", plans.len());
+}

@@ -1,0 +1,254 @@
+//! Memory: what each cell holds, and who touched it.
+//!
+//! A value is a multiset of contributions: which cell of which rank's input, of which launch. What nobody wrote in a
+//! launch has a term of [`NOBODY`].
+//!
+//! Of every cell it is remembered which accesses a further one must be ordered after ([`Touched`]). An access that
+//! conflicts with one that its agent cannot rely on is a race, whichever of the two comes first in this schedule.
+//! Three things are none:
+//! - a packet read after the write that it waits for; a packet written again with the same flag and value;
+//! - a write over what has been read, by an agent that has since received a packet whose value depends on that read:
+//!   the value could not be there otherwise;
+//! - packets of another launch over packets that were read, where the read came earlier in any way: packets are
+//!   single, coherent accesses.
+
+use crate::view::{Told, View};
+use compiler::ir::ReduceOp;
+use std::rc::Rc;
+
+/// The rank of a term that stands for memory that was not written.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// A contribution and how often it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Term {
+    pub(crate) rank: u32,
+    pub(crate) cell: u32,
+    pub(crate) launch: u32,
+    pub(crate) count: u32,
+}
+
+/// What a cell's bytes mean, and the loads that they depend on.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub(crate) terms: Rc<[Term]>,
+    pub(crate) loads: Rc<[u32]>,
+}
+
+impl Value {
+    pub(crate) fn of(rank: u32, cell: u32, launch: u32) -> Value {
+        Value { terms: Rc::from([Term { rank, cell, launch, count: 1 }]), loads: Rc::from([]) }
+    }
+}
+
+/// What a cell holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Held {
+    Plain(Value),
+    /// The first cell of a packet.
+    Packet(Rc<Packet>),
+    /// The second cell of a packet.
+    Tail,
+}
+
+/// A packet.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    pub(crate) flag: u32,
+    pub(crate) value: Value,
+    /// What its writer relied on.
+    pub(crate) told: Told,
+    /// When the last launch began that its writer knew of.
+    pub(crate) entered: u64,
+}
+
+/// A cell of memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) held: Held,
+    /// What it held before, for those who look at old copies.
+    pub(crate) before: Held,
+    /// When and by which block it was written last.
+    pub(crate) written: u64,
+    pub(crate) writer: u32,
+    pub(crate) touched: Touched,
+}
+
+/// Accesses that a further one must be ordered after.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touched {
+    write: Option<Access>,
+    reads: Vec<(Access, u32)>,
+    packet_writes: Vec<(Access, u32, Rc<[Term]>)>,
+    packet_reads: Vec<(Access, u32)>,
+}
+
+/// Who, how many-eth, and where in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) agent: u32,
+    pub(crate) count: u32,
+    pub(crate) site: Site,
+}
+
+/// Where in the program an access comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Site {
+    pub(crate) launch: u32,
+    pub(crate) actor: Actor,
+}
+
+/// Whose access it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Actor {
+    /// A thread of a block, at a step.
+    Thread { block: u32, step: u32 },
+    /// A port's proxy, on behalf of a block's step.
+    Proxy { block: u32, step: u32 },
+    /// The user of a rank's stream.
+    User { rank: u32 },
+}
+
+/// Loads whose values went into packets, and the agents that received these.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loads {
+    heard: Vec<Vec<(u32, u32)>>,
+}
+
+impl Loads {
+    /// A further load.
+    pub(crate) fn add(&mut self) -> u32 {
+        self.heard.push(Vec::new());
+        self.heard.len() as u32 - 1
+    }
+
+    /// An agent has received what depends on these.
+    pub(crate) fn hear(&mut self, loads: &[u32], agent: u32, count: u32) {
+        for load in loads {
+            self.heard[*load as usize].push((agent, count));
+        }
+    }
+
+    fn done(&self, load: u32, view: &View) -> bool {
+        self.heard.get(load as usize).is_some_and(|by| by.iter().any(|(a, n)| view.sees(*a, *n)))
+    }
+}
+
+fn seen(view: &View, access: &Access) -> bool {
+    view.sees(access.agent, access.count)
+}
+
+fn past(view: &View, access: &Access) -> bool {
+    view.follows(access.agent, access.count)
+}
+
+impl Touched {
+    /// A plain read.
+    pub(crate) fn read(&mut self, view: &View, by: Access, load: u32) -> Result<(), Access> {
+        self.after_plain_write(view)?;
+        first(self.packet_writes.iter().map(|(w, _, _)| w).find(|w| !seen(view, w)))?;
+        self.reads.push((by, load));
+        Ok(())
+    }
+
+    /// A plain write.
+    pub(crate) fn write(&mut self, view: &View, by: Access, loads: &Loads) -> Result<(), Access> {
+        self.after_plain(view, loads)?;
+        let packets = self.packet_reads.iter().map(|(r, _)| r);
+        let packets = packets.chain(self.packet_writes.iter().map(|(w, _, _)| w));
+        first({ packets }.find(|access| !seen(view, access)))?;
+        *self = Touched { write: Some(by), ..Touched::default() };
+        Ok(())
+    }
+
+    /// A read of a packet that is there.
+    pub(crate) fn read_packet(&mut self, view: &View, by: Access, flag: u32) -> Result<(), Access> {
+        self.after_plain_write(view)?;
+        let mut same = self.packet_writes.iter().filter(|(_, f, _)| *f == flag).rev();
+        if let Some((last, _, terms)) = same.next() {
+            let other = same.any(|(_, _, older)| older != terms);
+            first(Some(last).filter(|last| other && !past(view, last)))?;
+        }
+        self.packet_reads.push((by, flag));
+        Ok(())
+    }
+
+    /// A read of bytes that are packets, by a proxy that nobody told of them.
+    pub(crate) fn read_raw(&mut self, view: &View, by: Access, flag: u32) -> Result<(), Access> {
+        self.after_plain_write(view)?;
+        first(self.packet_writes.iter().map(|(w, _, _)| w).find(|w| !seen(view, w)))?;
+        self.packet_reads.push((by, flag));
+        Ok(())
+    }
+
+    /// A write of a packet.
+    pub(crate) fn write_packet(
+        &mut self,
+        view: &View,
+        by: Access,
+        (flag, terms): (u32, &Rc<[Term]>),
+        loads: &Loads,
+    ) -> Result<(), Access> {
+        self.after_plain(view, loads)?;
+        let changes = self.packet_writes.iter().any(|(_, f, old)| *f == flag && old != terms);
+        let must = |f: u32| f != flag || changes;
+        first(self.packet_reads.iter().find(|(r, f)| must(*f) && !past(view, r)).map(|(r, _)| r))?;
+        let writes = self.packet_writes.iter().filter(|(_, f, old)| *f != flag || old != terms);
+        first(writes.map(|(w, _, _)| w).find(|w| !past(view, w)))?;
+        self.packet_writes.retain(|(_, f, _)| *f == flag);
+        self.packet_reads.retain(|(_, f)| *f == flag);
+        self.packet_writes.push((by, flag, Rc::clone(terms)));
+        Ok(())
+    }
+
+    fn after_plain_write(&self, view: &View) -> Result<(), Access> {
+        first(self.write.as_ref().filter(|write| !seen(view, write)))
+    }
+
+    fn after_plain(&self, view: &View, loads: &Loads) -> Result<(), Access> {
+        self.after_plain_write(view)?;
+        let open = |(read, load): &&(Access, u32)| !seen(view, read) && !loads.done(*load, view);
+        first(self.reads.iter().find(open).map(|(read, _)| read))
+    }
+}
+
+/// A conflicting access, if there is one, is the error.
+fn first(found: Option<&Access>) -> Result<(), Access> {
+    found.map_or(Ok(()), |access| Err(*access))
+}
+
+/// The reduction of values, without their loads.
+pub(crate) fn combine(op: ReduceOp, values: &[Value]) -> Rc<[Term]> {
+    if let [one] = values {
+        return Rc::clone(&one.terms);
+    }
+    let mut all: Vec<Term> = values.iter().flat_map(|value| value.terms.iter().copied()).collect();
+    all.sort_unstable();
+    let mut terms: Vec<Term> = Vec::with_capacity(all.len());
+    for term in all {
+        match terms.last_mut() {
+            Some(last)
+                if (last.rank, last.cell, last.launch) == (term.rank, term.cell, term.launch) =>
+            {
+                last.count = match op {
+                    ReduceOp::Sum => last.count.saturating_add(term.count),
+                    ReduceOp::Min | ReduceOp::Max => 1,
+                };
+            }
+            Some(_) | None => terms.push(term),
+        }
+    }
+    terms.into()
+}
+
+/// The loads of values, each once.
+pub(crate) fn depends(values: &[Value], new: &[u32]) -> Rc<[u32]> {
+    if let ([one], []) = (values, new) {
+        return Rc::clone(&one.loads);
+    }
+    let mut all: Vec<u32> = values.iter().flat_map(|value| value.loads.iter().copied()).collect();
+    all.extend(new);
+    all.sort_unstable();
+    all.dedup();
+    all.into()
+}

@@ -1,0 +1,228 @@
+//! Port channels: requests, and the two agents of each channel that serve them.
+//!
+//! The reader takes the source's bytes, the writer puts them into the destination and delivers signals; each serves a
+//! channel's requests in order, the writer behind the reader. A request may rely on what its thread could when it
+//! made it, and on earlier requests of the channel as far as the thread knew of these: the order of requests that two
+//! threads made without knowing of each other is this schedule's alone.
+
+use crate::code::Push;
+use crate::element::race;
+use crate::machine::{Key, Kind, Machine, Post, Turn, Verdict};
+use crate::memory::{Access, Actor, Held, Packet, Site};
+use crate::view::{Told, View, advance};
+use std::rc::Rc;
+
+/// A port channel's requests and how far its agents have come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Port {
+    requests: Vec<Rc<Request>>,
+    pushers: Vec<Pusher>,
+    pub(crate) read: usize,
+    pub(crate) written: usize,
+    /// What was read and not yet written.
+    pub(crate) moving: std::collections::VecDeque<Vec<Held>>,
+}
+
+/// A thread that makes requests of a channel.
+#[derive(Clone, Debug)]
+struct Pusher {
+    thread: u32,
+    /// In views, who reads and who writes for it: this agent and the next.
+    agent: u32,
+    /// At which of the thread's counts each of its requests was made.
+    made: Vec<u32>,
+}
+
+/// A request.
+#[derive(Debug)]
+struct Request {
+    push: Push,
+    /// First cells of source and destination.
+    from: usize,
+    into: usize,
+    told: Told,
+    entered: u64,
+    site: Site,
+    /// Who reads and which of that thread's requests it is, from 1; the writer is the next agent.
+    agent: u32,
+    number: u32,
+    /// How many requests of each reading agent surely come first.
+    behind: Vec<(u32, u32)>,
+}
+
+impl Machine<'_> {
+    /// A thread asks for something; the number of the request.
+    pub(crate) fn request(&mut self, i: usize, push: &Push) -> usize {
+        let block = i / self.code.threads;
+        self.threads[i].count += 1;
+        let told = self.told(i);
+        let address = |which: fn(&(_, _, usize)) -> crate::code::Start| {
+            push.put.as_ref().map_or(0, |put| self.address(block, &which(put)))
+        };
+        let (from, into) = (address(|put| put.0), address(|put| put.1));
+        let fresh = self.new_agent;
+        let port = &mut self.ports[push.channel];
+        let known = port.pushers.iter().map(|pusher| {
+            let made = pusher.made.iter().take_while(|at| told.view.sees(pusher.thread, **at));
+            (pusher.agent, made.count() as u32)
+        });
+        let behind = known.collect();
+        if port.pushers.iter().all(|pusher| pusher.thread as usize != i) {
+            port.pushers.push(Pusher { thread: i as u32, agent: fresh, made: Vec::new() });
+            self.new_agent += 2;
+        }
+        let pusher = port.pushers.iter_mut().find(|pusher| pusher.thread as usize == i);
+        let (agent, number) = pusher.map_or((0, 0), |pusher| {
+            pusher.made.push(told.count);
+            (pusher.agent, pusher.made.len() as u32)
+        });
+        let site = Site {
+            launch: self.launch(block),
+            actor: Actor::Proxy { block: block as u32, step: self.threads[i].pc as u32 },
+        };
+        let entered = self.threads[i].entered;
+        let push = push.clone();
+        let request = Request { push, from, into, told, entered, site, agent, number, behind };
+        let requests = &mut self.ports[request.push.channel].requests;
+        requests.push(Rc::new(request));
+        requests.len() - 1
+    }
+
+    /// An agent of a port channel: even ones read, odd ones write.
+    pub(crate) fn proxy(&mut self, agent: usize) -> Result<Turn, Verdict> {
+        let (channel, writes) = (agent / 2, agent % 2 == 1);
+        if !self.code.channels[channel].port {
+            return Ok(Turn::Over);
+        }
+        let port = &self.ports[channel];
+        let (next, limit) =
+            if writes { (port.written, port.read) } else { (port.read, port.requests.len()) };
+        if next >= limit {
+            return Ok(Turn::Waits(Key::Port(channel)));
+        }
+        let request = Rc::clone(&port.requests[next]);
+        if writes {
+            self.deliver(channel, &request)?;
+        } else {
+            self.fetch(channel, &request)?;
+        }
+        self.wake(Key::Port(channel));
+        Ok(Turn::Ran)
+    }
+
+    /// What a request's agents can rely on; with all it did itself when it is done.
+    fn relies(&self, request: &Request, read: bool, written: bool) -> View {
+        let mut view = View { me: u32::MAX, ..View::default() };
+        if self.kind != Kind::Views {
+            return view;
+        }
+        view.gather(&request.told, true);
+        for clock in [&mut view.seen, &mut view.past] {
+            for (agent, count) in &request.behind {
+                advance(clock, *agent, *count);
+                advance(clock, *agent + 1, *count);
+            }
+            if read {
+                advance(clock, request.agent, request.number);
+            }
+            if written {
+                advance(clock, request.agent + 1, request.number);
+            }
+        }
+        view
+    }
+
+    fn fetch(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
+        let mut bytes = Vec::new();
+        let view = self.relies(request, false, false);
+        let by = Access { agent: request.agent, count: request.number, site: request.site };
+        let flag = request.site.launch + 1;
+        for cell in request.from..request.from + request.push.put.map_or(0, |put| put.2) {
+            if self.kind == Kind::Views {
+                let load = if self.code.packets { self.loads.add() } else { 0 };
+                let touched = &mut self.cells[cell].touched;
+                let read = match (request.push.raw, request.push.observed) {
+                    (false, _) => touched.read(&view, by, load),
+                    (true, true) => touched.read_packet(&view, by, flag),
+                    (true, false) => touched.read_raw(&view, by, flag),
+                };
+                read.map_err(|first| race(&first, &by, cell))?;
+            }
+            bytes.push(self.cells[cell].held.clone());
+        }
+        let port = &mut self.ports[channel];
+        port.moving.push_back(bytes);
+        port.read += 1;
+        Ok(())
+    }
+
+    fn deliver(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
+        let view = self.relies(request, true, false);
+        let by = Access { agent: request.agent + 1, count: request.number, site: request.site };
+        let bytes = self.ports[channel].moving.pop_front().unwrap_or_default();
+        for (cell, held) in (request.into..).zip(bytes) {
+            let held = self.arriving(cell, held, &view, by, request)?;
+            self.commit(cell, held, u32::MAX);
+        }
+        self.ports[channel].written += 1;
+        if request.push.signal {
+            let told = self.delivered(request);
+            self.post(channel, &told, request.entered, true);
+        }
+        Ok(())
+    }
+
+    /// What is written to a cell, checked.
+    fn arriving(
+        &mut self,
+        cell: usize,
+        held: Held,
+        view: &View,
+        by: Access,
+        request: &Request,
+    ) -> Result<Held, Verdict> {
+        let touched = &mut self.cells[cell].touched;
+        let views = self.kind == Kind::Views;
+        let flag = request.site.launch + 1;
+        match held {
+            Held::Packet(old) => {
+                let content = (old.flag, &old.value.terms);
+                if views {
+                    touched
+                        .write_packet(view, by, content, &self.loads)
+                        .map_err(|first| race(&first, &by, cell))?;
+                }
+                let told = Told { view: view.clone(), agent: by.agent, count: by.count };
+                let value = old.value.clone();
+                let entered = request.entered;
+                Ok(Held::Packet(Rc::new(Packet { flag: old.flag, value, told, entered })))
+            }
+            Held::Tail if views => {
+                touched
+                    .write_packet(view, by, (flag, &Rc::from([])), &self.loads)
+                    .map_err(|first| race(&first, &by, cell))?;
+                Ok(Held::Tail)
+            }
+            Held::Plain(_) if views => {
+                touched.write(view, by, &self.loads).map_err(|first| race(&first, &by, cell))?;
+                Ok(held)
+            }
+            Held::Tail | Held::Plain(_) => Ok(held),
+        }
+    }
+
+    /// What the end of a request tells.
+    fn delivered(&self, request: &Request) -> Told {
+        let view = self.relies(request, true, true);
+        Told { view, agent: request.told.agent, count: request.told.count }
+    }
+
+    /// What a flush tells when its request is done.
+    pub(crate) fn flushed(&self, channel: usize, index: usize) -> Option<Post> {
+        let port = &self.ports[channel];
+        let request = port.requests.get(index).filter(|_| port.written > index)?;
+        let mut post = Post { time: self.now, entered: request.entered, ..Post::default() };
+        post.view.gather(&self.delivered(request), true);
+        Some(post)
+    }
+}

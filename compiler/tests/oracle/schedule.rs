@@ -1,0 +1,357 @@
+//! Which agent goes on next, and the search for a schedule that goes wrong.
+//!
+//! A schedule is named by a few numbers and can be run again ([`run`]). There are: each agent as far as it comes, in
+//! turn; agents by lot; agents by priorities that are drawn for blocks, proxies and users, or for ranks first, and that
+//! change a few times in a run, so that one of them is ahead of or behind all others as long as can be. Tiny programs
+//! are run in every schedule ([`exhaust`]), up to states that were met before.
+
+use crate::code::{self, Code, Size};
+use crate::machine::{Dice, Kind, Machine, Verdict, next};
+use crate::memory::{Actor, Site};
+use crate::user::{Promised, promised};
+use compiler::ir::Program;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// How many launches are run: with double scratch the third one meets the first.
+pub(crate) const LAUNCHES: u32 = 3;
+
+/// How many turns a run may take.
+const TURNS: u64 = 4_000_000;
+
+/// A schedule, up to the choices that follow from its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    pub(crate) size: Size,
+    pub(crate) kind: Kind,
+    pub(crate) weak: Weak,
+    pub(crate) policy: Policy,
+    pub(crate) seed: u64,
+}
+
+/// When memory is weak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weak {
+    Never,
+    Always,
+    Sometimes,
+}
+
+/// How the next agent is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// Each in turn, as far as it comes.
+    Eager,
+    /// By lot.
+    Random,
+    /// The most urgent one; ranks first, or not.
+    Urgent { by_rank: bool },
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) verdict: Verdict,
+    pub(crate) schedule: Option<Schedule>,
+    /// Whether values, counters or a deadlock showed it, in a run that checks no orders.
+    pub(crate) shown: bool,
+    /// Whether some run read what was not written in its launch.
+    pub(crate) stale: bool,
+    /// Whether some run wrote an input that is not the output.
+    pub(crate) clobbers: bool,
+    pub(crate) runs: u32,
+}
+
+/// How hard to look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Runs that check orders, for each size.
+    pub(crate) checked: u32,
+    /// Runs with weak memory, for each size.
+    pub(crate) weak: u32,
+    /// Whether runs with weak memory go on when a check has found something.
+    pub(crate) show: bool,
+}
+
+/// The sizes that programs are run at: chunks that are odd multiples of the threads' stride, even ones, and longer.
+pub(crate) const SIZES: [Size; 2] =
+    [Size { threads: 2, unit: 2, odd: 1 }, Size { threads: 4, unit: 4, odd: 0 }];
+
+/// Looks for a schedule that goes wrong.
+pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
+    let mut found = Found {
+        verdict: Verdict::Ok,
+        schedule: None,
+        shown: false,
+        stale: false,
+        clobbers: false,
+        runs: 0,
+    };
+    for size in SIZES {
+        let code = match code::code(program, size) {
+            Ok(code) => code,
+            Err(code::OutOfBounds { rank, block, at }) => {
+                found.verdict = Verdict::OutOfBounds { rank, block, op: at.op };
+                return found;
+            }
+        };
+        let promised = promised(program, &code);
+        for schedule in schedules(size, effort, seed) {
+            let Outcome { verdict, stale, clobbers } = run(&code, &promised, schedule, LAUNCHES);
+            found.runs += 1;
+            found.stale |= stale;
+            found.clobbers |= clobbers;
+            if verdict == Verdict::Ok {
+                continue;
+            }
+            found.shown = schedule.kind == Kind::Weak;
+            if found.schedule.is_none() {
+                (found.verdict, found.schedule) = (verdict, Some(schedule));
+            }
+            if found.shown || !effort.show {
+                return found;
+            }
+        }
+    }
+    found
+}
+
+fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Schedule> {
+    let mut numbers = seed;
+    let checked = (0..effort.checked).map(|i| (Kind::Views, Weak::Never, i));
+    let weak = (0..effort.weak)
+        .map(|i| (Kind::Weak, if i % 2 == 0 { Weak::Always } else { Weak::Sometimes }, i / 2));
+    checked.chain(weak).map(move |(kind, weak, i)| {
+        let policy = match (kind, i % 4) {
+            (Kind::Views, 0) => Policy::Eager,
+            (_, 0 | 2) => Policy::Urgent { by_rank: false },
+            (_, 1) => Policy::Urgent { by_rank: true },
+            (_, _) => Policy::Random,
+        };
+        Schedule { size, kind, weak, policy, seed: next(&mut numbers) }
+    })
+}
+
+/// The operations that a verdict speaks of, by rank, block and index in the block.
+pub(crate) fn places(program: &Program, found: &Found) -> String {
+    let size = found.schedule.map_or(SIZES[0], |schedule| schedule.size);
+    let Ok(code) = code::code(program, size) else { return String::new() };
+    let step = |block: u32, step: u32| {
+        let block = block as usize;
+        let row = &code.blocks[block];
+        let local = block - code.ranks[row.rank].blocks.start;
+        let at = row.steps.get(step as usize).map(|step| step.at);
+        let inner = at.and_then(|at| at.inner).map(|(op, turn)| format!(".{op} turn {turn}"));
+        let op = at.map_or_else(|| "end".to_owned(), |at| format!("op {}", at.op));
+        format!("rank {} block {local} {op}{}", row.rank, inner.unwrap_or_default())
+    };
+    let site = |site: &Site| match site.actor {
+        Actor::Thread { block, step: at } => format!("{} launch {}", step(block, at), site.launch),
+        Actor::Proxy { block, step: at } => {
+            format!("the proxy for {} launch {}", step(block, at), site.launch)
+        }
+        Actor::User { rank } => format!("the user of rank {rank} before launch {}", site.launch),
+    };
+    match &found.verdict {
+        Verdict::Race { first, second, .. } => format!("{}; {}", site(first), site(second)),
+        Verdict::Deadlock { blocked, .. } => {
+            let blocked: Vec<String> = blocked.iter().map(|(b, at)| step(*b, *at)).collect();
+            blocked.join("; ")
+        }
+        Verdict::Ok
+        | Verdict::WrongValue { .. }
+        | Verdict::CounterLeft { .. }
+        | Verdict::OutOfBounds { .. }
+        | Verdict::TooLong => String::new(),
+    }
+}
+
+/// What came of a run.
+pub(crate) struct Outcome {
+    pub(crate) verdict: Verdict,
+    /// Whether it read what was not written in its launch.
+    pub(crate) stale: bool,
+    /// Whether it wrote an input that is not the output.
+    pub(crate) clobbers: bool,
+}
+
+/// Runs one schedule.
+pub(crate) fn run(code: &Code, promised: &Promised, schedule: Schedule, launches: u32) -> Outcome {
+    let dice = match schedule.weak {
+        Weak::Never => Dice::Never,
+        Weak::Always => Dice::Always,
+        Weak::Sometimes => Dice::Random(schedule.seed),
+    };
+    let mut machine = Machine::new(code, promised, schedule.kind, dice, launches);
+    let mut picker = Picker::new(&machine, schedule);
+    let mut turns = 0;
+    let mut verdict = None;
+    while let Some(agent) = picker.pick(&machine).filter(|_| verdict.is_none()) {
+        turns += 1;
+        verdict = machine.turn(agent).err().or((turns > TURNS).then_some(Verdict::TooLong));
+    }
+    let verdict = verdict.unwrap_or_else(|| machine.end());
+    Outcome { verdict, stale: machine.stale, clobbers: machine.clobbers }
+}
+
+/// Chooses agents.
+struct Picker {
+    policy: Policy,
+    state: u64,
+    urgency: Vec<u64>,
+    current: Option<(usize, usize)>,
+    left: u64,
+}
+
+impl Picker {
+    fn new(machine: &Machine<'_>, schedule: Schedule) -> Picker {
+        let mut state = schedule.seed;
+        let by_rank = schedule.policy == Policy::Urgent { by_rank: true };
+        let ranks: Vec<u64> = machine.ranks.iter().map(|_| next(&mut state) >> 8).collect();
+        let mut groups: Vec<u64> = Vec::new();
+        let urgency = (0..machine.agents()).map(|agent| {
+            let (group, rank) = group(machine, agent);
+            if groups.len() <= group {
+                groups.resize_with(group + 1, || next(&mut state) >> 8);
+            }
+            if agent >= machine.first_store_agent() && schedule.weak == Weak::Always {
+                return 0;
+            }
+            if by_rank { ranks[rank] ^ groups[group] >> 32 } else { groups[group] }
+        });
+        let urgency = urgency.collect();
+        Picker { policy: schedule.policy, state, urgency, current: None, left: 0 }
+    }
+
+    fn pick(&mut self, machine: &Machine<'_>) -> Option<usize> {
+        let ready = &machine.ready;
+        if let Some((agent, known)) = self.current {
+            self.left = self.left.saturating_sub(1);
+            let again = self.left > 0 && ready.len() == known && ready.contains(&agent);
+            if again {
+                return Some(agent);
+            }
+        }
+        let agent = match self.policy {
+            Policy::Eager => *ready.first()?,
+            Policy::Random if ready.is_empty() => return None,
+            Policy::Random => ready[next(&mut self.state) as usize % ready.len()],
+            Policy::Urgent { .. } => *ready.iter().max_by_key(|agent| self.urgency[**agent])?,
+        };
+        self.left = match self.policy {
+            Policy::Eager => u64::MAX,
+            Policy::Random => 1 + next(&mut self.state) % 4,
+            Policy::Urgent { .. } => 1 + next(&mut self.state) % 512,
+        };
+        if self.policy != Policy::Eager && self.policy != Policy::Random && self.left == 1 {
+            // Now and then the most urgent falls behind all others.
+            self.urgency[agent] = next(&mut self.state) >> 40;
+        }
+        self.current = Some((agent, ready.len()));
+        Some(agent)
+    }
+}
+
+/// Agents that share their urgency, and their rank: a block's threads, a proxy, a user, a block's stores.
+fn group(machine: &Machine<'_>, agent: usize) -> (usize, usize) {
+    let blocks = machine.blocks.len();
+    if agent < machine.first_port_agent() {
+        let block = agent / machine.code.threads;
+        return (block, machine.rank_of(block));
+    }
+    if agent < machine.first_user_agent() {
+        let proxy = agent - machine.first_port_agent();
+        return (blocks + proxy, machine.code.channels[proxy / 2].rank);
+    }
+    let users = agent - machine.first_user_agent();
+    let group = blocks + 2 * machine.code.channels.len() + users;
+    if agent < machine.first_store_agent() {
+        return (group, users);
+    }
+    (group, machine.rank_of(agent - machine.first_store_agent()))
+}
+
+/// Runs a program in every schedule, with memory at once; none where there are more than `limit` states.
+pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<Verdict> {
+    let size = Size { threads: 1, unit: 1, odd: 0 };
+    let code = match code::code(program, size) {
+        Ok(code) => code,
+        Err(code::OutOfBounds { rank, block, at }) => {
+            return Some(Verdict::OutOfBounds { rank, block, op: at.op });
+        }
+    };
+    let promised = promised(program, &code);
+    let mut met = BTreeSet::new();
+    let mut open = vec![Machine::new(&code, &promised, Kind::Plain, Dice::Never, launches)];
+    while let Some(mut machine) = open.pop() {
+        if met.len() > limit {
+            return None;
+        }
+        // Those that cannot go on are put aside before anything is chosen.
+        let mut followers = Vec::new();
+        let mut ready = std::mem::take(&mut machine.ready);
+        ready.sort_unstable();
+        for (at, agent) in ready.iter().enumerate() {
+            let mut after = machine.clone();
+            after.ready = ready.clone();
+            after.ready.swap_remove(at);
+            after.ready.push(*agent);
+            match after.turn(*agent) {
+                Err(verdict) => return Some(verdict),
+                Ok(true) => followers.push(after),
+                Ok(false) => {
+                    // Parking changes nothing that anyone sees, but it must not be lost.
+                    followers.push(after);
+                    break;
+                }
+            }
+        }
+        if ready.is_empty() {
+            let verdict = machine.end();
+            if verdict != Verdict::Ok {
+                return Some(verdict);
+            }
+        }
+        open.extend(followers.into_iter().filter(|after| met.insert(fingerprint(after))));
+    }
+    Some(Verdict::Ok)
+}
+
+/// What of a state decides how it can go on.
+fn fingerprint(machine: &Machine<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for thread in &machine.threads {
+        (thread.pc, thread.lane, thread.element, thread.ticket).hash(&mut hasher);
+        (thread.joins, thread.met, thread.over).hash(&mut hasher);
+    }
+    for rank in &machine.ranks {
+        (rank.begun, rank.left).hash(&mut hasher);
+    }
+    for cell in &machine.cells {
+        hash_held(&cell.held, &mut hasher);
+    }
+    for inbox in &machine.inboxes {
+        (inbox.posts.len(), inbox.expected).hash(&mut hasher);
+    }
+    for semaphore in &machine.semaphores {
+        (semaphore.value, semaphore.taken).hash(&mut hasher);
+    }
+    for port in &machine.ports {
+        (port.read, port.written).hash(&mut hasher);
+        for held in port.moving.iter().flatten() {
+            hash_held(held, &mut hasher);
+        }
+    }
+    let mut ready = machine.ready.clone();
+    ready.sort_unstable();
+    ready.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_held(held: &crate::memory::Held, hasher: &mut DefaultHasher) {
+    match held {
+        crate::memory::Held::Plain(value) => value.terms.hash(hasher),
+        crate::memory::Held::Packet(packet) => (packet.flag, &packet.value.terms).hash(hasher),
+        crate::memory::Held::Tail => 1.hash(hasher),
+    }
+}
