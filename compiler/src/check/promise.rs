@@ -10,21 +10,21 @@ use crate::ir::run::{self, Broken, Contribution, Memory};
 /// Reports the first chunk that breaks a promise, and how many more do: mostly they have one cause.
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     let broken = run::broken_promises(program, memory);
-    broken.first().and_then(|one| report(program, one, broken.len())).into_iter().collect()
+    broken.first().map(|one| report(program, one, broken.len())).into_iter().collect()
 }
 
-fn report(program: &ir::Program, broken: &Broken, count: usize) -> Option<Diagnostic> {
+fn report(program: &ir::Program, broken: &Broken, count: usize) -> Diagnostic {
     let name = &program.collective.name;
     let (chunk, rank) = (broken.chunk, broken.rank.0);
-    let place = broken
-        .last_writer
-        .map(|origin| program.origins.place(origin))
-        .or(program.collective.place)?;
-    let mut report = Diagnostic::new(
-        Code::E0701,
-        place,
-        format!("`output[{chunk}]` of rank {rank} is not what {name} promises: {}", why(broken)),
-    );
+    let place =
+        broken.last_writer.map(|origin| program.origins.place(origin)).or(program.collective.place);
+    let message =
+        format!("`output[{chunk}]` of rank {rank} is not what {name} promises: {}", why(broken));
+    // A plan has no place for what nothing writes.
+    let mut report = match place {
+        Some(place) => Diagnostic::new(Code::E0701, place, message),
+        None => Diagnostic::without_place(Code::E0701, message),
+    };
     if let Some(origin) = broken.last_writer {
         let values = program.origins.values(origin);
         let values =
@@ -45,11 +45,11 @@ fn report(program: &ir::Program, broken: &Broken, count: usize) -> Option<Diagno
             report = report.note(format!("{text}: {}", contributions(list)));
         }
     }
-    Some(match count {
+    match count {
         1 => report,
         2 => report.note("1 other chunk is wrong too"),
         more => report.note(format!("{} other chunks are wrong too", more - 1)),
-    })
+    }
 }
 
 fn why(broken: &Broken) -> String {

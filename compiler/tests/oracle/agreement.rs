@@ -33,7 +33,7 @@ struct Open {
     _why: &'static str,
 }
 
-const OPEN: [Open; 9] = [
+const OPEN: [Open; 8] = [
     Open {
         kinds: &["duplicate transfer"],
         plans: false,
@@ -45,12 +45,6 @@ const OPEN: [Open; 9] = [
         plans: false,
         said: ("Race", ""),
         _why: "packets of two writers in one cell; windows of a pipeline that are not whole",
-    },
-    Open {
-        kinds: &["drop transfer", "widen", "retarget", "shift destination"],
-        plans: true,
-        said: ("WrongValue", ""),
-        _why: "a promised chunk that nothing writes",
     },
     Open {
         kinds: &["move barrier"],
