@@ -116,7 +116,7 @@ fn all_ranks<'a>(
         }
     };
     let declared: Vec<Rc<Declared>> = finish::with_channels(declared, &made, &paired);
-    let mut result = start.program(settings);
+    let mut result = start.program();
     let mut out = Output {
         origins: &mut result.origins,
         operations: 0,

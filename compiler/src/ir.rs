@@ -279,7 +279,7 @@ pub struct SwitchGroup {
     pub buffer: Buffer,
     /// Its members.
     pub ranks: Vec<RankId>,
-    /// The group's `size` as the plan file has it: the chunks bound.
+    /// The group's `size` as the plan file has it: how many members there are.
     pub size: u32,
 }
 
@@ -421,8 +421,8 @@ pub struct Transfer {
     pub destinations: SmallVec<[Operand; 1]>,
     /// The kind of channel it goes over; none for a local operation.
     pub via: Option<ChannelKind>,
-    /// One channel for each remote or switch operand: those of `sources` first, then those of `destinations`. A plan
-    /// that was read names none for memory channels.
+    /// One channel for each remote or switch operand: those of `sources` first, then those of `destinations`. In a
+    /// plan that was read, memory channels are those that its block lists for the rank, where it lists any.
     pub channels: List<ChannelId>,
     /// This block's part, where a group of blocks shares the operation.
     pub slice: Option<Slice>,

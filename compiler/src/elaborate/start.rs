@@ -54,7 +54,7 @@ pub(super) fn start<'a>(
 
 impl Start<'_> {
     /// The concrete program without its ranks.
-    pub(super) fn program(&self, _settings: &Settings) -> ir::Program {
+    pub(super) fn program(&self) -> ir::Program {
         let collective = &self.world.unit.collectives[self.collective.collective];
         ir::Program {
             collective: ir::Collective {

@@ -7,11 +7,14 @@ use super::unroll::{Around, Output, sync_override};
 use super::value::Value;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::resolve::program::{Op, Operand, Synchronise, Transfer};
+use crate::resolve::program::{Expr, Op, Operand, Synchronise, Transfer};
 use crate::source::Span;
 use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
 use crate::table::Id;
 use smallvec::SmallVec;
+
+/// The most blocks that share an operation.
+const MAX_SLICES: i64 = u16::MAX as i64;
 
 /// An operand with its place in the source.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +50,7 @@ impl<'a> Eval<'_, 'a> {
         let destinations = self.chunks_of(&transfer.destinations)?;
         let via = self.channels_of(&transfer.via)?;
         let slice = match &transfer.slice {
-            Some((index, count)) => {
-                Some(ir::Slice { index: self.int(index)? as u32, count: self.int(count)? as u32 })
-            }
+            Some((index, count)) => Some(self.slice_of(index, count)?),
             None => None,
         };
         if sources.is_empty() || destinations.is_empty() {
@@ -81,6 +82,15 @@ impl<'a> Eval<'_, 'a> {
             | ir::Verb::CopyPackets
             | ir::Verb::UnpackPackets
             | ir::Verb::BroadcastPackets => self.pairs(out, around, &draft),
+        }
+    }
+
+    /// `slice = 1 of 4`
+    fn slice_of(&mut self, index: &'a Expr, count: &'a Expr) -> Evaluated<ir::Slice> {
+        let (part, of) = (self.int(index)?, self.int(count)?);
+        match (1..=MAX_SLICES).contains(&of) && (0..of).contains(&part) {
+            true => Ok(ir::Slice { index: part as u32, count: of as u32 }),
+            false => Err(self.fail(index, no_slice(index.span.to(count.span), part, of))),
         }
     }
 
@@ -654,4 +664,9 @@ fn wrong_kind(span: Span, verb: ir::Verb, kind: ir::ChannelKind) -> Diagnostic {
 fn switch_signal(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0209, span, "a switch channel carries no signals")
         .help("signal and wait over memory channels to the group's other ranks")
+}
+
+fn no_slice(span: Span, part: i64, of: i64) -> Diagnostic {
+    Diagnostic::new(Code::E0312, span, format!("there is no part {part} of {of}"))
+        .help(format!("parts are counted from 0, and there are 1 to {MAX_SLICES} of them"))
 }

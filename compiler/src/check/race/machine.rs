@@ -239,9 +239,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
                 true
             }
-            Action::Wait(signal) => {
-                self.wait(block, agent as Agent, &signal.channels, signal.relaxed)
-            }
+            Action::Wait(signal) => self.wait(block, &signal.channels, signal.relaxed),
             Action::Flush(_) => true,
             Action::Release(list) => {
                 for (thread, id) in list.iter().enumerate() {
@@ -249,7 +247,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
                 true
             }
-            Action::Acquire(list) => self.acquire(block, agent as Agent, list),
+            Action::Acquire(list) => self.acquire(block, list),
             Action::Transfer(transfer) => self.transfer(block, agent as Agent, &step, transfer),
             Action::Pipeline(_) => true,
         };
@@ -320,13 +318,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         self.proxies[rank].get(channel.index()).copied().unwrap_or((0, 0))
     }
 
-    fn wait(
-        &mut self,
-        block: &mut Block<'p>,
-        _agent: Agent,
-        channels: &[ChannelId],
-        relaxed: bool,
-    ) -> bool {
+    fn wait(&mut self, block: &mut Block<'p>, channels: &[ChannelId], relaxed: bool) -> bool {
         let rank = block.rank;
         let ready = channels.iter().all(|channel| {
             counters(&mut self.signals, rank, channel.index())
@@ -360,7 +352,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
     }
 
-    fn acquire(&mut self, block: &mut Block<'p>, _agent: Agent, list: &[SemaphoreId]) -> bool {
+    fn acquire(&mut self, block: &mut Block<'p>, list: &[SemaphoreId]) -> bool {
         let rank = block.rank;
         let initial = |program: &Program, id: SemaphoreId| {
             program.ranks[rank].semaphores[id].initial.max(0) as usize
