@@ -17,9 +17,11 @@ mod promise;
 mod reports;
 mod situation;
 mod start;
+mod synchronise;
 mod transfer;
 mod unroll;
 mod value;
+mod verb;
 mod world;
 
 use crate::diagnostic::Diagnostic;

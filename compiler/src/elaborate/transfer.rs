@@ -1,15 +1,15 @@
-//! Statements that move data, and statements on channels and semaphores, into operations.
+//! Statements that move data into operations.
 //!
 //! What is checked here needs values: sizes on both sides, whose memory an operand is, which channel leads there.
 
 use super::eval::{Eval, Evaluated, Failed};
 use super::unroll::{Around, Output, sync_override};
 use super::value::Value;
+use super::verb::{carries, kind, peer_of, sides, verb_of, word};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::resolve::program::{Expr, Op, Operand, Synchronise, Transfer};
+use crate::resolve::program::{Expr, Op, Operand, Transfer};
 use crate::source::Span;
-use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
 use crate::table::Id;
 use smallvec::SmallVec;
 
@@ -370,75 +370,13 @@ impl<'a> Eval<'_, 'a> {
         self.emit(out, around, op, draft.span)
     }
 
-    /// Unrolls a statement on channels or semaphores: one operation for each kind of channel.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "a value of any other kind is the same mistake"
-    )]
-    pub(super) fn synchronise(
-        &mut self,
-        out: &mut Output,
-        around: &Around,
-        statement: &'a Synchronise,
-        span: Span,
-    ) -> Evaluated<()> {
-        let values = self.operands(&statement.operands)?;
-        let mut channels: Vec<(ir::ChannelKind, ir::List<ir::ChannelId>)> = Vec::new();
-        let mut semaphores: ir::List<ir::SemaphoreId> = SmallVec::new();
-        for (value, place) in values {
-            match value {
-                Value::Channel(id) => {
-                    let Some(kind) = self.own.links.get(id.index()).map(kind) else { continue };
-                    if kind == ir::ChannelKind::Switch {
-                        return Err(self.report(out, around, switch_signal(place)));
-                    }
-                    // A channel that is named twice is signalled twice.
-                    match channels
-                        .iter_mut()
-                        .find(|(other, list)| *other == kind && !list.contains(&id))
-                    {
-                        Some((_, list)) => list.push(id),
-                        None => channels.push((kind, SmallVec::from_slice(&[id]))),
-                    }
-                }
-                Value::Semaphore(id) => semaphores.push(id),
-                _ => return Err(Failed),
-            }
-        }
-        let relaxed = statement.relaxed.is_some();
-        let mut actions: SmallVec<[ir::Action; 2]> = SmallVec::new();
-        for (_, channels) in channels {
-            actions.push(match statement.verb {
-                SynchroniseVerb::Signal => ir::Action::Signal(ir::Signal { channels, relaxed }),
-                SynchroniseVerb::Wait => ir::Action::Wait(ir::Signal { channels, relaxed }),
-                SynchroniseVerb::Flush | SynchroniseVerb::Acquire | SynchroniseVerb::Release => {
-                    ir::Action::Flush(channels)
-                }
-            });
-        }
-        if !semaphores.is_empty() {
-            actions.push(match statement.verb {
-                SynchroniseVerb::Acquire => ir::Action::Acquire(semaphores),
-                SynchroniseVerb::Release
-                | SynchroniseVerb::Signal
-                | SynchroniseVerb::Wait
-                | SynchroniseVerb::Flush => ir::Action::Release(semaphores),
-            });
-        }
-        for action in actions {
-            let origin = self.new_origin(out, around, span);
-            self.emit(
-                out,
-                around,
-                ir::Op { action, origin, sync: sync_override(statement.sync) },
-                span,
-            )?;
-        }
-        Ok(())
-    }
-
     /// Reports with the loop values of the statement.
-    fn report(&mut self, out: &Output, around: &Around, diagnostic: Diagnostic) -> Failed {
+    pub(super) fn report(
+        &mut self,
+        out: &Output,
+        around: &Around,
+        diagnostic: Diagnostic,
+    ) -> Failed {
         self.fail_at(out.origins.binding_values(around.binding).join(", "), diagnostic)
     }
 
@@ -460,74 +398,12 @@ impl<'a> Eval<'_, 'a> {
     }
 }
 
-fn verb_of(verb: TransferVerb) -> ir::Verb {
-    match verb {
-        TransferVerb::Copy => ir::Verb::Copy,
-        TransferVerb::Put => ir::Verb::Put,
-        TransferVerb::PutWithSignal => ir::Verb::PutWithSignal,
-        TransferVerb::PutWithSignalAndFlush => ir::Verb::PutWithSignalAndFlush,
-        TransferVerb::Get => ir::Verb::Get,
-        TransferVerb::Reduce => ir::Verb::Reduce,
-        TransferVerb::Broadcast => ir::Verb::Broadcast,
-        TransferVerb::PutPackets => ir::Verb::PutPackets,
-        TransferVerb::ReadPutPackets => ir::Verb::ReadPutPackets,
-        TransferVerb::CopyPackets => ir::Verb::CopyPackets,
-        TransferVerb::UnpackPackets => ir::Verb::UnpackPackets,
-        TransferVerb::ReducePackets => ir::Verb::ReducePackets,
-        TransferVerb::BroadcastPackets => ir::Verb::BroadcastPackets,
-    }
-}
-
 /// The IR's form of a reduction.
 pub(super) fn reduce_op(op: Op) -> ir::ReduceOp {
     match op {
         Op::Sum => ir::ReduceOp::Sum,
         Op::Min => ir::ReduceOp::Min,
         Op::Max => ir::ReduceOp::Max,
-    }
-}
-
-fn kind(link: &ir::Link) -> ir::ChannelKind {
-    match link {
-        ir::Link::Memory(_) => ir::ChannelKind::Memory,
-        ir::Link::Port(_) => ir::ChannelKind::Port,
-        ir::Link::Switch(_) => ir::ChannelKind::Switch,
-    }
-}
-
-fn peer_of(link: &ir::Link) -> Option<ir::RankId> {
-    match link {
-        ir::Link::Memory(peer) | ir::Link::Port(peer) => Some(*peer),
-        ir::Link::Switch(_) => None,
-    }
-}
-
-/// Whether a verb's sources, and its destinations, are another rank's.
-fn sides(verb: ir::Verb) -> (bool, bool) {
-    match verb {
-        ir::Verb::Copy | ir::Verb::CopyPackets | ir::Verb::UnpackPackets => (false, false),
-        ir::Verb::Put
-        | ir::Verb::PutWithSignal
-        | ir::Verb::PutWithSignalAndFlush
-        | ir::Verb::PutPackets
-        | ir::Verb::ReadPutPackets
-        | ir::Verb::Broadcast
-        | ir::Verb::BroadcastPackets => (false, true),
-        ir::Verb::Get => (true, false),
-        ir::Verb::Reduce | ir::Verb::ReducePackets => (false, false),
-    }
-}
-
-/// Whether a channel of that kind can do it.
-fn carries(verb: ir::Verb, kind: ir::ChannelKind) -> bool {
-    match verb {
-        ir::Verb::Put | ir::Verb::ReadPutPackets => kind != ir::ChannelKind::Switch,
-        ir::Verb::PutWithSignal | ir::Verb::PutWithSignalAndFlush => kind == ir::ChannelKind::Port,
-        ir::Verb::Get | ir::Verb::PutPackets | ir::Verb::Reduce | ir::Verb::ReducePackets => {
-            kind == ir::ChannelKind::Memory
-        }
-        ir::Verb::Broadcast | ir::Verb::BroadcastPackets => kind == ir::ChannelKind::Switch,
-        ir::Verb::Copy | ir::Verb::CopyPackets | ir::Verb::UnpackPackets => false,
     }
 }
 
@@ -551,25 +427,6 @@ fn packets(draft: &Draft) -> impl Iterator<Item = &Placed> {
         | ir::Verb::Broadcast => (&[], &[]),
     };
     sources.iter().chain(destinations)
-}
-
-/// The word of a verb.
-fn word(verb: ir::Verb) -> &'static str {
-    match verb {
-        ir::Verb::Copy => "copy",
-        ir::Verb::Put => "put",
-        ir::Verb::PutWithSignal => "put_with_signal",
-        ir::Verb::PutWithSignalAndFlush => "put_with_signal_and_flush",
-        ir::Verb::Get => "get",
-        ir::Verb::Reduce => "reduce",
-        ir::Verb::Broadcast => "broadcast",
-        ir::Verb::PutPackets => "put_packets",
-        ir::Verb::ReadPutPackets => "read_put_packets",
-        ir::Verb::CopyPackets => "copy_packets",
-        ir::Verb::UnpackPackets => "unpack_packets",
-        ir::Verb::ReducePackets => "reduce_packets",
-        ir::Verb::BroadcastPackets => "broadcast_packets",
-    }
 }
 
 fn count_text(size: u32) -> String {
@@ -659,11 +516,6 @@ fn wrong_kind(span: Span, verb: ir::Verb, kind: ir::ChannelKind) -> Diagnostic {
         ir::ChannelKind::Switch => "switch",
     };
     Diagnostic::new(Code::E0209, span, format!("a {kind} channel cannot do `{}`", word(verb)))
-}
-
-fn switch_signal(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0209, span, "a switch channel carries no signals")
-        .help("signal and wait over memory channels to the group's other ranks")
 }
 
 fn no_slice(span: Span, part: i64, of: i64) -> Diagnostic {
