@@ -4,9 +4,11 @@ pub mod code;
 pub mod json;
 pub mod render;
 pub mod sarif;
+pub mod witness;
 
 use crate::source::{Place, Span};
 pub use code::Code;
+pub use witness::Witness;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,11 +39,22 @@ pub struct Edit {
     pub text: String,
 }
 
+/// Whether a change may be made without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// It is what the author meant, or does no harm: `cclc check --fix` makes it.
+    Sure,
+    /// It may be what the author meant.
+    Guess,
+}
+
 /// A change that an editor can make on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// What it does, in the imperative: "remove `relaxed`".
     pub title: String,
+    /// Whether it may be made without asking.
+    pub certainty: Certainty,
     /// Its edits, none overlapping another.
     pub edits: Vec<Edit>,
 }
@@ -65,6 +78,8 @@ pub struct Diagnostic {
     pub helps: Vec<String>,
     /// A way out that an editor can take.
     pub fix: Option<Fix>,
+    /// What shows that it is so, for findings about what happens when the program runs.
+    pub witness: Option<Box<Witness>>,
 }
 
 impl Diagnostic {
@@ -80,6 +95,7 @@ impl Diagnostic {
             notes: Vec::new(),
             helps: Vec::new(),
             fix: None,
+            witness: None,
         }
     }
 
@@ -95,6 +111,7 @@ impl Diagnostic {
             notes: Vec::new(),
             helps: Vec::new(),
             fix: None,
+            witness: None,
         }
     }
 
@@ -131,7 +148,14 @@ impl Diagnostic {
     /// Adds the change that mends it; its title becomes a help line too.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
-        self.fix = Some(Fix { title: title.into(), edits });
+        self.fix = Some(Fix { title: title.into(), certainty: Certainty::Sure, edits });
+        self
+    }
+
+    /// Adds a change that may mend it; its title becomes a help line too.
+    #[must_use]
+    pub fn guess(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
+        self.fix = Some(Fix { title: title.into(), certainty: Certainty::Guess, edits });
         self
     }
 }

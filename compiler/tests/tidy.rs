@@ -31,7 +31,17 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("chumsky", &["syntax/parse.rs", "syntax/parse/"]),
     ("ariadne", &["diagnostic/render.rs"]),
     ("serde", &["diagnostic/json.rs", "plan.rs", "plan/"]),
-    ("serde_json", &["diagnostic/json.rs", "diagnostic/sarif.rs", "plan.rs", "plan/"]),
+    (
+        "serde_json",
+        &[
+            "diagnostic/json.rs",
+            "diagnostic/json/",
+            "diagnostic/sarif.rs",
+            "diagnostic/sarif/",
+            "plan.rs",
+            "plan/",
+        ],
+    ),
     ("stdlib", &["resolve.rs", "resolve/"]),
     ("clap", &["cli.rs", "cli/"]),
     ("clap_complete", &["cli/args.rs"]),

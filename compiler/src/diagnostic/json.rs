@@ -4,7 +4,9 @@
 //! when one is added. `docs/diagnostics.md` describes it. Offsets are bytes of UTF-8 from 0; lines and columns count
 //! from 1, columns in characters; ends are exclusive.
 
-use super::{Diagnostic, Edit, Fix, Label, render};
+mod witness;
+
+use super::{Certainty, Diagnostic, Edit, Fix, Label, render};
 use crate::source::{Place, SourceMap, Span};
 use serde::Serialize;
 
@@ -28,6 +30,7 @@ fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
         notes: &diagnostic.notes,
         helps: &diagnostic.helps,
         fix: diagnostic.fix.as_ref().map(|fix| json_fix(sources, fix)),
+        witness: diagnostic.witness.as_ref().map(|shown| witness::object(sources, shown)),
     };
     // Strings and numbers only, with string keys: there is nothing that JSON could not say.
     serde_json::to_string(&report).unwrap_or_default()
@@ -44,6 +47,7 @@ struct Report<'a> {
     notes: &'a [String],
     helps: &'a [String],
     fix: Option<JsonFix<'a>>,
+    witness: Option<serde_json::Value>,
 }
 
 #[derive(Serialize)]
@@ -74,6 +78,7 @@ struct JsonSpan<'a> {
 #[derive(Serialize)]
 struct JsonFix<'a> {
     title: &'a str,
+    certainty: &'static str,
     edits: Vec<JsonEdit<'a>>,
 }
 
@@ -85,7 +90,11 @@ struct JsonEdit<'a> {
 }
 
 fn json_label<'a>(sources: &'a SourceMap, label: &'a Label) -> JsonLabel<'a> {
-    let place = match label.place {
+    JsonLabel { label: &label.text, place: place(sources, label.place) }
+}
+
+fn place(sources: &SourceMap, place: Place) -> JsonPlace<'_> {
+    match place {
         Place::Source(span) => JsonPlace::Source(json_span(sources, span)),
         Place::Plan(place) => JsonPlace::Plan {
             file: sources.files.lookup(place.file).map_or("", |file| &file.name),
@@ -93,8 +102,7 @@ fn json_label<'a>(sources: &'a SourceMap, label: &'a Label) -> JsonLabel<'a> {
             block: place.block,
             operation: place.op,
         },
-    };
-    JsonLabel { label: &label.text, place }
+    }
 }
 
 fn json_span(sources: &SourceMap, span: Span) -> JsonSpan<'_> {
@@ -107,13 +115,20 @@ fn json_span(sources: &SourceMap, span: Span) -> JsonSpan<'_> {
 
 fn json_fix<'a>(sources: &'a SourceMap, fix: &'a Fix) -> JsonFix<'a> {
     let edit = |edit: &'a Edit| JsonEdit { span: json_span(sources, edit.span), text: &edit.text };
-    JsonFix { title: &fix.title, edits: fix.edits.iter().map(edit).collect() }
+    let certainty = match fix.certainty {
+        Certainty::Sure => "sure",
+        Certainty::Guess => "guess",
+    };
+    JsonFix { title: &fix.title, certainty, edits: fix.edits.iter().map(edit).collect() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diagnostic::Code;
+    use crate::diagnostic::witness::{
+        Access, Agent, Cells, Event, Finding, Race, Step, Turn, Witness,
+    };
     use crate::source::PlanPlace;
     use serde_json::json;
 
@@ -149,7 +164,9 @@ mod tests {
                 "primary": with(place(3, 4, 1, 3, 1, 4), "label", "here"),
                 "secondary": [with(place(5, 10, 2, 1, 2, 6), "label", "there")],
                 "notes": ["because"], "helps": ["do this"],
-                "fix": {"title": "remove it", "edits": [with(place(3, 3, 1, 3, 1, 3), "text", "x")]},
+                "fix": {"title": "remove it", "certainty": "sure",
+                        "edits": [with(place(3, 3, 1, 3, 1, 3), "text", "x")]},
+                "witness": null,
             })
         );
     }
@@ -168,6 +185,52 @@ mod tests {
         assert_eq!(
             parsed(&sources, Diagnostic::without_place(Code::E0901, "m"))["primary"],
             json!(null)
+        );
+    }
+
+    #[test]
+    fn a_witness_has_who_where_and_in_which_order() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("p.json", "{}");
+        let place = Place::Plan(PlanPlace { file, rank: 1, block: Some(2), op: Some(3) });
+        let step = Step { operation: 3, inner: Some((0, 1)) };
+        let event = |agent, step| Event { launch: 0, rank: 1, agent, step, place: Some(place) };
+        let race = Race {
+            memory: Cells { rank: 1, buffer: "scratch", start: 4, end: 6, parts: 2 },
+            first: Some(Access { event: event(Agent::Block(2), Some(step)), write: true }),
+            second: Access { event: event(Agent::User, None), write: false },
+            ordered: false,
+            after_first: None,
+            before_second: Some(event(Agent::Proxy { channel: 7, block: 2 }, Some(step))),
+        };
+        let schedule = vec![
+            Turn::Launch { rank: 1, launch: 0 },
+            Turn::Block { rank: 1, launch: 0, block: 2, through: step },
+            Turn::Proxy { rank: 1, launch: 0, channel: 7, served: 1 },
+        ];
+        let mut report = Diagnostic::new(Code::E0501, place, "m");
+        report.witness =
+            Some(Box::new(Witness { finding: Finding::Race(Box::new(race)), schedule }));
+        let at = json!({"file": "p.json", "rank": 1, "block": 2, "operation": 3});
+        let inner = json!({"operation": 0, "turn": 1});
+        assert_eq!(
+            parsed(&sources, report)["witness"],
+            json!({
+                "kind": "race",
+                "memory": {"rank": 1, "buffer": "scratch", "start": 4, "end": 6, "parts": 2},
+                "first": {"launch": 0, "rank": 1, "agent": "block", "block": 2, "operation": 3,
+                          "inner": inner, "place": at, "write": true},
+                "second": {"launch": 0, "rank": 1, "agent": "user", "place": at, "write": false},
+                "ordered": false,
+                "after_first": null,
+                "before_second": {"launch": 0, "rank": 1, "agent": "proxy", "channel": 7, "block": 2,
+                                  "operation": 3, "inner": inner, "place": at},
+                "schedule": [
+                    {"agent": "user", "rank": 1, "launch": 0},
+                    {"agent": "block", "rank": 1, "launch": 0, "block": 2, "operation": 3, "inner": inner},
+                    {"agent": "proxy", "rank": 1, "launch": 0, "channel": 7, "served": 1},
+                ],
+            })
         );
     }
 }

@@ -3,6 +3,8 @@
 //! The catalogue gives the rules; the primary place is a result's location, the other places its related locations.
 //! The format is OASIS's "Static Analysis Results Interchange Format", version 2.1.0.
 
+mod flow;
+
 use super::{Code, Diagnostic, Edit, Fix, Label, Severity};
 use crate::source::{FileId, Place, SourceMap, Span};
 use serde_json::{Value, json};
@@ -53,6 +55,8 @@ fn result(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
     let related: Vec<Value> =
         diagnostic.secondary.iter().map(|label| location(sources, label)).collect();
     let fixes: Vec<Value> = diagnostic.fix.iter().map(|change| fix(sources, change)).collect();
+    let flows = diagnostic.witness.iter().flat_map(|shown| flow::code_flows(sources, shown));
+    let flows: Vec<Value> = flows.collect();
     json!({
         "ruleId": diagnostic.code.id(),
         "ruleIndex": Code::ALL.iter().position(|code| *code == diagnostic.code),
@@ -60,6 +64,7 @@ fn result(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
         "message": {"text": message(diagnostic)},
         "locations": locations,
         "relatedLocations": related,
+        "codeFlows": flows,
         "fixes": fixes,
     })
 }
@@ -143,6 +148,7 @@ fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::witness::{Agent, Event, Finding, Step, Wait, Witness};
     use crate::source::PlanPlace;
 
     fn parsed(sources: &SourceMap, diagnostic: Diagnostic) -> Value {
@@ -199,5 +205,29 @@ mod tests {
             log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap().len(),
             Code::ALL.len()
         );
+    }
+
+    #[test]
+    fn a_witness_is_a_code_flow() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("a.ccl", "one\ntwo\n");
+        let place = Place::Source(Span { file, start: 4, end: 7 });
+        let event = Event {
+            launch: 0,
+            rank: 1,
+            agent: Agent::Block(2),
+            step: Some(Step { operation: 3, inner: None }),
+            place: Some(place),
+        };
+        let circle = vec![Wait { event, awaits: "a signal".to_owned() }];
+        let mut report = Diagnostic::new(Code::E0601, place, "m");
+        report.witness =
+            Some(Box::new(Witness { finding: Finding::Deadlock { circle }, schedule: Vec::new() }));
+        let log = parsed(&sources, report);
+        let thread = &log["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0];
+        assert_eq!(thread["id"], "rank 1/block 2");
+        let location = &thread["locations"][0]["location"];
+        assert_eq!(location["message"]["text"], "waits for a signal");
+        assert_eq!(location["physicalLocation"]["region"]["startLine"], 2);
     }
 }

@@ -182,7 +182,7 @@ impl Body<'_> {
             let line = place.map_or(String::new(), |place| self.line(place));
             report = report
                 .label(format!("did you mean `{near}`{line}?"))
-                .fix(format!("write `{near}`"), vec![Edit { span, text: near.clone() }]);
+                .guess(format!("write `{near}`"), vec![Edit { span, text: near.clone() }]);
             self.excuse(&near);
         } else if self.other_space(name).is_some() {
             report =
@@ -294,7 +294,7 @@ impl Body<'_> {
 /// Adds what was probably meant, and the change that makes it so.
 pub(super) fn meant(report: Diagnostic, span: Span, near: &str) -> Diagnostic {
     let edit = Edit { span, text: near.to_owned() };
-    report.label(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), vec![edit])
+    report.label(format!("did you mean `{near}`?")).guess(format!("write `{near}`"), vec![edit])
 }
 
 /// What a name of the language follows from.

@@ -336,7 +336,7 @@ fn backwards(
         format!("`{}` {does} another rank's memory; this goes the other way", word(transfer.verb));
     let edit = Edit { span: transfer.verb_span, text: instead.to_owned() };
     let report = Diagnostic::new(Code::E0214, transfer.verb_span, message);
-    Some(report.fix(format!("write `{instead}`"), vec![edit]))
+    Some(report.guess(format!("write `{instead}`"), vec![edit]))
 }
 
 fn group_among_sources(span: Span) -> Diagnostic {

@@ -544,7 +544,7 @@ fn made<'t>(kind: Kind, last: Token<'t>) -> Token<'t> {
 fn missing(last: Token<'_>, text: &str, message: String) -> Diagnostic {
     let edit = Edit { span: last.after(), text: text.to_owned() };
     Diagnostic::new(Code::E0105, last.after(), message)
-        .fix(format!("insert `{}`", text.trim()), vec![edit])
+        .guess(format!("insert `{}`", text.trim()), vec![edit])
 }
 
 fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
@@ -576,7 +576,7 @@ fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
         format!("expected `{closer}`, found `{}`", token.text),
     )
     .and(open.token.span, format!("this `{opener}` is still open"))
-    .fix(format!("write `{closer}`"), vec![edit]);
+    .guess(format!("write `{closer}`"), vec![edit]);
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
@@ -584,7 +584,7 @@ fn stray_closer(token: Token<'_>) -> Fault {
     let edit = Edit { span: token.span, text: String::new() };
     let report =
         Diagnostic::new(Code::E0101, token.span, format!("this `{}` closes nothing", token.text))
-            .fix(format!("remove `{}`", token.text), vec![edit]);
+            .guess(format!("remove `{}`", token.text), vec![edit]);
     let reach = if token.kind == Kind::RightBrace { Reach::Before } else { Reach::Statement };
     Fault::new(token.span.start, reach, report)
 }

@@ -511,9 +511,10 @@ fn unexpected(token: &Token<'_>, what: &str) -> Fault {
 fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fault {
     let after = here(input);
     let inserted = if text == ";" { text.to_owned() } else { format!(" {text}") };
+    let (title, edits) = (format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
     let report = Diagnostic::new(Code::E0105, after, format!("expected `{text}` {place}"))
-        .label(format!("`{text}` is missing here"))
-        .fix(format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
+        .label(format!("`{text}` is missing here"));
+    let report = if text == ";" { report.fix(title, edits) } else { report.guess(title, edits) };
     Fault::new(after.start, Reach::Statement, report)
 }
 
@@ -525,7 +526,7 @@ fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
         token.span,
         format!("expected `{mark}`, found {}", shown(token)),
     )
-    .fix(format!("write `{mark}`"), vec![edit]);
+    .guess(format!("write `{mark}`"), vec![edit]);
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
@@ -535,7 +536,7 @@ fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
     let report =
         Diagnostic::new(Code::E0101, token.span, format!("`{}` has no meaning here", token.text))
             .label(format!("did you mean `{word}`?"))
-            .fix(format!("write `{word}`"), vec![edit]);
+            .guess(format!("write `{word}`"), vec![edit]);
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
@@ -546,7 +547,7 @@ fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
         let edit = Edit { span: token.span, text: word.to_owned() };
         report = report
             .label(format!("did you mean `{word}`?"))
-            .fix(format!("write `{word}`"), vec![edit]);
+            .guess(format!("write `{word}`"), vec![edit]);
     }
     Fault::new(token.span.start, Reach::Statement, report)
 }

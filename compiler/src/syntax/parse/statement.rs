@@ -424,6 +424,6 @@ fn no_assignment(name: &Name) -> Fault {
     let message = format!("no statement or declaration begins with `{}`", name.text);
     let report = Diagnostic::new(Code::E0106, name.span, message)
         .help(format!("a name is bound with `let {} = ..;` and keeps its value", name.text))
-        .fix("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]);
+        .guess("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]);
     Fault::new(name.span.start, Reach::Statement, report)
 }
