@@ -1,0 +1,18 @@
+"""Where things are: the repository, its programs, and the tools that `editors/test` has installed."""
+
+import os
+import subprocess
+from pathlib import Path
+
+EDITORS = Path(__file__).resolve().parents[2]
+ROOT = EDITORS.parent
+TOOLS = Path(os.environ.get("CCL_EDITOR_TOOLS", ROOT / "target" / "editors"))
+CCLC = ROOT / "target" / "debug" / "cclc"
+SERVER = Path(os.environ.get("CCL_LSP", ROOT / "target" / "debug" / "ccl-lsp"))
+TREE_SITTER = TOOLS / "tree-sitter" / "bin" / "tree-sitter"
+
+
+def sources():
+    """Every `.ccl` file of the repository, by its path in it."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.ccl"], cwd=ROOT, text=True, capture_output=True, check=True)
+    return [path for path in listed.stdout.splitlines() if not path.startswith("editors/")]

@@ -1,0 +1,18 @@
+; What can be folded away.
+
+[
+  (collective_body)
+  (program_body)
+  (body)
+  (options)
+  (in_place)
+  (ensures)
+  (use_list)
+  (list)
+  (set)
+  (map)
+] @fold
+
+(comment)+ @fold
+(doc_comment)+ @fold
+(file_comment)+ @fold
