@@ -586,6 +586,23 @@ impl Origins {
     pub fn place(&self, origin: OriginId) -> Place {
         self.rows[origin].place
     }
+
+    /// The place of an origin, then those of the calls that led there, from the innermost out.
+    #[must_use]
+    pub fn places(&self, origin: OriginId) -> Vec<Place> {
+        let mut places = vec![self.place(origin)];
+        let mut next = self.rows[origin].binding;
+        while let Some(binding) = next.and_then(|id| self.bindings.lookup(id)) {
+            match binding {
+                Binding::Value { outer, .. } => next = *outer,
+                Binding::Call { span, outer } => {
+                    places.push(Place::Source(*span));
+                    next = *outer;
+                }
+            }
+        }
+        places
+    }
 }
 
 /// Counts operations, pipelines and their bodies included, as the executor does.

@@ -451,6 +451,41 @@ fn a_built_plan_verifies_and_a_dump_checks() {
     }
 }
 
+#[test]
+fn a_dump_says_where_its_lines_come_from() {
+    let text = GOOD.replace(
+        "        signal mem[*];\n        wait mem[*];\n",
+        "        leave(mem);\n    }\n    block side {}\n    barrier main, side;\n    block main {\n",
+    ) + "proc leave(c: channel[]) {\n    signal c[*];\n    wait c[*];\n}\n";
+    let folder = Folder::with("a.ccl", &text);
+    let run = ends(folder.cclc("dump a.ccl --format json"), 0);
+    let dump: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(dump["version"], 1);
+    assert_eq!(dump["text"], ends(folder.cclc("dump a.ccl"), 0).stdout);
+    let lines: Vec<&str> = dump["text"].as_str().unwrap().lines().collect();
+    let found: Vec<(&str, Vec<&str>)> = dump["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| {
+            let line = lines[link["line"].as_u64().unwrap() as usize - 1];
+            let slice = |place: &Value| {
+                assert_eq!(place["file"], "a.ccl");
+                let at = |key: &str| place[key].as_u64().unwrap() as usize;
+                &text[at("start")..at("end")]
+            };
+            (line.trim(), link["places"].as_array().unwrap().iter().map(slice).collect())
+        })
+        .collect();
+    let (entry, leave) = ("signal mem[*] relaxed;", "leave(mem);");
+    assert_eq!(found[0], ("signal mem[0] relaxed;", vec![entry]));
+    assert!(found.contains(&("signal mem[0];", vec!["signal c[*];", leave])), "{found:?}");
+    assert!(found.contains(&("barrier b[0], b[1];", vec!["barrier main, side;"])), "{found:?}");
+    let deep = |line: &&&str| line.starts_with("            ");
+    let barriers = found.iter().filter(|(line, _)| line.starts_with("barrier")).count();
+    assert_eq!(lines.iter().filter(deep).count(), found.len() - barriers);
+}
+
 #[cfg(unix)]
 #[test]
 fn links_and_devices_are_written_through() {

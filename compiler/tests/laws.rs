@@ -151,7 +151,7 @@ fn a_dump_is_the_program() {
             ] {
                 let passed =
                     last.map_or(program.clone(), |last| optimize::optimize(program.clone(), last));
-                if let Err(report) = same_plan(&ir::print::print(&passed), &expected, proof) {
+                if let Err(report) = same_plan(&ir::print::print(&passed).text, &expected, proof) {
                     failures.push(format!(
                         "{}: {} after {last:?}: {report}",
                         text.name, program.options.name

@@ -200,6 +200,9 @@ pub(crate) struct Dump {
     /// The last step before it is printed
     #[arg(long, value_name = "STEP", value_enum, default_value_t = Stage::Elaborate)]
     pub(crate) after: Stage,
+    /// How it is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = DumpFormat::Text)]
+    pub(crate) format: DumpFormat,
     /// Where it goes [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -218,6 +221,15 @@ pub(crate) enum Stage {
     Sync,
     /// Instances made
     Replicate,
+}
+
+/// How a program is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DumpFormat {
+    /// The program
+    Text,
+    /// The program and where its lines come from, as JSON
+    Json,
 }
 
 /// `cclc fmt`

@@ -1,10 +1,13 @@
-//! `cclc dump`: a program at a point between source and plan, as straight-line `.ccl`.
+//! `cclc dump`: a program at a point between source and plan, as straight-line `.ccl`, or as JSON that holds that text and
+//! where its lines come from.
 
-use super::args::{Dump, Stage};
+use super::args::{Dump, DumpFormat as Format, Stage};
 use super::report::Reporter;
 use super::{Failure, Status, build, load, output};
+use compiler::diagnostic::json;
 use compiler::elaborate;
-use compiler::ir::print;
+use compiler::ir::Program;
+use compiler::ir::print::{self, Printed};
 use compiler::optimize;
 use std::path::Path;
 
@@ -28,10 +31,24 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
         Some(last) => optimize::optimize(program, last),
         None => program,
     };
-    let text = print::print(&program);
+    let printed = print::print(&program);
+    let text = match dump.format {
+        Format::Text => printed.text,
+        Format::Json => linked(reporter, &program, &printed),
+    };
     let path = dump.output.as_deref().unwrap_or(Path::new("-"));
     output::write_text(path, &text)?;
     Ok(status)
+}
+
+/// The text as JSON, with the places that its lines come from.
+fn linked(reporter: &Reporter, program: &Program, printed: &Printed) -> String {
+    let links: Vec<json::Link> = printed
+        .lines
+        .iter()
+        .map(|(line, origin)| json::Link { line: *line, places: program.origins.places(*origin) })
+        .collect();
+    json::linked_text(&reporter.sources, &printed.text, &links)
 }
 
 /// The last pass; none before the first.

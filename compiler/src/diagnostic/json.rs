@@ -1,4 +1,5 @@
-//! Reports for machines: one JSON object a report, one report a line.
+//! Reports for machines: one JSON object a report, one report a line; and a printed program with where its lines come
+//! from, as one object.
 //!
 //! The format has a number, [`VERSION`], in every object; it changes when a field goes or changes its meaning, not
 //! when one is added. `docs/diagnostics.md` describes it. Offsets are bytes of UTF-8 from 0; lines and columns count
@@ -34,6 +35,39 @@ fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
     };
     // Strings and numbers only, with string keys: there is nothing that JSON could not say.
     serde_json::to_string(&report).unwrap_or_default()
+}
+
+/// A line of a printed program and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The line, from 1.
+    pub line: u32,
+    /// Its statement, then the calls that led there, from the innermost out.
+    pub places: Vec<Place>,
+}
+
+/// A printed program and where its lines come from, as one JSON object.
+#[must_use]
+pub fn linked_text(sources: &SourceMap, text: &str, links: &[Link]) -> String {
+    let link = |link: &Link| LinkedLine {
+        line: link.line,
+        places: link.places.iter().map(|place| self::place(sources, *place)).collect(),
+    };
+    let linked = LinkedText { version: VERSION, text, links: links.iter().map(link).collect() };
+    serde_json::to_string(&linked).unwrap_or_default() + "\n"
+}
+
+#[derive(Serialize)]
+struct LinkedText<'a> {
+    version: u32,
+    text: &'a str,
+    links: Vec<LinkedLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct LinkedLine<'a> {
+    line: u32,
+    places: Vec<JsonPlace<'a>>,
 }
 
 #[derive(Serialize)]

@@ -1,8 +1,8 @@
 //! Prints a program as straight-line `.ccl` that compiles to the same program.
 //!
-//! In: a program, before or after any pass. Out: one file that stands alone: the collective with this program's sizes,
-//! tables of what differs from rank to rank, declarations, and for each rank its operations as they are. What a pass
-//! has done already is turned off in the options.
+//! In: a program, before or after any pass. Out: one file that stands alone, and the origin of each of its lines that is
+//! an operation. The file has the collective with this program's sizes, tables of what differs from rank to rank,
+//! declarations, and for each rank its operations as they are. What a pass has done already is turned off in the options.
 //!
 //! - Channels are families by kind (`mem`, `far`), in order; each end names the other by its number.
 //! - Scratch is one region, `cells`; semaphores and blocks are one family each, blocks pinned to their ids.
@@ -12,31 +12,42 @@
 mod header;
 mod names;
 mod ops;
+mod page;
 mod segments;
 mod tables;
 
-use super::Program;
+use super::{OriginId, Program};
+
+/// A program as text, with where its lines come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// The lines with an operation, ascending, from 1, and the origin of each.
+    pub lines: Vec<(u32, OriginId)>,
+}
 
 /// The program as text.
 #[must_use]
-pub fn print(program: &Program) -> String {
+pub fn print(program: &Program) -> Printed {
     let mut tables = tables::Tables::default();
     let names = names::names(program);
     let collective = header::collective(program, &mut tables);
     let declarations = header::declarations(program, &names, &mut tables);
-    let mut text = header::title(program);
+    let mut page = page::Page::default();
+    page.push(&header::title(program));
     if !tables.text.is_empty() {
-        text.push_str(&tables.text);
-        text.push('\n');
+        page.push(&tables.text);
+        page.push("\n");
     }
-    text.push_str(&collective);
-    text.push_str(&header::opening(program));
-    text.push_str(&declarations);
+    page.push(&collective);
+    page.push(&header::opening(program));
+    page.push(&declarations);
     for (id, rank) in program.ranks.entries() {
-        segments::rank(program, &names, id, rank, &mut text);
+        segments::rank(program, &names, id, rank, &mut page);
     }
-    text.push_str("}\n");
-    text
+    page.push("}\n");
+    page.done()
 }
 
 #[cfg(test)]

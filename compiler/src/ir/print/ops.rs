@@ -1,6 +1,7 @@
 //! One operation as a statement.
 
 use super::names::{Names, buffer_name};
+use super::page::Page;
 use crate::ir::{
     Action, Buffer, ChannelId, ChannelKind, List, Op, Operand, Program, RankId, ReduceOp, Signal,
     SyncOverride, Transfer, Verb, Where,
@@ -14,22 +15,24 @@ pub(super) struct Scene<'a> {
 }
 
 /// Adds an operation, a line each with those of a pipeline; barriers are not written in blocks.
-pub(super) fn op(scene: &Scene, op: &Op, indent: usize, text: &mut String) {
+pub(super) fn op(scene: &Scene, op: &Op, indent: usize, page: &mut Page) {
     let margin = " ".repeat(indent);
     if let Action::Pipeline(pipeline) = &op.action {
-        text.push_str(&format!(
+        page.mark(op.origin);
+        page.push(&format!(
             "{margin}pipeline unit = {}, chunks = {} {{\n",
             pipeline.unit, pipeline.chunks
         ));
-        pipeline.body.iter().for_each(|inner| self::op(scene, inner, indent + 4, text));
-        text.push_str(&format!("{margin}}}\n"));
+        pipeline.body.iter().for_each(|inner| self::op(scene, inner, indent + 4, page));
+        page.push(&format!("{margin}}}\n"));
         return;
     }
     let Some(statement) = statement(scene, &op.action) else { return };
     if clobbers(scene, &op.action) {
-        text.push_str(&format!("{margin}#[allow(clobber)]\n"));
+        page.push(&format!("{margin}#[allow(clobber)]\n"));
     }
-    text.push_str(&format!("{margin}{statement}{};{}\n", sync(op.sync), values(scene, op)));
+    page.mark(op.origin);
+    page.push(&format!("{margin}{statement}{};{}\n", sync(op.sync), values(scene, op)));
 }
 
 fn sync(sync: Option<SyncOverride>) -> &'static str {

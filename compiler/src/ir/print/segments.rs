@@ -6,27 +6,28 @@
 
 use super::names::Names;
 use super::ops::{self, Scene};
-use crate::ir::{Action, BarrierId, Block, BlockId, Op, Pipeline, Program, Rank, RankId};
+use super::page::Page;
+use crate::ir::{Action, BarrierId, Block, BlockId, Op, OriginId, Pipeline, Program, Rank, RankId};
 use std::collections::BTreeSet;
 
 /// Adds a rank's operations.
-pub(super) fn rank(program: &Program, names: &Names, id: RankId, rank: &Rank, text: &mut String) {
+pub(super) fn rank(program: &Program, names: &Names, id: RankId, rank: &Rank, page: &mut Page) {
     if rank.blocks.iter().all(is_hole) {
         return;
     }
     let scene = Scene { program, names, rank: id };
-    text.push_str(&format!("\n    if rank == {} {{\n", id.0));
+    page.push(&format!("\n    if rank == {} {{\n", id.0));
     for (block, row) in rank.blocks.entries().filter(|(_, row)| row.ops.is_empty() && !is_hole(row))
     {
-        text.push_str(&format!("        block b[{}] {{}}{}\n", block.0, name(row)));
+        page.push(&format!("        block b[{}] {{}}{}\n", block.0, name(row)));
     }
     let strands = rank.blocks.entries().map(|(block, row)| Strand {
         block,
         ops: &row.ops,
         comment: name(row),
     });
-    weave(&scene, rank, strands.collect(), 8, text);
-    text.push_str("    }\n");
+    weave(&scene, rank, strands.collect(), 8, page);
+    page.push("    }\n");
 }
 
 /// An id that no block of the source has.
@@ -52,17 +53,17 @@ enum Joint<'a> {
     Pipeline(&'a Pipeline),
 }
 
-fn weave(scene: &Scene, rank: &Rank, mut strands: Vec<Strand>, indent: usize, text: &mut String) {
+fn weave(scene: &Scene, rank: &Rank, mut strands: Vec<Strand>, indent: usize, page: &mut Page) {
     loop {
-        strands.iter_mut().for_each(|strand| run(scene, strand, indent, text));
+        strands.iter_mut().for_each(|strand| run(scene, strand, indent, page));
         strands.retain(|strand| !strand.ops.is_empty());
         let Some(members) = next(rank, &strands) else { return };
-        meet(scene, rank, &mut strands, &members, indent, text);
+        meet(scene, rank, &mut strands, &members, indent, page);
     }
 }
 
 /// Adds a block's operations up to where it meets others.
-fn run(scene: &Scene, strand: &mut Strand, indent: usize, text: &mut String) {
+fn run(scene: &Scene, strand: &mut Strand, indent: usize, page: &mut Page) {
     let length = strand.ops.iter().position(|op| joint(op).is_some()).unwrap_or(strand.ops.len());
     let (ops, rest) = strand.ops.split_at(length);
     strand.ops = rest;
@@ -70,13 +71,13 @@ fn run(scene: &Scene, strand: &mut Strand, indent: usize, text: &mut String) {
         return;
     }
     let margin = " ".repeat(indent);
-    text.push_str(&format!(
+    page.push(&format!(
         "{margin}block b[{}] {{{}\n",
         strand.block.0,
         std::mem::take(&mut strand.comment)
     ));
-    ops.iter().for_each(|op| ops::op(scene, op, indent + 4, text));
-    text.push_str(&format!("{margin}}}\n"));
+    ops.iter().for_each(|op| ops::op(scene, op, indent + 4, page));
+    page.push(&format!("{margin}}}\n"));
 }
 
 fn joint(op: &Op) -> Option<Joint<'_>> {
@@ -163,12 +164,14 @@ fn meet(
     strands: &mut [Strand],
     members: &BTreeSet<BlockId>,
     indent: usize,
-    text: &mut String,
+    page: &mut Page,
 ) {
     let margin = " ".repeat(indent);
     let mut inner = Vec::new();
     let mut head = String::new();
+    let mut origin: Option<OriginId> = None;
     for strand in strands.iter_mut().filter(|strand| members.contains(&strand.block)) {
+        origin = origin.or(strand.ops.first().map(|op| op.origin));
         match current(strand) {
             Some(Joint::Pipeline(pipeline)) => {
                 head = format!(
@@ -182,12 +185,13 @@ fn meet(
         }
         strand.ops = strand.ops.get(1..).unwrap_or_default();
     }
+    origin.into_iter().for_each(|origin| page.mark(origin));
     if inner.is_empty() {
         let blocks = ops::numbered("b", members.iter().map(|block| block.0));
-        text.push_str(&format!("{margin}barrier {blocks};\n"));
+        page.push(&format!("{margin}barrier {blocks};\n"));
         return;
     }
-    text.push_str(&head);
-    weave(scene, rank, inner, indent + 4, text);
-    text.push_str(&format!("{margin}}}\n"));
+    page.push(&head);
+    weave(scene, rank, inner, indent + 4, page);
+    page.push(&format!("{margin}}}\n"));
 }

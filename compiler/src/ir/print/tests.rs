@@ -12,7 +12,7 @@ use crate::ir::{
 
 /// The lines of a dump from the one that holds `first` to the first one after it that is `last`.
 fn excerpt(program: &Program, first: &str, last: &str) -> String {
-    let text = print(program);
+    let text = print(program).text;
     let from = text.lines().skip_while(|line| !line.contains(first));
     let mut lines: Vec<&str> = Vec::new();
     for line in from {
@@ -112,7 +112,7 @@ program test_dump(ranks: int = 2) {
     }
 }
 ";
-    assert_eq!(print(&p), expected);
+    assert_eq!(print(&p).text, expected);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_barrier_that_nobody_comes_to_ends() {
     rank.barriers = vec![vec![BlockId(0), BlockId(1)], vec![]].into();
     rank.blocks[BlockId(0)].ops.push(op(Action::Barrier { id: BarrierId(0), arrivals: 2 }));
     rank.blocks[BlockId(1)].ops.push(op(Action::Barrier { id: BarrierId(1), arrivals: 2 }));
-    assert!(print(&p).ends_with("}\n"));
+    assert!(print(&p).text.ends_with("}\n"));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn each_part_of_a_statement_is_told() {
             signal mem[0] sync = none;
         }";
     assert_eq!(excerpt(&p, "block b[0] {", "}"), expected);
-    assert!(print(&p).contains("channel nvls_0000_cells = switch(0..2, cells);"));
+    assert!(print(&p).text.contains("channel nvls_0000_cells = switch(0..2, cells);"));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn names_that_are_none_are_changed() {
     let mut p = program(1, 1, 1, 0);
     p.options.name = "2 \"nodes\"".into();
     p.collective.name = "all-gather".into();
-    let text = print(&p);
+    let text = print(&p).text;
     assert!(
         text.contains("program _2__nodes__dump(") && text.contains("name = \"2 \\\"nodes\\\"\";")
     );
