@@ -9,8 +9,9 @@
 //!   semaphores, barriers. Relaxed signals and packets order execution only. Two things are known through a packet
 //!   all the same: the packet itself, and that what it carries has been read where it came from.
 //! * E0503: accesses by threads of one block are ordered where these meet, or where one thread does both.
-//! * E0510: another rank's memory is touched only when that rank is known to have started this launch, in whatever way:
-//!   before, its memory is its user's.
+//! * E0510: another rank's input and output are touched only when that rank is known to have started this launch, in
+//!   whatever way: before, they are its user's. Scratch has no user, and is there before the first launch on any rank: it
+//!   may be touched before its rank has started, unless something of an earlier launch may still be at work on it.
 //! * E0512: all that touches a rank's input or output is known to its blocks when they end: after, its memory is its
 //!   user's again.
 //! * E0520: what is read was written before, in this launch, or is the input.

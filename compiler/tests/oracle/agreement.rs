@@ -33,7 +33,7 @@ struct Open {
     _why: &'static str,
 }
 
-const OPEN: [Open; 8] = [
+const OPEN: [Open; 7] = [
     Open {
         kinds: &["duplicate transfer"],
         plans: false,
@@ -57,12 +57,6 @@ const OPEN: [Open; 8] = [
         plans: false,
         said: ("", ""),
         _why: "packets take twice their room from twice their offset on, and lie over plain chunks",
-    },
-    Open {
-        kinds: &[""],
-        plans: false,
-        said: ("E0510", ""),
-        _why: "scratch of a rank that may not have started, where no launch before is in the way",
     },
     Open {
         kinds: &["duplicate transfer", "widen"],
@@ -215,16 +209,11 @@ fn compare(
 
 /// Unless it is known.
 fn surprise(kind: &str, form: Form, said: &str, text: String) -> Option<String> {
-    // Of inputs and outputs it is always right that they are their user's.
-    let users = said.contains("`input[") || said.contains("`output[");
     let known = |open: &Open| {
         let fits = !open.plans || form == Form::Plan;
         let (start, word) = open.said;
         let kinds = open.kinds.iter().any(|start| kind.starts_with(start));
-        fits && kinds
-            && said.starts_with(start)
-            && said.contains(word)
-            && !(users && start == "E0510")
+        fits && kinds && said.starts_with(start) && said.contains(word)
     };
     let open = OPEN.iter().any(known);
     if open && std::env::var_os("ORACLE_OPEN").is_some() {

@@ -131,19 +131,16 @@ impl<'p> Machine<'p, '_> {
         made_from: Option<&Rc<Flow>>,
     ) {
         let place = access.place;
-        if place.rank != actor.rank && !actor.clocks().any(|clock| self.started(clock, place.rank))
-        {
-            self.conflicts.push(Conflict {
-                kind: Kind::Start,
-                first: touch,
-                second: touch,
-                place,
-                relaxed: false,
-            });
-            return;
-        }
-        if place.buffer == Buffer::Scratch {
-            self.check_launch(actor, touch, place);
+        let foreign = place.rank != actor.rank
+            && !actor.clocks().any(|clock| self.started(clock, place.rank));
+        match place.buffer {
+            // A rank's user writes all of both before it starts.
+            Buffer::Input | Buffer::Output if foreign => {
+                self.too_early(touch, place);
+                return;
+            }
+            Buffer::Input | Buffer::Output => {}
+            Buffer::Scratch => self.check_launch(actor, touch, place, foreign),
         }
         let given = self.given(place);
         let Some(cell) = self
@@ -185,8 +182,25 @@ impl<'p> Machine<'p, '_> {
         self.blocks_of.lookup(rank).is_some_and(|agents| clock.has_run_any(agents.clone()))
     }
 
-    /// Scratch in the launch before: what touched it must be known to be done.
-    fn check_launch(&mut self, actor: &Actor<'_, 'p>, touch: Touch<'p>, place: Place) {
+    fn too_early(&mut self, touch: Touch<'p>, place: Place) {
+        self.conflicts.push(Conflict {
+            kind: Kind::Start,
+            first: touch,
+            second: touch,
+            place,
+            relaxed: false,
+        });
+    }
+
+    /// Scratch in the launch before: what touched it must be known to be done. Where the rank that it belongs to is not
+    /// even known to have started, that is the first thing to say.
+    fn check_launch(
+        &mut self,
+        actor: &Actor<'_, 'p>,
+        touch: Touch<'p>,
+        place: Place,
+        foreign: bool,
+    ) {
         let Some(before) = self.before else { return };
         let Some(cell) = before
             .cells
@@ -197,7 +211,9 @@ impl<'p> Machine<'p, '_> {
         };
         let earlier = cell.write.iter().chain(cell.reads.iter().filter(|_| touch.write));
         let late = earlier.copied().find(|first| !self.ended(before, actor, first, false));
-        if let Some(first) = late {
+        if foreign && late.is_some() {
+            self.too_early(touch, place);
+        } else if let Some(first) = late {
             self.conflicts.push(Conflict {
                 kind: Kind::Launches,
                 first,
