@@ -30,7 +30,7 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
     match run::run(program, STEPS) {
         Outcome::Stuck(stuck) => deadlock::explain(program, &stuck),
         Outcome::Finished(memory) => {
-            let races = match race::check(program, interrupt) {
+            let races = match race::check(program, &memory, interrupt) {
                 Races::Found(races) => races,
                 Races::Unknown => not_made(program, "for races", interrupt),
             };

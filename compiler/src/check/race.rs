@@ -15,7 +15,7 @@
 //! * E0512: all that touches a rank's input or output is known to its blocks when they end: after, its memory is its
 //!   user's again.
 //! * E0520: what is read was written before, in this launch, or is the input.
-//! * E0521: a packet is written once in a launch.
+//! * E0521: a packet is written once in a launch, or always with the same value, which a run of the program has found.
 //! * E0515: scratch, which lives from launch to launch, is touched again only when all that touched it in the launch
 //!   before is known to be done; with `double_scratch`, packets in the launch before that one.
 //!
@@ -44,8 +44,12 @@ pub(super) enum Races {
     Unknown,
 }
 
-/// Looks for races.
-pub(super) fn check(program: &ir::Program, interrupt: &Interrupt) -> Races {
+/// Looks for races in a program that leaves memory like this.
+pub(super) fn check(
+    program: &ir::Program,
+    left: &ir::run::Memory,
+    interrupt: &Interrupt,
+) -> Races {
     let parts = ir::run::parts(program);
     let cells: u64 = program
         .ranks
@@ -62,8 +66,11 @@ pub(super) fn check(program: &ir::Program, interrupt: &Interrupt) -> Races {
     // The first run finds out how the launch before left things; the second one is checked against it.
     let before = machine::run(program, parts, None, interrupt);
     let Some(before) = before else { return Races::Unknown };
-    match machine::run(program, parts, Some(&before), interrupt) {
-        Some(after) => Races::Found(report::reports(program, after.conflicts)),
-        None => Races::Unknown,
-    }
+    let after = machine::run(program, parts, Some(&before), interrupt);
+    let Some(mut after) = after else { return Races::Unknown };
+    after.conflicts.retain(|conflict| {
+        conflict.kind != machine::Kind::Twice
+            || left.is_rewritten(conflict.place.rank, conflict.place.cell)
+    });
+    Races::Found(report::reports(program, after.conflicts))
 }

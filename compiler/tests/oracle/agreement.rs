@@ -33,7 +33,7 @@ struct Open {
     _why: &'static str,
 }
 
-const OPEN: [Open; 7] = [
+const OPEN: [Open; 6] = [
     Open {
         kinds: &["duplicate transfer"],
         plans: false,
@@ -57,12 +57,6 @@ const OPEN: [Open; 7] = [
         plans: false,
         said: ("", ""),
         _why: "packets take twice their room from twice their offset on, and lie over plain chunks",
-    },
-    Open {
-        kinds: &["duplicate transfer", "widen"],
-        plans: false,
-        said: ("E0521", ""),
-        _why: "packets that are written twice with one value",
     },
     Open {
         kinds: &["no join", "by lot"],

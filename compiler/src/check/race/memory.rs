@@ -40,7 +40,7 @@ impl<'p> Machine<'p, '_> {
                 false => self.plain(&actor, write, touch, flow.as_ref()),
                 true => {
                     self.check_packet_launch(&actor, write, touch);
-                    self.check_packet_twice(element, write, touch);
+                    self.check_packet_twice(write, touch);
                     let clock = run.get_or_insert_with(|| self.run_by(&actor));
                     if let Some(flow) = &flow {
                         let packet = Packet {
@@ -92,13 +92,9 @@ impl<'p> Machine<'p, '_> {
         self.cells.get(place.rank.index())?.get(place.buffer, place.cell)?.made_from.clone()
     }
 
-    /// A packet that is written twice in a launch carries one flag both times: its reader may find either. What is stored
-    /// back where it was read is the same packet.
-    fn check_packet_twice(&mut self, element: &Element, write: &Access, touch: Touch<'p>) {
+    /// A packet that is written twice in a launch carries one flag both times: its reader may find either.
+    fn check_packet_twice(&mut self, write: &Access, touch: Touch<'p>) {
         let Some(packet) = self.packets.get(&(write.place.rank, write.place.cell)) else { return };
-        if element.reads.iter().any(|read| read.packet && read.place == write.place) {
-            return;
-        }
         let first = packet.writer;
         self.conflicts.push(Conflict {
             kind: Kind::Twice,

@@ -3,6 +3,7 @@
 use super::value::{Contribution, Value};
 use crate::ir::memory::home;
 use crate::ir::{Alias, Buffer, OriginId, Program, RankId};
+use std::collections::BTreeSet;
 
 /// The contents of every buffer.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ struct RankMemory {
     output: Vec<Cell>,
     scratch: Vec<Cell>,
     packets: Vec<Option<Cell>>,
+    /// Which packets were written more than once, with different values.
+    rewritten: BTreeSet<u64>,
 }
 
 /// A cell, and who wrote it last.
@@ -91,10 +94,18 @@ impl Memory {
 
     /// Writes a packet.
     pub(super) fn write_packet(&mut self, rank: RankId, cell: u64, new: Cell) {
-        let packets = self.ranks.get_mut(rank.0 as usize).map(|memory| &mut memory.packets);
-        if let Some(old) = packets.and_then(|packets| packets.get_mut(cell as usize)) {
-            *old = Some(new);
+        let Some(memory) = self.ranks.get_mut(rank.0 as usize) else { return };
+        let Some(slot) = memory.packets.get_mut(cell as usize) else { return };
+        if slot.as_ref().is_some_and(|old| old.value != new.value) {
+            memory.rewritten.insert(cell);
         }
+        *slot = Some(new);
+    }
+
+    /// Whether a packet was written more than once, with different values.
+    #[must_use]
+    pub fn is_rewritten(&self, rank: RankId, cell: u64) -> bool {
+        self.ranks.get(rank.0 as usize).is_some_and(|memory| memory.rewritten.contains(&cell))
     }
 }
 
@@ -107,6 +118,7 @@ impl RankMemory {
             output: empty(rank.output_chunks),
             scratch: empty(rank.scratch_chunks),
             packets: vec![None; rank.scratch_chunks as usize * parts as usize],
+            rewritten: BTreeSet::new(),
         };
         for cell in 0..rank.input_chunks * parts {
             let (buffer, at) = memory.home(Buffer::Input, u64::from(cell), parts);
