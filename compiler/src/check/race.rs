@@ -45,11 +45,7 @@ pub(super) enum Races {
 }
 
 /// Looks for races in a program that leaves memory like this.
-pub(super) fn check(
-    program: &ir::Program,
-    left: &ir::run::Memory,
-    interrupt: &Interrupt,
-) -> Races {
+pub(super) fn check(program: &ir::Program, left: &ir::run::Memory, interrupt: &Interrupt) -> Races {
     let parts = ir::run::parts(program);
     let cells: u64 = program
         .ranks

@@ -5,7 +5,7 @@
 //! ([`OPEN`]).
 //!
 //! `ORACLE=full` tries far more. `ORACLE_SEED`, `ORACLE_STRIDE` (every so-many-eth program) and `ORACLE_MUTANTS` (of
-//! each kind, of each program) choose freely.
+//! each kind, of each program) choose freely; `ORACLE_SHOW` prints the programs with this in their names.
 
 #![expect(clippy::print_stderr, reason = "rates are for people to read")]
 
@@ -170,6 +170,13 @@ fn compare(
 ) -> Option<String> {
     let found = judge(program, seed);
     let refused = refusals(program);
+    if std::env::var("ORACLE_SHOW").is_ok_and(|shown| what.contains(&shown)) {
+        let places = places(program, &found);
+        eprintln!(
+            "{what}: {refused:?}, {found:?}: {places}\n{}",
+            compiler::ir::print::print(program).text
+        );
+    }
     tally.shown += u32::from(found.shown);
     let right = found.verdict == Verdict::Ok;
     let shown = if right { "Stale".to_owned() } else { format!("{:?}", found.verdict) };
