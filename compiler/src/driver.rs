@@ -3,15 +3,19 @@
 //! In: files that were read, a program's number and its settings. Out: a program ready to be written, and every
 //! report on the way. A phase that reports an error is the last one that runs.
 
+mod contract;
+
 use crate::check::{self, limits};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::optimize::{self, Stage, replicate};
+use crate::plan::map::Map;
 use crate::plan::{read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
+pub use contract::Known;
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
@@ -147,15 +151,52 @@ pub fn write_plan(
     Ok(target.graded(outcome.diagnostics))
 }
 
-/// Checks a plan that anyone made.
+/// The map of a lowered program, to be bound to its plan.
 #[must_use]
-pub fn verify(file: FileId, text: &str, target: Target, interrupt: &Interrupt) -> Vec<Diagnostic> {
+pub fn map(lowered: &Lowered, sources: &SourceMap) -> Map {
+    Map::trace(&lowered.program, sources)
+}
+
+/// Checks a plan that anyone made. What is not `known` of its collective's arguments follows from the sizes of its
+/// buffers.
+#[must_use]
+pub fn verify(
+    file: FileId,
+    text: &str,
+    known: &Known,
+    target: Target,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
     let (program, mut diagnostics) = read::read(file, text);
-    if let Some(program) = program.filter(|_| !has_errors(&diagnostics)) {
-        diagnostics.extend(check::check(&program, interrupt));
-        diagnostics.extend(limits_of(&program, target));
+    let Some(mut program) = program.filter(|_| !has_errors(&diagnostics)) else {
+        return diagnostics;
+    };
+    let mut found = Vec::new();
+    match contract::add(&mut program, known, interrupt) {
+        Ok(open) => {
+            let checked = check::check(&program, interrupt);
+            found.extend(contract::choose(&mut program, &open, checked, interrupt));
+        }
+        Err(why) => {
+            found.push(*why);
+            found.extend(check::check(&program, interrupt));
+        }
     }
+    diagnostics.extend(found);
+    diagnostics.extend(limits_of(&program, target));
     diagnostics
+}
+
+/// Reads a plan that anyone made, and what its collective promises.
+#[must_use]
+pub fn read_plan(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let (program, mut diagnostics) = read::read(file, text);
+    let program = program.map(|mut program| {
+        let added = contract::add(&mut program, &Known::default(), &Interrupt::default());
+        diagnostics.extend(added.err().map(|why| *why));
+        program
+    });
+    (program, diagnostics)
 }
 
 impl Target {

@@ -5,6 +5,7 @@
 //! (`unroll`). Everything is bounded: steps, operations, lists, calls.
 
 mod blocks;
+pub mod contract;
 mod declare;
 mod domain;
 mod eval;
@@ -92,7 +93,8 @@ fn all_ranks<'a>(
     shared: &mut Shared<'a>,
 ) -> Option<ir::Program> {
     let (world, collective) = (start.world, start.collective);
-    let (mut declared, mut made) = (Vec::new(), Vec::new());
+    let (mut declared, mut made, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
+    let parameters = &world.unit.collectives[collective.collective].parameters;
     for rank in 0..world.ranks {
         let mut eval = new_eval(
             world,
@@ -103,6 +105,9 @@ fn all_ranks<'a>(
         );
         made.push(eval.declare());
         let _ = eval.implement(collective, start.in_place);
+        if rank == 0 {
+            arguments = contract::arguments(parameters, &eval.frame);
+        }
         declared.push(Rc::unwrap_or_clone(eval.own));
     }
     if shared.reports.has_errors() || shared.interrupt.is_set() {
@@ -119,6 +124,7 @@ fn all_ranks<'a>(
     };
     let declared: Vec<Rc<Declared>> = finish::with_channels(declared, &made, &paired);
     let mut result = start.program();
+    result.collective.arguments = arguments;
     let mut out = Output {
         origins: &mut result.origins,
         operations: 0,

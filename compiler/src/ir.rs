@@ -80,6 +80,8 @@ pub enum Joins {
 pub struct Collective {
     /// The name that the plan carries.
     pub name: String,
+    /// Its arguments, as they would be written; none where they are not known.
+    pub arguments: Vec<(String, String)>,
     /// Whether input and output share memory.
     pub in_place: bool,
     /// What `reduce` means.

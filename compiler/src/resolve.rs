@@ -35,7 +35,7 @@ pub mod usage;
 mod verb;
 
 pub use index::index;
-pub use load::{Modules, load};
+pub use load::{Modules, library_text, load};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Place;

@@ -439,6 +439,125 @@ fn plans_are_listed_and_verified() {
     says(&ends(folder.cclc_with("list -", "[1,"), 1).stderr, &["E0902"]);
 }
 
+/// Reports of places in plans name the line of source; the source is shown while it is what the plan was built from.
+#[test]
+fn a_map_tells_where_operations_come_from() {
+    let relaxed = GOOD.replace("wait mem[*];", "wait mem[*] relaxed;");
+    let folder = Folder::with("a.ccl", &relaxed);
+    folder.cclc("build a.ccl -o p.json --emit plan,map --unproved");
+    assert_eq!(folder.names(), ["a.ccl", "p.json", "p.map.json"]);
+    let run = ends(folder.cclc("verify p.json"), 1);
+    says(
+        &run.stderr,
+        &["p.json: rank 0, block 0, operation", "from a.ccl:11", "a.ccl:11:9", "put input[0]"],
+    );
+    folder.write("a.ccl", &format!("// moved\n{relaxed}"));
+    let run = ends(folder.cclc("verify p.json"), 1);
+    says(&run.stderr, &["from a.ccl:11"]);
+    assert!(!run.stderr.contains("put input[0]"), "{}", run.stderr);
+}
+
+#[test]
+fn a_map_of_another_plan_is_passed_over() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,map"), 0);
+    assert_eq!(ends(folder.cclc("verify p.json"), 0).stderr, "");
+    let map = folder.read("p.map.json");
+    ends(folder.cclc("build a.ccl -o p.json -D ranks=3"), 0);
+    let run = ends(folder.cclc("verify p.json"), 0);
+    says(&run.stderr, &["warning[W0901]", "p.map.json", "another plan", "--emit plan,map"]);
+    for (text, why) in
+        [("{", "EOF"), ("{\"version\":9}", "version 9"), ("{\"version\":1}", "missing field")]
+    {
+        folder.write("p.map.json", text);
+        says(&ends(folder.cclc("verify p.json"), 0).stderr, &["W0901", why]);
+    }
+    ends(folder.cclc("build a.ccl -o p.json --emit map=q.map.json"), 0);
+    assert_eq!(folder.read("q.map.json"), map);
+    says(
+        &ends(folder.cclc("build a.ccl -o - --emit plan,map"), 2).stderr,
+        &["`--emit map` needs a path"],
+    );
+}
+
+/// Every operation of a plan has its row, pipelines and copies included.
+#[test]
+fn a_map_has_every_operation() {
+    let program = "\
+use std::collectives::unchecked;
+program p(ranks: int = 2) {
+    collective unchecked(ranks, inputs = 2, outputs = 2);
+    options { instances = 2; }
+    scratch s[1];
+    block main {
+        for c in 0..2 {
+            pipeline unit = 1KiB, chunks = 1 {
+                copy input[c] -> s[0];
+                copy s[0] -> output[c];
+            }
+        }
+    }
+}
+";
+    let folder = Folder::with("a.ccl", program);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,map"), 0);
+    let plan: Value = serde_json::from_str(&folder.read("p.json")).unwrap();
+    let map: Value = serde_json::from_str(&folder.read("p.map.json")).unwrap();
+    assert_eq!(map["instances"], 2);
+    for (rank, gpu) in plan["gpus"].as_array().unwrap().iter().enumerate() {
+        for (block, row) in gpu["threadblocks"].as_array().unwrap().iter().enumerate() {
+            let ops = row["ops"].as_array().unwrap();
+            let count: usize =
+                ops.iter().map(|op| 1 + op["ops"].as_array().map_or(0, Vec::len)).sum();
+            let of_rank = map["ranks"][rank][block / 2].as_u64().unwrap() as usize;
+            assert_eq!(map["blocks"][of_rank].as_array().unwrap().len(), 1 + count);
+        }
+    }
+}
+
+#[test]
+fn a_plan_is_held_to_the_collective_that_it_names() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let verify = |edit: &dyn Fn(&mut Value), arguments: &str| {
+        let mut plan: Value = serde_json::from_str(&folder.read("p.json")).unwrap();
+        // What the sizes of messages are counted by depends on the collective.
+        plan["max_message_size"] = u64::MAX.into();
+        edit(&mut plan);
+        folder.write("q.json", &plan.to_string());
+        folder.cclc(&format!("verify q.json {arguments}"))
+    };
+    ends(folder.cclc("build a.ccl -o p.json"), 0);
+    for (name, parts) in [
+        ("allgahter", &["N0901", "no collective `allgahter`", "did you mean `allgather`?"][..]),
+        (
+            "reducescatter",
+            &["N0901", "no `reducescatter` of 2 ranks", "1 chunk of input and 2 chunks"],
+        ),
+        ("sendrecv", &["N0901", "no `sendrecv`"]),
+    ] {
+        says(&ends(verify(&|plan| plan["collective"] = name.into(), ""), 0).stderr, parts);
+    }
+    assert_eq!(ends(verify(&|plan| plan["collective"] = "allgatherv".into(), ""), 0).stderr, "");
+    let run = ends(verify(&|_| (), "-D root=1"), 1);
+    says(&run.stderr, &["E0314", "`allgather` has no parameter `root`", "ranks, chunks"]);
+    ends(verify(&|_| (), "-D chunks=1 -D chunks=1"), 2);
+    says(&ends(verify(&|_| (), "-D chunks=2"), 0).stderr, &["N0901"]);
+}
+
+/// The chunks of a broadcast's plan do not say who its root is.
+#[test]
+fn a_root_is_found_by_what_the_outputs_hold() {
+    let source = manifest("../stdlib/ccl/algorithms/broadcast_chain.ccl");
+    let folder = Folder::with("a.ccl", &fs::read_to_string(source).unwrap());
+    ends(folder.cclc("build a.ccl -D ranks=4 -D root=2 -o p.json --emit plan,map"), 0);
+    assert_eq!(ends(folder.cclc("verify p.json"), 0).stderr, "");
+    fs::remove_file(folder.path("p.map.json")).unwrap();
+    let run = ends(folder.cclc("verify p.json"), 0);
+    says(&run.stderr, &["note[N0902]", "`broadcast` with `root` = 2"]);
+    assert_eq!(ends(folder.cclc("verify p.json -D root=2"), 0).stderr, "");
+    says(&ends(folder.cclc("verify p.json -D root=1"), 1).stderr, &["E0701"]);
+}
+
 #[test]
 fn a_built_plan_verifies_and_a_dump_checks() {
     let folder = Folder::with("a.ccl", GOOD);

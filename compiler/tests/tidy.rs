@@ -43,6 +43,7 @@ const CONFINED: &[(&str, &[&str])] = &[
         ],
     ),
     ("stdlib", &["resolve.rs", "resolve/"]),
+    ("blake3", &["plan/map.rs"]),
     ("clap", &["cli.rs", "cli/"]),
     ("clap_complete", &["cli/args.rs"]),
 ];

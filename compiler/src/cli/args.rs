@@ -143,7 +143,8 @@ pub(crate) struct Build {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// What to write: `plan`, `deps` (a makefile of what was read); each may carry a path, as `deps=plan.d`
+    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `deps` (a makefile of what was
+    /// read); each may carry a path, as `deps=plan.d`
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
     pub(crate) emit: Vec<String>,
     /// Where the plan goes; `-` is standard output [default: the plan's name with `.json`]
@@ -160,6 +161,9 @@ pub(crate) struct Verify {
     /// Execution plans; `-` is standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) plans: Vec<PathBuf>,
+    /// Set a parameter of the plan's collective that the sizes of its buffers leave open: `root=3`
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
     /// Thread blocks that the GPU runs at once
     #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,

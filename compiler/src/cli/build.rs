@@ -11,9 +11,14 @@ use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
 use compiler::onset;
+use compiler::plan::map;
 use compiler::resolve::program::ProgramId;
 use compiler::source::SourceMap;
+use std::io;
 use std::path::{Path, PathBuf};
+
+/// How a map's name ends, where a plan's has `json`.
+pub(crate) const MAP: &str = "map.json";
 
 /// Builds one program.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -23,37 +28,50 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
         return Ok(reporter.finish().max(Status::Errors));
     };
     let plan = plan_path(build, &wanted, program.program())?;
-    let deps = wanted.deps.as_ref().map(|path| deps_path(path.as_deref(), &plan)).transpose()?;
-    let target = target(&build.elaboration);
-    let broken = match wanted.plan {
-        Some(_) => write_plan(reporter, &front, program, target, &plan)?,
-        None => {
-            let found = driver::limits(&program, target);
-            reporter.add(front.explained(target, program.program().ranks.len(), found))
-        }
+    let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
+        wanted.as_ref().map(|path| beside(kind, path.as_deref(), &plan, extension)).transpose()
     };
+    let deps = beside("deps", &wanted.deps, "d")?;
+    let map_path = beside("map", &wanted.map, MAP)?;
+    let map = map_path.as_ref().map(|_| driver::map(&program, &reporter.sources));
+    let target = target(&build.elaboration);
+    let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
+    let (broken, digest) = write_plan(reporter, &front, program, target, plan_path)?;
+    if let (Some(path), Some(map), false) = (map_path, map, broken) {
+        let map = map.bound_to(digest);
+        output::write(&path, |out| map.write(out).map(|()| true))?;
+    }
     if let Some(deps) = deps.filter(|_| !broken) {
         output::write_text(&deps, &makefile(&plan, &reporter.sources))?;
     }
     Ok(reporter.finish())
 }
 
-/// Writes the plan, if nothing is wrong with it; says whether something is.
+/// Writes the plan, if nothing is wrong with it and it is wanted. Says whether something is, and the plan's digest.
 fn write_plan(
     reporter: &mut Reporter,
     front: &Front,
     program: Lowered,
     target: Target,
-    path: &Path,
-) -> Result<bool, Failure> {
-    let mut broken = false;
+    path: Option<&Path>,
+) -> Result<(bool, String), Failure> {
+    let (mut broken, mut digest) = (false, String::new());
     let ranks = program.program().ranks.len();
-    output::write(path, |mut out| {
+    let fill = |out: &mut dyn io::Write| {
+        let mut out = map::Hashed::new(out);
         let found = driver::write_plan(program, target, &mut out)?;
+        digest = out.digest();
         broken = reporter.add(front.explained(target, ranks, found));
         Ok(!broken)
-    })?;
-    Ok(broken)
+    };
+    match path {
+        Some(path) => output::write(path, fill)?,
+        None => {
+            // What swallows every byte refuses none.
+            let _ = fill(&mut io::sink());
+        }
+    }
+    Ok((broken, digest))
 }
 
 /// The program that a file and the arguments mean, lowered; none where there were errors, which are then in
@@ -153,6 +171,7 @@ fn settings(
 struct Wanted {
     plan: Option<Option<PathBuf>>,
     deps: Option<Option<PathBuf>>,
+    map: Option<Option<PathBuf>>,
 }
 
 fn wanted(build: &Build) -> Result<Wanted, Failure> {
@@ -165,6 +184,7 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
         let slot = match kind {
             "plan" => &mut wanted.plan,
             "deps" => &mut wanted.deps,
+            "map" => &mut wanted.map,
             "cuda" | "manifest" => return Err(not_yet(kind)),
             _ => return Err(unknown_kind(kind)),
         };
@@ -198,13 +218,19 @@ fn default_path(name: &str) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(format!("{name}.json")))
 }
 
-fn deps_path(given: Option<&Path>, plan: &Path) -> Result<PathBuf, Failure> {
+/// Where an output goes that lies beside the plan.
+fn beside(
+    kind: &str,
+    given: Option<&Path>,
+    plan: &Path,
+    extension: &str,
+) -> Result<PathBuf, Failure> {
     match given {
         Some(path) => Ok(path.to_owned()),
-        None if plan == Path::new("-") => Err(Failure::Usage(
-            "`--emit deps` needs a path where the plan goes to standard output".to_owned(),
-        )),
-        None => Ok(plan.with_extension("d")),
+        None if plan == Path::new("-") => Err(Failure::Usage(format!(
+            "`--emit {kind}` needs a path where the plan goes to standard output"
+        ))),
+        None => Ok(plan.with_extension(extension)),
     }
 }
 
@@ -228,11 +254,13 @@ fn escaped(path: &str) -> String {
 }
 
 fn not_yet(kind: &str) -> Failure {
-    Failure::Usage(format!("`--emit {kind}` is not there yet; `plan` and `deps` are"))
+    Failure::Usage(format!("`--emit {kind}` is not there yet; `plan`, `map` and `deps` are"))
 }
 
 fn unknown_kind(kind: &str) -> Failure {
-    Failure::Usage(format!("`--emit {kind}`: there is no such output; there are `plan` and `deps`"))
+    Failure::Usage(format!(
+        "`--emit {kind}`: there is no such output; there are `plan`, `map` and `deps`"
+    ))
 }
 
 fn two_paths() -> Failure {

@@ -51,7 +51,8 @@ fn inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-fn text(path: &Path) -> Result<String, String> {
+/// Reads a file, and says why where that fails.
+pub(crate) fn text(path: &Path) -> Result<String, String> {
     let there = fs::metadata(path).map_err(|error| error.to_string())?;
     if there.is_dir() {
         return Err("it is a folder".to_owned());

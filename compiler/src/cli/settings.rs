@@ -48,12 +48,32 @@ pub(crate) struct Given {
 
 /// Reads the arguments.
 pub(crate) fn given(reporter: &mut Reporter, elaboration: &Elaboration) -> Result<Given, Failure> {
+    let definitions = definitions(reporter, &elaboration.define)?;
+    Ok(Given { definitions, options: options(reporter, elaboration)? })
+}
+
+fn definitions(reporter: &mut Reporter, given: &[String]) -> Result<Vec<Definition>, Failure> {
     let mut definitions = Vec::new();
-    for text in &elaboration.define {
+    for text in given {
         let (name, value) = halves("-D", text)?;
         definitions.push(definition(reporter, name, value)?);
     }
-    Ok(Given { definitions, options: options(reporter, elaboration)? })
+    Ok(definitions)
+}
+
+/// Reads `-D`s that are for no program: each name at most once.
+pub(crate) fn arguments(
+    reporter: &mut Reporter,
+    given: &[String],
+) -> Result<Vec<(String, Expr)>, Failure> {
+    let mut arguments: Vec<(String, Expr)> = Vec::new();
+    for Definition { name, whole, .. } in definitions(reporter, given)? {
+        if arguments.iter().any(|(known, _)| *known == name) {
+            return Err(Failure::Usage(format!("`-D {name}=..` is given twice")));
+        }
+        arguments.push((name, whole));
+    }
+    Ok(arguments)
 }
 
 /// Refuses a parameter that no program has, or that is given twice.

@@ -1,23 +1,93 @@
 //! `cclc verify`: checks plans, whoever made them.
+//!
+//! Where a map lies beside a plan, reports name the lines of source that the plan's operations come from, and show
+//! them where the source is still what the plan was built from.
 
 use super::args::Verify;
+use super::build::MAP;
 use super::report::Reporter;
-use super::{Failure, Status, files};
-use compiler::diagnostic::Severity;
-use compiler::driver::{self, Target};
+use super::{Failure, Status, files, settings};
+use compiler::diagnostic::{Code, Diagnostic, Severity};
+use compiler::driver::{self, Known, Target};
 use compiler::interrupt::Interrupt;
+use compiler::plan::map::{Map, Source};
+use compiler::resolve;
+use compiler::source::{FileId, SourceMap};
+use std::path::Path;
 
 /// Checks each plan.
 pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Failure> {
     let target = Target { sms: verify.sms, worst: Severity::Error };
+    let given = settings::arguments(reporter, &verify.define)?;
+    let known = Known { given, hints: Vec::new() };
     for path in &verify.plans {
         match files::open(&mut reporter.sources, path) {
             Ok(file) => {
-                let text = reporter.sources.files[file].text.clone();
-                reporter.add(driver::verify(file, &text, target, &Interrupt::default()));
+                let found = plan(&mut reporter.sources, path, file, known.clone(), target);
+                reporter.add(found);
             }
             Err(why) => reporter.unreadable(path, &why),
         }
     }
     Ok(reporter.finish())
+}
+
+/// What is wrong with one plan.
+fn plan(
+    sources: &mut SourceMap,
+    path: &Path,
+    file: FileId,
+    known: Known,
+    target: Target,
+) -> Vec<Diagnostic> {
+    let text = sources.files[file].text.clone();
+    let beside = path.with_extension(MAP);
+    let map = match map(path, &beside, &text) {
+        Ok(None) => return driver::verify(file, &text, &known, target, &Interrupt::default()),
+        Ok(Some(map)) => map,
+        Err(why) => {
+            let found = driver::verify(file, &text, &known, target, &Interrupt::default());
+            return std::iter::once(useless(&beside, &why)).chain(found).collect();
+        }
+    };
+    let known = known.with_map(&map);
+    let mut found = driver::verify(file, &text, &known, target, &Interrupt::default());
+    if !found.is_empty() {
+        let texts: Vec<Option<FileId>> =
+            map.sources().map(|source| open(sources, &beside, source)).collect();
+        map.explain(file, &texts, &mut found);
+    }
+    found
+}
+
+/// The plan's map, if it has one; why it is of no use, where it is of none.
+fn map(plan: &Path, beside: &Path, text: &str) -> Result<Option<Map>, String> {
+    if plan == Path::new("-") || beside == plan || !beside.exists() {
+        return Ok(None);
+    }
+    let map = Map::read(&files::text(beside)?)?;
+    match map.fits(text) {
+        true => Ok(Some(map)),
+        false => Err("it was written for another plan than the one that is there".to_owned()),
+    }
+}
+
+/// The text of a source file, looked for where the compiler read it and beside the map, if it has not changed since.
+fn open(sources: &mut SourceMap, map: &Path, source: Source<'_>) -> Option<FileId> {
+    // A map may name anything: what is no ordinary file is not opened.
+    let read = |path: &Path| path.is_file().then(|| files::text(path).ok()).flatten();
+    let texts = [
+        resolve::library_text(source.name).map(str::to_owned),
+        read(Path::new(source.name)),
+        read(&map.with_file_name(source.name)),
+    ];
+    let text = texts.into_iter().flatten().find(|text| source.has(text))?;
+    Some(sources.add(source.name, text))
+}
+
+fn useless(map: &Path, why: &str) -> Diagnostic {
+    let message = format!("`{}` is of no use: {why}", files::name(map));
+    Diagnostic::without_place(Code::W0901, message)
+        .note("reports name places in the plan only")
+        .help("build the plan with its map, `--emit plan,map`")
 }

@@ -127,9 +127,12 @@ catalogue! {
     W0205: "unused name",
     W0301: "a hole in the thread-block ids",
     W0501: "a check that was not made",
+    W0901: "a map that is of no use",
 
     N0301: "message sizes rounded",
     N0801: "message sizes bounded by scratch",
+    N0901: "a result that is not checked",
+    N0902: "a parameter that a plan leaves open",
 }
 
 impl Code {

@@ -59,6 +59,7 @@ impl Start<'_> {
         ir::Program {
             collective: ir::Collective {
                 name: collective.name.clone(),
+                arguments: Vec::new(),
                 in_place: self.in_place,
                 op: self.collective.op.map_or(ir::ReduceOp::Sum, |(op, _)| reduce_op(op)),
                 place: Some(self.collective.span.into()),

@@ -21,6 +21,7 @@ pub(crate) fn program(ranks: u32, input: u32, output: u32, scratch: u32) -> Prog
     Program {
         collective: Collective {
             name: "test".into(),
+            arguments: Vec::new(),
             in_place: false,
             op: ReduceOp::Sum,
             place: None,

@@ -3,12 +3,12 @@
 //! In: a file's text. Out: the program, with explicit joins and places in the plan, and what is wrong with the file
 //! as a plan. What the loader of MSCCL++ refuses is an error here, and so is what it takes and then trips over: ids
 //! that name nothing, operands that do not fit their operation, chunks beyond their buffer. Such an operation is left
-//! out of the program. Whether a sound plan runs well is for `check` to say.
+//! out of the program. What the plan's collective promises, and how its buffers share memory in place, a plan does not
+//! say: the caller adds it. Whether a sound plan runs well is for `check` to say.
 //!
 //! A plan does not say over which memory channel a `put` goes, only into which buffer; `operations` infers it.
 
 mod operations;
-mod promises;
 
 use super::{Block, Gpu, Plan};
 use crate::diagnostic::{Code, Diagnostic};
@@ -27,13 +27,8 @@ pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) 
         Ok(plan) => plan,
         Err(diagnostic) => return (None, vec![*diagnostic]),
     };
-    let mut reader = Reader {
-        plan: &plan,
-        file,
-        origins: ir::Origins::default(),
-        reports: Reports::default(),
-        promises: promises::Cache::default(),
-    };
+    let mut reader =
+        Reader { plan: &plan, file, origins: ir::Origins::default(), reports: Reports::default() };
     let options = reader.options();
     let frames: Vec<Option<Frame>> =
         (0..).zip(&plan.gpus).map(|(rank, gpu)| reader.frame(rank, gpu)).collect();
@@ -50,6 +45,7 @@ pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) 
     let program = ir::Program {
         collective: ir::Collective {
             name: plan.collective.to_string(),
+            arguments: Vec::new(),
             in_place: plan.inplace,
             op: ir::ReduceOp::Sum,
             place: None,
@@ -173,7 +169,6 @@ struct Reader<'p, 'a> {
     file: FileId,
     origins: ir::Origins,
     reports: Reports,
-    promises: promises::Cache,
 }
 
 impl Reader<'_, '_> {
@@ -358,17 +353,11 @@ impl Reader<'_, '_> {
             blocks.push(row);
         }
         let barrier_count = barriers.keys().next_back().map_or(0, |id: &u32| id + 1);
-        let shape = promises::Shape {
-            collective: &self.plan.collective,
-            ranks: self.plan.gpus.len() as u32,
-            input: frame.chunks.input,
-            output: frame.chunks.output,
-        };
         ir::Rank {
             input_chunks: frame.chunks.input,
             output_chunks: frame.chunks.output,
             scratch_chunks: frame.chunks.scratch,
-            alias: if self.plan.inplace { shape.alias(rank) } else { None },
+            alias: None,
             regions: Vec::new(),
             channels: frame.channels,
             semaphores,
@@ -376,7 +365,7 @@ impl Reader<'_, '_> {
                 .map(|id| barriers.remove(&id).unwrap_or_default())
                 .collect(),
             blocks,
-            promises: self.promises.of(&shape, rank),
+            promises: Arc::default(),
         }
     }
 
@@ -534,10 +523,6 @@ mod tests {
         let partners: Vec<_> =
             rank.channels.iter().map(|channel| channel.partner.map(|id| id.0)).collect();
         assert_eq!(partners, [Some(0), Some(1), Some(2)]);
-        assert_eq!(
-            rank.alias.map(|alias| (alias.inner, alias.offset)),
-            Some((ir::Buffer::Input, 0))
-        );
     }
 
     #[test]

@@ -276,6 +276,13 @@ fn library_file(
     }
 }
 
+/// The text of a file of the library, by the name that it has in a source map: `std::collectives`.
+#[must_use]
+pub fn library_text(name: &str) -> Option<&'static str> {
+    let path = name.strip_prefix("std::")?;
+    stdlib::FILES.iter().find(|(known, _)| known.replace('/', "::") == path).map(|(_, text)| *text)
+}
+
 /// The places of errors.
 fn faults(reports: &[Diagnostic]) -> Vec<Span> {
     let errors = reports.iter().filter(|report| report.severity == Severity::Error);

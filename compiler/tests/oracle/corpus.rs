@@ -60,7 +60,7 @@ fn goldens() -> Vec<Entry> {
     let plans = files("tests/goldens", "json").into_iter().filter_map(|path| {
         let name = path.file_stem()?.to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).expect("a plan");
-        let (program, reports) = compiler::plan::read::read(FileId(0), &text);
+        let (program, reports) = driver::read_plan(FileId(0), &text);
         Some(Entry { name, program: program.filter(|_| !driver::has_errors(&reports))? })
     });
     plans.collect()

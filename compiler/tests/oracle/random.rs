@@ -89,6 +89,7 @@ fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
     Program {
         collective: Collective {
             name: "test".into(),
+            arguments: Vec::new(),
             in_place: false,
             op: ReduceOp::Sum,
             place: None,

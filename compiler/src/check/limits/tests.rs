@@ -82,6 +82,7 @@ fn program(blocks: Vec<Vec<ir::Op>>) -> ir::Program {
     ir::Program {
         collective: ir::Collective {
             name: "allreduce".into(),
+            arguments: Vec::new(),
             in_place: true,
             op: ir::ReduceOp::Sum,
             place: Some(span(9)),

@@ -63,6 +63,7 @@ fn program(ops: Vec<ir::Op>) -> ir::Program {
     ir::Program {
         collective: ir::Collective {
             name: "allgather".into(),
+            arguments: Vec::new(),
             in_place: true,
             op: ir::ReduceOp::Sum,
             place: None,

@@ -1,0 +1,300 @@
+//! What the collective that a plan names means for it: the library's declaration of that name.
+//!
+//! In: a plan's program, and arguments of the collective that are known already. Out: the program with what its
+//! collective promises and, in place, with what lies in what; and the arguments that were chosen among several.
+//! * N0901: nothing can be promised.
+//! * N0902: the promise is kept for an argument that nothing but the outputs tells.
+
+use crate::check;
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::elaborate::contract::{self, Contract, Open, Question, Sizes};
+use crate::interrupt::Interrupt;
+use crate::ir;
+use crate::plan::map::Map;
+use crate::resolve;
+use crate::resolve::program::{Collective, CollectiveId, Expr, ExprKind, ProgramId, Type, Unit};
+use crate::source::{FileId, SourceMap, Span};
+use crate::syntax;
+use crate::table::Id;
+
+/// A program that imports from the library's collectives: all of them come with it.
+const IMPORT: &str = "use std::collectives::allgather;
+program plan(ranks: int = 1) { collective allgather(ranks); }
+";
+
+/// What is known of the arguments of a plan's collective.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What the user says.
+    pub given: Vec<(String, Expr)>,
+    /// What the program that the plan was built from had, before copies were made.
+    pub hints: Vec<(String, Expr)>,
+}
+
+impl Known {
+    /// Takes the arguments that a plan's map has as hints.
+    #[must_use]
+    pub fn with_map(self, map: &Map) -> Known {
+        let value = |text: &str| {
+            let parsed = syntax::parse_expression(FileId::default(), text).0?;
+            resolve::argument(&parsed).0
+        };
+        let arguments = map.arguments().iter();
+        let hints = arguments.filter_map(|(name, text)| Some((name.clone(), value(text)?)));
+        Known { hints: hints.collect(), ..self }
+    }
+}
+
+/// Adds what the collective of a plan means.
+pub(super) fn add(
+    program: &mut ir::Program,
+    known: &Known,
+    interrupt: &Interrupt,
+) -> Result<Vec<Open>, Box<Diagnostic>> {
+    let unit = library();
+    let name = program.collective.name.as_str();
+    let Some(id) = find(&unit, name) else {
+        return Err(Box::new(unknown(name, unit.collectives.iter())));
+    };
+    let collective = &unit.collectives[id];
+    let in_place = program.collective.in_place;
+    if in_place && collective.in_place.is_none() {
+        return Err(Box::new(never_in_place(name)));
+    }
+    let takes = |name: &str| collective.parameters.iter().any(|known| known.name == name);
+    if let Some((stranger, _)) = known.given.iter().find(|(name, _)| !takes(name)) {
+        return Err(Box::new(unknown_parameter(stranger, collective)));
+    }
+    let sizes: Vec<Sizes> = program
+        .ranks
+        .iter()
+        .map(|rank| Sizes { input: rank.input_chunks, output: rank.output_chunks })
+        .collect();
+    let (given, hints) = (&known.given, &known.hints);
+    let question = Question { collective: id, sizes: &sizes, given, hints, in_place };
+    let contract = contract::contract(&unit, ProgramId::from_index(0), &question, interrupt)
+        .ok_or_else(|| Box::new(misfit(program)))?;
+    Ok(agree(program, contract))
+}
+
+/// Tries the other values of what was left open where the promise is broken as it was taken; the program and the
+/// reports are then those of the first value that keeps it.
+pub(super) fn choose(
+    program: &mut ir::Program,
+    open: &[Open],
+    mut reports: Vec<Diagnostic>,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    if !reports.iter().any(is_broken) {
+        return reports;
+    }
+    for parameter in open {
+        for other in &parameter.others {
+            let value = number(*other);
+            let known = Known { given: vec![(parameter.name.clone(), value)], hints: Vec::new() };
+            let mut tried = program.clone();
+            if add(&mut tried, &known, interrupt).is_ok() {
+                let mut found = check::check(&tried, interrupt);
+                if !found.iter().any(is_broken) {
+                    found.push(taken(&tried, parameter, *other));
+                    *program = tried;
+                    return found;
+                }
+            }
+        }
+    }
+    for report in reports.iter_mut().filter(|report| is_broken(report)) {
+        for Open { name, value, .. } in open {
+            report.notes.push(format!(
+                "`{name}` is taken to be {value}: the sizes of the buffers do not say"
+            ));
+            report.helps.push(format!("`-D {name}=..` sets it"));
+        }
+    }
+    reports
+}
+
+fn is_broken(report: &Diagnostic) -> bool {
+    report.code == Code::E0701
+}
+
+fn number(value: i64) -> Expr {
+    let span = Span { file: FileId::default(), start: 0, end: 0 };
+    Expr { kind: ExprKind::Int(value), span, ty: Type::Int }
+}
+
+/// The library's collectives.
+fn library() -> Unit {
+    let mut sources = SourceMap::default();
+    let main = sources.add("<plan>", IMPORT);
+    super::load(main, &mut sources, &mut |_| Err(String::new())).0
+}
+
+fn find(unit: &Unit, name: &str) -> Option<CollectiveId> {
+    unit.collectives.entries().find(|(_, known)| known.name == name).map(|(id, _)| id)
+}
+
+fn agree(program: &mut ir::Program, contract: Contract) -> Vec<Open> {
+    for (rank, terms) in program.ranks.iter_mut().zip(contract.ranks) {
+        (rank.alias, rank.promises) = (terms.alias, terms.promises);
+    }
+    program.collective.arguments = contract.arguments;
+    contract.open
+}
+
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a Collective>) -> Diagnostic {
+    let message =
+        format!("the library has no collective `{name}`: what the outputs hold is not checked");
+    let report = Diagnostic::without_place(Code::N0901, message);
+    match nearest(name, known.map(|collective| collective.name.as_str())) {
+        Some(near) => report.help(format!("did you mean `{near}`?")),
+        None => report,
+    }
+}
+
+fn never_in_place(name: &str) -> Diagnostic {
+    let message = format!("`{name}` has no in-place form: what the outputs hold is not checked");
+    Diagnostic::without_place(Code::N0901, message).note("input and output are taken to be apart")
+}
+
+fn misfit(program: &ir::Program) -> Diagnostic {
+    let (name, ranks) = (&program.collective.name, program.ranks.len());
+    let message = format!(
+        "no `{name}` of {ranks} ranks has buffers of these sizes: what the outputs hold is not checked"
+    );
+    let report = Diagnostic::without_place(Code::N0901, message);
+    let first = program.ranks.iter().next();
+    match first {
+        Some(rank) => report.note(format!(
+            "rank 0 has {} of input and {} of output",
+            chunks(rank.input_chunks),
+            chunks(rank.output_chunks)
+        )),
+        None => report,
+    }
+}
+
+fn chunks(count: u32) -> String {
+    format!("{count} chunk{}", if count == 1 { "" } else { "s" })
+}
+
+fn unknown_parameter(name: &str, collective: &Collective) -> Diagnostic {
+    let known: Vec<&str> = collective.parameters.iter().map(|known| known.name.as_str()).collect();
+    let message = format!("the collective `{}` has no parameter `{name}`", collective.name);
+    Diagnostic::without_place(Code::E0314, message)
+        .help(format!("its parameters are {}", known.join(", ")))
+}
+
+fn taken(program: &ir::Program, parameter: &Open, value: i64) -> Diagnostic {
+    let (name, collective) = (&parameter.name, &program.collective.name);
+    let message = format!("this plan is a `{collective}` with `{name}` = {value}");
+    Diagnostic::without_place(Code::N0902, message)
+        .note(format!(
+            "the sizes of its buffers do not say; with {}, the outputs would be wrong",
+            parameter.value
+        ))
+        .help(format!("`-D {name}=..` holds it to one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elaborate::{Settings, elaborate};
+
+    /// A program of nothing but a collective.
+    fn program(collective: &str) -> ir::Program {
+        let name = collective.split('(').next().expect("a name");
+        let text = format!(
+            "use std::collectives::{name};\nprogram p(ranks: int = 4) {{ collective {collective}; }}\n"
+        );
+        let mut sources = SourceMap::default();
+        let main = sources.add("p.ccl", text);
+        let (unit, reports) = super::super::load(main, &mut sources, &mut |_| Err(String::new()));
+        assert!(!super::super::has_errors(&reports), "{reports:?}");
+        let id = ProgramId::from_index(0);
+        let (program, reports) = elaborate(&unit, id, &Settings::default(), &Interrupt::default());
+        program.unwrap_or_else(|| panic!("{collective}: {reports:?}"))
+    }
+
+    /// The same as a plan leaves it.
+    fn bare(program: &ir::Program) -> ir::Program {
+        let mut bare = program.clone();
+        for rank in bare.ranks.iter_mut() {
+            (rank.alias, rank.promises) = (None, [].into());
+        }
+        bare.collective.arguments.clear();
+        bare
+    }
+
+    fn solved(collective: &str) -> (ir::Program, ir::Program, Vec<Open>) {
+        let wanted = program(collective);
+        let mut found = bare(&wanted);
+        let open = add(&mut found, &Known::default(), &Interrupt::default());
+        (wanted, found, open.unwrap_or_else(|why| panic!("{collective}: {why:?}")))
+    }
+
+    #[test]
+    fn what_the_sizes_tell_is_solved() {
+        for collective in [
+            "allgather(ranks, chunks = 3)",
+            "allgather(ranks, chunks = 3, in_place = true)",
+            "allgatherv(ranks, counts = [1, 2, 3, 2], in_place = true)",
+            "allreduce(ranks, chunks = 5, in_place = true)",
+            "reducescatter(ranks, chunks = 2, in_place = true)",
+            "reducescatterv(ranks, counts = [1, 2, 1, 4], in_place = true)",
+            "alltoall(ranks, chunks = 2, in_place = true)",
+            "broadcast(ranks, chunks = 7, in_place = true)",
+            "reduce(ranks, chunks = 7)",
+            "gather(ranks, chunks = 2, root = 3, in_place = true)",
+            "gather(ranks, chunks = 1, root = 1)",
+            "scatter(ranks, chunks = 2, root = 3, in_place = true)",
+            "scan(ranks, chunks = 2)",
+            "exscan(ranks)",
+            "sendrecv(ranks, chunks = 6)",
+            "barrier(ranks)",
+            "unchecked(ranks, inputs = 3, outputs = 5)",
+        ] {
+            let (wanted, found, _) = solved(collective);
+            assert_eq!(found.collective.arguments, wanted.collective.arguments, "{collective}");
+            for (id, rank) in wanted.ranks.entries() {
+                assert_eq!(found.ranks[id].alias, rank.alias, "{collective}");
+                assert_eq!(found.ranks[id].promises, rank.promises, "{collective}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_they_do_not_tell_is_open() {
+        let open = |collective: &str| {
+            let (.., open) = solved(collective);
+            open.into_iter().map(|open| (open.name, open.others)).collect::<Vec<_>>()
+        };
+        assert_eq!(open("broadcast(ranks, root = 0)"), [("root".to_owned(), vec![1, 2, 3])]);
+        assert_eq!(open("gather(ranks, root = 2)"), []);
+        assert_eq!(open("sendrecv(ranks, chunks = 8)"), [("stride".to_owned(), vec![2, 8])]);
+    }
+
+    #[test]
+    fn copies_are_chunks() {
+        let wanted = program("alltoall(ranks, chunks = 6)");
+        let mut found = bare(&wanted);
+        let hints = vec![("chunks".to_owned(), number(2))];
+        let known = Known { given: Vec::new(), hints };
+        assert_eq!(add(&mut found, &known, &Interrupt::default()).expect("it fits"), []);
+        assert_eq!(found.collective.arguments, wanted.collective.arguments);
+    }
+
+    #[test]
+    fn nothing_is_promised_of_what_is_not_known() {
+        let mut stranger = bare(&program("allgather(ranks)"));
+        for name in ["test", "alltoallv", "reducescatter"] {
+            stranger.collective.name = name.to_owned();
+            let why = add(&mut stranger, &Known::default(), &Interrupt::default());
+            assert_eq!(why.expect_err("nothing is promised").code, Code::N0901);
+        }
+        stranger.collective.name = "sendrecv".to_owned();
+        stranger.collective.in_place = true;
+        let why = add(&mut stranger, &Known::default(), &Interrupt::default());
+        assert!(why.expect_err("it has no such form").message.contains("no in-place form"));
+    }
+}

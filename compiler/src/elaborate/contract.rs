@@ -1,0 +1,363 @@
+//! A collective for buffers whose sizes are known: its arguments, solved, and what follows from them.
+//!
+//! In: a collective, how many chunks the buffers of every rank have, and arguments that are known or likely. Out: the
+//! first arguments for which the collective has just these sizes on every rank, with what lies in what and what is
+//! promised. A parameter called `ranks` is the number of ranks; another number is its default, or a number of chunks
+//! that some buffer has, or that divided by the ranks; a rank is its default or any; a list of numbers has the chunks
+//! of every rank's input, or output. The number of tries is bounded.
+
+use super::eval::Shared;
+use super::reports::Reports;
+use super::value::Value;
+use super::world::{Declared, World};
+use super::{finish, new_eval};
+use crate::interrupt::Interrupt;
+use crate::ir;
+use crate::resolve::program::{
+    CollectiveId, Expr, ExprKind, Implements, Parameter, ProgramId, Type, Unit,
+};
+use crate::source::Span;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How many chunks a rank's buffers have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Of the input buffer.
+    pub input: u32,
+    /// Of the output buffer.
+    pub output: u32,
+}
+
+/// What is asked for.
+pub struct Question<'q> {
+    /// The collective.
+    pub collective: CollectiveId,
+    /// The buffers of every rank.
+    pub sizes: &'q [Sizes],
+    /// Arguments that are not to be solved.
+    pub given: &'q [(String, Expr)],
+    /// Arguments that are to be taken where they fit.
+    pub hints: &'q [(String, Expr)],
+    /// Whether input and output share memory.
+    pub in_place: bool,
+}
+
+/// A collective with its arguments.
+#[derive(Clone, Debug)]
+pub struct Contract {
+    /// The arguments, as they would be written.
+    pub arguments: Vec<(String, String)>,
+    /// Parameters for which other values would do as well.
+    pub open: Vec<Open>,
+    /// Of every rank, in order.
+    pub ranks: Vec<Terms>,
+}
+
+/// A parameter that the sizes of the buffers leave open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Its name.
+    pub name: String,
+    /// What it is taken to be, as it would be written.
+    pub value: String,
+    /// Some of the other values that fit.
+    pub others: Vec<i64>,
+}
+
+/// What a collective means for one rank.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// How input and output share memory.
+    pub alias: Option<ir::Alias>,
+    /// What the output must hold.
+    pub promises: Arc<[ir::Promise]>,
+}
+
+/// How many arguments are tried, and for how many ranks all tries together are evaluated.
+const MOST_TRIES: usize = 1 << 16;
+const MOST_RANKS: usize = 1 << 21;
+/// The most different numbers that a parameter is tried with.
+const MOST_VALUES: usize = 1 << 12;
+/// How many other values are named of a parameter that is open.
+const MOST_OTHERS: usize = 64;
+/// The most promises that are written out for all ranks together; with more, nothing is promised.
+const MOST_PROMISES: u64 = 1 << 24;
+/// Steps of one try: what a collective's own loops may take.
+const FUEL: u64 = 1 << 24;
+
+/// Solves a collective's arguments. `program` is any program of the unit: it only lends its place.
+#[must_use]
+pub fn contract(
+    unit: &Unit,
+    program: ProgramId,
+    question: &Question<'_>,
+    interrupt: &Interrupt,
+) -> Option<Contract> {
+    let program = &unit.programs[program];
+    let ranks = question.sizes.len() as i64;
+    let world = World { unit, program, ranks, ranks_per_node: ranks.max(1) };
+    let parameters = &unit.collectives[question.collective].parameters;
+    let mut solver = Solver { world, question, interrupt, ranks_left: MOST_RANKS };
+    let candidates: Vec<Vec<Option<Expr>>> =
+        parameters.iter().map(|parameter| solver.candidates(parameter)).collect();
+    let (chosen, values) = solver.first(&candidates)?;
+    let open = solver.open(parameters, &candidates, &chosen, &values);
+    let implements = solver.implements(&candidates, &chosen);
+    Some(Contract {
+        arguments: arguments(parameters, &values),
+        open,
+        ranks: solver.terms(&implements)?,
+    })
+}
+
+/// Names and values of parameters, as they would be written.
+pub(super) fn arguments(parameters: &[Parameter], values: &[Value]) -> Vec<(String, String)> {
+    let named = parameters.iter().zip(values);
+    named.filter_map(|(parameter, value)| Some((parameter.name.clone(), written(value)?))).collect()
+}
+
+/// A value as it would be written; none where it is no argument of a collective.
+fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::Int(value) => Some(value.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::List(list) => {
+            let members: Option<Vec<String>> = list.iter().map(|member| written(&member)).collect();
+            Some(format!("[{}]", members?.join(", ")))
+        }
+        Value::Unset
+        | Value::Str(_)
+        | Value::Chunk(_)
+        | Value::Buffer(_)
+        | Value::Channel(_)
+        | Value::Semaphore(_)
+        | Value::Block(_) => None,
+    }
+}
+
+struct Solver<'s, 'a> {
+    world: World<'a>,
+    question: &'s Question<'s>,
+    interrupt: &'s Interrupt,
+    /// How many more ranks may be evaluated.
+    ranks_left: usize,
+}
+
+impl<'a> Solver<'_, 'a> {
+    /// What a parameter is tried with, in order; none is its default.
+    fn candidates(&self, parameter: &Parameter) -> Vec<Option<Expr>> {
+        let given = self.question.given.iter().find(|(name, _)| *name == parameter.name);
+        if let Some((_, value)) = given {
+            return vec![Some(value.clone())];
+        }
+        let hint = self.hint(parameter).map(|value| Some(value.clone()));
+        hint.into_iter().chain(self.guesses(parameter)).collect()
+    }
+
+    fn hint(&self, parameter: &Parameter) -> Option<&Expr> {
+        let hint = self.question.hints.iter().find(|(name, _)| *name == parameter.name);
+        hint.map(|(_, value)| value)
+    }
+
+    fn guesses(&self, parameter: &Parameter) -> Vec<Option<Expr>> {
+        let default = parameter.default.iter().map(|_| None);
+        let number = |value: i64| Some(self.expr(ExprKind::Int(value), Type::Int));
+        match &parameter.ty {
+            Type::Int if parameter.name == "ranks" => vec![number(self.world.ranks)],
+            Type::Int => default.chain(self.counts().into_iter().map(number)).collect(),
+            Type::Rank => {
+                default.chain((0..self.world.ranks).take(MOST_VALUES).map(number)).collect()
+            }
+            Type::List(member) if **member == Type::Int => {
+                let lists = [self.list(|sizes| sizes.input), self.list(|sizes| sizes.output)];
+                default.chain(lists.map(Some)).collect()
+            }
+            Type::Bool
+            | Type::Str
+            | Type::Chunk
+            | Type::Buffer
+            | Type::Channel
+            | Type::Semaphore
+            | Type::Block
+            | Type::List(_)
+            | Type::Error => default.collect(),
+        }
+    }
+
+    /// Numbers of chunks that some buffer has, and what of it falls to each rank.
+    fn counts(&self) -> BTreeSet<i64> {
+        let mut counts = BTreeSet::new();
+        for sizes in self.question.sizes {
+            for chunks in [i64::from(sizes.input), i64::from(sizes.output)] {
+                counts.insert(chunks);
+                counts.extend(
+                    chunks.checked_div(self.world.ranks).filter(|_| chunks % self.world.ranks == 0),
+                );
+            }
+            if counts.len() >= MOST_VALUES {
+                break;
+            }
+        }
+        counts
+    }
+
+    fn list(&self, size: impl Fn(&Sizes) -> u32) -> Expr {
+        let number = |sizes| self.expr(ExprKind::Int(i64::from(size(sizes))), Type::Int);
+        let members = self.question.sizes.iter().map(number).collect();
+        self.expr(ExprKind::List(members), Type::List(Box::new(Type::Int)))
+    }
+
+    fn expr(&self, kind: ExprKind, ty: Type) -> Expr {
+        Expr { kind, span: self.span(), ty }
+    }
+
+    fn span(&self) -> Span {
+        self.world.program.span
+    }
+
+    /// The first choice that fits, with the values that the parameters then have.
+    fn first(&mut self, candidates: &[Vec<Option<Expr>>]) -> Option<(Vec<usize>, Vec<Value>)> {
+        if candidates.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let mut chosen = vec![0; candidates.len()];
+        for _ in 0..MOST_TRIES {
+            let implements = self.implements(candidates, &chosen);
+            if let Some(values) = self.fit(&implements) {
+                return Some((chosen, values));
+            }
+            if !next(&mut chosen, candidates) || self.ranks_left == 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The parameters for which a value other than the chosen one fits too.
+    fn open(
+        &mut self,
+        parameters: &[Parameter],
+        candidates: &[Vec<Option<Expr>>],
+        chosen: &[usize],
+        values: &[Value],
+    ) -> Vec<Open> {
+        let mut open = Vec::new();
+        for (position, (parameter, value)) in parameters.iter().zip(values).enumerate() {
+            if chosen.get(position) == Some(&0) && self.hint(parameter).is_some() {
+                continue;
+            }
+            let others = self.others(candidates, chosen, position, value);
+            if let (false, Some(value)) = (others.is_empty(), written(value)) {
+                open.push(Open { name: parameter.name.clone(), value, others });
+            }
+        }
+        open
+    }
+
+    /// The numbers other than `value` that fit for one parameter while the others stay.
+    fn others(
+        &mut self,
+        candidates: &[Vec<Option<Expr>>],
+        chosen: &[usize],
+        position: usize,
+        value: &Value,
+    ) -> Vec<i64> {
+        let mut others = Vec::new();
+        for choice in 0..candidates.get(position).map_or(0, Vec::len) {
+            let mut changed = chosen.to_vec();
+            changed.iter_mut().skip(position).take(1).for_each(|old| *old = choice);
+            let implements = self.implements(candidates, &changed);
+            let found = self.fit(&implements).and_then(|found| found.get(position).cloned());
+            if let Some(Value::Int(number)) = found.filter(|found| found != value)
+                && others.len() < MOST_OTHERS
+            {
+                others.push(number);
+            }
+        }
+        others
+    }
+
+    fn implements(&self, candidates: &[Vec<Option<Expr>>], chosen: &[usize]) -> Implements {
+        let argument = |(position, (candidates, choice)): (usize, (&Vec<Option<Expr>>, &usize))| {
+            Some((position, candidates.get(*choice)?.clone()?))
+        };
+        let arguments = candidates.iter().zip(chosen).enumerate().filter_map(argument).collect();
+        Implements {
+            collective: self.question.collective,
+            arguments,
+            in_place: None,
+            op: None,
+            span: self.span(),
+        }
+    }
+
+    /// The values of the parameters, if every rank's buffers have the sizes that follow from them.
+    fn fit(&mut self, implements: &Implements) -> Option<Vec<Value>> {
+        let mut values = None;
+        for (rank, sizes) in self.question.sizes.iter().enumerate() {
+            self.ranks_left = self.ranks_left.checked_sub(1)?;
+            let (declared, frame) = self.rank(implements, rank as i64)?;
+            let same = declared.input_chunks == i64::from(sizes.input)
+                && declared.output_chunks == i64::from(sizes.output);
+            if !same {
+                return None;
+            }
+            values.get_or_insert(frame);
+        }
+        values
+    }
+
+    /// What the collective gives a rank, and the values of its locals; none where it refuses its arguments.
+    fn rank(&self, implements: &Implements, rank: i64) -> Option<(Declared, Vec<Value>)> {
+        let world = World { ..self.world };
+        let mut shared = shared(self.interrupt);
+        let own = Rc::new(Declared::new(world.program));
+        let frame = vec![Value::Unset; world.program.frame.len()];
+        let mut eval = new_eval(world, &mut shared, Some(rank), frame, own);
+        eval.implement(implements, self.question.in_place).ok()?;
+        let frame = std::mem::take(&mut eval.frame);
+        Some((Rc::unwrap_or_clone(eval.own), frame))
+    }
+
+    /// What follows for every rank.
+    fn terms(&self, implements: &Implements) -> Option<Vec<Terms>> {
+        let count = self.question.sizes.len() as i64;
+        let declared: Option<Vec<Rc<Declared>>> =
+            (0..count).map(|rank| Some(Rc::new(self.rank(implements, rank)?.0))).collect();
+        let declared = declared?;
+        let mut ranks = vec![ir::Rank::default(); declared.len()];
+        let written: u64 = self.question.sizes.iter().map(|sizes| u64::from(sizes.output)).sum();
+        if written <= MOST_PROMISES {
+            let mut shared = shared(self.interrupt);
+            let in_place = self.question.in_place;
+            finish::promises(self.world, implements, in_place, &mut shared, &declared, &mut ranks);
+            if shared.reports.has_errors() {
+                return None;
+            }
+        }
+        let terms = |(own, rank): (&Rc<Declared>, ir::Rank)| Terms {
+            alias: own.alias,
+            promises: rank.promises,
+        };
+        Some(declared.iter().zip(ranks).map(terms).collect())
+    }
+}
+
+fn shared(interrupt: &Interrupt) -> Shared<'_> {
+    Shared { reports: Reports::default(), fuel: FUEL, interrupt, constants: FxHashMap::default() }
+}
+
+/// The next choice, the first parameter changing first; false after the last choice.
+fn next(chosen: &mut [usize], candidates: &[Vec<Option<Expr>>]) -> bool {
+    for (choice, candidates) in chosen.iter_mut().zip(candidates) {
+        *choice += 1;
+        if *choice < candidates.len() {
+            return true;
+        }
+        *choice = 0;
+    }
+    false
+}

@@ -1,0 +1,275 @@
+//! Where the operations of a plan come from: a file beside the plan.
+//!
+//! In: a map's text. Out: a [`Map`], which adds to reports about its plan the lines of source that operations come
+//! from. It is bound to the plan by a hash of the plan's bytes. The format, in `docs/map.md`, has a number that changes
+//! when a field goes or changes its meaning; `trace` makes maps.
+//!
+//! What a map says is not trusted: a number that names no row says nothing.
+
+mod trace;
+
+use crate::diagnostic::{Diagnostic, Label};
+use crate::source::{FileId, Place, PlanPlace, Span};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// Where the operations of one plan come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Map {
+    version: u32,
+    /// The hash of the plan's bytes.
+    plan: String,
+    collective: Collective,
+    /// How many copies of each block the plan has, side by side.
+    instances: u32,
+    /// The source files.
+    files: Vec<File>,
+    /// Places in them.
+    places: Vec<PlaceRow>,
+    /// Loop values and calls, numbered from 1: 0 is none.
+    values: Vec<ValueRow>,
+    /// The distinct blocks: where the block comes from, then its operations, pipelines before their bodies.
+    blocks: Vec<Vec<OriginRow>>,
+    /// The rows of `blocks` that each rank has, in order, before copies are made.
+    ranks: Vec<Vec<u32>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Collective {
+    name: String,
+    /// Names and values of its parameters before copies are made, as they would be written.
+    arguments: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct File {
+    name: String,
+    hash: String,
+}
+
+/// The file, the offsets of the first byte and of the byte after the last one, line and column.
+type PlaceRow = (u32, u32, u32, u32, u32);
+
+/// A row of `places`, and the innermost loop value or call that it was reached with.
+type OriginRow = (u32, u32);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+enum ValueRow {
+    /// The next one out, a name and its value.
+    Value(u32, String, i64),
+    /// The next one out, and the place of a call.
+    Call(u32, u32),
+}
+
+/// A source file that a map names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source<'m> {
+    /// Its path as it was given to the compiler, or `std::patterns` and the like.
+    pub name: &'m str,
+    hash: &'m str,
+}
+
+impl Source<'_> {
+    /// Whether this is the text that the plan was built from.
+    #[must_use]
+    pub fn has(&self, text: &str) -> bool {
+        digest(text.as_bytes()) == self.hash
+    }
+}
+
+impl Map {
+    /// Reads a map.
+    ///
+    /// # Errors
+    /// Why the text is no map, or not one that can be read.
+    pub fn read(text: &str) -> Result<Map, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let head: Head = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match head.version {
+            VERSION => serde_json::from_str(text).map_err(|error| error.to_string()),
+            other => Err(format!("it is of version {other}, and {VERSION} is known")),
+        }
+    }
+
+    /// Binds the map to the plan that has this digest.
+    #[must_use]
+    pub fn bound_to(self, plan: String) -> Map {
+        Map { plan, ..self }
+    }
+
+    /// Whether this is the map of the plan with this text.
+    #[must_use]
+    pub fn fits(&self, plan: &str) -> bool {
+        digest(plan.as_bytes()) == self.plan
+    }
+
+    /// Writes the map.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+
+    /// The arguments of the plan's collective before copies were made, as they would be written.
+    #[must_use]
+    pub fn arguments(&self) -> &[(String, String)] {
+        &self.collective.arguments
+    }
+
+    /// The source files, in the order in which [`Map::explain`] takes them.
+    pub fn sources(&self) -> impl Iterator<Item = Source<'_>> {
+        self.files.iter().map(|file| Source { name: &file.name, hash: &file.hash })
+    }
+
+    /// Adds to reports about the plan where its operations come from: in words, and where the text is at hand, as a
+    /// place in it. `texts` has the file of each source that is.
+    pub fn explain(&self, plan: FileId, texts: &[Option<FileId>], reports: &mut [Diagnostic]) {
+        for report in reports {
+            let mut places = Vec::new();
+            for label in report.primary.iter_mut().chain(&mut report.secondary) {
+                places.extend(self.trace_label(plan, texts, label));
+            }
+            report.secondary.extend(places);
+        }
+    }
+
+    fn trace_label(
+        &self,
+        plan: FileId,
+        texts: &[Option<FileId>],
+        label: &mut Label,
+    ) -> Option<Label> {
+        let Place::Plan(place) = label.place else { return None };
+        let (row, value) = self.origin(place).filter(|_| place.file == plan)?;
+        let (file, start, end, line, _) = *self.places.get(row as usize)?;
+        let name = &self.files.get(file as usize)?.name;
+        let values = self.loop_values(value);
+        let values = match values.as_slice() {
+            [] => String::new(),
+            values => format!(" ({})", values.join(", ")),
+        };
+        let and = if label.text.is_empty() { "" } else { ", " };
+        label.text += &format!("{and}from {name}:{line}{values}");
+        let file = texts.get(file as usize).copied().flatten()?;
+        let text = format!("{}{values}", part(place));
+        Some(Label { place: Place::Source(Span { file, start, end }), text })
+    }
+
+    fn origin(&self, place: PlanPlace) -> Option<OriginRow> {
+        let block = place.block?.checked_div(self.instances)?;
+        let row = self.ranks.get(place.rank as usize)?.get(block as usize)?;
+        let ops = self.blocks.get(*row as usize)?;
+        ops.get(place.op.map_or(0, |op| op as usize + 1)).copied()
+    }
+
+    /// "step = 3", outermost first.
+    fn loop_values(&self, value: u32) -> Vec<String> {
+        let mut values = Vec::new();
+        let mut next = value;
+        while let Some(row) = next.checked_sub(1).and_then(|row| self.values.get(row as usize)) {
+            let outer = match row {
+                ValueRow::Value(outer, name, value) => {
+                    values.push(format!("{name} = {value}"));
+                    *outer
+                }
+                ValueRow::Call(outer, _) => *outer,
+            };
+            // Rows lead outwards to rows before them; others are no list that ends.
+            next = if outer < next { outer } else { 0 };
+        }
+        values.reverse();
+        values
+    }
+}
+
+/// "operation 5 of block 1 of rank 3"
+fn part(place: PlanPlace) -> String {
+    let block = place.block.map_or_else(String::new, |block| format!("block {block} of "));
+    let op = place.op.map_or_else(String::new, |op| format!("operation {op} of "));
+    format!("{op}{block}rank {}", place.rank)
+}
+
+/// The hash of some bytes, with the name of the function.
+fn digest(bytes: &[u8]) -> String {
+    format!("blake3:{}", blake3::hash(bytes).to_hex())
+}
+
+/// A writer that hashes what goes through it.
+pub struct Hashed<W> {
+    out: W,
+    hasher: blake3::Hasher,
+}
+
+impl<W: Write> Hashed<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Hashed<W> {
+        Hashed { out, hasher: blake3::Hasher::new() }
+    }
+
+    /// The digest of all bytes so far.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        format!("blake3:{}", self.hasher.finalize().to_hex())
+    }
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.out.write(bytes)?;
+        self.hasher.update(bytes.get(..taken).unwrap_or_default());
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_go_round_in_a_circle_end() {
+        let name = "i".to_owned();
+        let values = vec![
+            ValueRow::Value(2, name.clone(), 1),
+            ValueRow::Value(1, name.clone(), 2),
+            ValueRow::Value(9, name, 3),
+        ];
+        let collective = Collective { name: String::new(), arguments: Vec::new() };
+        let map = Map {
+            version: VERSION,
+            plan: String::new(),
+            collective,
+            instances: 1,
+            files: Vec::new(),
+            places: Vec::new(),
+            values,
+            blocks: Vec::new(),
+            ranks: Vec::new(),
+        };
+        assert_eq!(map.loop_values(2), ["i = 1", "i = 2"]);
+        assert_eq!(map.loop_values(3), ["i = 3"]);
+        assert_eq!(map.loop_values(0), Vec::<String>::new());
+        assert_eq!(map.loop_values(7), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_goes_through_is_hashed() {
+        let mut hashed = Hashed::new(Vec::new());
+        hashed.write_all(b"{\"name\":").unwrap();
+        hashed.write_all(b"1}").unwrap();
+        assert_eq!(hashed.digest(), digest(b"{\"name\":1}"));
+        assert_eq!(hashed.out, b"{\"name\":1}");
+    }
+}

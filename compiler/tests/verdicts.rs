@@ -1,0 +1,142 @@
+//! The verdict on every plan of the goldens, and why it is right.
+//!
+//! The plans are what MSCCL++'s own tools made of its own programs, so the defects are real ones. Collectives called
+//! `test` promise nothing (N0901).
+
+use compiler::diagnostic::Severity;
+use compiler::driver::{self, Known, Target};
+use compiler::interrupt::Interrupt;
+use compiler::source::FileId;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// A plan, the codes of everything that is reported of it, and for defects why.
+type Row = (&'static str, &'static [&'static str], &'static str);
+
+#[rustfmt::skip]
+const VERDICTS: &[Row] = &[
+    ("default_algos_allgather_multi_nodes__world4_per2_inplace1", &[], ""),
+    ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg1", &["E0807"], "a port `ppkt` sends plain bytes, from the wrong memory"),
+    ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg4", &["E0807"], "a port `ppkt` sends plain bytes, from the wrong memory"),
+    ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg1", &["E0503"], "three blocks add the other node's part to one chunk"),
+    ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg4", &["E0503"], "three blocks add the other node's part to one chunk"),
+    ("executor-tests_reduce__default", &[], ""),
+    ("executor-tests_reduce_nvls__num_gpus_2", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("executor-tests_reduce_nvls__num_gpus_4", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("executor-tests_reduce_nvls_pipeline__num_gpus_2", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("executor-tests_reduce_nvls_pipeline__num_gpus_4", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("executor-tests_reduce_pack__default", &[], ""),
+    ("executor-tests_reduce_pack_tbg__default", &[], ""),
+    ("executor-tests_reduce_tbg__default", &["E0501"], "slices of one and of four chunks, and no meeting of the group"),
+    ("executor-tests_transfer_pack__default", &[], ""),
+    ("executor-tests_transfer_pack_tbg__default", &[], ""),
+    ("multi_node_allgather__gpus_per_node_2", &[], ""),
+    ("multi_node_allgather__gpus_per_node_4", &[], ""),
+    ("multi_node_allgather_pkt__gpus_per_node_2", &[], ""),
+    ("multi_node_allgather_pkt__gpus_per_node_4", &[], ""),
+    ("multi_node_allgather_tbg__num_gpus_4_gpus_per_node_2_tbg_size_2", &[], ""),
+    ("multi_node_reducescatter__gpus_per_node_2", &["E0512"], "the last handshake is relaxed, and puts over ports are not flushed"),
+    ("multi_node_reducescatter__gpus_per_node_4", &["E0512"], "the last handshake is relaxed, and puts over ports are not flushed"),
+    ("multi_node_reducescatter_pkt__gpus_per_node_2", &[], ""),
+    ("multi_node_reducescatter_pkt__gpus_per_node_4", &[], ""),
+    ("multi_node_send_recv__nnodes_2_gpus_per_node_1_instances_1", &["E0512"], "the proxy may still read the source when the kernel ends"),
+    ("multi_node_send_recv__nnodes_2_gpus_per_node_2_instances_1", &["E0512"], "the proxy may still read the source when the kernel ends"),
+    ("single_node_allgather__default", &[], ""),
+    ("single_node_allgather_nvls_zero_copy__num_gpus_2_instances_1", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("single_node_allgather_nvls_zero_copy__num_gpus_2_instances_8", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("single_node_allgather_nvls_zero_copy__num_gpus_4_instances_1", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("single_node_allgather_nvls_zero_copy_pkt__num_gpus_2_instances_1", &[], ""),
+    ("single_node_allgather_nvls_zero_copy_pkt__num_gpus_4_instances_1", &[], ""),
+    ("single_node_allgather_pkt__num_gpus_2", &[], ""),
+    ("single_node_allgather_pkt__num_gpus_4", &[], ""),
+    ("single_node_allgather_pkt_rppkt__num_gpus_2", &[], ""),
+    ("single_node_allgather_pkt_rppkt__num_gpus_4", &[], ""),
+    ("single_node_allgather_tbg__default", &[], ""),
+    ("single_node_allreduce__num_gpus_2", &[], ""),
+    ("single_node_allreduce__num_gpus_4", &[], ""),
+    ("single_node_allreduce_naivy__num_gpus_2", &[], ""),
+    ("single_node_allreduce_naivy__num_gpus_4", &[], ""),
+    ("single_node_allreduce_nvls_zero_copy__num_gpus_2", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("single_node_allreduce_nvls_zero_copy__num_gpus_4", &["E0512"], "the exit handshake is relaxed after stores to all ranks"),
+    ("single_node_allreduce_pipeline__default", &[], ""),
+    ("single_node_allreduce_pkt__num_gpus_2", &[], ""),
+    ("single_node_allreduce_pkt__num_gpus_4", &[], ""),
+    ("single_node_alltoall_alltoall__num_gpus_2", &[], ""),
+    ("single_node_alltoall_alltoall__num_gpus_4", &[], ""),
+    ("single_node_alltoall_alltoall_pipeline__num_gpus_2", &[], ""),
+    ("single_node_alltoall_alltoall_pipeline__num_gpus_4", &[], ""),
+    ("single_node_alltoall_alltoall_ring__num_gpus_2", &[], ""),
+    ("single_node_alltoall_alltoall_ring_oop__num_gpus_2", &[], ""),
+    ("single_node_alltoall_alltoall_ring_peers__num_gpus_2", &[], ""),
+    ("unit_tests_barrier_test__default", &["E0811", "N0901"], "no chunks: the loader divides by zero"),
+    ("unit_tests_copy_packet_test__default", &["N0901"], ""),
+    ("unit_tests_copy_test__default", &["N0901"], ""),
+    ("unit_tests_flush_flush_fuse_test__default", &["E0807", "E0811", "N0901"], "no chunks; and `flush` waits for nothing"),
+    ("unit_tests_flush_flush_test__default", &["E0807", "E0811", "N0901"], "no chunks; and `flush` waits for nothing"),
+    ("unit_tests_get_get_fuse_test__default", &["E0807", "E0811", "N0901"], "no output; and a `get` between different chunks swaps the offsets"),
+    ("unit_tests_get_get_test__default", &["E0807", "E0811", "N0901"], "no output; and a `get` between different chunks swaps the offsets"),
+    ("unit_tests_pipeline_test__default", &["N0901"], ""),
+    ("unit_tests_put_packet_test__default", &["E0811", "N0901"], "no output: the loader divides by zero"),
+    ("unit_tests_put_put_fuse_test__default", &["E0501", "E0811", "N0901"], "no output; each writes what the other reads at the same time"),
+    ("unit_tests_put_put_test__default", &["E0811", "N0901"], "no output: the loader divides by zero"),
+    ("unit_tests_put_put_with_signal_and_flush_test__default", &["E0811", "N0901"], "no output: the loader divides by zero"),
+    ("unit_tests_put_put_with_signal_test__default", &["E0512", "E0811", "N0901"], "no output; the proxy may still read the source when the kernel ends"),
+    ("unit_tests_read_put_packet_test__default", &["E0601", "E0811", "N0901"], "no buffers; both wait for packets first"),
+    ("unit_tests_read_reduce_read_reduce_fuse_test__default", &["N0901"], ""),
+    ("unit_tests_read_reduce_read_reduce_test__default", &["N0901"], ""),
+    ("unit_tests_read_reduce_send_test__default", &["N0901"], ""),
+    ("unit_tests_reduce_copy_packet_test__default", &["E0604", "E0811", "N0901"], "no output; nobody writes the packets that it takes"),
+    ("unit_tests_reduce_copy_send_packet_test__default", &["E0604", "E0811", "N0901"], "no output; nobody writes the packets that it takes"),
+    ("unit_tests_reduce_packet_reduce_packets_fuse_test__default", &["E0604", "E0811", "N0901"], "no buffers; nobody writes the packets that it takes"),
+    ("unit_tests_reduce_packet_reduce_packets_test__default", &["E0604", "E0811", "N0901"], "no buffers; nobody writes the packets that it takes"),
+    ("unit_tests_reduce_reduce_fuse_test__default", &["N0901"], ""),
+    ("unit_tests_reduce_reduce_test__default", &["N0901"], ""),
+    ("unit_tests_reduce_send_packet_test__default", &["E0601", "E0811", "N0901"], "no buffers; both wait for packets first"),
+    ("unit_tests_reduce_send_test__default", &["N0901"], ""),
+    ("unit_tests_semaphore__default", &["E0811", "N0901"], "no chunks: the loader divides by zero"),
+    ("unit_tests_signal_wait_relaxed_signal_wait_fuse_test__default", &["E0602", "E0811", "N0901"], "no chunks; signals on channels 0 and 1, waits on 2 and 3"),
+    ("unit_tests_signal_wait_relaxed_signal_wait_test__default", &["E0811", "N0901"], "no chunks: the loader divides by zero"),
+    ("unit_tests_signal_wait_signal_wait_fuse_test__default", &["E0602", "E0811", "N0901"], "no chunks; signals on channels 0 and 1, waits on 2 and 3"),
+    ("unit_tests_signal_wait_signal_wait_test__default", &["E0811", "N0901"], "no chunks: the loader divides by zero"),
+    ("unit_tests_switch_broadcast_test__default", &["E0510", "N0901"], "it stores to ranks that have not said that they run"),
+    ("unit_tests_switch_reduce_test__default", &["E0902"], "the loader knows no load-reduce without a store"),
+    ("unit_tests_tbg_tbg_copy_test__default", &["N0901"], ""),
+    ("unit_tests_tbg_tbg_reduce_fuse_test__default", &["N0901"], ""),
+    ("unit_tests_tbg_tbg_reduce_send_test__default", &["E0510", "N0901"], "only the first block of the group waits for the peer to run"),
+    ("unit_tests_tbg_tbg_reduce_test__default", &["N0901"], ""),
+    ("unit_tests_unpack_packet_test__default", &["N0901"], ""),
+];
+
+#[test]
+fn every_plan_has_its_verdict() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+    let target = Target { sms: 132, worst: Severity::Error };
+    let mut wrong = Vec::new();
+    for (name, expected, _) in VERDICTS {
+        let text = fs::read_to_string(folder.join(name).with_extension("json")).expect("a plan");
+        let (known, interrupt) = (Known::default(), Interrupt::default());
+        let found = driver::verify(FileId(0), &text, &known, target, &interrupt);
+        let codes: BTreeSet<&str> = found.iter().map(|report| report.code.id()).collect();
+        if !codes.iter().eq(*expected) {
+            wrong.push(format!("{name}: {codes:?} instead of {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_plan_is_left_out() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let plans = entries.filter_map(|entry| {
+        let name = entry.expect("a readable entry").file_name().into_string().ok()?;
+        Some(name.strip_suffix(".json")?.to_owned())
+    });
+    let known: BTreeSet<String> = VERDICTS.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    assert_eq!(plans.collect::<BTreeSet<String>>(), known);
+    for (name, codes, why) in VERDICTS {
+        let defects = codes.iter().any(|code| !code.starts_with('N'));
+        assert_eq!(defects, !why.is_empty(), "{name}: a defect has its reason");
+    }
+}
