@@ -10,6 +10,7 @@ mod found;
 mod matching;
 mod promise;
 mod race;
+mod ring;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;

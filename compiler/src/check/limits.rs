@@ -67,7 +67,7 @@ pub fn message_size<'r>(
     program: &ir::Program,
     rank_of: &mut dyn FnMut(ir::RankId) -> Cow<'r, ir::Rank>,
 ) -> (u64, u64, Vec<Diagnostic>) {
-    let mut bounds = sizes::Bounds::default();
+    let mut bounds = sizes::Bounds::new(program);
     for id in program.ranks.ids() {
         bounds.rank(program, id, &rank_of(id));
     }
@@ -102,7 +102,7 @@ impl<'p> Checker<'p> {
     pub fn new(program: &'p ir::Program, settings: Limits) -> Checker<'p> {
         let mut findings = findings::Findings::new(program);
         options::program(&mut findings);
-        Checker { program, settings, findings, bounds: sizes::Bounds::default() }
+        Checker { program, settings, findings, bounds: sizes::Bounds::new(program) }
     }
 
     /// Checks one rank.

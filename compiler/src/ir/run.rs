@@ -18,7 +18,7 @@ mod transfer;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
-pub use machine::{Windows, each_op, windows};
+pub use machine::{Windows, each_op, gcd, windows};
 pub use memory::Memory;
 pub use promise::{Broken, broken_promises};
 pub use value::{Contribution, Value};
@@ -87,8 +87,8 @@ pub fn parts(program: &Program) -> u32 {
                 if let super::Action::Transfer(transfer) = &op.action {
                     let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
                     for operand in transfer.destinations.iter().filter(|_| count > 1) {
-                        let share = count / machine::gcd(count, u64::from(operand.size).max(1));
-                        let common = parts / machine::gcd(parts, share) * share;
+                        let share = count / gcd(count, u64::from(operand.size).max(1));
+                        let common = parts / gcd(parts, share) * share;
                         parts = if common <= u64::from(MOST_PARTS) { common } else { parts };
                     }
                 }

@@ -12,8 +12,10 @@
 //! * under `reuse_resources` all chunks of scratch fit the 64 MiB (32 MiB with `double_scratch`) that the executor
 //!   divides into slots, of 128 MiB that it has, since packets take twice their payload: beyond that they overlap;
 //! * a pipeline has at most 65,535 windows, and under `reuse_resources` its chunks fit a slot of scratch, since there
-//!   the executor begins again at the slot's first byte.
+//!   the executor begins again at the slot's first byte. Where [`ring`] shows that no window is overwritten before it is
+//!   read, neither of the last two holds.
 
+use super::super::ring::{self, Ring};
 use super::findings::place_at;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -57,9 +59,15 @@ pub(super) struct Bounds {
     /// The farthest end of a plain operand and of packets, in chunks.
     plain_end: u64,
     packets_end: u64,
+    /// What a slot of scratch must be like for pipelines to go round in it; none where they may not.
+    ring: Option<Ring>,
 }
 
 impl Bounds {
+    pub(super) fn new(program: &ir::Program) -> Bounds {
+        Bounds { ring: ring::ring(program), ..Bounds::default() }
+    }
+
     pub(super) fn rank(&mut self, program: &ir::Program, id: ir::RankId, rank: &ir::Rank) {
         let options = &program.options;
         let gathers = program.collective.name == "allgather";
@@ -68,13 +76,15 @@ impl Bounds {
             self.compared = Some(self.compared.map_or(compared, |fewest| fewest.min(compared)));
         }
         for block in &rank.blocks {
-            self.ops(options, id, rank, &block.ops, None);
+            self.ops(program, id, rank, &block.ops, None);
         }
         if rank.scratch_chunks == 0 {
             return;
         }
         if options.reuse_resources {
-            self.bound(slot(options, rank), Reason::Slots, id, None);
+            if !self.wraps(program, rank) {
+                self.bound(slot(options, rank), Reason::Slots, id, None);
+            }
         } else if options.double_scratch {
             self.bound(half(options, gathers, rank), Reason::Half, id, None);
         }
@@ -82,7 +92,7 @@ impl Bounds {
 
     fn ops(
         &mut self,
-        options: &ir::Options,
+        program: &ir::Program,
         id: ir::RankId,
         rank: &ir::Rank,
         ops: &[ir::Op],
@@ -91,14 +101,14 @@ impl Bounds {
         for op in ops {
             match &op.action {
                 ir::Action::Transfer(transfer) => {
-                    self.transfer(options, id, rank, transfer, op.origin, within)
+                    self.transfer(program, id, rank, transfer, op.origin, within)
                 }
                 ir::Action::Pipeline(pipeline) => {
                     let bytes =
                         WINDOWS.saturating_mul(pipeline.unit) / u64::from(pipeline.chunks.max(1));
                     self.bound(bytes, Reason::Windows, id, Some(op.origin));
                     if within.is_none() {
-                        self.ops(options, id, rank, &pipeline.body, Some(pipeline));
+                        self.ops(program, id, rank, &pipeline.body, Some(pipeline));
                     }
                 }
                 ir::Action::Sync
@@ -114,7 +124,7 @@ impl Bounds {
 
     fn transfer(
         &mut self,
-        options: &ir::Options,
+        program: &ir::Program,
         id: ir::RankId,
         rank: &ir::Rank,
         transfer: &ir::Transfer,
@@ -139,12 +149,18 @@ impl Bounds {
                 };
                 self.bound((space - 1) / end, reason, id, Some(origin));
             }
-            let ring = options.reuse_resources && operand.buffer == ir::Buffer::Scratch;
-            if let Some(pipeline) = within.filter(|_| ring) {
-                let bytes = slot(options, rank) / u64::from(pipeline.chunks.max(1));
+            let ring = program.options.reuse_resources && operand.buffer == ir::Buffer::Scratch;
+            if let Some(pipeline) = within.filter(|_| ring && !self.wraps(program, rank)) {
+                let bytes = slot(&program.options, rank) / u64::from(pipeline.chunks.max(1));
                 self.bound(bytes, Reason::Ring, id, Some(origin));
             }
         }
+    }
+
+    /// Whether the pipelines of a rank may go round in its slots of scratch.
+    fn wraps(&self, program: &ir::Program, rank: &ir::Rank) -> bool {
+        let whole = space(&program.options).is_multiple_of(u64::from(rank.scratch_chunks.max(1)));
+        whole && self.ring.as_ref().is_some_and(|ring| ring.is(slot(&program.options, rank)))
     }
 
     fn bound(
@@ -186,14 +202,27 @@ impl Bounds {
         }
         if found.is_empty() {
             found.extend(rounded(options, (min, max), unit));
-            // A plan that is read says itself what it serves.
-            let from_source =
-                program.origins.rows.iter().any(|row| matches!(row.place, Place::Source(_)));
-            if self.reason() == Reason::Ring && asked_max.is_none() && from_source {
-                found.push(self.at_bound(program, ring_note(largest)));
-            }
+            found.extend(self.scratch_note(program, largest));
         }
         (min.min(max), max, found)
+    }
+
+    /// What is said where scratch bounds messages whose end nobody set: the compiler sets it for a program; of a plan
+    /// that is read it can only be told.
+    fn scratch_note(&self, program: &ir::Program, largest: u64) -> Option<Diagnostic> {
+        let options = &program.options;
+        let reason = self.reason();
+        let from_source =
+            program.origins.rows.iter().any(|row| matches!(row.place, Place::Source(_)));
+        let note = match (reason, from_source) {
+            (Reason::Ring, true) => ring_note(largest),
+            (Reason::Ring | Reason::Slots, false) => endless_note(largest, reason),
+            (
+                Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows,
+                _,
+            ) => return None,
+        };
+        options.max_message_size.is_none().then(|| self.at_bound(program, note))
     }
 
     fn reason(&self) -> Reason {
@@ -236,8 +265,12 @@ impl Bounds {
 
 /// The bytes that a chunk of scratch has under `reuse_resources`.
 fn slot(options: &ir::Options, rank: &ir::Rank) -> u64 {
-    let space = if options.double_scratch { REUSED_SCRATCH / 2 } else { REUSED_SCRATCH };
-    space / u64::from(rank.scratch_chunks.max(1))
+    space(options) / u64::from(rank.scratch_chunks.max(1))
+}
+
+/// The scratch that is divided into slots.
+fn space(options: &ir::Options) -> u64 {
+    if options.double_scratch { REUSED_SCRATCH / 2 } else { REUSED_SCRATCH }
 }
 
 /// The largest chunk with which the second half of scratch, and its packets, are counted in 32 bits.
@@ -315,9 +348,10 @@ fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {
     let message =
         format!("the plan cannot serve messages of {}: {} at most", size(asked), size(largest));
     let literal = if largest.is_multiple_of(1 << 10) { size(largest) } else { largest.to_string() };
-    Diagnostic::without_place(Code::E0805, message)
+    let report = Diagnostic::without_place(Code::E0805, message)
         .note(why(reason))
-        .help(format!("end `message_size` at {literal}, or leave its upper end out"))
+        .help(format!("end `message_size` at {literal}, or leave its upper end out"));
+    if reason == Reason::Ring { report.help(ANSWER) } else { report }
 }
 
 fn why(reason: Reason) -> &'static str {
@@ -375,4 +409,15 @@ fn ring_note(largest: u64) -> Diagnostic {
         ),
     )
     .note(why(Reason::Ring))
+    .help(ANSWER)
 }
+
+fn endless_note(largest: u64, reason: Reason) -> Diagnostic {
+    let message =
+        format!("this plan serves messages up to {}, and sets no end to them", size(largest));
+    let note = Diagnostic::without_place(Code::N0801, message).note(why(reason));
+    if reason == Reason::Ring { note.help(ANSWER) } else { note }
+}
+
+/// The way out of a ring that may not be gone round.
+const ANSWER: &str = "let what reads scratch in a round signal or release, and what writes it there in a later round wait for that";

@@ -499,9 +499,14 @@ fn sizes_by_slots_of_scratch() {
 #[test]
 fn sizes_by_pipelines() {
     let copy = moves(ir::Verb::Copy, &[local(INPUT, 0, 2)], &[local(SCRATCH, 0, 2)], None);
-    let ops = vec![pipeline(1024, 2, vec![copy])];
-    assert_eq!(range(ops.clone(), |_| ()).1, 65_535 * 1024 / 32 * 32);
-    // Under `reuse_resources` two chunks share a slot of 16 MiB.
+    let back = moves(ir::Verb::Copy, &[local(SCRATCH, 0, 2)], &[local(OUTPUT, 0, 2)], None);
+    let both = vec![pipeline(1024, 2, vec![copy.clone(), back.clone()])];
+    assert_eq!(range(both.clone(), |_| ()).1, 65_535 * 1024 / 32 * 32);
+    // What is read before the next round writes may go round under `reuse_resources`.
+    let reuse = |program: &mut ir::Program| program.options.reuse_resources = true;
+    assert_eq!(range(both, reuse).1, 65_535 * 1024 / 32 * 32);
+    // What is not may not: two chunks share a slot of 16 MiB.
+    let ops = vec![pipeline(1024, 2, vec![copy]), pipeline(1024, 2, vec![back])];
     let reuse = |program: &mut ir::Program| program.options.reuse_resources = true;
     assert_eq!(range(ops.clone(), reuse).1, 16 << 20);
     let mut program = program(vec![ops]);

@@ -372,7 +372,8 @@ pub fn windows(program: &Program) -> Windows {
 }
 
 /// The greatest number that divides both.
-pub(super) fn gcd(a: u64, b: u64) -> u64 {
+#[must_use]
+pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

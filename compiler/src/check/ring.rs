@@ -1,0 +1,296 @@
+//! Whether pipelines may go round in their scratch.
+//!
+//! In: a program under `reuse_resources`. There every chunk of scratch has a slot of fixed size, and a pipeline that
+//! moves more than that begins again at the slot's first byte: the slot is a ring of windows. Out: what a
+//! ring must be like for no window to be overwritten before it is read, if that can be shown of any.
+//!
+//! Windows are written out as operations of their own, once with scratch as a ring of few windows and once without,
+//! for every number of windows from one more than the ring has to one more than twice that, which meets every way in
+//! which pipelines can follow each other in the ring. It may wrap if there is no race in the first, and both leave the
+//! same. A ring that is larger may wrap too: what is known when a window is written is known when a later one is.
+//!
+//! Nothing is shown where scratch is touched outside pipelines, by groups or as packets, where chunks of two operands
+//! overlap without being the same, where ranks differ in scratch, and for reductions of scratch of this rank: MSCCL++'s
+//! executor does not take the sources after the first round the ring.
+
+use super::race::{self, Races};
+use crate::interrupt::Interrupt;
+use crate::ir::run::{self, Outcome};
+use crate::ir::{
+    self, Action, Alias, Block, Buffer, Op, Operand, Pipeline, Program, Rank, Verb, Where,
+};
+use std::collections::BTreeSet;
+
+/// The rings that are tried, in windows.
+const RINGS: [u64; 5] = [1, 2, 4, 8, 16];
+
+/// The most operations and cells of a program whose windows are written out.
+const MOST_STEPS: u64 = 1 << 21;
+
+/// What a ring must be like for pipelines to go round in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ring {
+    /// The fewest bytes.
+    bytes: u64,
+    /// What must fit it a whole number of times.
+    units: BTreeSet<u64>,
+}
+
+impl Ring {
+    /// Whether a slot of scratch of so many bytes is such a ring.
+    pub(super) fn is(&self, slot: u64) -> bool {
+        self.bytes <= slot && self.units.iter().all(|unit| slot.is_multiple_of(*unit))
+    }
+}
+
+/// What a ring must be like, if a few windows are enough.
+#[must_use]
+pub(super) fn ring(program: &Program) -> Option<Ring> {
+    if !program.options.reuse_resources || !is_plain(program) {
+        return None;
+    }
+    let units = units(program);
+    let common = units
+        .iter()
+        .try_fold(1_u64, |common, unit| (common / run::gcd(common, *unit)).checked_mul(*unit))?;
+    let cell = units.iter().fold(0, |least, unit| run::gcd(least, *unit));
+    let safe = |ring: &u64| {
+        (ring + 1..=2 * ring + 1)
+            .all(|turns| Unrolled { common, cell, turns, ring: *ring }.is_safe(program))
+    };
+    if units.is_empty() {
+        return None;
+    }
+    let windows = RINGS.iter().find(|ring| safe(ring))?;
+    Some(Ring { bytes: windows.checked_mul(common)?, units })
+}
+
+/// The units of all pipelines.
+fn units(program: &Program) -> BTreeSet<u64> {
+    let mut units = BTreeSet::new();
+    each_block(program, &mut |ops| {
+        let pipelines = ops.iter().filter_map(|op| pipeline(op));
+        units.extend(pipelines.map(|pipeline| pipeline.unit.max(1)));
+    });
+    units
+}
+
+/// Whether scratch is used in ways for which the ring is understood.
+fn is_plain(program: &Program) -> bool {
+    let mut scratch = program.ranks.iter().map(|rank| rank.scratch_chunks);
+    let first = scratch.next();
+    if !scratch.all(|chunks| Some(chunks) == first) {
+        return false;
+    }
+    let (mut plain, mut used) = (true, BTreeSet::new());
+    each_block(program, &mut |ops| {
+        for op in ops {
+            match pipeline(op) {
+                Some(pipeline) => plain &= pipeline.body.iter().all(is_plain_inside),
+                None => plain &= scratch_of(op).next().is_none(),
+            }
+            let inner = pipeline(op).map_or(&[][..], |pipeline| &pipeline.body);
+            used.extend(inner.iter().flat_map(scratch_of).map(|o| (o.index, o.size)));
+        }
+    });
+    let apart = used.iter().zip(used.iter().skip(1)).all(|(a, b)| a.0 + a.1 <= b.0);
+    plain && apart && !used.is_empty()
+}
+
+fn is_plain_inside(op: &Op) -> bool {
+    let Action::Transfer(transfer) = &op.action else { return pipeline(op).is_none() };
+    let accesses = || ir::memory::accesses(transfer);
+    let local = |operand: &&Operand| operand.place == Where::Local;
+    // The executor takes the first of them and the destination for what they are, and the others for what comes
+    // after the destination.
+    let misread = transfer.verb == Verb::Reduce
+        && transfer.sources.iter().filter(local).count() > 1
+        && scratch_of(op).next().is_some();
+    transfer.slice.is_none() && !misread && accesses().all(|access| !access.packets)
+}
+
+fn scratch_of(op: &Op) -> impl Iterator<Item = Operand> + '_ {
+    let transfer = match &op.action {
+        Action::Transfer(transfer) => Some(transfer),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => None,
+    };
+    let operands = transfer.into_iter().flat_map(|t| t.sources.iter().chain(&t.destinations));
+    operands.copied().filter(|operand| operand.buffer == Buffer::Scratch)
+}
+
+fn pipeline(op: &Op) -> Option<&Pipeline> {
+    if let Action::Pipeline(pipeline) = &op.action { Some(pipeline) } else { None }
+}
+
+fn each_block(program: &Program, visit: &mut dyn FnMut(&[Op])) {
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        visit(&block.ops);
+    }
+}
+
+/// A program whose chunks have a certain number of windows, each written out.
+struct Unrolled {
+    /// Bytes that every unit fits a whole number of times.
+    common: u64,
+    /// Bytes of a cell, of which every unit has a whole number.
+    cell: u64,
+    /// The bytes of a chunk, in `common`.
+    turns: u64,
+    /// The bytes of a slot, in `common`.
+    ring: u64,
+}
+
+impl Unrolled {
+    fn is_safe(&self, program: &Program) -> bool {
+        let Some(round) = self.program(program, self.ring) else { return false };
+        let Some(straight) = self.program(program, u64::MAX) else {
+            return false;
+        };
+        let run = |program: &Program| match run::run(program, MOST_STEPS) {
+            Outcome::Finished(memory) => Some(memory),
+            Outcome::Stuck(_) | Outcome::TooLong => None,
+        };
+        let (Some(after), Some(wanted)) = (run(&round), run(&straight)) else { return false };
+        let races = race::check(&round, &after, &Interrupt::default());
+        let same = |rank| after.output(&round, rank) == wanted.output(&straight, rank);
+        matches!(races, Races::Found(found) if found.is_empty()) && round.ranks.ids().all(same)
+    }
+
+    /// The program with its windows written out, and rings of so many `common`; none where it is too large.
+    fn program(&self, program: &Program, ring: u64) -> Option<Program> {
+        let cells = u32::try_from(self.turns * self.common / self.cell).ok()?;
+        if self.steps(program).saturating_add(chunks(program).saturating_mul(u64::from(cells)))
+            > MOST_STEPS
+        {
+            return None;
+        }
+        let window = Window { cells, ring: ring.saturating_mul(self.common / self.cell) };
+        let ranks: Vec<Rank> =
+            program.ranks.iter().map(|rank| self.rank(rank, &window)).collect::<Option<_>>()?;
+        Some(Program {
+            collective: program.collective.clone(),
+            options: program.options.clone(),
+            ranks: ranks.into(),
+            ranks_per_node: program.ranks_per_node,
+            origins: program.origins.clone(),
+            joins: program.joins,
+            instances_done: program.instances_done,
+        })
+    }
+
+    fn steps(&self, program: &Program) -> u64 {
+        let mut steps = 0_u64;
+        each_block(program, &mut |ops| {
+            for op in ops {
+                let rounds = pipeline(op)
+                    .map_or(1, |inner| self.rounds(inner).saturating_mul(inner.body.len() as u64));
+                steps = steps.saturating_add(rounds);
+            }
+        });
+        steps
+    }
+
+    fn rounds(&self, pipeline: &Pipeline) -> u64 {
+        let bytes = u64::from(pipeline.chunks).saturating_mul(self.turns * self.common);
+        bytes.div_ceil(pipeline.unit.max(1))
+    }
+
+    fn rank(&self, rank: &Rank, window: &Window) -> Option<Rank> {
+        let times = |chunks: u32| chunks.checked_mul(window.cells);
+        let alias = match rank.alias {
+            Some(alias) => Some(Alias { offset: times(alias.offset)?, ..alias }),
+            None => None,
+        };
+        let blocks = rank.blocks.iter().map(|block| {
+            let ops = self.ops(&block.ops, window)?;
+            Some(Block { name: block.name.clone(), ops, origin: block.origin })
+        });
+        Some(Rank {
+            input_chunks: times(rank.input_chunks)?,
+            output_chunks: times(rank.output_chunks)?,
+            scratch_chunks: times(rank.scratch_chunks)?,
+            alias,
+            regions: Vec::new(),
+            channels: rank.channels.clone(),
+            semaphores: rank.semaphores.clone(),
+            barriers: rank.barriers.clone(),
+            blocks: blocks.collect::<Option<Vec<Block>>>()?.into(),
+            promises: [].into(),
+        })
+    }
+
+    fn ops(&self, ops: &[Op], window: &Window) -> Option<Vec<Op>> {
+        let mut written = Vec::new();
+        for op in ops {
+            match pipeline(op) {
+                None => written.push(whole(op, window)?),
+                Some(pipeline) => {
+                    for round in 0..self.rounds(pipeline) {
+                        let unit = pipeline.unit / self.cell;
+                        let bytes = round.checked_mul(unit)?;
+                        let inner = pipeline.body.iter().map(|op| part(op, window, bytes, unit));
+                        written.extend(inner.collect::<Option<Vec<Op>>>()?);
+                    }
+                }
+            }
+        }
+        Some(written)
+    }
+}
+
+/// How memory is cut.
+struct Window {
+    /// Cells of a chunk.
+    cells: u32,
+    /// Cells of a ring.
+    ring: u64,
+}
+
+/// An operation outside pipelines.
+fn whole(op: &Op, window: &Window) -> Option<Op> {
+    with_operands(op, &mut |operand| {
+        let (index, size) =
+            (operand.index.checked_mul(window.cells)?, operand.size.checked_mul(window.cells)?);
+        Some(Operand { index, size, ..operand })
+    })
+}
+
+/// The part of an operation in a pipeline that one round covers: `unit` cells from `first` on.
+fn part(op: &Op, window: &Window, first: u64, unit: u64) -> Option<Op> {
+    with_operands(op, &mut |operand| {
+        let end = u64::from(operand.size).checked_mul(u64::from(window.cells))?;
+        let size = unit.min(end.checked_sub(first)?);
+        let at = if operand.buffer == Buffer::Scratch { first % window.ring } else { first };
+        let index =
+            u64::from(operand.index).checked_mul(u64::from(window.cells))?.checked_add(at)?;
+        let (index, size) = (u32::try_from(index).ok()?, u32::try_from(size).ok()?);
+        Some(Operand { index, size, ..operand })
+    })
+}
+
+fn with_operands(op: &Op, change: &mut dyn FnMut(Operand) -> Option<Operand>) -> Option<Op> {
+    let mut op = op.clone();
+    if let Action::Transfer(transfer) = &mut op.action {
+        let all = transfer.sources.iter_mut().chain(&mut transfer.destinations);
+        for operand in all {
+            *operand = change(*operand)?;
+        }
+    }
+    Some(op)
+}
+
+fn chunks(program: &Program) -> u64 {
+    let of_rank = |rank: &Rank| {
+        u64::from(rank.input_chunks)
+            + u64::from(rank.output_chunks)
+            + u64::from(rank.scratch_chunks)
+    };
+    program.ranks.iter().map(of_rank).sum()
+}
