@@ -449,7 +449,7 @@ fn a_map_tells_where_operations_come_from() {
     let run = ends(folder.cclc("verify p.json"), 1);
     says(
         &run.stderr,
-        &["p.json: rank 0, block 0, operation", "from a.ccl:11", "a.ccl:11:9", "put input[0]"],
+        &["p.json: rank 1, block 0, operation", "from a.ccl:11", "a.ccl:11:9", "put input[0]"],
     );
     folder.write("a.ccl", &format!("// moved\n{relaxed}"));
     let run = ends(folder.cclc("verify p.json"), 1);

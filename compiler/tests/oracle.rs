@@ -13,7 +13,8 @@
 //!
 //! With it are judged: all programs of this project and the plans of others, which are to be right but for those that
 //! are known ([`WRONG`], [`WRONG_PLANS`]); small defects ([`defects`]), which are to be found; and the checker, by
-//! [`mutants`] and by programs by lot ([`random`]), where both must say the same ([`agreement`]).
+//! [`mutants`] and by programs by lot ([`random`]), where both must say the same ([`agreement`]). What reports give as
+//! witnesses is run ([`replay`]) and must show what they say ([`witnesses`]).
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -40,10 +41,15 @@ mod user;
 #[path = "oracle/view.rs"]
 mod view;
 
+#[path = "oracle/replay.rs"]
+mod replay;
+
 #[path = "oracle/agreement.rs"]
 mod agreement;
 #[path = "oracle/defects.rs"]
 mod defects;
+#[path = "oracle/witnesses.rs"]
+mod witnesses;
 
 use corpus::{Form, corpus};
 use schedule::{Effort, explore};

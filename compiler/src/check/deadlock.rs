@@ -8,8 +8,10 @@
 //!
 //! What waits for a block in a circle is no mistake of its own, and is not reported.
 
+use super::past::{Moment, Past, Run};
+use crate::diagnostic::witness::{Finding, Step, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::{Awaits, Stuck};
+use crate::ir::run::{self, Awaits, Outcome, Stuck};
 use crate::ir::{
     self, Action, BlockId, ChannelId, ChannelKind, Op, RankId, SemaphoreId, Transfer, Verb, Where,
 };
@@ -19,7 +21,9 @@ pub(super) fn explain(program: &ir::Program, stuck: &[Stuck]) -> Vec<Diagnostic>
     let waits_for: Vec<Option<usize>> =
         stuck.iter().map(|one| provider(program, stuck, one)).collect();
     if let Some(unanswered) = waits_for.iter().position(Option::is_none) {
-        return stuck.get(unanswered).map(|one| never_answered(program, one)).into_iter().collect();
+        let one = stuck.get(unanswered);
+        let report = one.map(|one| shown(program, &[one], never_answered(program, one)));
+        return report.into_iter().collect();
     }
     // Everyone waits for someone: following the arcs leads into a circle.
     let mut at = 0;
@@ -34,7 +38,52 @@ pub(super) fn explain(program: &ir::Program, stuck: &[Stuck]) -> Vec<Diagnostic>
         circle.push(*next);
     }
     let circle: Vec<&Stuck> = circle.iter().filter_map(|index| stuck.get(*index)).collect();
-    circle_report(program, &circle).into_iter().collect()
+    let report = circle_report(program, &circle);
+    report.map(|report| shown(program, &circle, report)).into_iter().collect()
+}
+
+fn shown(program: &ir::Program, circle: &[&Stuck], report: Diagnostic) -> Diagnostic {
+    match Past::new(program) {
+        Some(past) => show(&past, circle, report),
+        None => report,
+    }
+}
+
+/// Adds to a report some block that stands still in the end, where the one that is told of does not come as far. Without
+/// one, `finding` is added, and no way there.
+pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) -> Diagnostic {
+    if let Outcome::Stuck(stuck) = run::run(past.program, super::STEPS) {
+        for one in &stuck {
+            report = show(past, &[one], report);
+            if report.witness.as_ref().is_some_and(|witness| !witness.schedule.is_empty()) {
+                return report;
+            }
+        }
+    }
+    report.witness = Some(Box::new(Witness { finding, schedule: Vec::new() }));
+    report
+}
+
+/// Adds to a report who waits for whom, and a schedule that leads there.
+fn show(past: &Past, circle: &[&Stuck], mut report: Diagnostic) -> Diagnostic {
+    let program = past.program;
+    let moment = |stuck: &&Stuck| {
+        let step = Step { operation: stuck.operation, inner: stuck.inner };
+        past.at_step(stuck.rank, stuck.block, step)
+    };
+    let Some(moments) = circle.iter().map(moment).collect::<Option<Vec<Moment>>>() else {
+        return report;
+    };
+    let mut run = Run::new(past);
+    let reached = moments.iter().all(|moment| run.stand_at(*moment));
+    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
+    let waits = moments
+        .iter()
+        .zip(circle)
+        .map(|(moment, stuck)| Wait { event: past.event(*moment), awaits: what(program, stuck) });
+    let finding = Finding::Deadlock { circle: waits.collect() };
+    report.witness = Some(Box::new(Witness { finding, schedule }));
+    report
 }
 
 /// Who would have to go on first: a stuck block that could give what is waited for.

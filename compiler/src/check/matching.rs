@@ -10,12 +10,16 @@
 //!
 //! What happens in a pipeline happens once for each window: such operations are counted apart, by window.
 
+mod report;
+
 use super::found::Found;
+use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{
     self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId, Verb,
 };
 use crate::table::Table;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A pipeline's windows: bytes and chunks; none outside pipelines.
@@ -66,6 +70,33 @@ struct Counters {
     releases: Use,
 }
 
+/// What passes over a channel in one direction.
+struct Flow<'a> {
+    /// The channel's name and declaration, on the side that signals where there is one.
+    name: &'a str,
+    origin: OriginId,
+    /// Who signals and who waits.
+    from: Option<RankId>,
+    to: Option<RankId>,
+    /// The end that is waited on.
+    end: Option<(RankId, ChannelId)>,
+    signals: &'a Use,
+    waits: &'a Use,
+}
+
+impl Flow<'_> {
+    /// Whether there are as many waits as signals, in every window.
+    fn is_balanced(&self) -> bool {
+        self.signals.counts == self.waits.counts
+    }
+
+    /// Whether a signal is missing somewhere.
+    fn is_short(&self) -> bool {
+        let signals = |window: &Window| self.signals.counts.get(window).copied().unwrap_or(0);
+        self.waits.counts.iter().any(|(window, waits)| *waits > signals(window))
+    }
+}
+
 struct Uses {
     channels: Table<ChannelId, Ends>,
     semaphores: Table<SemaphoreId, Counters>,
@@ -74,6 +105,7 @@ struct Uses {
 /// Checks every channel and semaphore.
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
+    let past = LazyCell::new(|| Past::new(program));
     let (mut found, mut surplus) = (Found::default(), Found::default());
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
@@ -81,19 +113,28 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             if !channel.shared {
                 shared_end(program, rank, channel, ends, &mut found);
             }
-            let other = channel.peer().zip(channel.partner);
-            let waits = other
-                .and_then(|(peer, there)| uses.lookup(peer)?.channels.lookup(there))
-                .map(|ends| &ends.waits);
             let none = Use::default();
-            let uses = (&ends.signals, waits.unwrap_or(&none));
-            balance(program, rank, channel, uses, &mut found, &mut surplus);
-            if channel.partner.is_none() && ends.waits.total() > 0 {
-                found.add(never_answered(program, (rank, channel), &none, &ends.waits));
+            for flow in flows(&uses, (rank, id), channel, &none) {
+                let into = if flow.is_short() { &mut found } else { &mut surplus };
+                into.add_told(report::unequal(program, &flow), |report| match &*past {
+                    Some(past) => report::show_unequal(past, &flow, report),
+                    None => report,
+                });
             }
         }
         for (id, semaphore) in row.semaphores.entries() {
-            balanced_semaphore(program, rank, semaphore, &uses[rank].semaphores[id], &mut found);
+            let counters = &uses[rank].semaphores[id];
+            if counters.acquires.blocks.len() > 1 && !semaphore.shared {
+                let user = &counters.acquires;
+                found.add(report::several_users(program, rank, &semaphore.name, "acquire", user));
+            }
+            if counters.acquires.counts != counters.releases.counts {
+                let report = report::out_of_balance(program, rank, semaphore, counters);
+                found.add_told(report, |report| match &*past {
+                    Some(past) => report::show_balance(past, (rank, id), semaphore, report),
+                    None => report,
+                });
+            }
         }
     }
     let mut found = found.finish("place");
@@ -165,26 +206,38 @@ fn count(uses: &mut Uses, block: BlockId, window: Window, ops: &[ir::Op]) {
     }
 }
 
-fn balance(
-    program: &ir::Program,
-    rank: RankId,
-    channel: &ir::Channel,
-    (signals, waits): (&Use, &Use),
-    found: &mut Found,
-    surplus: &mut Found,
-) {
-    if signals.counts == waits.counts {
-        return;
-    }
-    let windows = signals.counts.keys().chain(waits.counts.keys());
-    let of =
-        |counts: &BTreeMap<Window, u64>, window: &Window| counts.get(window).copied().unwrap_or(0);
-    let missing =
-        windows.clone().any(|window| of(&waits.counts, window) > of(&signals.counts, window));
-    match missing {
-        true => found.add(never_answered(program, (rank, channel), signals, waits)),
-        false => surplus.add(never_heard(program, (rank, channel), signals, waits)),
-    }
+/// What is out of balance of a channel: what is signalled from this end, and what is waited for on it where it has no
+/// other end.
+fn flows<'a>(
+    uses: &'a Table<RankId, Uses>,
+    (rank, id): (RankId, ChannelId),
+    channel: &'a ir::Channel,
+    none: &'a Use,
+) -> Vec<Flow<'a>> {
+    let ends = &uses[rank].channels[id];
+    let (name, origin) = (&*channel.name, channel.origin);
+    let end = channel.peer().zip(channel.partner);
+    let there = end.and_then(|(peer, there)| uses.lookup(peer)?.channels.lookup(there));
+    let signalled = Flow {
+        name,
+        origin,
+        from: Some(rank),
+        to: end.map(|(peer, _)| peer),
+        end,
+        signals: &ends.signals,
+        waits: there.map_or(none, |ends| &ends.waits),
+    };
+    let waited = Flow {
+        name,
+        origin,
+        from: None,
+        to: Some(rank),
+        end: Some((rank, id)),
+        signals: none,
+        waits: &ends.waits,
+    };
+    let waited = Some(waited).filter(|_| channel.partner.is_none());
+    [Some(signalled), waited].into_iter().flatten().filter(|flow| !flow.is_balanced()).collect()
 }
 
 fn shared_end(
@@ -202,24 +255,9 @@ fn shared_end(
     ];
     for (user, does, counts) in users {
         if counts && user.blocks.len() > 1 {
-            found.add(several_users(program, rank, &channel.name, does, user));
+            found.add(report::several_users(program, rank, &channel.name, does, user));
             return;
         }
-    }
-}
-
-fn balanced_semaphore(
-    program: &ir::Program,
-    rank: RankId,
-    semaphore: &ir::Semaphore,
-    counters: &Counters,
-    found: &mut Found,
-) {
-    if counters.acquires.blocks.len() > 1 && !semaphore.shared {
-        found.add(several_users(program, rank, &semaphore.name, "acquire", &counters.acquires));
-    }
-    if counters.acquires.counts != counters.releases.counts {
-        found.add(out_of_balance(program, rank, semaphore, counters));
     }
 }
 
@@ -230,119 +268,5 @@ fn times(count: u64) -> String {
         1 => "once".to_string(),
         2 => "twice".to_string(),
         more => format!("{more} times"),
-    }
-}
-
-fn other_side(channel: &ir::Channel) -> String {
-    channel.peer().map_or_else(|| "nobody".to_string(), |peer| format!("rank {}", peer.0))
-}
-
-fn never_answered(
-    program: &ir::Program,
-    (rank, channel): (RankId, &ir::Channel),
-    signals: &Use,
-    waits: &Use,
-) -> Diagnostic {
-    let (signalled, waited) = (signals.times(), waits.times());
-    let place = |origin: &OriginId| program.origins.place(*origin);
-    let at = waits.places.last().map_or_else(|| program.origins.place(channel.origin), place);
-    let report = Diagnostic::new(
-        Code::E0602,
-        at,
-        format!(
-            "{} waits {waited} for a channel over which rank {} signals {signalled}",
-            other_side(channel),
-            rank.0
-        ),
-    )
-    .label(format!("waits for rank {}'s `{}`", rank.0, channel.name));
-    let report = match signals.places.first() {
-        Some(origin) => report.and(place(origin), format!("rank {} signals here", rank.0)),
-        None => report.and(program.origins.place(channel.origin), "the channel"),
-    };
-    report.help("every wait needs one signal over the same channel, in the same launch")
-}
-
-fn never_heard(
-    program: &ir::Program,
-    (rank, channel): (RankId, &ir::Channel),
-    signals: &Use,
-    waits: &Use,
-) -> Diagnostic {
-    let (signalled, waited) = (signals.times(), waits.times());
-    let place = |origin: &OriginId| program.origins.place(*origin);
-    let at = signals.places.last().map_or_else(|| program.origins.place(channel.origin), place);
-    let report = Diagnostic::new(
-        Code::E0603,
-        at,
-        format!(
-            "rank {} signals over `{}` {signalled}, and {} waits {waited}",
-            rank.0,
-            channel.name,
-            other_side(channel)
-        ),
-    )
-    .note("counters outlive a launch: the first wait of the next one would pass too early");
-    let report = match waits.places.first() {
-        Some(origin) => report.and(place(origin), format!("{} waits here", other_side(channel))),
-        None => report,
-    };
-    report.help("wait as often as is signalled, or leave the signal out")
-}
-
-fn several_users(
-    program: &ir::Program,
-    rank: RankId,
-    name: &str,
-    does: &str,
-    user: &Use,
-) -> Diagnostic {
-    let blocks: Vec<String> = user
-        .blocks
-        .iter()
-        .filter_map(|id| program.ranks.lookup(rank)?.blocks.lookup(*id))
-        .map(|block| format!("`{}`", block.name))
-        .collect();
-    let shown = blocks.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-    let mut places = user.places.iter().map(|origin| program.origins.place(*origin));
-    let first = places.next().unwrap_or_else(|| program.origins.place(OriginId::default()));
-    let report = Diagnostic::new(
-        Code::E0605,
-        first,
-        format!("{} blocks of rank {} {does} `{name}`: {shown}", blocks.len(), rank.0),
-    )
-    .note("which signal meets which wait would depend on the schedule");
-    let report = match places.next() {
-        Some(second) if second != first => report.and(second, "and here"),
-        _ => report,
-    };
-    report.help("give each block one of its own: a family with one more index")
-}
-
-fn out_of_balance(
-    program: &ir::Program,
-    rank: RankId,
-    semaphore: &ir::Semaphore,
-    counters: &Counters,
-) -> Diagnostic {
-    let (acquires, releases) = (&counters.acquires, &counters.releases);
-    let place = |user: &Use| user.places.first().map(|origin| program.origins.place(*origin));
-    let declared = program.origins.place(semaphore.origin);
-    let at = place(acquires).or(place(releases)).unwrap_or(declared);
-    let report = Diagnostic::new(
-        Code::E0606,
-        at,
-        format!(
-            "`{}` of rank {} is acquired {} and released {} in a launch",
-            semaphore.name,
-            rank.0,
-            acquires.times(),
-            releases.times()
-        ),
-    )
-    .note("its value outlives a launch, and must be the same after each");
-    match place(releases).filter(|place| *place != at) {
-        Some(place) => report.and(place, "released here"),
-        None => report,
     }
 }

@@ -3,6 +3,10 @@
 //! In: the memory that a run left. Without races every schedule leaves the same, so one run decides.
 //! * E0701: a chunk holds each promised contribution exactly once, and nothing else.
 
+mod path;
+mod trace;
+
+use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::run::{self, Broken, Contribution, Memory};
@@ -10,10 +14,16 @@ use crate::ir::run::{self, Broken, Contribution, Memory};
 /// Reports the first chunk that breaks a promise, and how many more do: mostly they have one cause.
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     let broken = run::broken_promises(program, memory);
-    broken.first().map(|one| report(program, one, broken.len())).into_iter().collect()
+    let Some(first) = broken.first() else { return Vec::new() };
+    let report = report(program, first);
+    let report = match Past::new(program) {
+        Some(past) => path::show(&past, memory, first, report),
+        None => report,
+    };
+    vec![others(report, broken.len())]
 }
 
-fn report(program: &ir::Program, broken: &Broken, count: usize) -> Diagnostic {
+fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
     let name = &program.collective.name;
     let (chunk, rank) = (broken.chunk, broken.rank.0);
     let place =
@@ -45,6 +55,11 @@ fn report(program: &ir::Program, broken: &Broken, count: usize) -> Diagnostic {
             report = report.note(format!("{text}: {}", contributions(list)));
         }
     }
+    report
+}
+
+/// Says how many other chunks are wrong.
+fn others(report: Diagnostic, count: usize) -> Diagnostic {
     match count {
         1 => report,
         2 => report.note("1 other chunk is wrong too"),

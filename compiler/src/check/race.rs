@@ -28,6 +28,7 @@ mod machine;
 mod memory;
 mod report;
 mod step;
+mod witness;
 
 use crate::diagnostic::Diagnostic;
 use crate::interrupt::Interrupt;

@@ -26,6 +26,15 @@ pub enum Finding {
         /// Who waits, each for the next one, the last for the first; one alone where nobody gives what it waits for.
         circle: Vec<Wait>,
     },
+    /// A counter does not end a launch as it began it.
+    Counter {
+        /// The last operation that uses it.
+        event: Event,
+        /// Which counter.
+        counter: String,
+        /// How much more it is given than taken.
+        left: i64,
+    },
     /// A chunk does not hold what is promised.
     Value(Box<WrongValue>),
 }

@@ -43,6 +43,10 @@ pub struct Stuck {
     pub block: BlockId,
     /// The operation that it does not get past.
     pub origin: OriginId,
+    /// The operation's number in its block.
+    pub operation: u32,
+    /// In a pipeline: the number in its body, and the turn.
+    pub inner: Option<(u32, u32)>,
     /// What it waits for.
     pub awaits: Awaits,
 }

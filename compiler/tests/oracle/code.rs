@@ -378,6 +378,7 @@ impl<'a> Maker<'a> {
             op.and_then(|op| op.sync).is_some_and(|sync| sync == not || sync == SyncOverride::None)
         };
         let open = before.is_some()
+            && self.program.options.auto_sync
             && !closed(before, SyncOverride::Before)
             && !closed(after, SyncOverride::After);
         if asked || open {

@@ -99,6 +99,21 @@ fn programs(unit: &Unit, file: &str, ranks: u32, form: Form) -> Vec<Entry> {
     entries
 }
 
+/// The programs of a case, as elaborated, with the parameters and options that its first line gives; none where they
+/// do not elaborate.
+pub(crate) fn case(path: &Path) -> Vec<Entry> {
+    let text = fs::read_to_string(path).expect("a case");
+    let Some(unit) = unit(&path.display().to_string(), &text) else { return Vec::new() };
+    let words = text.lines().next().unwrap_or_default().split_whitespace().skip(2);
+    let parameters: Vec<(String, String)> = words
+        .filter_map(|word| word.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+    let programs = unit.programs.ids().filter_map(|id| make(&unit, id, &parameters, Form::Written));
+    programs.map(|program| Entry { name: name.clone(), program }).collect()
+}
+
 fn make(
     unit: &Unit,
     id: resolve::program::ProgramId,
@@ -158,7 +173,8 @@ pub(crate) fn text(text: &str, form: Form) -> Vec<Program> {
     unit.programs.ids().filter_map(|id| make(&unit, id, &[], form)).collect()
 }
 
-fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+/// The files of a folder of this crate, in order.
+pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .expect("a folder of the corpus")

@@ -126,6 +126,7 @@ impl Machine<'_> {
         by: Access,
         loads: &mut Vec<u32>,
     ) -> Result<Value, Verdict> {
+        self.note(by.site, cell, false);
         if self.kind == Kind::Views {
             let load = if self.code.packets { self.loads.add() } else { 0 };
             loads.extend(Some(load).filter(|_| self.code.packets));
@@ -155,6 +156,7 @@ impl Machine<'_> {
             unreachable!("it was there a moment ago")
         };
         let packet = Rc::clone(packet);
+        self.note(by.site, cell, false);
         if self.kind == Kind::Views {
             for cell in [cell, cell + 1] {
                 let touched = &mut self.cells[cell].touched;
@@ -178,6 +180,7 @@ impl Machine<'_> {
         by: Access,
         value: &Value,
     ) -> Result<(), Verdict> {
+        self.note(by.site, cell, true);
         if self.kind == Kind::Views {
             let touched = &mut self.cells[cell].touched;
             let write = touched.write(&self.threads[i].view, by, &self.loads);
@@ -195,6 +198,7 @@ impl Machine<'_> {
         value: &Value,
     ) -> Result<(), Verdict> {
         let flag = by.site.launch + 1;
+        self.note(by.site, cell, true);
         if self.kind == Kind::Views {
             for cell in [cell, cell + 1] {
                 let touched = &mut self.cells[cell].touched;

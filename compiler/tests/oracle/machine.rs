@@ -212,6 +212,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) stale: bool,
     /// Whether an input that is not the output was written.
     pub(crate) clobbers: bool,
+    /// Every access in the order in which it was made, where that is asked for: by whom, of which cell, whether a write.
+    pub(crate) trace: Option<Vec<(Site, usize, bool)>>,
     /// Agents that can go on, in the order in which they came to, and the others by what they wait for.
     pub(crate) ready: Vec<usize>,
     parked: BTreeMap<Key, Vec<usize>>,
@@ -255,6 +257,7 @@ impl<'a> Machine<'a> {
             new_agent: 0,
             stale: false,
             clobbers: false,
+            trace: None,
             ready: Vec::new(),
             parked: BTreeMap::new(),
         };
@@ -342,13 +345,22 @@ impl<'a> Machine<'a> {
     fn thread(&mut self, i: usize) -> Result<Turn, Verdict> {
         let (block, k) = (i / self.code.threads, i % self.code.threads);
         let code = self.code;
-        let steps = &code.blocks[block].steps;
         let rank = self.rank_of(block);
         if self.threads[i].over || self.ranks[rank].begun == 0 {
             return Ok(Turn::Waits(Key::Launch(rank)));
         }
-        loop {
-            let Some(step) = steps.get(self.threads[i].pc) else { return self.finish(i, rank) };
+        self.settle(i);
+        match code.blocks[block].steps.get(self.threads[i].pc) {
+            Some(step) => self.instruction(i, block, k, &step.instr),
+            None => self.finish(i, rank),
+        }
+    }
+
+    /// Takes a thread past the instructions that it has no part in.
+    pub(crate) fn settle(&mut self, i: usize) {
+        let (block, k) = (i / self.code.threads, i % self.code.threads);
+        let code = self.code;
+        while let Some(step) = code.blocks[block].steps.get(self.threads[i].pc) {
             let skipped = match &step.instr {
                 Instr::Join | Instr::Barrier { .. } => false,
                 Instr::Signal { channels, .. } | Instr::Wait { channels, .. } => {
@@ -359,9 +371,16 @@ impl<'a> Machine<'a> {
                 Instr::Move(lanes) => !self.seek(i, k as u32, lanes),
             };
             if !skipped {
-                return self.instruction(i, block, k, &step.instr);
+                return;
             }
             self.pass(i);
+        }
+    }
+
+    /// Keeps an access in mind, where that is asked for.
+    pub(crate) fn note(&mut self, site: Site, cell: usize, write: bool) {
+        if let Some(trace) = &mut self.trace {
+            trace.push((site, cell, write));
         }
     }
 

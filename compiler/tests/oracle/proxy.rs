@@ -138,6 +138,7 @@ impl Machine<'_> {
         let by = Access { agent: request.agent, count: request.number, site: request.site };
         let flag = request.site.launch + 1;
         for cell in request.from..request.from + request.push.put.map_or(0, |put| put.2) {
+            self.note(by.site, cell, false);
             if self.kind == Kind::Views {
                 let load = if self.code.packets { self.loads.add() } else { 0 };
                 let touched = &mut self.cells[cell].touched;
@@ -161,6 +162,7 @@ impl Machine<'_> {
         let by = Access { agent: request.agent + 1, count: request.number, site: request.site };
         let bytes = self.ports[channel].moving.pop_front().unwrap_or_default();
         for (cell, held) in (request.into..).zip(bytes) {
+            self.note(by.site, cell, true);
             let held = self.arriving(cell, held, &view, by, request)?;
             self.commit(cell, held, u32::MAX);
         }

@@ -61,6 +61,15 @@ pub(crate) fn promised(program: &Program, code: &Code) -> Promised {
     Promised { ranks: ranks.collect() }
 }
 
+impl Promised {
+    /// The same buffers with nothing promised.
+    pub(crate) fn nothing(&self) -> Promised {
+        let ranks =
+            self.ranks.iter().map(|rank| RankPromised { cells: Vec::new(), ..rank.clone() });
+        Promised { ranks: ranks.collect() }
+    }
+}
+
 impl Machine<'_> {
     /// After a launch: looks, writes, and starts the next.
     pub(crate) fn user(&mut self, rank: usize) -> Result<Turn, Verdict> {
@@ -120,6 +129,9 @@ impl Machine<'_> {
         let input = (0..).zip(&promised.input).map(|(i, cell)| (*cell, rank as u32, i));
         let output = promised.output.iter().map(|cell| (*cell, NOBODY, *cell as u32));
         for (cell, from, index) in input.chain(output) {
+            if let Some(trace) = &mut self.trace {
+                trace.push((by.site, cell, true));
+            }
             if self.kind == Kind::Views {
                 let touched = &mut self.cells[cell].touched;
                 let write = touched.write(&view, by, &self.loads);

@@ -1,36 +1,108 @@
 //! Races in words.
 
 use super::super::found::Found;
-use super::cells::{Place, Touch};
+use super::super::names;
+use super::super::past::Past;
+use super::cells::Touch;
 use super::machine::{Conflict, Kind};
+use super::witness;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{Action, BlockId, Buffer, Program};
+use crate::ir::{Action, BlockId, Program, RankId};
+use crate::source;
 use crate::table::Id;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// How many conflicts are looked at; more are never shown.
 const LOOKED_AT: usize = 100_000;
 
+/// Of how many reports the way there is told.
+const SHOWN: usize = 16;
+
+/// Conflicts at one pair of places: the first one, the cells where its two operations meet, and which ranks have it.
+struct Group<'c, 'p> {
+    conflict: &'c Conflict<'p>,
+    cells: Range<u64>,
+    ranks: BTreeSet<(RankId, RankId)>,
+}
+
 /// One report for each pair of places. Where threads of a block do not meet, or a rank is touched too early, what
 /// follows from it is left out.
 pub(super) fn reports(program: &Program, conflicts: Vec<Conflict>) -> Vec<Diagnostic> {
+    if conflicts.is_empty() {
+        return Vec::new();
+    }
+    let words = Words { program, parts: crate::ir::run::parts(program) };
+    let past = Past::new(program);
     let mut found = Found::default();
-    let parts = crate::ir::run::parts(program);
-    let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
-    for conflict in
-        conflicts.iter().take(LOOKED_AT).filter(|conflict| Some(rank_of(conflict.kind)) == worst)
-    {
-        let words = Words { program, parts };
-        found.add(match conflict.kind {
-            Kind::Race => words.race(conflict),
-            Kind::Threads => words.threads(conflict),
-            Kind::Start => words.start(conflict),
-            Kind::End => words.end(conflict),
-            Kind::Unwritten => words.unwritten(conflict),
-            Kind::Twice => words.twice(conflict),
-            Kind::Launches => words.launches(conflict),
+    let mut shown = 0;
+    for group in grouped(program, &conflicts) {
+        found.add_told(words.report(group.conflict), |report| {
+            shown += 1;
+            let report = others(&group.ranks, report);
+            match past.as_ref().filter(|_| shown <= SHOWN) {
+                Some(past) => witness::show(past, group.conflict, group.cells, report),
+                None => report,
+            }
         });
     }
     found.finish("place")
+}
+
+/// The conflicts of the kind that comes first, by place.
+fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Group<'c, 'p>> {
+    let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
+    let mut groups: Vec<Group<'c, 'p>> = Vec::new();
+    let mut known: BTreeMap<(source::Place, source::Place), usize> = BTreeMap::new();
+    for conflict in conflicts.iter().take(LOOKED_AT) {
+        if Some(rank_of(conflict.kind)) != worst {
+            continue;
+        }
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = |touch: &Touch| program.origins.place(touch.op.origin);
+        let key = (place(first).min(place(second)), place(first).max(place(second)));
+        let row = *known.entry(key).or_insert(groups.len());
+        let (cell, owner) = (conflict.second.said.1, conflict.place.rank);
+        let ranks = match conflict.kind {
+            Kind::Race | Kind::Launches | Kind::Twice => (first.rank, second.rank),
+            Kind::Threads | Kind::Start | Kind::End | Kind::Unwritten => (first.rank, owner),
+        };
+        match groups.get_mut(row) {
+            Some(group) => {
+                group.ranks.insert(ranks);
+                if meets_on(group.conflict, conflict, group.cells.end) {
+                    group.cells.end += 1;
+                }
+            }
+            None => groups.push(Group {
+                conflict,
+                cells: cell..cell + 1,
+                ranks: BTreeSet::from([ranks]),
+            }),
+        }
+    }
+    groups
+}
+
+/// Whether a conflict is the same one, a cell further.
+fn meets_on(one: &Conflict, other: &Conflict, cell: u64) -> bool {
+    let who = |touch: &Touch| (touch.agent, touch.step, touch.said.0);
+    one.place.rank == other.place.rank
+        && who(&one.first) == who(&other.first)
+        && who(&one.second) == who(&other.second)
+        && other.second.said.1 == cell
+}
+
+/// Says how many other ranks have it too.
+fn others(ranks: &BTreeSet<(RankId, RankId)>, report: Diagnostic) -> Diagnostic {
+    let pairs = ranks.iter().any(|(a, b)| a != b);
+    match (ranks.len(), pairs) {
+        (0 | 1, _) => report,
+        (2, true) => report.note("the same for 1 other pair of ranks"),
+        (n, true) => report.note(format!("the same for {} other pairs of ranks", n - 1)),
+        (2, false) => report.note("the same for 1 other rank"),
+        (n, false) => report.note(format!("the same for {} other ranks", n - 1)),
+    }
 }
 
 /// Causes before effects.
@@ -52,6 +124,18 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
+    fn report(&self, conflict: &Conflict) -> Diagnostic {
+        match conflict.kind {
+            Kind::Race => self.race(conflict),
+            Kind::Threads => self.threads(conflict),
+            Kind::Start => self.start(conflict),
+            Kind::End => self.end(conflict),
+            Kind::Unwritten => self.unwritten(conflict),
+            Kind::Twice => self.twice(conflict),
+            Kind::Launches => self.launches(conflict),
+        }
+    }
+
     fn race(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
         let place = self.place(conflict);
@@ -201,7 +285,7 @@ impl Words<'_> {
             .help("let the reader answer before the launch ends, or take `double_scratch = true` for packets")
     }
 
-    fn at(&self, touch: &Touch) -> crate::source::Place {
+    fn at(&self, touch: &Touch) -> source::Place {
         self.program.origins.place(touch.op.origin)
     }
 
@@ -224,31 +308,11 @@ impl Words<'_> {
         }
     }
 
-    /// "`output[3]`", by the name that the author uses, of a region if it is in one.
+    /// "`output[3]`", by the name that the author uses.
     fn place(&self, conflict: &Conflict) -> String {
         let (buffer, cell) = conflict.second.said;
         let chunk = cell / u64::from(self.parts.max(1));
-        let (name, index) = match buffer {
-            Buffer::Input => ("input".to_string(), chunk),
-            Buffer::Output => ("output".to_string(), chunk),
-            Buffer::Scratch => self.region(conflict.place, chunk),
-        };
-        format!("`{name}[{index}]`")
-    }
-
-    fn region(&self, place: Place, chunk: u64) -> (String, u64) {
-        let regions = self.program.ranks.lookup(place.rank).map(|rank| &rank.regions);
-        let region =
-            regions.into_iter().flatten().rfind(|region| u64::from(region.offset) <= chunk);
-        match region {
-            Some(region) if region.dimensions.len() == 1 => {
-                let at = chunk - u64::from(region.offset);
-                let value =
-                    region.dimensions.first().and_then(|values| values.get(at as usize)).copied();
-                (region.name.to_string(), value.and_then(|v| u64::try_from(v).ok()).unwrap_or(at))
-            }
-            Some(_) | None => ("scratch".to_string(), chunk),
-        }
+        names::chunk(self.program, conflict.place.rank, buffer, chunk)
     }
 }
 

@@ -15,6 +15,9 @@ pub(super) fn object(sources: &SourceMap, witness: &Witness) -> Value {
             let circle: Vec<Value> = circle.iter().map(|one| wait(sources, one)).collect();
             json!({"kind": "deadlock", "circle": circle})
         }
+        Finding::Counter { event: last, counter, left } => json!({
+            "kind": "counter", "last": event(sources, last), "counter": counter, "left": left,
+        }),
         Finding::Value(found) => wrong_value(sources, found),
     };
     let schedule: Vec<Value> = witness.schedule.iter().map(turn).collect();

@@ -14,6 +14,7 @@ pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
             .iter()
             .map(|wait| vec![(wait.event, format!("waits for {}", wait.awaits))])
             .collect(),
+        Finding::Counter { event, counter, .. } => vec![vec![(*event, counter.clone())]],
         Finding::Value(value) => value.paths.iter().map(|path| of_path(path)).collect(),
     };
     let threads: Vec<Value> = flows.iter().filter_map(|flow| thread_flow(sources, flow)).collect();

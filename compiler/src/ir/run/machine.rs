@@ -83,7 +83,16 @@ impl<'a> Machine<'a> {
     fn stuck(&self, awaits: Awaits, list: &[usize]) -> Vec<Stuck> {
         let blocks = list.iter().filter_map(|index| self.blocks.get(*index));
         let place = |b: &Running| {
-            Some(Stuck { rank: b.rank, block: b.block, origin: b.current()?.0.origin, awaits })
+            let (op, pipeline) = b.current()?;
+            let (body, turn) = b.inside;
+            Some(Stuck {
+                rank: b.rank,
+                block: b.block,
+                origin: op.origin,
+                operation: b.at as u32,
+                inner: pipeline.map(|_| (body as u32, turn as u32)),
+                awaits,
+            })
         };
         blocks.filter_map(place).collect()
     }

@@ -12,6 +12,8 @@ pub struct Broken {
     pub rank: RankId,
     /// Which chunk.
     pub chunk: u32,
+    /// Which part of it.
+    pub part: u32,
     /// What is promised and not there.
     pub missing: Vec<(u32, u32)>,
     /// What is there more than once.
@@ -74,6 +76,7 @@ fn compare(
     let broken = Broken {
         rank,
         chunk,
+        part,
         missing: expected.keys().copied().filter(|key| !there(key)).collect(),
         doubled: found.iter().filter(once).map(source).collect(),
         unexpected: found.iter().filter(|c| !promised(c)).map(source).collect(),

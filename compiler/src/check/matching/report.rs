@@ -1,0 +1,169 @@
+//! Counters out of balance in words, with what shows it.
+
+use super::{Counters, Flow, Use};
+use crate::check::deadlock;
+use crate::check::past::{Moment, Past, Run};
+use crate::diagnostic::witness::{Finding, Wait, Witness};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{self, OriginId, RankId, SemaphoreId};
+
+/// Signals and waits of a channel that differ in number.
+pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
+    let rank = |rank: Option<RankId>| {
+        rank.map_or_else(|| "nobody".to_string(), |rank| format!("rank {}", rank.0))
+    };
+    let (from, to) = (rank(flow.from), rank(flow.to));
+    let (signalled, waited) = (flow.signals.times(), flow.waits.times());
+    let name = flow.name;
+    let message = match (flow.from, flow.to) {
+        (Some(_), Some(_)) => {
+            format!("{from} signals over `{name}` {signalled}, and {to} waits {waited}")
+        }
+        (Some(_), None) => {
+            format!("{from} signals over `{name}` {signalled}, whose other end nobody has")
+        }
+        (None, _) => format!("{to} waits {waited} on `{name}`, whose other end nobody has"),
+    };
+    let place = |origin: &OriginId| program.origins.place(*origin);
+    let signals = (flow.signals.places.last().map(place), format!("{from} signals here"));
+    let waits = (flow.waits.places.last().map(place), format!("{to} waits here"));
+    let channel = program.origins.place(flow.origin);
+    let (code, here, there) = match flow.is_short() {
+        true => (Code::E0602, waits, signals),
+        false => (Code::E0603, signals, waits),
+    };
+    let report = Diagnostic::new(code, here.0.unwrap_or(channel), message).label(here.1);
+    let report = match there.0 {
+        Some(place) => report.and(place, there.1),
+        None => report.and(channel, "the channel"),
+    };
+    match flow.is_short() {
+        true => {
+            report.help("every wait needs one signal over the same channel, in the same launch")
+        }
+        false => report
+            .note("counters outlive a launch: the first wait of the next one would pass too early")
+            .help("wait as often as is signalled, or leave the signal out"),
+    }
+}
+
+/// Adds the wait that is never answered, or the signal too many.
+pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diagnostic {
+    let Some((rank, end)) = flow.end else { return report };
+    let (signals, waits) = past.signals_and_waits(rank, end);
+    match waits.get(signals.len()) {
+        Some(wait) => stands(past, *wait, format!("a signal on `{}`", flow.name), report),
+        None => match signals.last() {
+            Some(last) => {
+                let left = signals.len() as i64 - waits.len() as i64;
+                runs_up(past, *last, format!("`{}`", flow.name), left, report)
+            }
+            None => report,
+        },
+    }
+}
+
+/// Adds the acquire that is never answered, or the last use of the semaphore.
+pub(super) fn show_balance(
+    past: &Past,
+    (rank, id): (RankId, SemaphoreId),
+    semaphore: &ir::Semaphore,
+    report: Diagnostic,
+) -> Diagnostic {
+    let (releases, acquires) = past.releases_and_acquires(rank, id);
+    let given = releases.len() + semaphore.initial.max(0) as usize;
+    let name = format!("`{}`", semaphore.name);
+    match (acquires.get(given), releases.last().or(acquires.last())) {
+        (Some(acquire), _) => stands(past, *acquire, format!("a release of {name}"), report),
+        (None, Some(last)) => {
+            let left = releases.len() as i64 - acquires.len() as i64;
+            runs_up(past, *last, name, left, report)
+        }
+        (None, None) => report,
+    }
+}
+
+fn stands(past: &Past, wait: Moment, awaits: String, mut report: Diagnostic) -> Diagnostic {
+    let mut run = Run::new(past);
+    let reached = run.stand_at(wait);
+    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
+    let finding = Finding::Deadlock { circle: vec![Wait { event: past.event(wait), awaits }] };
+    if !reached {
+        return deadlock::show_any(past, report, finding);
+    }
+    report.witness = Some(Box::new(Witness { finding, schedule }));
+    report
+}
+
+fn runs_up(
+    past: &Past,
+    last: Moment,
+    counter: String,
+    left: i64,
+    mut report: Diagnostic,
+) -> Diagnostic {
+    let mut run = Run::new(past);
+    let schedule = if run.reach(last) { past.turns(run.moments()) } else { Vec::new() };
+    let finding = Finding::Counter { event: past.event(last), counter, left };
+    report.witness = Some(Box::new(Witness { finding, schedule }));
+    report
+}
+
+/// One end of a channel, or the acquires of a semaphore, in several blocks.
+pub(super) fn several_users(
+    program: &ir::Program,
+    rank: RankId,
+    name: &str,
+    does: &str,
+    user: &Use,
+) -> Diagnostic {
+    let blocks: Vec<String> = user
+        .blocks
+        .iter()
+        .filter_map(|id| program.ranks.lookup(rank)?.blocks.lookup(*id))
+        .map(|block| format!("`{}`", block.name))
+        .collect();
+    let shown = blocks.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+    let mut places = user.places.iter().map(|origin| program.origins.place(*origin));
+    let first = places.next().unwrap_or_else(|| program.origins.place(OriginId::default()));
+    let report = Diagnostic::new(
+        Code::E0605,
+        first,
+        format!("{} blocks of rank {} {does} `{name}`: {shown}", blocks.len(), rank.0),
+    )
+    .note("which signal meets which wait would depend on the schedule");
+    let report = match places.next() {
+        Some(second) if second != first => report.and(second, "and here"),
+        _ => report,
+    };
+    report.help("give each block one of its own: a family with one more index")
+}
+
+/// Acquires and releases of a semaphore that differ in number.
+pub(super) fn out_of_balance(
+    program: &ir::Program,
+    rank: RankId,
+    semaphore: &ir::Semaphore,
+    counters: &Counters,
+) -> Diagnostic {
+    let (acquires, releases) = (&counters.acquires, &counters.releases);
+    let place = |user: &Use| user.places.first().map(|origin| program.origins.place(*origin));
+    let declared = program.origins.place(semaphore.origin);
+    let at = place(acquires).or(place(releases)).unwrap_or(declared);
+    let report = Diagnostic::new(
+        Code::E0606,
+        at,
+        format!(
+            "`{}` of rank {} is acquired {} and released {} in a launch",
+            semaphore.name,
+            rank.0,
+            acquires.times(),
+            releases.times()
+        ),
+    )
+    .note("its value outlives a launch, and must be the same after each");
+    match place(releases).filter(|place| *place != at) {
+        Some(place) => report.and(place, "released here"),
+        None => report,
+    }
+}

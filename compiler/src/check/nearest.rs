@@ -1,0 +1,149 @@
+//! The nearest synchronization on each side of two operations that nothing orders: what the first one's block tells
+//! next, and what the second one's block was told last.
+
+use super::past::{Line, Moment, Past};
+use crate::ir::{Action, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb, memory};
+
+/// The next operation of a moment's block that tells others something.
+pub(super) fn after(past: &Past, moment: Moment) -> Option<Moment> {
+    let (agent, line) = past.line(moment)?;
+    let at = (line + 1..).zip(past.lines(agent).iter().skip(line as usize + 1));
+    let (at, _) = { at }.find(|(_, line)| tells(&line.op.action))?;
+    Some(Moment { launch: moment.launch, agent, at })
+}
+
+/// The last operation of a moment's block that hears something.
+pub(super) fn before(past: &Past, moment: Moment) -> Option<Moment> {
+    let (agent, line) = past.line(moment)?;
+    let lines = past.lines(agent).get(..line as usize)?;
+    let at = lines.iter().rposition(|line| hears(&line.op.action))?;
+    Some(Moment { launch: moment.launch, agent, at: at as u32 })
+}
+
+/// "block `main` of rank 3"
+pub(super) fn block(past: &Past, moment: Moment) -> String {
+    let Some((agent, _)) = past.line(moment) else { return "nobody".to_string() };
+    let rank = past.rank(agent);
+    let row = past.program.ranks.lookup(rank);
+    let block = row.and_then(|row| row.blocks.iter().nth(past.number(agent) as usize));
+    format!("block `{}` of rank {}", block.map_or("", |block| &block.name), rank.0)
+}
+
+/// What an operation that tells something tells: "signals block `main` of rank 0".
+pub(super) fn told(past: &Past, moment: Moment) -> String {
+    let Some(line) = line(past, moment) else { return String::new() };
+    let rank = past.rank(moment.agent);
+    match &line.op.action {
+        Action::Signal(signal) => {
+            let relaxed = if signal.relaxed { " (relaxed)" } else { "" };
+            format!("{}{relaxed}", signals(past, rank, moment, &signal.channels))
+        }
+        Action::Transfer(transfer) => signals(past, rank, moment, &transfer.channels),
+        Action::Release(list) => format!("releases {}", semaphores(past, rank, list)),
+        Action::Barrier { .. } => "comes to a barrier".to_string(),
+        Action::Sync
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Pipeline(_) => String::new(),
+    }
+}
+
+/// What an operation that hears something hears: "waits for rank 1's signal".
+pub(super) fn heard(past: &Past, moment: Moment) -> String {
+    let Some(line) = line(past, moment) else { return String::new() };
+    let rank = past.rank(moment.agent);
+    match &line.op.action {
+        Action::Wait(signal) => {
+            let relaxed = if signal.relaxed { " (relaxed)" } else { "" };
+            let peers = peers(past, rank, &signal.channels);
+            format!("waits for {}{relaxed}", ranks(&peers))
+        }
+        Action::Acquire(list) => format!("acquires {}", semaphores(past, rank, list)),
+        Action::Barrier { .. } => "comes to a barrier".to_string(),
+        Action::Transfer(_) => "waits for packets".to_string(),
+        Action::Sync
+        | Action::Signal(_)
+        | Action::Flush(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => String::new(),
+    }
+}
+
+fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {
+    past.lines(moment.agent).get(moment.at as usize)
+}
+
+/// "signals block `main` of rank 0", "signals ranks 0, 2 and 3".
+fn signals(past: &Past, rank: RankId, moment: Moment, channels: &[ChannelId]) -> String {
+    let end = match channels {
+        [channel] => past.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(*channel)),
+        _ => None,
+    };
+    let hearer = end.and_then(|end| Some((end.peer()?, end.partner?))).and_then(|(peer, there)| {
+        let signal = past.giver(moment, there, peer)?;
+        past.wait_for(peer, there, signal)
+    });
+    match hearer {
+        Some(hearer) => format!("signals {}", block(past, hearer)),
+        None => format!("signals {}", ranks(&peers(past, rank, channels))),
+    }
+}
+
+fn peers(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<u32> {
+    let row = past.program.ranks.lookup(rank);
+    let ends = channels.iter().filter_map(|channel| row?.channels.lookup(*channel));
+    ends.filter_map(|end| end.peer()).map(|peer| peer.0).collect()
+}
+
+/// "rank 1", "ranks 1, 2 and 3", "7 ranks".
+fn ranks(list: &[u32]) -> String {
+    let shown: Vec<String> = list.iter().map(u32::to_string).collect();
+    match shown.split_last() {
+        Some((last, [])) => format!("rank {last}"),
+        Some((last, before)) if before.len() < 4 => {
+            format!("ranks {} and {last}", before.join(", "))
+        }
+        Some(_) => format!("{} ranks", shown.len()),
+        None => "nobody".to_string(),
+    }
+}
+
+fn semaphores(past: &Past, rank: RankId, list: &[SemaphoreId]) -> String {
+    let row = past.program.ranks.lookup(rank);
+    let names = list.iter().filter_map(|id| row?.semaphores.lookup(*id));
+    names.map(|row| format!("`{}`", row.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether others can learn from an operation what its block did before.
+fn tells(action: &Action) -> bool {
+    match action {
+        Action::Signal(_) | Action::Release(_) | Action::Barrier { .. } => true,
+        Action::Transfer(transfer) => {
+            transfer.via == Some(ChannelKind::Port)
+                && matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush)
+        }
+        Action::Sync
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Pipeline(_) => false,
+    }
+}
+
+/// Whether a block learns from an operation what others did.
+fn hears(action: &Action) -> bool {
+    match action {
+        Action::Wait(_) | Action::Acquire(_) | Action::Barrier { .. } => true,
+        Action::Transfer(transfer) => reads_packets(transfer),
+        Action::Sync
+        | Action::Signal(_)
+        | Action::Flush(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
+    }
+}
+
+fn reads_packets(transfer: &Transfer) -> bool {
+    (0..transfer.sources.len()).any(|index| memory::reads_packets(transfer.verb, index))
+}

@@ -1,0 +1,269 @@
+//! What must have been run before something is, found after the fact for one finding.
+//!
+//! In: a program, and moments of its run: a block's operation, a proxy's request, the start of a launch. Out: the fewest
+//! other moments that have to come before, in an order in which they can be run. Execution only is looked at: a relaxed
+//! signal comes before its wait like any other. Where a wait could be met by several signals, the first ones are
+//! taken.
+//!
+//! The checks do not use this. It is here so that they can stay lean, and all that is told of a finding is made from
+//! the program again.
+
+mod chains;
+mod needs;
+mod turns;
+
+use crate::diagnostic::witness::{self, Event, Step};
+use crate::ir::{Action, BarrierId, BlockId, ChannelId, Op, Program, RankId, SemaphoreId};
+use chains::Packets;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most moments that a schedule may have.
+const MOST_MOMENTS: usize = 200_000;
+
+/// A block, a proxy or a user, counted over all ranks: all blocks, then all proxies, then all users.
+pub(super) type Agent = u32;
+
+/// An agent does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Moment {
+    /// In which launch.
+    pub(super) launch: u32,
+    /// Who.
+    pub(super) agent: Agent,
+    /// The block's line or the proxy's request; that after a block's last line is its end, a user has 0 only.
+    pub(super) at: u32,
+}
+
+/// An operation of a block as it is run once.
+#[derive(Clone, Debug)]
+pub(super) struct Line<'p> {
+    /// The operation.
+    pub(super) op: &'p Op,
+    /// Where in the block.
+    pub(super) step: Step,
+    /// In a pipeline, which cells of its operands.
+    pub(super) window: Option<Range<u64>>,
+}
+
+/// What a proxy is asked for.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// By which line of which block.
+    block: Agent,
+    line: u32,
+    /// Whether data is moved, or a signal is sent only.
+    moves: bool,
+}
+
+/// What an agent does in a launch.
+#[derive(Clone, Debug)]
+enum Chain<'p> {
+    Block { rank: RankId, block: BlockId, lines: Vec<Line<'p>> },
+    Proxy { rank: RankId, channel: ChannelId, requests: Vec<Request> },
+    User { rank: RankId },
+}
+
+/// Agents and places in their chains, ascending.
+type Places = Vec<(Agent, u32)>;
+
+/// A program as chains, and who gives what they wait for.
+pub(super) struct Past<'p> {
+    /// The program.
+    pub(super) program: &'p Program,
+    chains: Vec<Chain<'p>>,
+    /// The agents that are a rank's blocks.
+    blocks: Vec<Range<Agent>>,
+    /// The agent that serves an end of a port channel.
+    proxies: BTreeMap<(RankId, ChannelId), Agent>,
+    first_user: Agent,
+    /// Signals that come in at an end of a channel, and waits for them.
+    signals: BTreeMap<(RankId, ChannelId), Places>,
+    waits: BTreeMap<(RankId, ChannelId), Places>,
+    releases: BTreeMap<(RankId, SemaphoreId), Places>,
+    acquires: BTreeMap<(RankId, SemaphoreId), Places>,
+    barriers: BTreeMap<(RankId, BarrierId), Places>,
+    packets: Packets,
+    /// How many cells a chunk has.
+    parts: u32,
+}
+
+/// Moments that were reached, in an order in which they can be run.
+pub(super) struct Run<'a, 'p> {
+    past: &'a Past<'p>,
+    order: Vec<Moment>,
+    done: FxHashSet<Moment>,
+}
+
+impl<'a, 'p> Run<'a, 'p> {
+    /// Nothing has been run.
+    pub(super) fn new(past: &'a Past<'p>) -> Run<'a, 'p> {
+        Run { past, order: Vec::new(), done: FxHashSet::default() }
+    }
+
+    /// Runs what must be run before a moment, and it. False where it is never reached, or not soon enough.
+    pub(super) fn reach(&mut self, target: Moment) -> bool {
+        let mut open: FxHashSet<Moment> = FxHashSet::default();
+        let mut path: Vec<(Moment, Vec<Moment>)> = Vec::new();
+        let mut next = Some(target);
+        loop {
+            if let Some(moment) = next.take().filter(|moment| !self.done.contains(moment)) {
+                let full = self.order.len() + path.len() > MOST_MOMENTS;
+                // What waits for itself is never reached.
+                if full || !open.insert(moment) {
+                    return false;
+                }
+                let Some(needs) = self.past.needs(moment) else { return false };
+                path.push((moment, needs));
+            }
+            let Some((moment, needs)) = path.last_mut() else { return true };
+            next = needs.pop();
+            if next.is_none() {
+                let moment = *moment;
+                path.pop();
+                self.pass(moment);
+            }
+        }
+    }
+
+    /// A moment is over, and with a barrier what meets there.
+    fn pass(&mut self, moment: Moment) {
+        for moment in std::iter::once(moment).chain(self.past.meets(moment)) {
+            if self.done.insert(moment) {
+                self.order.push(moment);
+            }
+        }
+    }
+
+    /// Runs what must be run before a block's line, which is never over itself, and comes to it.
+    pub(super) fn stand_at(&mut self, moment: Moment) -> bool {
+        let before = match moment.at.checked_sub(1) {
+            Some(at) => Moment { at, ..moment },
+            None => self.past.start(self.past.rank(moment.agent), moment.launch),
+        };
+        let reached = self.reach(before);
+        if reached {
+            self.order.push(moment);
+        }
+        reached
+    }
+
+    /// Whether a moment was reached.
+    pub(super) fn has(&self, moment: Moment) -> bool {
+        self.done.contains(&moment)
+    }
+
+    /// All moments that were reached, in order.
+    pub(super) fn moments(&self) -> &[Moment] {
+        &self.order
+    }
+}
+
+impl<'p> Past<'p> {
+    /// A block's agent.
+    fn block(&self, rank: RankId, block: BlockId) -> Agent {
+        self.blocks.get(rank.0 as usize).map_or(0, |agents| agents.start) + block.0
+    }
+
+    /// A block's operation in the first launch.
+    pub(super) fn at_step(&self, rank: RankId, block: BlockId, step: Step) -> Option<Moment> {
+        let agent = self.block(rank, block);
+        let at = self.lines(agent).iter().position(|line| line.step == step)?;
+        Some(Moment { launch: 0, agent, at: at as u32 })
+    }
+
+    /// The start of a launch on a rank, which ends the one before.
+    pub(super) fn start(&self, rank: RankId, launch: u32) -> Moment {
+        Moment { launch, agent: self.first_user + rank.0, at: 0 }
+    }
+
+    /// The operations of a block, in order; none of another agent.
+    pub(super) fn lines(&self, agent: Agent) -> &[Line<'p>] {
+        match self.chain(agent) {
+            Some(Chain::Block { lines, .. }) => lines,
+            Some(Chain::Proxy { .. } | Chain::User { .. }) | None => &[],
+        }
+    }
+
+    fn chain(&self, agent: Agent) -> Option<&Chain<'p>> {
+        self.chains.get(agent as usize)
+    }
+
+    /// The block and the line that a moment stands for: of a request, those that made it; none for a user.
+    pub(super) fn line(&self, moment: Moment) -> Option<(Agent, u32)> {
+        match self.chain(moment.agent)? {
+            Chain::Block { .. } => Some((moment.agent, moment.at)),
+            Chain::Proxy { requests, .. } => {
+                requests.get(moment.at as usize).map(|request| (request.block, request.line))
+            }
+            Chain::User { .. } => None,
+        }
+    }
+
+    /// The proxy's request that is its `count`-th one to move data.
+    pub(super) fn moving(&self, agent: Agent, count: u32) -> Option<u32> {
+        let Some(Chain::Proxy { requests, .. }) = self.chain(agent) else { return None };
+        let mut moving = requests.iter().enumerate().filter(|(_, request)| request.moves);
+        moving.nth(count as usize).map(|(at, _)| at as u32)
+    }
+
+    /// How many cells a chunk has.
+    pub(super) fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// Which of its line's requests a moment of a proxy is.
+    pub(super) fn entry(&self, moment: Moment) -> Option<usize> {
+        let (agent, at) = self.line(moment)?;
+        let Chain::Proxy { channel, .. } = self.chain(moment.agent)? else { return None };
+        let Action::Transfer(transfer) = &self.lines(agent).get(at as usize)?.op.action else {
+            return None;
+        };
+        transfer.channels.iter().position(|there| there == channel)
+    }
+
+    /// Whether an agent is a proxy.
+    pub(super) fn is_proxy(&self, agent: Agent) -> bool {
+        matches!(self.chain(agent), Some(Chain::Proxy { .. }))
+    }
+
+    /// The rank of an agent.
+    pub(super) fn rank(&self, agent: Agent) -> RankId {
+        match self.chain(agent) {
+            Some(
+                Chain::Block { rank, .. } | Chain::Proxy { rank, .. } | Chain::User { rank, .. },
+            ) => *rank,
+            None => RankId::default(),
+        }
+    }
+
+    /// A moment as it is told.
+    pub(super) fn event(&self, moment: Moment) -> Event {
+        let line = self.line(moment);
+        let lines = line.and_then(|(agent, at)| self.lines(agent).get(at as usize));
+        let block = line.map_or(0, |(agent, _)| self.number(agent));
+        let agent = match self.chain(moment.agent) {
+            Some(Chain::Block { .. }) => witness::Agent::Block(block),
+            Some(Chain::Proxy { channel, .. }) => {
+                witness::Agent::Proxy { channel: channel.0, block }
+            }
+            Some(Chain::User { .. }) | None => witness::Agent::User,
+        };
+        Event {
+            launch: moment.launch,
+            rank: self.rank(moment.agent).0,
+            agent,
+            step: lines.map(|line| line.step),
+            place: lines.map(|line| self.program.origins.place(line.op.origin)),
+        }
+    }
+
+    /// A block's number on its rank.
+    pub(super) fn number(&self, agent: Agent) -> u32 {
+        match self.chain(agent) {
+            Some(Chain::Block { block, .. }) => block.0,
+            Some(Chain::Proxy { .. } | Chain::User { .. }) | None => 0,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A program as chains: what each agent does in a launch, and who gives what others wait for.
+
+use super::{Agent, Chain, Line, Past, Places, Request};
+use crate::diagnostic::witness::Step;
+use crate::ir::memory::{Group, covered, groups, home, writes_packets};
+use crate::ir::run::{Windows, parts, windows};
+use crate::ir::{
+    Action, ChannelId, ChannelKind, Link, Op, Operand, Program, RankId, Transfer, Verb, Where,
+};
+use crate::table::Id;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most lines and packets that are laid out.
+const MOST_ROWS: usize = 2_000_000;
+
+/// Who writes the packets of each cell of scratch.
+pub(super) type Packets = FxHashMap<(RankId, u64), Places>;
+
+impl<'p> Past<'p> {
+    /// Lays a program out; none where it is too large.
+    pub(in crate::check) fn new(program: &'p Program) -> Option<Past<'p>> {
+        let parts = parts(program);
+        let windows = windows(program);
+        let mut past = Past {
+            program,
+            chains: Vec::new(),
+            blocks: Vec::new(),
+            proxies: BTreeMap::new(),
+            first_user: 0,
+            signals: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            releases: BTreeMap::new(),
+            acquires: BTreeMap::new(),
+            barriers: BTreeMap::new(),
+            packets: Packets::default(),
+            parts,
+        };
+        let mut rows = 0;
+        for (rank, row) in program.ranks.entries() {
+            let first = past.chains.len() as Agent;
+            for (block, row) in row.blocks.entries() {
+                let lines = lines(&windows, &row.ops, parts, &mut rows)?;
+                past.chains.push(Chain::Block { rank, block, lines });
+            }
+            past.blocks.push(first..past.chains.len() as Agent);
+        }
+        past.add_proxies();
+        past.first_user = past.chains.len() as Agent;
+        past.chains.extend(program.ranks.ids().map(|rank| Chain::User { rank }));
+        let mut index = Index { past, rows };
+        index.blocks()?;
+        Some(index.past)
+    }
+
+    /// Adds the proxies, one for each end of a port channel.
+    fn add_proxies(&mut self) {
+        for (rank, row) in self.program.ranks.entries() {
+            let ports = row.channels.entries().filter(|(_, c)| c.kind() == ChannelKind::Port);
+            for (channel, _) in ports {
+                self.proxies.insert((rank, channel), self.chains.len() as Agent);
+                self.chains.push(Chain::Proxy { rank, channel, requests: Vec::new() });
+            }
+        }
+    }
+}
+
+/// Operations in the order in which they are run, pipelines unrolled.
+fn lines<'p>(
+    windows: &Windows,
+    ops: &'p [Op],
+    parts: u32,
+    rows: &mut usize,
+) -> Option<Vec<Line<'p>>> {
+    let mut lines = Vec::with_capacity(ops.len());
+    for (operation, op) in (0..).zip(ops) {
+        let Action::Pipeline(pipeline) = &op.action else {
+            lines.push(Line { op, step: Step { operation, inner: None }, window: None });
+            continue;
+        };
+        for turn in 0..windows.turns(pipeline) {
+            *rows += pipeline.body.len();
+            if *rows > MOST_ROWS {
+                return None;
+            }
+            for (k, op) in (0..).zip(&pipeline.body) {
+                let step = Step { operation, inner: Some((k, turn as u32)) };
+                let window = Some(windows.window(pipeline, turn, parts));
+                lines.push(Line { op, step, window });
+            }
+        }
+    }
+    *rows += ops.len();
+    (*rows <= MOST_ROWS).then_some(lines)
+}
+
+/// Finds out who gives what.
+struct Index<'p> {
+    past: Past<'p>,
+    rows: usize,
+}
+
+impl<'p> Index<'p> {
+    /// All blocks, in order; none where there are too many packets.
+    fn blocks(&mut self) -> Option<()> {
+        let agents = 0..self.past.blocks.last().map_or(0, |agents| agents.end);
+        for agent in agents {
+            let rank = self.past.rank(agent);
+            for at in 0..self.past.lines(agent).len() {
+                let Some(line) = self.past.lines(agent).get(at).cloned() else { continue };
+                self.line(rank, (agent, at as u32), &line)?;
+            }
+        }
+        Some(())
+    }
+
+    fn line(&mut self, rank: RankId, me: (Agent, u32), line: &Line<'p>) -> Option<()> {
+        let op: &'p Op = line.op;
+        match &op.action {
+            Action::Signal(signal) => {
+                signal.channels.iter().for_each(|channel| self.signal(rank, *channel, me, false));
+            }
+            Action::Wait(signal) => {
+                for channel in &signal.channels {
+                    self.past.waits.entry((rank, *channel)).or_default().push(me);
+                }
+            }
+            Action::Acquire(list) => {
+                for id in list {
+                    self.past.acquires.entry((rank, *id)).or_default().push(me);
+                }
+            }
+            Action::Release(list) => {
+                for id in list {
+                    self.past.releases.entry((rank, *id)).or_default().push(me);
+                }
+            }
+            Action::Barrier { id, .. } => {
+                self.past.barriers.entry((rank, *id)).or_default().push(me);
+            }
+            Action::Transfer(transfer) => return self.transfer(rank, me, line, transfer),
+            Action::Sync | Action::Flush(_) | Action::Pipeline(_) => {}
+        }
+        Some(())
+    }
+
+    /// A signal over a channel, by the proxy where there is one.
+    fn signal(&mut self, rank: RankId, channel: ChannelId, me: (Agent, u32), moved: bool) {
+        let giver = self.request(rank, channel, me, moved).unwrap_or(me);
+        let end = self.past.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(channel));
+        if let Some((peer, there)) = end.and_then(|end| Some((end.peer()?, end.partner?))) {
+            self.past.signals.entry((peer, there)).or_default().push(giver);
+        }
+    }
+
+    /// A request to a channel's proxy, if it has one.
+    fn request(
+        &mut self,
+        rank: RankId,
+        channel: ChannelId,
+        (block, line): (Agent, u32),
+        moves: bool,
+    ) -> Option<(Agent, u32)> {
+        let proxy = *self.past.proxies.get(&(rank, channel))?;
+        let Some(Chain::Proxy { requests, .. }) = self.past.chains.get_mut(proxy as usize) else {
+            return None;
+        };
+        requests.push(Request { block, line, moves });
+        Some((proxy, requests.len() as u32 - 1))
+    }
+
+    fn transfer(
+        &mut self,
+        rank: RankId,
+        me: (Agent, u32),
+        line: &Line<'p>,
+        transfer: &'p Transfer,
+    ) -> Option<()> {
+        let port = transfer.via == Some(ChannelKind::Port);
+        let signals = matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
+        let mut writers = Vec::new();
+        for channel in transfer.channels.iter().filter(|_| port) {
+            match signals {
+                true => self.signal(rank, *channel, me, true),
+                false => {
+                    writers.extend(self.request(rank, *channel, me, true));
+                }
+            }
+        }
+        for (k, group) in groups(transfer).iter().enumerate() {
+            let writer = if port { writers.get(k).copied() } else { Some(me) };
+            for (_, operand) in
+                group.destinations.iter().filter(|(i, _)| writes_packets(transfer.verb, *i))
+            {
+                let cells = range(transfer, line, group, self.past.parts);
+                each_packet(self.past.program, rank, operand, &cells, self.past.parts, &mut |at| {
+                    self.past.packets.entry(at).or_default().extend(writer);
+                    self.rows += 1;
+                });
+            }
+            if self.rows > MOST_ROWS {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// The cells of a group's operands that a line covers, counted from their first one.
+pub(super) fn range(transfer: &Transfer, line: &Line, group: &Group, parts: u32) -> Range<u64> {
+    let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
+    covered(transfer.slice, line.window.as_ref(), u64::from(size) * u64::from(parts))
+}
+
+/// The packets that an operand consists of.
+pub(super) fn each_packet(
+    program: &Program,
+    here: RankId,
+    operand: &Operand,
+    cells: &Range<u64>,
+    parts: u32,
+    visit: &mut dyn FnMut((RankId, u64)),
+) {
+    let mut on = |rank: RankId| {
+        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
+        let (_, chunk) = home(alias, operand.buffer, operand.index);
+        cells.clone().for_each(|cell| visit((rank, chunk * u64::from(parts) + cell)));
+    };
+    match operand.place {
+        Where::Local => on(here),
+        Where::Remote(peer) => on(peer),
+        Where::Switch(channel) => {
+            let channel = program.ranks.lookup(here).and_then(|row| row.channels.lookup(channel));
+            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
+                group.ranks.iter().for_each(|member| on(*member));
+            }
+        }
+    }
+}
+
+impl Past<'_> {
+    /// The agents that are a rank's blocks.
+    pub(super) fn blocks_of(&self, rank: RankId) -> Range<Agent> {
+        self.blocks.get(rank.index()).cloned().unwrap_or_default()
+    }
+}

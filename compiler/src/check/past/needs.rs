@@ -1,0 +1,277 @@
+//! What must have been run just before a moment.
+
+use super::chains::{each_packet, range};
+use super::{Agent, Chain, Line, Moment, Past, Places, Request};
+use crate::ir::memory::{groups, source_is_packets};
+use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb};
+
+impl Past<'_> {
+    /// What must have been run just before; none where the moment never comes.
+    pub(super) fn needs(&self, moment: Moment) -> Option<Vec<Moment>> {
+        let Moment { launch, agent, at } = moment;
+        match self.chain(agent)? {
+            Chain::User { rank } => Some(self.before_launch(*rank, launch)),
+            Chain::Proxy { requests, .. } => {
+                let request = requests.get(at as usize)?;
+                let made = Moment { launch, agent: request.block, at: request.line };
+                let behind = at.checked_sub(1).filter(|_| is_one_block(requests));
+                Some(
+                    behind
+                        .map(|at| Moment { launch, agent, at })
+                        .into_iter()
+                        .chain([made])
+                        .collect(),
+                )
+            }
+            Chain::Block { rank, lines, .. } => {
+                let mut needs = Vec::new();
+                if let Some(line) = lines.get(at as usize) {
+                    self.awaited(*rank, moment, line, &mut needs)?;
+                }
+                // What is last is looked at first: a block goes on by itself before others are asked.
+                needs.extend(self.before(*rank, moment));
+                Some(needs)
+            }
+        }
+    }
+
+    /// What else is over with a moment: a barrier's blocks pass it together.
+    pub(super) fn meets(&self, moment: Moment) -> Vec<Moment> {
+        match self.barrier(moment) {
+            Some((rank, id)) => self.members(rank, id, moment),
+            None => Vec::new(),
+        }
+    }
+
+    fn before_launch(&self, rank: RankId, launch: u32) -> Vec<Moment> {
+        let Some(before) = launch.checked_sub(1) else { return Vec::new() };
+        let blocks = self.blocks_of(rank).map(|agent| Moment {
+            launch: before,
+            agent,
+            at: self.lines(agent).len() as u32,
+        });
+        blocks.chain([self.start(rank, before)]).collect()
+    }
+
+    /// What a block has to do itself: the line before, with what that waits for at its end, or the start of the launch.
+    fn before(&self, rank: RankId, moment: Moment) -> Vec<Moment> {
+        let Some(at) = moment.at.checked_sub(1) else {
+            return vec![self.start(rank, moment.launch)];
+        };
+        let before = Moment { at, ..moment };
+        let mut needs = Vec::new();
+        let line = self.lines(moment.agent).get(at as usize);
+        if let Some(Action::Transfer(transfer)) = line.map(|line| &line.op.action)
+            && transfer.verb == Verb::PutWithSignalAndFlush
+        {
+            needs.extend(self.requests(rank, before, &transfer.channels));
+        }
+        needs.push(before);
+        needs
+    }
+
+    /// The requests that a line makes of some channels.
+    fn requests(&self, rank: RankId, line: Moment, channels: &[ChannelId]) -> Vec<Moment> {
+        let mut made = Vec::new();
+        for agent in channels.iter().filter_map(|channel| self.proxies.get(&(rank, *channel))) {
+            let Some(Chain::Proxy { requests, .. }) = self.chain(*agent) else { continue };
+            let of = |request: &Request| (request.block, request.line) == (line.agent, line.at);
+            let of = (0..).zip(requests).filter(|(_, request)| of(request));
+            made.extend(of.map(|(at, _)| Moment { launch: line.launch, agent: *agent, at }));
+        }
+        made
+    }
+
+    /// What others have to do before a line is over.
+    fn awaited(
+        &self,
+        rank: RankId,
+        moment: Moment,
+        line: &Line,
+        needs: &mut Vec<Moment>,
+    ) -> Option<()> {
+        match &line.op.action {
+            Action::Wait(signal) => {
+                for channel in &signal.channels {
+                    needs.push(self.signal_for(rank, *channel, moment)?);
+                }
+            }
+            Action::Acquire(list) => {
+                for id in list {
+                    needs.extend(self.release_for(rank, *id, moment)?);
+                }
+            }
+            Action::Barrier { id, .. } => {
+                for member in self.members(rank, *id, moment) {
+                    needs.extend(self.before(rank, member));
+                }
+            }
+            Action::Transfer(transfer) => {
+                self.packets_for(rank, moment, (line, transfer), needs)?
+            }
+            Action::Sync
+            | Action::Signal(_)
+            | Action::Flush(_)
+            | Action::Release(_)
+            | Action::Pipeline(_) => {}
+        }
+        Some(())
+    }
+
+    /// All signals to an end of a channel, and all waits there, in one launch.
+    pub(in crate::check) fn signals_and_waits(
+        &self,
+        rank: RankId,
+        channel: ChannelId,
+    ) -> (Vec<Moment>, Vec<Moment>) {
+        let end = (rank, channel);
+        (moments(self.signals.get(&end)), moments(self.waits.get(&end)))
+    }
+
+    /// All releases of a semaphore, and all acquires, in one launch.
+    pub(in crate::check) fn releases_and_acquires(
+        &self,
+        rank: RankId,
+        id: SemaphoreId,
+    ) -> (Vec<Moment>, Vec<Moment>) {
+        (moments(self.releases.get(&(rank, id))), moments(self.acquires.get(&(rank, id))))
+    }
+
+    /// The signal that a wait on a channel is met by.
+    pub(in crate::check) fn signal_for(
+        &self,
+        rank: RankId,
+        channel: ChannelId,
+        wait: Moment,
+    ) -> Option<Moment> {
+        let waits = self.waits.get(&(rank, channel))?;
+        let count = waits.partition_point(|place| *place <= (wait.agent, wait.at));
+        let signals = self.signals.get(&(rank, channel))?;
+        let (agent, at) = *signals.get(count.checked_sub(1)?)?;
+        Some(Moment { launch: wait.launch, agent, at })
+    }
+
+    /// The wait that a signal meets.
+    pub(in crate::check) fn wait_for(
+        &self,
+        rank: RankId,
+        channel: ChannelId,
+        signal: Moment,
+    ) -> Option<Moment> {
+        let signals = self.signals.get(&(rank, channel))?;
+        let count = signals.partition_point(|place| *place < (signal.agent, signal.at));
+        let (agent, at) = *self.waits.get(&(rank, channel))?.get(count)?;
+        Some(Moment { launch: signal.launch, agent, at })
+    }
+
+    /// The signal to an end of a channel that a line gives, itself or by a proxy.
+    pub(in crate::check) fn giver(
+        &self,
+        line: Moment,
+        channel: ChannelId,
+        rank: RankId,
+    ) -> Option<Moment> {
+        let launch = line.launch;
+        let moment = |(agent, at): &(Agent, u32)| Moment { launch, agent: *agent, at: *at };
+        let mut signals = self.signals.get(&(rank, channel))?.iter().map(moment);
+        signals.find(|signal| self.line(*signal) == Some((line.agent, line.at)))
+    }
+
+    /// The release that an acquire needs; none inside where the initial value is enough.
+    fn release_for(
+        &self,
+        rank: RankId,
+        id: SemaphoreId,
+        acquire: Moment,
+    ) -> Option<Option<Moment>> {
+        let acquires = self.acquires.get(&(rank, id))?;
+        let here = acquires.partition_point(|place| *place <= (acquire.agent, acquire.at));
+        let all = acquire.launch as usize * acquires.len() + here;
+        let row = self.program.ranks.lookup(rank)?.semaphores.lookup(id)?;
+        let Some(needed) = all.checked_sub(row.initial.max(0) as usize + 1) else {
+            return Some(None);
+        };
+        let releases = self.releases.get(&(rank, id)).filter(|releases| !releases.is_empty())?;
+        let (agent, at) = *releases.get(needed % releases.len())?;
+        let launch = (needed / releases.len()) as u32;
+        // A release of a later launch comes too late.
+        (launch <= acquire.launch).then_some(Some(Moment { launch, agent, at }))
+    }
+
+    fn barrier(&self, moment: Moment) -> Option<(RankId, BarrierId)> {
+        match &self.lines(moment.agent).get(moment.at as usize)?.op.action {
+            Action::Barrier { id, .. } => Some((self.rank(moment.agent), *id)),
+            Action::Sync
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => None,
+        }
+    }
+
+    /// The other blocks' places at a barrier, as often as this block has come to it.
+    fn members(&self, rank: RankId, id: BarrierId, moment: Moment) -> Vec<Moment> {
+        let Some(places) = self.barriers.get(&(rank, id)) else { return Vec::new() };
+        let of = |agent: Agent| {
+            let first = places.partition_point(|place| *place < (agent, 0));
+            first..places.partition_point(|place| *place < (agent + 1, 0))
+        };
+        let mine = of(moment.agent);
+        let number = places.partition_point(|place| *place < (moment.agent, moment.at));
+        let number = number.saturating_sub(mine.start);
+        self.blocks_of(rank)
+            .filter(|agent| *agent != moment.agent)
+            .filter_map(|agent| places.get(of(agent)).and_then(|own| own.get(number)))
+            .map(|(agent, at)| Moment { launch: moment.launch, agent: *agent, at: *at })
+            .collect()
+    }
+
+    /// The writes of the packets that a line waits for. A proxy that is told to move packets waits for none.
+    fn packets_for(
+        &self,
+        rank: RankId,
+        moment: Moment,
+        (line, transfer): (&Line, &Transfer),
+        needs: &mut Vec<Moment>,
+    ) -> Option<()> {
+        if transfer.via == Some(ChannelKind::Port) && transfer.verb == Verb::PutPackets {
+            return Some(());
+        }
+        let mut missing = false;
+        let first = needs.len();
+        for group in groups(transfer) {
+            let packets = group.sources.iter().filter(|(i, _)| source_is_packets(transfer, *i));
+            for (_, operand) in packets {
+                let cells = range(transfer, line, &group, self.parts);
+                each_packet(self.program, rank, operand, &cells, self.parts, &mut |at| {
+                    let writer = self.packets.get(&at).and_then(|writers| writers.first());
+                    missing |= writer.is_none();
+                    needs.extend(writer.map(|(agent, at)| Moment {
+                        launch: moment.launch,
+                        agent: *agent,
+                        at: *at,
+                    }));
+                });
+            }
+        }
+        if let Some(found) = needs.get_mut(first..) {
+            found.sort_unstable();
+        }
+        needs.dedup();
+        (!missing).then_some(())
+    }
+}
+
+/// Places as moments of the first launch.
+fn moments(places: Option<&Places>) -> Vec<Moment> {
+    let moment = |(agent, at): &(Agent, u32)| Moment { launch: 0, agent: *agent, at: *at };
+    places.into_iter().flatten().map(moment).collect()
+}
+
+/// Whether all requests come from one block, so that they have an order.
+fn is_one_block(requests: &[Request]) -> bool {
+    requests.windows(2).all(|pair| matches!(pair, [a, b] if a.block == b.block))
+}

@@ -1,0 +1,233 @@
+//! The ways of contributions: where the one came from that is too much, and how far the one came that is missing.
+
+use super::trace::{Cell, Row, Trace, trace};
+use crate::check::names;
+use crate::check::past::{Past, Run};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::witness::{Cells, Finding, Hop, Turn, Witness, WrongValue};
+use crate::ir::run::{Broken, Contribution, Memory};
+use crate::ir::{Alias, Buffer, RankId};
+use std::collections::BTreeSet;
+
+/// How many operations of a way are pointed to.
+const LABELED: usize = 4;
+
+/// How many chunks of a way are named.
+const NAMED: usize = 6;
+
+/// Adds to a report the ways of the first contribution that is wrong, and a schedule that leads to the value.
+pub(super) fn show(
+    past: &Past,
+    memory: &Memory,
+    broken: &Broken,
+    mut report: Diagnostic,
+) -> Diagnostic {
+    let parts = memory.parts();
+    let first = u64::from(broken.chunk) * u64::from(parts) + u64::from(broken.part);
+    let mut value = WrongValue {
+        memory: Cells {
+            rank: broken.rank.0,
+            buffer: names::buffer(Buffer::Output),
+            start: first,
+            end: first + 1,
+            parts,
+        },
+        missing: broken.missing.clone(),
+        doubled: broken.doubled.clone(),
+        unexpected: broken.unexpected.clone(),
+        paths: Vec::new(),
+    };
+    let mut run = Run::new(past);
+    let reached = run.reach(past.start(broken.rank, 1));
+    let schedule: Vec<Turn> = if reached { past.turns(run.moments()) } else { Vec::new() };
+    let all = past.program.ranks.ids().all(|rank| run.reach(past.start(rank, 1)));
+    let traced = if all { trace(past, run.moments()) } else { None };
+    if let Some(trace) = traced {
+        let ways = Ways { past, trace, parts };
+        let at = ways.trace.cell(broken.rank, Buffer::Output, first);
+        let paths = ways.paths(at, broken);
+        for path in &paths {
+            value.paths.push(path.iter().filter_map(|row| ways.hop(*row)).collect());
+        }
+        report = ways.tell(broken, &paths, report);
+    }
+    report.witness = Some(Box::new(Witness { finding: Finding::Value(Box::new(value)), schedule }));
+    report
+}
+
+struct Ways<'a, 'p> {
+    past: &'a Past<'p>,
+    trace: Trace<'p>,
+    parts: u32,
+}
+
+impl Ways<'_, '_> {
+    /// The ways of the contribution that is told of, as rows from the input on.
+    fn paths(&self, at: Cell, broken: &Broken) -> Vec<Vec<u32>> {
+        let last = self.trace.last(at);
+        let input = |(rank, chunk): (u32, u32)| {
+            let cell = u64::from(chunk) * u64::from(self.parts) + u64::from(broken.part);
+            self.trace.cell(RankId(rank), Buffer::Input, cell)
+        };
+        let known = |list: &[(u32, u32)]| {
+            list.iter().copied().find(|(rank, _)| *rank != Contribution::NOBODY)
+        };
+        if let (Some(doubled), Some(last)) = (known(&broken.doubled), last) {
+            return self.two_ways(&self.trace.reached_from(input(doubled)), last);
+        }
+        if let Some(missing) = known(&broken.missing) {
+            let reached = self.trace.reached_from(input(missing));
+            return self
+                .farthest(&reached, at)
+                .map(|row| self.way(&reached, row))
+                .into_iter()
+                .collect();
+        }
+        match (known(&broken.unexpected), last) {
+            (Some(unexpected), Some(last)) => {
+                vec![self.way(&self.trace.reached_from(input(unexpected)), last)]
+            }
+            (_, _) => Vec::new(),
+        }
+    }
+
+    /// The way to a row through rows that have a contribution.
+    fn way(&self, reached: &BTreeSet<u32>, row: u32) -> Vec<u32> {
+        let mut way = vec![row];
+        let mut at = row;
+        while let Some(source) = self.sources(reached, at).first().copied() {
+            way.push(source);
+            at = source;
+        }
+        way.reverse();
+        way
+    }
+
+    /// The sources of a row that have a contribution.
+    fn sources(&self, reached: &BTreeSet<u32>, row: u32) -> Vec<u32> {
+        let sources = self.trace.row(row).map(|row| row.sources.as_slice()).unwrap_or_default();
+        sources.iter().copied().filter(|source| reached.contains(source)).collect()
+    }
+
+    /// Two ways to a row: they part where two sources have the contribution.
+    fn two_ways(&self, reached: &BTreeSet<u32>, last: u32) -> Vec<Vec<u32>> {
+        let mut behind = Vec::new();
+        let mut at = last;
+        loop {
+            behind.push(at);
+            match self.sources(reached, at).as_slice() {
+                [one, other, ..] => {
+                    let ends: Vec<u32> = behind.iter().rev().copied().collect();
+                    let through = |source: u32| {
+                        let mut way = self.way(reached, source);
+                        way.extend(&ends);
+                        way
+                    };
+                    return vec![through(*one), through(*other)];
+                }
+                [one] => at = *one,
+                [] => return vec![self.way(reached, last)],
+            }
+        }
+    }
+
+    /// How far a contribution came: into the cell where it is missing, or on to its rank, or as late as can be.
+    fn farthest(&self, reached: &BTreeSet<u32>, at: Cell) -> Option<u32> {
+        let nearness = |row: &u32| {
+            let cell = self.trace.row(*row).map(|row| row.cell);
+            (cell == Some(at), cell.is_some_and(|cell| cell.rank == at.rank), *row)
+        };
+        reached.iter().copied().max_by_key(nearness)
+    }
+
+    fn hop(&self, row: u32) -> Option<Hop> {
+        let row = self.trace.row(row)?;
+        let event = self.past.event(row.moment?);
+        let into = Cells {
+            rank: row.cell.rank.0,
+            buffer: names::buffer(row.cell.buffer),
+            start: row.cell.cell,
+            end: row.cell.cell + 1,
+            parts: self.parts,
+        };
+        Some(Hop { event, into })
+    }
+
+    /// "`output[3]` of rank 2"; what was there at first is input, wherever that lies.
+    fn name(&self, row: &Row) -> String {
+        let Cell { rank, buffer, cell, .. } = row.cell;
+        let chunk = cell / u64::from(self.parts.max(1));
+        let alias = self.past.program.ranks.lookup(rank).and_then(|row| row.alias);
+        let (buffer, chunk) = match alias.filter(|_| row.moment.is_none()) {
+            Some(Alias { inner: Buffer::Input, offset, .. }) => {
+                (Buffer::Input, chunk.saturating_sub(u64::from(offset)))
+            }
+            Some(_) | None => (buffer, chunk),
+        };
+        format!("{} of rank {}", names::chunk(self.past.program, rank, buffer, chunk), rank.0)
+    }
+
+    fn tell(&self, broken: &Broken, paths: &[Vec<u32>], report: Diagnostic) -> Diagnostic {
+        match paths {
+            [one, other] => {
+                let behind = one.iter().rev().zip(other.iter().rev());
+                let behind = behind.take_while(|(a, b)| a == b).count().saturating_sub(1);
+                let own = |path: &[u32]| path.len() - behind;
+                let report = self.label(report, one.get(..own(one)).unwrap_or(one), "comes in");
+                let report =
+                    self.label(report, other.get(..own(other)).unwrap_or(other), "comes in again");
+                report.note(format!("one way: {}", self.names(one))).note(format!(
+                    "{}: {}",
+                    if one == other { "the same once more" } else { "another" },
+                    self.names(other)
+                ))
+            }
+            [path] if broken.missing.is_empty() => {
+                self.label(report, path, "goes").note(format!("its way: {}", self.names(path)))
+            }
+            [path] => self.end(path, self.label(report, path, "goes")),
+            [..] => report,
+        }
+    }
+
+    /// "`input[4]` of rank 4 -> .. -> `output[5]` of rank 1"
+    fn names(&self, path: &[u32]) -> String {
+        let mut names: Vec<String> =
+            path.iter().filter_map(|row| self.trace.row(*row)).map(|row| self.name(row)).collect();
+        if names.len() > NAMED {
+            names.splice(NAMED / 2..names.len() - NAMED / 2, ["..".to_string()]);
+        }
+        names.join(" -> ")
+    }
+
+    /// Points to the last operations of a way, but for places of which something is said already.
+    fn label(&self, mut report: Diagnostic, path: &[u32], does: &str) -> Diagnostic {
+        let rows = path.iter().filter_map(|row| self.trace.row(*row));
+        let rows: Vec<&Row> = rows.filter(|row| row.moment.is_some()).collect();
+        for row in rows.iter().skip(rows.len().saturating_sub(LABELED)) {
+            let place = row.moment.and_then(|moment| self.past.event(moment).place);
+            let said = |place| {
+                report.primary.iter().chain(&report.secondary).any(|label| label.place == place)
+            };
+            if let Some(place) = place.filter(|place| !said(*place)) {
+                report = report.and(place, format!("it {does} here, into {}", self.name(row)));
+            }
+        }
+        report
+    }
+
+    /// What becomes of a contribution that is missing, where its way ends.
+    fn end(&self, path: &[u32], report: Diagnostic) -> Diagnostic {
+        let end = path.last().and_then(|last| Some((*last, self.trace.row(*last)?)));
+        let Some((last, row)) = end else { return report };
+        let report = match row.moment {
+            Some(_) => report.note(format!("it comes as far as: {}", self.names(path))),
+            None => report.note(format!("nothing passes {} on", self.name(row))),
+        };
+        let over = self.trace.overwritten(last).and_then(|over| over.moment);
+        match over.and_then(|moment| self.past.event(moment).place) {
+            Some(place) => report.and(place, format!("{} is overwritten here", self.name(row))),
+            None => report,
+        }
+    }
+}

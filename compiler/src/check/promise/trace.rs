@@ -1,0 +1,170 @@
+//! Which operation made what each cell holds, from what: found after the fact, by going through the moments of a run.
+//!
+//! Every element that an operation writes is a row; its sources are earlier rows, or what was there when the launch
+//! began.
+
+use crate::check::past::{Moment, Past};
+use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
+use crate::ir::{Action, Buffer, Link, Operand, Program, RankId, Transfer, Where};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+
+/// The most elements that are followed.
+const MOST_ROWS: usize = 1_000_000;
+
+/// A cell of memory: of two buffers that share it, of the outer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Cell {
+    /// Whose.
+    pub(super) rank: RankId,
+    /// Of which buffer.
+    pub(super) buffer: Buffer,
+    /// Which.
+    pub(super) cell: u64,
+    /// Whether it is a packet.
+    packet: bool,
+}
+
+/// An element that was written, or a cell as it was at first.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// By what; none at first.
+    pub(super) moment: Option<Moment>,
+    /// Where.
+    pub(super) cell: Cell,
+    /// From what.
+    pub(super) sources: SmallVec<[u32; 2]>,
+}
+
+/// All that was written, in order.
+pub(super) struct Trace<'p> {
+    program: &'p Program,
+    parts: u32,
+    rows: Vec<Row>,
+    /// What each cell holds.
+    held: FxHashMap<Cell, u32>,
+}
+
+/// Goes through a run; none where there is too much to follow.
+pub(super) fn trace<'p>(past: &Past<'p>, moments: &[Moment]) -> Option<Trace<'p>> {
+    let parts = past.parts();
+    let mut trace =
+        Trace { program: past.program, parts, rows: Vec::new(), held: FxHashMap::default() };
+    for moment in moments.iter().filter(|moment| moment.launch == 0) {
+        let Some((agent, at)) = past.line(*moment) else { continue };
+        let Some(line) = past.lines(agent).get(at as usize) else { continue };
+        let Action::Transfer(transfer) = &line.op.action else { continue };
+        let here = past.rank(agent);
+        let proxy = past.is_proxy(moment.agent);
+        if (transfer.via == Some(crate::ir::ChannelKind::Port)) != proxy {
+            continue;
+        }
+        let only = if proxy { past.entry(*moment) } else { None };
+        for (k, group) in groups(transfer).iter().enumerate() {
+            if only.is_some_and(|entry| entry != k) {
+                continue;
+            }
+            let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
+            let length = u64::from(size) * u64::from(parts);
+            for at in covered(transfer.slice, line.window.as_ref(), length) {
+                trace.element((*moment, here), transfer, group, at);
+            }
+            if trace.rows.len() > MOST_ROWS {
+                return None;
+            }
+        }
+    }
+    Some(trace)
+}
+
+impl Trace<'_> {
+    fn element(
+        &mut self,
+        (moment, here): (Moment, RankId),
+        transfer: &Transfer,
+        group: &crate::ir::memory::Group,
+        at: u64,
+    ) {
+        let mut sources: SmallVec<[u32; 2]> = SmallVec::new();
+        for (index, operand) in &group.sources {
+            let packet = source_is_packets(transfer, *index);
+            for cell in self.cells(here, operand, packet, at) {
+                sources.push(self.holds(cell));
+            }
+        }
+        for (index, operand) in &group.destinations {
+            let packet = writes_packets(transfer.verb, *index);
+            for cell in self.cells(here, operand, packet, at) {
+                let row = Row { moment: Some(moment), cell, sources: sources.clone() };
+                self.held.insert(cell, self.rows.len() as u32);
+                self.rows.push(row);
+            }
+        }
+    }
+
+    /// The row that made what a cell holds.
+    fn holds(&mut self, cell: Cell) -> u32 {
+        let next = self.rows.len() as u32;
+        let row = *self.held.entry(cell).or_insert(next);
+        if row == next {
+            self.rows.push(Row { moment: None, cell, sources: SmallVec::new() });
+        }
+        row
+    }
+
+    fn cells(&self, here: RankId, operand: &Operand, packet: bool, at: u64) -> SmallVec<[Cell; 1]> {
+        let on = |rank: RankId| {
+            let alias = self.program.ranks.lookup(rank).and_then(|rank| rank.alias);
+            let (buffer, chunk) = home(alias, operand.buffer, operand.index);
+            Cell { rank, buffer, cell: chunk * u64::from(self.parts) + at, packet }
+        };
+        match operand.place {
+            Where::Local => smallvec::smallvec![on(here)],
+            Where::Remote(peer) => smallvec::smallvec![on(peer)],
+            Where::Switch(channel) => {
+                let row = self.program.ranks.lookup(here);
+                let link = row.and_then(|row| row.channels.lookup(channel)).map(|end| &end.link);
+                match link {
+                    Some(Link::Switch(group)) => group.ranks.iter().map(|rank| on(*rank)).collect(),
+                    Some(Link::Memory(_) | Link::Port(_)) | None => SmallVec::new(),
+                }
+            }
+        }
+    }
+
+    /// A cell of a buffer by the name that its author uses.
+    pub(super) fn cell(&self, rank: RankId, buffer: Buffer, cell: u64) -> Cell {
+        let alias = self.program.ranks.lookup(rank).and_then(|rank| rank.alias);
+        let (buffer, first) = home(alias, buffer, 0);
+        Cell { rank, buffer, cell: first * u64::from(self.parts) + cell, packet: false }
+    }
+
+    /// A row.
+    pub(super) fn row(&self, row: u32) -> Option<&Row> {
+        self.rows.get(row as usize)
+    }
+
+    /// The row that made what a cell holds in the end, if anything did.
+    pub(super) fn last(&self, cell: Cell) -> Option<u32> {
+        self.held.get(&cell).copied()
+    }
+
+    /// Rows that what a cell held at first went into, in order, that cell's own included.
+    pub(super) fn reached_from(&self, cell: Cell) -> BTreeSet<u32> {
+        let mut reached = BTreeSet::new();
+        for (at, row) in (0..).zip(&self.rows) {
+            let first = row.moment.is_none() && row.cell == cell;
+            if first || row.sources.iter().any(|source| reached.contains(source)) {
+                reached.insert(at);
+            }
+        }
+        reached
+    }
+
+    /// The next row that takes a row's place in memory.
+    pub(super) fn overwritten(&self, row: u32) -> Option<&Row> {
+        let cell = self.row(row)?.cell;
+        self.rows.iter().skip(row as usize + 1).find(|other| other.cell == cell)
+    }
+}

@@ -1,0 +1,124 @@
+//! What shows a conflict: the two accesses, the nearest synchronization on each side, and a schedule in which they meet.
+
+use super::super::names;
+use super::super::nearest;
+use super::super::past::{Moment, Past, Run};
+use super::cells::Touch;
+use super::machine::{Conflict, Kind};
+use crate::diagnostic::witness::{Access, Cells, Finding, Race, Witness};
+use crate::diagnostic::{Diagnostic, Label};
+use std::ops::Range;
+
+/// Adds to a report what shows it.
+pub(super) fn show(
+    past: &Past,
+    conflict: &Conflict,
+    cells: Range<u64>,
+    report: Diagnostic,
+) -> Diagnostic {
+    let Some((first, second)) = moments(past, conflict) else { return report };
+    // A proxy's signal comes with what it was asked for.
+    let after = first.filter(|first| after_matters(conflict.kind) && !past.is_proxy(first.agent));
+    let before = Some(second).filter(|_| before_matters(conflict.kind));
+    let told = after.and_then(|at| nearest::after(past, at));
+    let heard = before.and_then(|at| nearest::before(past, at));
+    let mut report = report;
+    if let Some(at) = after {
+        let block = nearest::block(past, at);
+        report = match told {
+            Some(told) => {
+                let text = format!("after it, {block} {}", nearest::told(past, told));
+                also(past, report, told, text)
+            }
+            None => report.note(format!("after it, {block} tells nobody")),
+        };
+    }
+    if let Some(at) = before {
+        let block = nearest::block(past, at);
+        report = match heard {
+            Some(heard) => {
+                let text = format!("before it, {block} {}", nearest::heard(past, heard));
+                also(past, report, heard, text)
+            }
+            None => report.note(format!("before it, {block} hears of nobody")),
+        };
+    }
+    let mut run = Run::new(past);
+    let mut reached = run.reach(second);
+    let ordered = first.is_some_and(|first| run.has(first));
+    reached &= first.is_none_or(|first| run.reach(first));
+    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
+    let race = Race {
+        memory: Cells {
+            rank: conflict.place.rank.0,
+            buffer: names::buffer(conflict.second.said.0),
+            start: cells.start,
+            end: cells.end,
+            parts: crate::ir::run::parts(past.program),
+        },
+        first: first.map(|moment| Access {
+            event: past.event(moment),
+            write: conflict.kind == Kind::Start || conflict.first.write,
+        }),
+        second: Access {
+            event: past.event(second),
+            write: conflict.kind == Kind::End || conflict.second.write,
+        },
+        ordered,
+        after_first: told.map(|moment| past.event(moment)),
+        before_second: heard.map(|moment| past.event(moment)),
+    };
+    report.witness = Some(Box::new(Witness { finding: Finding::Race(Box::new(race)), schedule }));
+    report
+}
+
+/// Points to a synchronization, unless something is said of its place already.
+fn also(past: &Past, report: Diagnostic, moment: Moment, text: String) -> Diagnostic {
+    let Some(place) = past.event(moment).place else { return report };
+    let said = |label: &Label| label.place == place;
+    match report.primary.iter().chain(&report.secondary).any(said) {
+        true => report.note(text),
+        false => report.and(place, text),
+    }
+}
+
+/// The two accesses: the one that should come first, if there is one, and the one that it meets.
+fn moments(past: &Past, conflict: &Conflict) -> Option<(Option<Moment>, Moment)> {
+    let owner = conflict.place.rank;
+    let first = |launch| moment(past, &conflict.first, launch);
+    let second = |launch| moment(past, &conflict.second, launch);
+    Some(match conflict.kind {
+        Kind::Race | Kind::Threads | Kind::Twice => (Some(first(0)?), second(0)?),
+        Kind::Start => (Some(past.start(owner, 0)), first(0)?),
+        Kind::End => (Some(first(0)?), past.start(owner, 1)),
+        Kind::Unwritten => (None, first(0)?),
+        Kind::Launches => (Some(first(0)?), second(apart(past))?),
+    })
+}
+
+/// How many launches later scratch is used again.
+fn apart(past: &Past) -> u32 {
+    if past.program.options.double_scratch { 2 } else { 1 }
+}
+
+fn moment(past: &Past, touch: &Touch, launch: u32) -> Option<Moment> {
+    let agent = touch.agent;
+    if !past.is_proxy(agent) {
+        return Some(Moment { launch, agent, at: touch.step });
+    }
+    Some(Moment { launch, agent, at: past.moving(agent, touch.step)? })
+}
+
+fn after_matters(kind: Kind) -> bool {
+    match kind {
+        Kind::Race | Kind::End | Kind::Launches => true,
+        Kind::Threads | Kind::Start | Kind::Unwritten | Kind::Twice => false,
+    }
+}
+
+fn before_matters(kind: Kind) -> bool {
+    match kind {
+        Kind::Race | Kind::Start | Kind::Launches => true,
+        Kind::Threads | Kind::End | Kind::Unwritten | Kind::Twice => false,
+    }
+}

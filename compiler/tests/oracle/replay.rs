@@ -1,0 +1,299 @@
+//! Runs the schedules of witnesses, as the JSON of reports has them, and looks whether what they show happens.
+//!
+//! A turn allows an agent to go on as far as it says; then all that is allowed goes on as far as it can.
+
+use crate::code::{self, At, Code, Instr, Size};
+use crate::machine::{Dice, Kind, Machine, Verdict};
+use crate::memory::{Actor, Site};
+use crate::schedule::LAUNCHES;
+use crate::user::{Promised, promised};
+use compiler::ir::Program;
+use serde_json::Value;
+
+/// Whole windows, and neighbors that fall to other threads: which threads meet depends on how elements fall to them.
+const SIZES: [Size; 2] =
+    [Size { threads: 2, unit: 2, odd: 0 }, Size { threads: 4, unit: 4, odd: 0 }];
+
+/// How many turns a replay may take.
+const TURNS: u64 = 2_000_000;
+
+/// What agents may do.
+#[derive(Clone, Debug)]
+struct Allowed {
+    /// Of each block, the launch and the place up to which it may go.
+    blocks: Vec<Option<(u32, Place)>>,
+    /// Of each end of a channel, how many requests may be served.
+    proxies: Vec<usize>,
+    /// Of each rank, how many launches may be begun.
+    users: Vec<u32>,
+}
+
+/// A place in a block that compares as it is run: operation, turn, operation of the body.
+type Place = (u32, u32, u32);
+
+/// Replays the witness of a report; says why it does not show what it should.
+pub(crate) fn replay(program: &Program, report: &Value) -> Result<(), String> {
+    at_size(program, report, SIZES[0]).or_else(|why| {
+        at_size(program, report, SIZES[1]).map_err(|other| format!("{why}; or: {other}"))
+    })
+}
+
+fn at_size(program: &Program, report: &Value, size: Size) -> Result<(), String> {
+    let witness = &report["witness"];
+    let code = code::code(program, size).map_err(|why| format!("{why:?}"))?;
+    let promised = promised(program, &code);
+    if witness["schedule"].as_array().is_none_or(Vec::is_empty) {
+        return Err("there is no schedule".to_owned());
+    }
+    let nothing = promised.nothing();
+    let plain = || run(&code, &nothing, Kind::Plain, LAUNCHES, witness);
+    match witness["kind"].as_str() {
+        Some("race") => race(&code, &nothing, report),
+        Some("deadlock") => {
+            let (mut machine, verdict, mut allowed) = plain()?;
+            not_wrong(&verdict)?;
+            // In the next launch others may give what is missing in this one.
+            finish(&mut machine, &mut allowed, 1);
+            deadlock(&machine, &witness["circle"])
+        }
+        Some("counter") => {
+            let (mut machine, verdict, mut allowed) =
+                run(&code, &nothing, Kind::Plain, 1, witness)?;
+            not_wrong(&verdict)?;
+            let end = finish(&mut machine, &mut allowed, 2).unwrap_or_else(|| machine.end());
+            match matches!(end, Verdict::CounterLeft { .. }) {
+                true => Ok(()),
+                false => Err(format!("it ends with {end:?}")),
+            }
+        }
+        Some("value") => match run(&code, &promised, Kind::Plain, LAUNCHES, witness)?.1 {
+            Some(Verdict::WrongValue { rank, cell, .. }) => {
+                wrong_value(&code, &witness["memory"], rank, cell)
+            }
+            other => Err(format!("it ends with {other:?}")),
+        },
+        Some(_) | None => Err("no kind".to_owned()),
+    }
+}
+
+fn not_wrong(verdict: &Option<Verdict>) -> Result<(), String> {
+    verdict.as_ref().map_or(Ok(()), |verdict| Err(format!("{verdict:?}")))
+}
+
+fn number(value: &Value) -> u32 {
+    value.as_u64().expect("a number") as u32
+}
+
+fn run<'a>(
+    code: &'a Code,
+    promised: &'a Promised,
+    kind: Kind,
+    launches: u32,
+    witness: &Value,
+) -> Result<(Machine<'a>, Option<Verdict>, Allowed), String> {
+    let mut machine = Machine::new(code, promised, kind, Dice::Never, launches);
+    machine.trace = Some(Vec::new());
+    let mut allowed = Allowed {
+        blocks: vec![None; code.blocks.len()],
+        proxies: vec![0; code.channels.len()],
+        users: vec![0; code.ranks.len()],
+    };
+    for turn in witness["schedule"].as_array().expect("a schedule") {
+        allow(code, &mut allowed, turn);
+        if let Some(verdict) = go_on(&mut machine, &allowed) {
+            return Ok((machine, Some(verdict), allowed));
+        }
+    }
+    Ok((machine, None, allowed))
+}
+
+fn allow(code: &Code, allowed: &mut Allowed, turn: &Value) {
+    let rank = number(&turn["rank"]) as usize;
+    let launch = number(&turn["launch"]);
+    match turn["agent"].as_str() {
+        Some("block") => {
+            let block = code.ranks[rank].blocks.start + number(&turn["block"]) as usize;
+            allowed.blocks[block] = Some((launch, place(turn)));
+        }
+        Some("proxy") => {
+            let channel = code.ranks[rank].channels + number(&turn["channel"]) as usize;
+            let before = launch as usize * requests(code, channel);
+            let served = &mut allowed.proxies[channel];
+            *served = (*served).max(before + number(&turn["served"]) as usize);
+        }
+        Some("user") => allowed.users[rank] = launch + 1,
+        other => panic!("no agent: {other:?}"),
+    }
+}
+
+/// How many requests a proxy gets in a launch.
+fn requests(code: &Code, channel: usize) -> usize {
+    let steps = code.blocks.iter().flat_map(|block| &block.steps);
+    let pushes = steps.map(|step| match &step.instr {
+        Instr::Push(pushes) => pushes.iter().filter(|push| push.channel == channel).count(),
+        Instr::Join
+        | Instr::Barrier { .. }
+        | Instr::Signal { .. }
+        | Instr::Wait { .. }
+        | Instr::Acquire(_)
+        | Instr::Release(_)
+        | Instr::Move(_) => 0,
+    });
+    pushes.sum()
+}
+
+fn place(event: &Value) -> Place {
+    let inner = &event["inner"];
+    let (operation, turn) = match inner.is_null() {
+        true => (0, 0),
+        false => (number(&inner["operation"]), number(&inner["turn"])),
+    };
+    (number(&event["operation"]), turn, operation)
+}
+
+fn order(at: At) -> Place {
+    let (operation, turn) = at.inner.unwrap_or((0, 0));
+    (at.op, turn, operation)
+}
+
+/// Lets all that is allowed go on as far as it can.
+fn go_on(machine: &mut Machine<'_>, allowed: &Allowed) -> Option<Verdict> {
+    for _ in 0..TURNS {
+        let ready = machine.ready.clone();
+        let agent = ready.into_iter().find(|agent| may(machine, allowed, *agent))?;
+        if let Err(verdict) = machine.turn(agent) {
+            return Some(verdict);
+        }
+    }
+    Some(Verdict::TooLong)
+}
+
+/// Everything is allowed, up to a number of starts of launches.
+fn finish(machine: &mut Machine<'_>, allowed: &mut Allowed, starts: u32) -> Option<Verdict> {
+    allowed.blocks.fill(Some((u32::MAX, (0, 0, 0))));
+    allowed.proxies.fill(usize::MAX);
+    allowed.users.fill(starts);
+    go_on(machine, allowed)
+}
+
+fn may(machine: &mut Machine<'_>, allowed: &Allowed, agent: usize) -> bool {
+    let code = machine.code;
+    if agent < machine.first_port_agent() {
+        let block = agent / code.threads;
+        let begun = machine.ranks[machine.rank_of(block)].begun;
+        if begun == 0 {
+            return false;
+        }
+        machine.settle(agent);
+        // A block that has come to its end is over.
+        let Some(step) = code.blocks[block].steps.get(machine.threads[agent].pc) else {
+            return true;
+        };
+        return allowed.blocks[block].is_some_and(|(launch, through)| {
+            launch > begun - 1 || launch == begun - 1 && order(step.at) <= through
+        });
+    }
+    if agent < machine.first_user_agent() {
+        let proxy = agent - machine.first_port_agent();
+        let port = &machine.ports[proxy / 2];
+        let done = if proxy.is_multiple_of(2) { port.read } else { port.written };
+        return done < allowed.proxies[proxy / 2] || !code.channels[proxy / 2].port;
+    }
+    if agent < machine.first_store_agent() {
+        let rank = agent - machine.first_user_agent();
+        return machine.ranks[rank].begun < allowed.users[rank];
+    }
+    true
+}
+
+/// Whether a site is what an event says.
+fn is(code: &Code, site: Site, event: &Value) -> bool {
+    let (rank, launch) = (number(&event["rank"]) as usize, number(&event["launch"]));
+    let at = |block: u32, step: u32| {
+        let block = block as usize;
+        let there = code.ranks[rank].blocks.start + number(&event["block"]) as usize;
+        block == there && order(code.blocks[block].steps[step as usize].at) == place(event)
+    };
+    let agent = event["agent"].as_str();
+    launch == site.launch
+        && match site.actor {
+            Actor::Thread { block, step } => agent == Some("block") && at(block, step),
+            Actor::Proxy { block, step } => agent == Some("proxy") && at(block, step),
+            Actor::User { rank: there } => agent == Some("user") && there as usize == rank,
+        }
+}
+
+fn race(code: &Code, promised: &Promised, report: &Value) -> Result<(), String> {
+    let witness = &report["witness"];
+    let (mut machine, verdict, mut allowed) = run(code, promised, Kind::Plain, LAUNCHES, witness)?;
+    not_wrong(&verdict)?;
+    let (first, second) = (&witness["first"], &witness["second"]);
+    let trace = machine.trace.take().unwrap_or_default();
+    if first.is_null() {
+        let read = trace.iter().any(|(site, _, _)| is(code, *site, second));
+        return match (read, machine.stale) {
+            (true, true) => Ok(()),
+            (read, stale) => Err(format!("read: {read}, of what was not written: {stale}")),
+        };
+    }
+    let of = |event: &Value| -> Vec<(usize, usize, bool)> {
+        let all = trace.iter().enumerate().filter(|(_, (site, _, _))| is(code, *site, event));
+        all.map(|(at, (_, cell, write))| (at, *cell, *write)).collect()
+    };
+    let (firsts, seconds) = (of(first), of(second));
+    if firsts.is_empty() && !seconds.is_empty() && first["launch"] != second["launch"] {
+        // Packets of a later launch lie where those of the earlier one are waited for: they never come.
+        finish(&mut machine, &mut allowed, LAUNCHES - 1);
+        return deadlock(&machine, &serde_json::json!([first]));
+    }
+    let ordered = witness["ordered"].as_bool().expect("a truth value");
+    // Threads of one block go on as the interpreter lets them.
+    let threads = report["code"] == "E0503";
+    let meet = firsts.iter().any(|one| {
+        let other = seconds.iter().find(|other| other.1 == one.1 && (one.2 || other.2));
+        other.is_some_and(|other| threads || (one.0 < other.0) == ordered)
+    });
+    if !meet {
+        return Err(format!(
+            "of {} and {} accesses none meet in the order that is told",
+            firsts.len(),
+            seconds.len()
+        ));
+    }
+    if report["code"] == "E0521" {
+        // Two packets in one place may well be ordered: their reader is not told which of them it finds.
+        return Ok(());
+    }
+    let (_, verdict, _) = run(code, promised, Kind::Views, LAUNCHES, witness)?;
+    match verdict {
+        Some(Verdict::Race { .. }) => Ok(()),
+        other => Err(format!("the accesses are ordered: {other:?}")),
+    }
+}
+
+fn deadlock(machine: &Machine<'_>, circle: &Value) -> Result<(), String> {
+    let Verdict::Deadlock { blocked, .. } = machine.end() else {
+        return Err(format!("it ends with {:?}", machine.end()));
+    };
+    for event in circle.as_array().expect("a circle") {
+        let rank = number(&event["rank"]) as usize;
+        let block = machine.code.ranks[rank].blocks.start + number(&event["block"]) as usize;
+        let steps = &machine.code.blocks[block].steps;
+        let stands = |(there, at): &(u32, u32)| {
+            *there as usize == block
+                && steps.get(*at as usize).is_some_and(|step| order(step.at) == place(event))
+        };
+        if !blocked.iter().any(stands) {
+            return Err(format!("block {block} does not stand at {event}: {blocked:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn wrong_value(code: &Code, memory: &Value, rank: u32, cell: u32) -> Result<(), String> {
+    let chunk = memory["start"].as_u64().expect("a cell") as u32 / number(&memory["parts"]);
+    let layout = &code.ranks[number(&memory["rank"]) as usize].memory;
+    let first = layout.cell(compiler::ir::Buffer::Output, chunk, 0) as u32;
+    let there = rank == number(&memory["rank"]) && (first..first + code.chunk).contains(&cell);
+    if there { Ok(()) } else { Err(format!("another value is wrong: cell {cell} of rank {rank}")) }
+}
