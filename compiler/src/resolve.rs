@@ -40,6 +40,7 @@ pub use load::{Modules, library_text, load};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Place;
 use crate::syntax::ast;
+use std::collections::BTreeSet;
 
 /// What a set of files means, and everything that was found on the way.
 #[derive(Debug, Default)]
@@ -50,6 +51,8 @@ pub struct Resolved {
     pub reports: Vec<Diagnostic>,
     /// The definition of each use of a name.
     pub uses: usage::Uses,
+    /// The names of the first file that something in it uses.
+    pub mentioned: BTreeSet<String>,
 }
 
 /// Resolves the names and types of all files.
@@ -74,7 +77,8 @@ pub fn resolve_all(modules: &Modules) -> Resolved {
     global::check_imports(&globals, &mut found);
     found.reports.retain(|report| !is_said(modules, report));
     found.reports.sort_by_key(|report| report.primary.as_ref().map(|label| label.place));
-    Resolved { unit, reports: found.reports, uses: found.uses }
+    let item::Found { reports, uses, mentioned } = found;
+    Resolved { unit, reports, uses, mentioned }
 }
 
 /// Whether the parser has already reported the place.

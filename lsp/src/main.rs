@@ -1,3 +1,49 @@
-//! The ccl language server. Only a placeholder: the server comes after the compiler.
+//! `ccl-lsp`: the language server on standard input and output.
+//!
+//! `--stdio` says what it does anyway, since some clients always say it.
 
-fn main() {}
+use server::sequencer::Exit;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "--stdio" => {}
+            "--version" | "-V" => return say(&format!("ccl-lsp {}", env!("CARGO_PKG_VERSION"))),
+            "--help" | "-h" => return say(HELP),
+            _ => {
+                let _ =
+                    writeln!(std::io::stderr(), "ccl-lsp: unknown argument `{argument}`\n{HELP}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .enable_io()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(why) => {
+            let _ = writeln!(std::io::stderr(), "ccl-lsp: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let exit: Exit = Arc::new(|status| std::process::exit(status));
+    runtime.block_on(server::server::serve(tokio::io::stdin(), tokio::io::stdout(), exit));
+    // The client is gone without a word; threads that still compute must not keep the process.
+    std::process::exit(1)
+}
+
+const HELP: &str =
+    "Usage: ccl-lsp [--stdio]\n\nThe language server of ccl, on standard input and output.";
+
+fn say(text: &str) -> ExitCode {
+    match writeln!(std::io::stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,204 @@
+//! What features see of a file: its text, its declarations, and what they mean, in the file's own offsets.
+//!
+//! In: a snapshot of the database and a file. Out: for each declaration (a [`Part`]) its tree, and its [`Semantics`]:
+//! what it means, with the way between offsets of the file and the excerpt in which the compiler saw it. Everything is
+//! computed when it is asked for, and only for the declaration that is meant, so that an answer takes as long in a long
+//! file as in a short one.
+
+use crate::database::{self, Database, Db as _, Declaration, Document, Parsed, Proved, Resolved};
+use crate::excerpt::{Canon, Excerpt};
+use crate::settings::Settings;
+use crate::text::{Encoding, Lines};
+use crate::workspace::Workspace;
+use compiler::source::{FileId, Span};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A file, as features see it.
+pub struct Analysis<'db> {
+    /// The snapshot.
+    pub database: &'db Database,
+    /// Names of files.
+    pub workspace: &'db Workspace,
+    /// The file.
+    pub document: Document,
+    /// Its text and positions.
+    pub lines: Lines,
+}
+
+/// A declaration at the top of a file.
+#[derive(Clone, Copy)]
+pub struct Part<'db> {
+    /// Where it begins; spans of its tree count from here.
+    pub start: u32,
+    /// Where the next one begins.
+    pub end: u32,
+    /// What queries know it by.
+    pub declaration: Declaration<'db>,
+}
+
+impl Part<'_> {
+    /// The offsets in the file of a span of its tree.
+    #[must_use]
+    pub fn range(&self, span: Span) -> Range<u32> {
+        self.start + span.start..self.start + span.end
+    }
+}
+
+/// A range of some file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// What the compiler calls the file.
+    pub name: String,
+    /// The first offset.
+    pub start: u32,
+    /// The offset after the last.
+    pub end: u32,
+}
+
+impl<'db> Analysis<'db> {
+    /// A file as a snapshot has it.
+    #[must_use]
+    pub fn new(
+        database: &'db Database,
+        workspace: &'db Workspace,
+        name: &str,
+        encoding: Encoding,
+    ) -> Analysis<'db> {
+        let document = database.document(name);
+        let text = document.text(database).unwrap_or_default();
+        Analysis { database, workspace, document, lines: Lines::new(text, encoding) }
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.lines.text()
+    }
+
+    /// What the compiler calls it.
+    #[must_use]
+    pub fn name(&self) -> Arc<str> {
+        self.document.name(self.database)
+    }
+
+    /// The editor's settings.
+    #[must_use]
+    pub fn settings(&self) -> Arc<Settings> {
+        database::Configuration::get(self.database).settings(self.database)
+    }
+
+    /// Its declarations, in order; together they are the whole text.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part<'db>> {
+        parts(self.database, self.document)
+    }
+
+    /// The declaration in which an offset lies.
+    #[must_use]
+    pub fn part_at(&self, offset: u32) -> Option<Part<'db>> {
+        let parts = self.parts();
+        let position = parts.partition_point(|part| part.start <= offset);
+        parts.get(position.checked_sub(1)?).copied()
+    }
+
+    /// A declaration's tree; see [`Part::range`].
+    #[must_use]
+    pub fn parsed(&self, part: Part<'db>) -> Arc<Parsed> {
+        database::parsed(self.database, part.declaration)
+    }
+
+    /// What a declaration means.
+    #[must_use]
+    pub fn semantics(&self, part: Part<'db>) -> Semantics<'db> {
+        Semantics::new(self.database, part.declaration)
+    }
+
+    /// What the checks say of a program; computed where it is not known yet, which may take long.
+    #[must_use]
+    pub fn proved(&self, part: Part<'db>) -> Arc<Proved> {
+        database::proved(self.database, part.declaration)
+    }
+}
+
+/// The declarations of a file.
+#[must_use]
+pub fn parts(database: &Database, document: Document) -> Vec<Part<'_>> {
+    let outline = database::outline(database, document);
+    let length = document.text(database).map_or(0, |text| text.len() as u32);
+    let ends = outline.declarations.iter().skip(1).map(|(start, _)| *start).chain([length]);
+    let parts = outline.declarations.iter().zip(ends);
+    parts
+        .map(|((start, declaration), end)| Part { start: *start, end, declaration: *declaration })
+        .collect()
+}
+
+/// What a declaration means, and the way between the compiler's offsets and the file's.
+pub struct Semantics<'db> {
+    /// What the compiler made of it, in its own offsets.
+    pub resolved: Arc<Resolved>,
+    name: Arc<str>,
+    excerpt: Arc<Excerpt>,
+    /// The declarations of the excerpt: where each begins in the file, and its tokens.
+    members: Vec<(u32, Arc<Canon>)>,
+    declaration: Declaration<'db>,
+    reached: Arc<Vec<Declaration<'db>>>,
+}
+
+impl<'db> Semantics<'db> {
+    /// Resolves a declaration.
+    #[must_use]
+    pub fn new(database: &'db Database, declaration: Declaration<'db>) -> Semantics<'db> {
+        let document = declaration.document(database);
+        let reached = database::reached(database, declaration);
+        let outline = database::outline(database, document);
+        let start = |declaration: &Declaration<'db>| {
+            let found = outline.declarations.iter().find(|(_, other)| other == declaration);
+            found.map_or(0, |(start, _)| *start)
+        };
+        let member = |other: &Declaration<'db>| (start(other), database::canon(database, *other));
+        Semantics {
+            resolved: database::resolved(database, declaration),
+            name: document.name(database),
+            excerpt: database::excerpt_of(database, declaration),
+            members: reached.iter().map(member).collect(),
+            declaration,
+            reached,
+        }
+    }
+
+    /// Where a span of the compiler's lies.
+    #[must_use]
+    pub fn spot(&self, span: Span) -> Spot {
+        if span.file != FileId(0) {
+            let file = self.resolved.sources.files.lookup(span.file);
+            let name = file.map(|file| file.name.clone()).unwrap_or_default();
+            return Spot { name, start: span.start, end: span.end };
+        }
+        let (start, end) = (self.back(span.start), self.back(span.end));
+        Spot { name: self.name.to_string(), start, end: end.max(start) }
+    }
+
+    /// Whether a span lies in the declaration itself.
+    #[must_use]
+    pub fn is_own(&self, span: Span) -> bool {
+        let (position, _) = self.excerpt.part(span.start);
+        span.file == FileId(0) && self.reached.get(position) == Some(&self.declaration)
+    }
+
+    /// The compiler's offset of an offset in this declaration.
+    #[must_use]
+    pub fn forth(&self, offset: u32) -> u32 {
+        let position = self.reached.iter().position(|other| *other == self.declaration);
+        let member = position.and_then(|position| {
+            Some((self.excerpt.starts.get(position)?, self.members.get(position)?))
+        });
+        member.map_or(0, |(base, (start, canon))| base + canon.forth(offset.saturating_sub(*start)))
+    }
+
+    /// The offset in the file of one of the compiler's.
+    fn back(&self, offset: u32) -> u32 {
+        let (position, offset) = self.excerpt.part(offset);
+        self.members.get(position).map_or(0, |(start, canon)| start + canon.back(offset))
+    }
+}

@@ -1,0 +1,185 @@
+//! The thread that finds out what is wrong with open files.
+//!
+//! In: a snapshot and the files to look at, the one that was edited last first. Out: findings to the publisher. The
+//! rules:
+//!
+//! - A newer job replaces an older one, and cancels it: it names all files that the older one named.
+//! - Syntax and types are handed to the publisher before the proofs, which may take long.
+//! - A file with errors is shown what its declarations say on their own. What the compiler says of the whole file
+//!   follows once nobody has typed for [`REST`]: it takes as long as the file is, and runs without a snapshot, so that
+//!   no edit waits for it.
+
+use crate::actor::Snapshot;
+use crate::database::{Configuration, Db as _, Disk, Text};
+use crate::diagnostics::{self, Finding};
+use crate::features::problems::{self, Context};
+use crate::publisher::{Publisher, Stage};
+use crate::settings::Settings;
+use crate::text::Encoding;
+use crate::workspace::Workspace;
+use compiler::interrupt::Interrupt;
+use lsp_types::Url;
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long nothing must be typed before a whole file is looked at.
+pub const REST: Duration = Duration::from_millis(30);
+
+/// A file to look at.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Its address.
+    pub url: Url,
+    /// The version of its text.
+    pub version: i32,
+    /// What the compiler calls it.
+    pub name: String,
+}
+
+/// Files to look at.
+pub struct Job {
+    /// The files; the first is the most urgent.
+    pub subjects: Vec<Subject>,
+    /// What they are looked at in.
+    pub snapshot: Snapshot,
+}
+
+/// The way to the thread.
+pub struct Analyst {
+    next: Arc<Mutex<Option<Job>>>,
+    wake: Sender<()>,
+    publisher: Publisher,
+}
+
+impl Analyst {
+    /// Starts the thread.
+    #[must_use]
+    pub fn start(disk: Arc<Disk>, publisher: Publisher) -> Analyst {
+        let next = Arc::new(Mutex::new(None));
+        let (wake, awake) = mpsc::channel();
+        let worker = Worker { next: next.clone(), publisher: publisher.clone(), disk };
+        thread::spawn(move || worker.run(&awake));
+        Analyst { next, wake, publisher }
+    }
+
+    /// Gives a job, in place of one that has not been begun.
+    pub fn give(&self, job: Job) {
+        let old = self.next.lock().unwrap_or_else(PoisonError::into_inner).replace(job);
+        drop(old);
+        let _ = self.wake.send(());
+    }
+
+    /// A file is not open any more.
+    pub fn forget(&self, url: &Url) {
+        self.publisher.forget(url.clone());
+    }
+}
+
+struct Worker {
+    next: Arc<Mutex<Option<Job>>>,
+    publisher: Publisher,
+    disk: Arc<Disk>,
+}
+
+/// Files with errors, and all that is needed to look at them without a snapshot.
+struct Doubts {
+    subjects: Vec<Subject>,
+    texts: BTreeMap<String, Text>,
+    settings: Arc<Settings>,
+    workspace: Arc<Workspace>,
+    encoding: Encoding,
+}
+
+impl Worker {
+    fn run(&self, awake: &Receiver<()>) {
+        let mut doubts: Option<Doubts> = None;
+        let mut settling = Interrupt::default();
+        loop {
+            let woken = match &doubts {
+                Some(_) => awake.recv_timeout(REST),
+                None => awake.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match woken {
+                Ok(()) => {
+                    let job = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let Some(job) = job else { continue };
+                    settling.set();
+                    doubts = self.look(job);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    settling = Interrupt::default();
+                    if let Some(doubts) = doubts.take() {
+                        self.settle(doubts, settling.clone());
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Does a job, until it is cancelled; files about which there are doubts are left over.
+    fn look(&self, job: Job) -> Option<Doubts> {
+        let Job { subjects, snapshot } = job;
+        let mut doubtful = Vec::new();
+        let look = || {
+            for subject in &subjects {
+                if self.one(&snapshot, subject) {
+                    doubtful.push(subject.clone());
+                }
+            }
+        };
+        // A job that is cancelled is followed by another one about the same files.
+        salsa::Cancelled::catch(AssertUnwindSafe(look)).ok()?;
+        let settings = Configuration::get(&snapshot.database).settings(&snapshot.database);
+        (!doubtful.is_empty()).then(|| Doubts {
+            subjects: doubtful,
+            texts: snapshot.database.texts(),
+            settings,
+            workspace: snapshot.workspace.clone(),
+            encoding: snapshot.encoding,
+        })
+    }
+
+    /// Looks at one file; says whether there are doubts.
+    fn one(&self, snapshot: &Snapshot, subject: &Subject) -> bool {
+        let database = &snapshot.database;
+        let document = database.document(&subject.name);
+        let mut found = diagnostics::types(database, document);
+        let text = |name: &str| database.document(name).text(database).ok();
+        let context = Context::new(&snapshot.workspace, snapshot.encoding, &text);
+        let publish = |stage, findings: &[Finding]| {
+            let problems = problems::problems(&context, &subject.name, findings);
+            self.publisher.publish(subject.url.clone(), subject.version, stage, problems);
+        };
+        if found.doubtful {
+            publish(Stage::Doubtful, &found.findings);
+            return true;
+        }
+        publish(Stage::Types, &found.findings);
+        found.findings.extend(diagnostics::proofs(database, document));
+        publish(Stage::Whole, &found.findings);
+        false
+    }
+
+    /// Looks at whole files, on a thread of its own.
+    fn settle(&self, doubts: Doubts, interrupt: Interrupt) {
+        let (publisher, disk) = (self.publisher.clone(), self.disk.clone());
+        thread::spawn(move || {
+            for subject in &doubts.subjects {
+                let (texts, settings) = (&doubts.texts, &doubts.settings);
+                let found = diagnostics::whole(&subject.name, texts, &*disk, settings, &interrupt);
+                if interrupt.is_set() {
+                    return;
+                }
+                let text = |name: &str| texts.get(name).cloned()?.ok();
+                let context = Context::new(&doubts.workspace, doubts.encoding, &text);
+                let problems = problems::problems(&context, &subject.name, &found);
+                publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);
+            }
+        });
+    }
+}

@@ -1,0 +1,141 @@
+//! A file's text to the texts of its declarations.
+//!
+//! In: any text. Out: where each declaration begins; a piece goes to where the next one begins, so that the pieces
+//! together are the text. A piece begins in the first column with a word that only begins declarations (`use`, `fn`,
+//! `proc`, `program`), or outside all brackets with `let` or `collective`; comments, documentation and attributes
+//! directly above it are part of it.
+//!
+//! Pieces that have no syntax errors each have none together, and mean the same. Nothing is promised of others: then
+//! the file is looked at as a whole.
+
+/// The offsets at which the pieces of a text begin, ascending; the first is 0.
+#[must_use]
+pub fn cut(text: &str) -> Vec<u32> {
+    let mut scan = Scan { text: text.as_bytes(), depth: 0, lead: None, starts: vec![0] };
+    let mut line = 0;
+    while line < text.len() {
+        scan.begin(line);
+        line = scan.rest(line);
+    }
+    scan.starts.dedup();
+    scan.starts
+}
+
+/// What may stand above a declaration and belong to it.
+#[derive(Clone, Copy)]
+struct Lead {
+    start: usize,
+    /// Whether it is more than comments, so that an empty line does not part it from what follows.
+    binding: bool,
+    depth: usize,
+}
+
+struct Scan<'t> {
+    text: &'t [u8],
+    depth: usize,
+    lead: Option<Lead>,
+    starts: Vec<u32>,
+}
+
+impl Scan<'_> {
+    /// Looks at how a line begins.
+    fn begin(&mut self, line: usize) {
+        let text = self.text.get(line..).unwrap_or_default();
+        let (comment, doc) = (text.starts_with(b"//"), text.starts_with(b"///"));
+        if comment || text.starts_with(b"#") {
+            let binding = doc || !comment;
+            let lead = self.lead.get_or_insert(Lead { start: line, binding, depth: self.depth });
+            lead.binding |= binding;
+            return;
+        }
+        let blank = matches!(text.first(), None | Some(b'\n' | b'\r'));
+        let goes_on = self.lead.is_some_and(|lead| self.depth > lead.depth);
+        if goes_on || (blank && self.lead.is_some_and(|lead| lead.binding)) {
+            return;
+        }
+        let lead = self.lead.take();
+        if begins_declaration(text, self.depth) {
+            self.starts.push(lead.map_or(line, |lead| lead.start) as u32);
+            self.depth = 0;
+        }
+    }
+
+    /// Goes to the beginning of the next line, counting brackets.
+    fn rest(&mut self, line: usize) -> usize {
+        let mut at = line;
+        while let Some(&byte) = self.text.get(at) {
+            at += 1;
+            match byte {
+                b'\n' => return at,
+                b'(' | b'[' | b'{' => self.depth += 1,
+                b')' | b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+                b'"' => at = self.string(at),
+                b'/' if self.text.get(at) == Some(&b'/') => return self.line_end(at),
+                _ => {}
+            }
+        }
+        at
+    }
+
+    /// The offset after a string, or of the end of its line.
+    fn string(&self, from: usize) -> usize {
+        let mut at = from;
+        while let Some(&byte) = self.text.get(at) {
+            match byte {
+                b'"' => return at + 1,
+                b'\n' => return at,
+                b'\\' if self.text.get(at + 1).is_some_and(|next| *next != b'\n') => at += 2,
+                _ => at += 1,
+            }
+        }
+        at
+    }
+
+    fn line_end(&self, from: usize) -> usize {
+        let rest = self.text.get(from..).unwrap_or_default();
+        rest.iter().position(|byte| *byte == b'\n').map_or(self.text.len(), |end| from + end + 1)
+    }
+}
+
+fn begins_declaration(line: &[u8], depth: usize) -> bool {
+    let length = line.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    match line.get(..length.unwrap_or(line.len())) {
+        Some(b"use" | b"fn" | b"proc" | b"program") => true,
+        Some(b"let" | b"collective") => depth == 0,
+        Some(_) | None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    fn pieces(text: &str) -> Vec<&str> {
+        let mut ends = cut(text);
+        ends.push(text.len() as u32);
+        ends.windows(2).map(|ends| &text[ends[0] as usize..ends[1] as usize]).collect()
+    }
+
+    #[test]
+    fn what_stands_above_a_declaration_belongs_to_it() {
+        let text = "//! File.\nuse a::b;\n\n// Loose.\n\n// ccl: ranks=4\n#[allow(x,\n  \"}\")]\n\
+                    program p() {\nlet x = 1;\n}\n/// Doc.\n\nlet y = {1};\nlet z = 2;\n";
+        assert_eq!(
+            pieces(text),
+            [
+                "//! File.\nuse a::b;\n\n// Loose.\n\n",
+                "// ccl: ranks=4\n#[allow(x,\n  \"}\")]\nprogram p() {\nlet x = 1;\n}\n",
+                "/// Doc.\n\nlet y = {1};\n",
+                "let z = 2;\n"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_open_bracket_ends_at_the_next_program() {
+        assert_eq!(
+            pieces("program p {\n (\nprogram q {}\nlet a = \"(\";\nlet b;"),
+            ["program p {\n (\n", "program q {}\n", "let a = \"(\";\n", "let b;"]
+        );
+    }
+}

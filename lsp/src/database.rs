@@ -1,0 +1,373 @@
+//! What is known of all files: salsa inputs, and queries over them.
+//!
+//! ```text
+//! Document ── outline ──> Declaration ── parsed ──> names, canon ── excerpt ──> resolved ── proved
+//!  (text)      (pieces)    (its text)                  (of what it reaches)     (types)     (one program)
+//! ```
+//!
+//! A declaration is looked at together with what it reaches by name, and with nothing else, in a text without comments
+//! and empty lines ([`Excerpt`]). So an edit runs again what depends on the tokens that changed, wherever these moved.
+//! Reports and uses are in offsets of that text; [`crate::analysis`] leads them back.
+
+use crate::cut;
+use crate::diagnostics;
+use crate::excerpt::{self, Canon, Excerpt, Names};
+pub use crate::inputs::{Configuration, Declaration, Document, Text};
+use crate::settings::{self, Settings};
+use compiler::diagnostic::Diagnostic;
+use compiler::driver;
+use compiler::interrupt::Interrupt;
+use compiler::ir;
+use compiler::resolve;
+use compiler::resolve::program::{ProgramId, Unit};
+use compiler::resolve::usage::Uses;
+use compiler::source::{FileId, SourceMap};
+use compiler::syntax;
+use compiler::syntax::ast;
+use salsa::Setter as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The declarations of a file, with the offsets at which they begin.
+#[derive(Clone, Debug, PartialEq, Eq, salsa::SalsaValue)]
+pub struct Outline<'db> {
+    /// In order; the first begins at 0, each goes to where the next one begins.
+    pub declarations: Vec<(u32, Declaration<'db>)>,
+}
+
+/// A declaration's tree; spans count from its beginning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// Usually of one item.
+    pub file: ast::File,
+    /// Syntax errors.
+    pub reports: Vec<Diagnostic>,
+}
+
+/// A declaration with what it reaches, resolved; spans are those of the excerpt.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The excerpt first, then imported files.
+    pub sources: SourceMap,
+    /// What the declarations mean.
+    pub unit: Unit,
+    /// What is wrong.
+    pub reports: Vec<Diagnostic>,
+    /// The definition of each use of a name.
+    pub uses: Uses,
+    /// Names of the file that something uses.
+    pub mentioned: BTreeSet<String>,
+    /// Whether there are errors, here or in an imported file.
+    pub broken: bool,
+}
+
+impl Resolved {
+    /// The program, if the declaration is one.
+    #[must_use]
+    pub fn program(&self) -> Option<ProgramId> {
+        self.unit.programs.ids().next()
+    }
+}
+
+/// What the checks say of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proved {
+    /// Reports, in offsets of the excerpt.
+    pub reports: Vec<Diagnostic>,
+    /// What it consists of, if it could be lowered.
+    pub shape: Option<Shape>,
+    /// What is wrong with the comment that sets its parameters.
+    pub complaint: Option<String>,
+}
+
+/// The size of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Ranks.
+    pub ranks: usize,
+    /// Thread blocks of the rank that has the most.
+    pub blocks: usize,
+    /// Operations over all ranks.
+    pub operations: usize,
+}
+
+/// How often queries ran; for tests and for the log.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Declarations parsed.
+    pub parsed: AtomicUsize,
+    /// Declarations resolved.
+    pub resolved: AtomicUsize,
+    /// Programs checked.
+    pub proved: AtomicUsize,
+}
+
+/// Reads files that are not open: takes a name, gives the text or says why there is none.
+pub type Disk = dyn Fn(&str) -> Text + Send + Sync;
+
+/// What queries need besides each other.
+#[salsa::db]
+pub trait Db: salsa::Database {
+    /// The file of a name; read if nobody asked for it before.
+    fn document(&self, name: &str) -> Document;
+    /// Is set when an answer is no longer wanted.
+    fn interrupt(&self) -> &Interrupt;
+    /// How often queries ran.
+    fn counts(&self) -> &Counts;
+}
+
+/// The database. A clone is a snapshot; setting an input waits until every clone is gone.
+#[salsa::db]
+#[derive(Clone)]
+pub struct Database {
+    storage: salsa::Storage<Database>,
+    documents: Arc<Mutex<BTreeMap<String, Document>>>,
+    disk: Arc<Disk>,
+    interrupt: Interrupt,
+    counts: Arc<Counts>,
+}
+
+#[salsa::db]
+impl salsa::Database for Database {}
+
+#[salsa::db]
+impl Db for Database {
+    fn document(&self, name: &str) -> Document {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        *documents
+            .entry(name.to_owned())
+            .or_insert_with(|| Document::new(self, name.into(), (self.disk)(name)))
+    }
+
+    fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.counts
+    }
+}
+
+impl Database {
+    /// An empty database.
+    #[must_use]
+    pub fn new(disk: Arc<Disk>) -> Database {
+        let database = Database {
+            storage: salsa::Storage::default(),
+            documents: Arc::default(),
+            disk,
+            interrupt: Interrupt::default(),
+            counts: Arc::default(),
+        };
+        Configuration::new(&database, Arc::default());
+        database
+    }
+
+    /// Gives a file another text. Cancels everything that is being computed, and waits until it has stopped.
+    pub fn set_text(&mut self, name: &str, text: Text) {
+        let document = self.document(name);
+        if document.text(self) != text {
+            self.stop();
+            let _ = document.set_text(self).to(text);
+        }
+    }
+
+    /// Sets what the editor asks for.
+    pub fn set_settings(&mut self, settings: Settings) {
+        self.stop();
+        let configuration = Configuration::get(self);
+        configuration.set_settings(self).to(Arc::new(settings));
+    }
+
+    /// Reads a file anew that was read before.
+    pub fn refresh(&mut self, name: &str) {
+        let known = self.known(name);
+        if known {
+            let text = (self.disk)(name);
+            self.set_text(name, text);
+        }
+    }
+
+    /// Whether anybody has asked for a file.
+    #[must_use]
+    pub fn known(&self, name: &str) -> bool {
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name)
+    }
+
+    /// The texts of all files that anybody has asked for.
+    #[must_use]
+    pub fn texts(&self) -> BTreeMap<String, Text> {
+        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        documents.into_iter().map(|(name, document)| (name, document.text(self))).collect()
+    }
+
+    fn stop(&mut self) {
+        std::mem::take(&mut self.interrupt).set();
+    }
+}
+
+/// Cuts a file into declarations.
+#[salsa::tracked]
+pub fn outline<'db>(db: &'db dyn Db, document: Document) -> Outline<'db> {
+    let text = document.text(db).unwrap_or_default();
+    let starts = cut::cut(&text);
+    let ends = starts.iter().skip(1).copied().chain([text.len() as u32]);
+    let declaration = |(start, end): (&u32, u32)| {
+        let piece = text.get(*start as usize..end as usize).unwrap_or("");
+        (*start, Declaration::new(db, document, excerpt::title(piece), piece.into()))
+    };
+    Outline { declarations: starts.iter().zip(ends).map(declaration).collect() }
+}
+
+/// Parses a declaration on its own.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn parsed<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Parsed> {
+    db.counts().parsed.fetch_add(1, Ordering::Relaxed);
+    let (file, reports) = syntax::parse(FileId(0), &declaration.text(db));
+    Arc::new(Parsed { file, reports })
+}
+
+/// Whether a declaration has syntax errors.
+#[salsa::tracked(returns(copy))]
+pub fn is_faulty<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> bool {
+    !parsed(db, declaration).reports.is_empty()
+}
+
+/// A declaration's tokens without comments, and where each of them stands.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn canon<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Canon> {
+    Arc::new(excerpt::canon(&declaration.text(db)))
+}
+
+/// The text of [`canon`]: the same after an edit in a comment.
+#[salsa::tracked(returns(clone))]
+pub fn canon_text<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<str> {
+    canon(db, declaration).text.clone()
+}
+
+/// What a declaration declares and what it mentions.
+#[salsa::tracked(returns(clone))]
+pub fn names<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Names> {
+    Arc::new(excerpt::names(&parsed(db, declaration).file, &canon_text(db, declaration)))
+}
+
+/// The names that a file's declarations share: who declares what, programs aside.
+#[salsa::tracked(returns(clone))]
+pub fn directory<'db>(db: &'db dyn Db, document: Document) -> Arc<Directory<'db>> {
+    let mut directory = Directory::default();
+    for (_, declaration) in &outline(db, document).declarations {
+        let names = names(db, *declaration);
+        let position = directory.declarations.len();
+        for (_, name) in &names.declares {
+            if names.program {
+                directory.clashes |= !directory.programs.insert(name.clone());
+            } else {
+                let declaring = directory.declaring.entry(name.clone()).or_default();
+                directory.clashes |= !declaring.is_empty();
+                declaring.push(position);
+            }
+        }
+        if !names.program {
+            directory.declarations.push(*declaration);
+        }
+    }
+    Arc::new(directory)
+}
+
+/// Who declares what in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, salsa::SalsaValue)]
+pub struct Directory<'db> {
+    /// All declarations but programs, in order.
+    pub declarations: Vec<Declaration<'db>>,
+    /// For each name its declarations' positions among them.
+    pub declaring: BTreeMap<String, Vec<usize>>,
+    /// The names of programs.
+    pub programs: BTreeSet<String>,
+    /// Whether a name may be declared twice.
+    pub clashes: bool,
+}
+
+/// The declarations that a declaration needs, in the order of the file, itself among them.
+#[salsa::tracked(returns(clone))]
+pub fn reached<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Vec<Declaration<'db>>> {
+    let directory = directory(db, declaration.document(db));
+    let mut found = BTreeSet::new();
+    let mut open = vec![declaration];
+    while let Some(next) = open.pop() {
+        for name in &names(db, next).mentions {
+            for position in directory.declaring.get(name).into_iter().flatten() {
+                if found.insert(*position) {
+                    open.extend(directory.declarations.get(*position));
+                }
+            }
+        }
+    }
+    let others = found.iter().filter_map(|position| directory.declarations.get(*position));
+    let mut reached: Vec<Declaration<'db>> = others.copied().collect();
+    if !reached.contains(&declaration) {
+        reached.push(declaration);
+    }
+    Arc::new(reached)
+}
+
+/// The text in which a declaration is looked at.
+#[salsa::tracked(returns(clone))]
+pub fn excerpt_of<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Excerpt> {
+    let reached = reached(db, declaration);
+    Arc::new(Excerpt::new(reached.iter().map(|other| canon_text(db, *other))))
+}
+
+/// Resolves a declaration with what it reaches.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn resolved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Resolved> {
+    db.counts().resolved.fetch_add(1, Ordering::Relaxed);
+    let excerpt = excerpt_of(db, declaration);
+    let name = declaration.document(db).name(db);
+    let mut sources = SourceMap::default();
+    let main = sources.add(&*name, excerpt.text.clone());
+    let mut read = |name: &str| db.document(name).text(db);
+    let (modules, mut reports) = resolve::load(main, &mut sources, &mut read);
+    let resolved = resolve::resolve_all(&modules);
+    let syntax = driver::has_errors(&reports);
+    reports.extend(resolved.reports);
+    let broken = syntax || driver::has_errors(&reports);
+    let (unit, uses, mentioned) = (resolved.unit, resolved.uses, resolved.mentioned);
+    Arc::new(Resolved { sources, unit, reports, uses, mentioned, broken })
+}
+
+/// What a comment above a program asks for.
+#[salsa::tracked(returns(clone))]
+pub fn directive<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Option<String> {
+    settings::directive(&declaration.text(db)).map(str::to_owned)
+}
+
+/// Checks a program, if the declaration is one and sound.
+#[salsa::tracked(returns(clone))]
+pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved> {
+    let resolved = resolved(db, declaration);
+    let Some(program) = resolved.program().filter(|_| !resolved.broken) else {
+        return Arc::default();
+    };
+    db.counts().proved.fetch_add(1, Ordering::Relaxed);
+    let settings = Configuration::get(db).settings(db);
+    let directive = directive(db, declaration);
+    let (elaboration, complaint) =
+        settings.elaboration(&resolved.unit.programs[program], directive.as_deref());
+    let (unit, interrupt) = (&resolved.unit, db.interrupt());
+    let (reports, lowered) = diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
+    let shape = lowered.as_ref().map(|lowered| shape(lowered.program()));
+    while interrupt.is_set() {
+        // Whoever sets it writes an input next; what was found so far is not to be kept.
+        db.unwind_if_revision_cancelled();
+        std::thread::yield_now();
+    }
+    Arc::new(Proved { reports, shape, complaint })
+}
+
+fn shape(program: &ir::Program) -> Shape {
+    let blocks = program.ranks.iter().map(|rank| rank.blocks.len()).max().unwrap_or(0);
+    let operations = program.ranks.iter().flat_map(|rank| &rank.blocks);
+    let operations = operations.map(|block| ir::count_ops(&block.ops)).sum();
+    Shape { ranks: program.ranks.len(), blocks, operations }
+}

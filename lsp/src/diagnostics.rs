@@ -1,0 +1,255 @@
+//! What is wrong with a file, as `cclc check` would report it.
+//!
+//! Two ways lead there. [`parts`] asks each declaration, and so does again only what an edit changed; it is right for
+//! files without errors, and near enough to be shown at once for others. [`whole`] runs the compiler on the whole file;
+//! it decides about files with errors, where one mistake hides others, and takes as long as the file is.
+
+use crate::analysis::{self, Part, Semantics, Spot};
+use crate::cut;
+use crate::database::{self, Database, Disk, Document, Resolved, Text};
+use crate::settings::{self, Settings};
+use compiler::diagnostic::{Code, Diagnostic, Fix, Label, Severity};
+use compiler::driver::{self, Proof};
+use compiler::elaborate;
+use compiler::interrupt::Interrupt;
+use compiler::onset;
+use compiler::resolve::program::{ProgramId, Unit};
+use compiler::source::{Place, SourceMap, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A report whose places are those of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule; none for what is wrong with a comment for this server.
+    pub code: Option<Code>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub spot: Spot,
+    /// What is said beside the place.
+    pub label: String,
+    /// The other places.
+    pub related: Vec<(Spot, String)>,
+    /// Why, for which ranks, how often.
+    pub notes: Vec<String>,
+    /// Ways out.
+    pub helps: Vec<String>,
+    /// A way out that the editor can take: what it does, and its edits.
+    pub fix: Option<(String, Vec<(Spot, String)>)>,
+}
+
+/// What is known of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// In the order of the text.
+    pub findings: Vec<Finding>,
+    /// Whether only [`whole`] can tell.
+    pub doubtful: bool,
+}
+
+/// Syntax and types.
+#[must_use]
+pub fn types(database: &Database, document: Document) -> Findings {
+    let parts = analysis::parts(database, document);
+    let mut found = Findings { doubtful: false, findings: Vec::new() };
+    let faulty: Vec<bool> =
+        parts.iter().map(|part| database::is_faulty(database, part.declaration)).collect();
+    if faulty.contains(&true) {
+        found.doubtful = true;
+        for (part, _) in parts.iter().zip(faulty).filter(|(_, faulty)| *faulty) {
+            found.findings.extend(syntax(database, *part));
+        }
+        return found;
+    }
+    found.doubtful = database::directory(database, document).clashes;
+    let mut mentioned = BTreeSet::new();
+    for part in &parts {
+        let resolved = database::resolved(database, part.declaration);
+        found.doubtful |= resolved.broken;
+        mentioned.extend(resolved.mentioned.iter().cloned());
+    }
+    for part in &parts {
+        let resolved = database::resolved(database, part.declaration);
+        if resolved.reports.is_empty() {
+            continue;
+        }
+        let semantics = Semantics::new(database, part.declaration);
+        let own = resolved.reports.iter().filter(|report| own(&semantics, report));
+        let counts = |report: &&Diagnostic| {
+            (!found.doubtful || report.severity == Severity::Error)
+                && (report.code != Code::W0201 || !names_one_of(&resolved, report, &mentioned))
+        };
+        found.findings.extend(own.filter(counts).filter_map(|report| semantic(&semantics, report)));
+    }
+    found
+}
+
+/// What the checks say of all programs; to be asked only where [`types`] has no doubt.
+#[must_use]
+pub fn proofs(database: &Database, document: Document) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for part in analysis::parts(database, document) {
+        let proved = database::proved(database, part.declaration);
+        if proved.reports.is_empty() && proved.complaint.is_none() {
+            continue;
+        }
+        let semantics = Semantics::new(database, part.declaration);
+        findings.extend(proved.reports.iter().filter_map(|report| semantic(&semantics, report)));
+        findings.extend(proved.complaint.clone().map(|why| {
+            let spot = Spot {
+                name: document.name(database).to_string(),
+                start: part.start,
+                end: part.start,
+            };
+            complaint(spot, why)
+        }));
+    }
+    findings
+}
+
+/// Types and proofs by parts.
+#[must_use]
+pub fn parts(database: &Database, document: Document) -> Findings {
+    let mut found = types(database, document);
+    if !found.doubtful {
+        found.findings.extend(proofs(database, document));
+        found.findings.sort_by(|a, b| a.spot.cmp(&b.spot));
+    }
+    found
+}
+
+/// Everything that `cclc check` reports of a file; empty where it was interrupted.
+#[must_use]
+pub fn whole(
+    name: &str,
+    texts: &BTreeMap<String, Text>,
+    disk: &Disk,
+    checked_with: &Settings,
+    interrupt: &Interrupt,
+) -> Vec<Finding> {
+    let mut read = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk(name));
+    let Ok(text) = read(name) else { return Vec::new() };
+    let mut sources = SourceMap::default();
+    let main = sources.add(name, text.clone());
+    let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
+    let mut complaints = Vec::new();
+    if !driver::has_errors(&reports) {
+        for (id, program) in unit.programs.entries() {
+            if interrupt.is_set() {
+                return Vec::new();
+            }
+            let piece = piece(&text, program.span.start);
+            let (elaboration, complaint) =
+                checked_with.elaboration(program, settings::directive(piece));
+            complaints.extend(complaint.map(|why| (program.span, why)));
+            reports.extend(prove(&unit, id, &elaboration, checked_with, interrupt).0);
+        }
+    }
+    let place = |span: Span| Spot {
+        name: sources.files.lookup(span.file).map(|file| file.name.clone()).unwrap_or_default(),
+        start: span.start,
+        end: span.end,
+    };
+    let mut findings: Vec<Finding> =
+        reports.iter().filter_map(|report| finding(report, &place)).collect();
+    findings.extend(complaints.into_iter().map(|(span, why)| complaint(place(span), why)));
+    findings.sort_by(|a, b| a.spot.cmp(&b.spot));
+    findings
+}
+
+/// Checks a program: the reports, and the program where it could be lowered.
+pub(crate) fn prove(
+    unit: &Unit,
+    program: ProgramId,
+    elaboration: &elaborate::Settings,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> (Vec<Diagnostic>, Option<driver::Lowered>) {
+    let (lowered, mut reports) =
+        driver::lower(unit, program, elaboration, Proof::Needed, interrupt);
+    if let Some(lowered) = &lowered {
+        let (target, ranks) = (settings.target(), lowered.program().ranks.len());
+        reports.extend(driver::limits(lowered, target));
+        onset::explain(unit, program, elaboration, target, interrupt, ranks, &mut reports);
+    }
+    (reports, lowered)
+}
+
+/// The text of the declaration in which an offset lies.
+fn piece(text: &str, offset: u32) -> &str {
+    let starts = cut::cut(text);
+    let next = starts.partition_point(|start| *start <= offset);
+    let start = next.checked_sub(1).and_then(|last| starts.get(last)).copied().unwrap_or(0);
+    let end = starts.get(next).map_or(text.len(), |end| *end as usize);
+    text.get(start as usize..end).unwrap_or("")
+}
+
+/// The syntax errors of a declaration.
+fn syntax(database: &Database, part: Part<'_>) -> Vec<Finding> {
+    let name = part.declaration.document(database).name(database);
+    let place = |span: Span| {
+        let range = part.range(span);
+        Spot { name: name.to_string(), start: range.start, end: range.end }
+    };
+    let parsed = database::parsed(database, part.declaration);
+    parsed.reports.iter().filter_map(|report| finding(report, &place)).collect()
+}
+
+/// Whether a report is about the declaration itself; others report what lies in them.
+fn own(semantics: &Semantics<'_>, report: &Diagnostic) -> bool {
+    match report.primary.as_ref().map(|label| label.place) {
+        Some(Place::Source(span)) => semantics.is_own(span),
+        Some(Place::Plan(_)) | None => false,
+    }
+}
+
+/// Whether the name that a report is about is one of these.
+fn names_one_of(resolved: &Resolved, report: &Diagnostic, names: &BTreeSet<String>) -> bool {
+    match report.primary.as_ref().map(|label| label.place) {
+        Some(Place::Source(span)) => names.contains(resolved.sources.slice(span)),
+        Some(Place::Plan(_)) | None => false,
+    }
+}
+
+fn semantic(semantics: &Semantics<'_>, report: &Diagnostic) -> Option<Finding> {
+    finding(report, &|span| semantics.spot(span))
+}
+
+/// A report with its places led back; none where it has no place in a text.
+fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding> {
+    let spot = |label: &Label| match label.place {
+        Place::Source(span) => Some(place(span)),
+        Place::Plan(_) => None,
+    };
+    let primary = report.primary.as_ref()?;
+    let related = report.secondary.iter();
+    let edits = |fix: &Fix| fix.edits.iter().map(|e| (place(e.span), e.text.clone())).collect();
+    Some(Finding {
+        code: Some(report.code),
+        severity: report.severity,
+        message: report.message.clone(),
+        spot: spot(primary)?,
+        label: primary.text.clone(),
+        related: related.filter_map(|label| Some((spot(label)?, label.text.clone()))).collect(),
+        notes: report.notes.clone(),
+        helps: report.helps.clone(),
+        fix: report.fix.as_ref().map(|fix| (fix.title.clone(), edits(fix))),
+    })
+}
+
+/// What is wrong with the comment above a program.
+fn complaint(spot: Spot, message: String) -> Finding {
+    Finding {
+        code: None,
+        severity: Severity::Warning,
+        message,
+        spot,
+        label: String::new(),
+        related: Vec::new(),
+        notes: Vec::new(),
+        helps: vec!["`// ccl: name=value, ..` sets parameters of the program below it".to_owned()],
+        fix: None,
+    }
+}

@@ -1,0 +1,166 @@
+//! Declarations as the compiler is given them: without comments, and only those that matter.
+//!
+//! In: the texts of declarations. Out: a text with the same tokens, one blank or line break between two, and the way
+//! back from its offsets. Where a token is the first on its line it stays that, so that a faulty text reads the same.
+
+use compiler::resolve::index::{self, EntryKind};
+use compiler::source::FileId;
+use compiler::syntax::ast;
+use compiler::syntax::token::{Kind, tokens};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A declaration's tokens, documentation aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Canon {
+    /// Their text.
+    pub text: Arc<str>,
+    /// For each token its offset in that text, its offset in the declaration, and its length.
+    tokens: Vec<(u32, u32, u32)>,
+}
+
+impl Canon {
+    /// The offset in the declaration of an offset in the text. What lies between two tokens belongs to the first.
+    #[must_use]
+    pub fn back(&self, offset: u32) -> u32 {
+        let next = self.tokens.partition_point(|(canon, ..)| *canon <= offset);
+        match next.checked_sub(1).and_then(|last| self.tokens.get(last)) {
+            Some((canon, raw, length)) => raw + (offset - canon).min(*length),
+            None => 0,
+        }
+    }
+
+    /// The offset in the text of an offset in the declaration.
+    #[must_use]
+    pub fn forth(&self, offset: u32) -> u32 {
+        let next = self.tokens.partition_point(|(_, raw, _)| *raw <= offset);
+        match next.checked_sub(1).and_then(|last| self.tokens.get(last)) {
+            Some((canon, raw, length)) => canon + (offset - raw).min(*length),
+            None => 0,
+        }
+    }
+}
+
+/// The canonical form of a declaration.
+#[must_use]
+pub fn canon(declaration: &str) -> Canon {
+    let mut text = String::with_capacity(declaration.len());
+    let mut places = Vec::new();
+    for token in tokens(FileId(0), declaration).tokens {
+        if matches!(token.kind, Kind::Doc | Kind::InnerDoc) {
+            continue;
+        }
+        if token.first {
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', token.indent as usize));
+        } else {
+            text.push(' ');
+        }
+        places.push((text.len() as u32, token.span.start, token.span.end - token.span.start));
+        text.push_str(token.text);
+    }
+    text.push('\n');
+    Canon { text: text.into(), tokens: places }
+}
+
+/// The names of a declaration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// What it declares or imports; for an import without a kind.
+    pub declares: Vec<(Option<EntryKind>, String)>,
+    /// Names that stand in it.
+    pub mentions: BTreeSet<String>,
+    /// Whether it is a program, which nothing else can name.
+    pub program: bool,
+}
+
+/// What a declaration declares, and the names that stand in it.
+#[must_use]
+pub fn names(file: &ast::File, canon: &str) -> Names {
+    let entries = index::index(file).entries;
+    let program = entries.iter().any(|entry| entry.kind == EntryKind::Program);
+    let mut declares: Vec<(Option<EntryKind>, String)> =
+        entries.into_iter().map(|entry| (Some(entry.kind), entry.name)).collect();
+    let mut leaf = false;
+    for item in &file.items {
+        if let ast::ItemKind::Use(used) = &item.kind {
+            leaf = true;
+            let here = used.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
+            declares.extend(here.map(|name| (None, name.text.clone())));
+        }
+    }
+    let words = tokens(FileId(0), canon).tokens;
+    let words = words.iter().filter(|token| token.kind.is_name() && !leaf);
+    let mentions = words.map(|token| token.text.to_owned()).collect();
+    Names { declares, mentions, program }
+}
+
+/// The first words of a declaration.
+#[must_use]
+pub fn title(piece: &str) -> String {
+    let head = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
+    let line = piece.lines().find(head).unwrap_or("");
+    let end = line.find(['(', '{', '=', ':', ';']).unwrap_or(line.len());
+    line.get(..end).unwrap_or("").trim_end().to_owned()
+}
+
+/// The canonical texts of several declarations in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The whole text.
+    pub text: Arc<str>,
+    /// Where each declaration begins.
+    pub starts: Vec<u32>,
+}
+
+impl Excerpt {
+    /// Puts texts together.
+    pub fn new(texts: impl Iterator<Item = Arc<str>>) -> Excerpt {
+        let (mut text, mut starts) = (String::new(), Vec::new());
+        for part in texts {
+            starts.push(text.len() as u32);
+            text.push_str(&part);
+        }
+        Excerpt { text: text.into(), starts }
+    }
+
+    /// The position of the declaration in which an offset lies, and the offset in its text.
+    #[must_use]
+    pub fn part(&self, offset: u32) -> (usize, u32) {
+        let position = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
+        (position, offset - self.starts.get(position).copied().unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_blanks_make_no_difference() {
+        let one = canon("/// A.\nfn  f( n ) = n;   // c\n");
+        let other = canon("fn f(n)= n;");
+        assert_eq!(one.text, other.text);
+        let at = one.text.find("= n").unwrap() as u32;
+        assert_eq!((one.back(at), other.back(at)), (18, 7));
+        assert_eq!((one.forth(18), other.forth(7)), (at, at));
+        // The place after a token stays after it.
+        assert_eq!(one.back(at + 1), 19);
+    }
+
+    #[test]
+    fn a_title_does_not_know_what_follows() {
+        assert_eq!(title("// c\n#[allow(x)]\nprogram ring(ranks: int) {"), "program ring");
+        assert_eq!(title("use std::a::b;"), "use std");
+        assert_eq!(title("// only this\n"), "");
+    }
+
+    #[test]
+    fn imports_mention_nothing() {
+        let text = "use std::a::{b, c as d};";
+        let (file, _) = compiler::syntax::parse(FileId(0), text);
+        let names = names(&file, text);
+        let declared: Vec<&str> = names.declares.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!((declared, names.mentions.len()), (vec!["b", "d"], 0));
+    }
+}

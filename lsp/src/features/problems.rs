@@ -1,0 +1,131 @@
+//! Diagnostics: findings to the protocol's form.
+//!
+//! In: what was found in a file. Out: its diagnostics, with the other places as related ones, a link to the page that
+//! explains the code, and the change that mends it. Notes and ways out follow the message, a line each.
+
+use crate::diagnostics::Finding;
+use crate::text::{Encoding, Lines};
+use crate::workspace::Workspace;
+use compiler::diagnostic::{Code, Severity};
+use lsp_types::{
+    CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
+    Location, NumberOrString, TextEdit, Url,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Where the page of a code is.
+const PAGES: &str = "https://github.com/ccl-lang/ccl/blob/main/compiler/explain/";
+
+/// A diagnostic, and what mends it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// As the client is told.
+    pub diagnostic: Diagnostic,
+    /// What the change does, and its edits.
+    pub fix: Option<(String, Vec<(Url, TextEdit)>)>,
+}
+
+/// What is needed to speak of places: names and texts of files.
+pub struct Context<'c> {
+    workspace: &'c Workspace,
+    encoding: Encoding,
+    text: &'c dyn Fn(&str) -> Option<Arc<str>>,
+    lines: RefCell<BTreeMap<String, Option<Rc<Lines>>>>,
+}
+
+impl<'c> Context<'c> {
+    /// Names and texts of files.
+    #[must_use]
+    pub fn new(
+        workspace: &'c Workspace,
+        encoding: Encoding,
+        text: &'c dyn Fn(&str) -> Option<Arc<str>>,
+    ) -> Context<'c> {
+        Context { workspace, encoding, text, lines: RefCell::default() }
+    }
+
+    fn lines(&self, name: &str) -> Option<Rc<Lines>> {
+        let read = || Some(Rc::new(Lines::new((self.text)(name)?, self.encoding)));
+        self.lines.borrow_mut().entry(name.to_owned()).or_insert_with(read).clone()
+    }
+
+    fn location(&self, spot: &crate::analysis::Spot) -> Option<Location> {
+        let range = self.lines(&spot.name)?.range(spot.start..spot.end);
+        Some(Location { uri: self.workspace.url(&spot.name)?, range })
+    }
+}
+
+/// The diagnostics of one file. What lies in other files is theirs to report.
+#[must_use]
+pub fn problems(context: &Context<'_>, name: &str, findings: &[Finding]) -> Vec<Problem> {
+    let own = findings.iter().filter(|finding| finding.spot.name == name);
+    own.filter_map(|finding| problem(context, finding)).collect()
+}
+
+fn problem(context: &Context<'_>, finding: &Finding) -> Option<Problem> {
+    let lines = context.lines(&finding.spot.name)?;
+    let related = finding.related.iter().filter_map(|(spot, text)| {
+        let message = if text.is_empty() { "here".to_owned() } else { text.clone() };
+        Some(DiagnosticRelatedInformation { location: context.location(spot)?, message })
+    });
+    let related: Vec<DiagnosticRelatedInformation> = related.collect();
+    let diagnostic = Diagnostic {
+        range: lines.range(finding.spot.start..finding.spot.end),
+        severity: Some(severity(finding.severity)),
+        code: finding.code.map(|code| NumberOrString::String(code.id().to_owned())),
+        code_description: finding.code.and_then(page),
+        source: Some("ccl".to_owned()),
+        message: message(finding),
+        related_information: (!related.is_empty()).then_some(related),
+        tags: tags(finding),
+        data: None,
+    };
+    let edit = |(spot, text): &(crate::analysis::Spot, String)| {
+        let place = context.location(spot)?;
+        Some((place.uri, TextEdit::new(place.range, text.clone())))
+    };
+    let fix = finding.fix.as_ref().and_then(|(title, edits)| {
+        let edits: Option<Vec<(Url, TextEdit)>> = edits.iter().map(edit).collect();
+        Some((title.clone(), edits?))
+    });
+    Some(Problem { diagnostic, fix })
+}
+
+fn message(finding: &Finding) -> String {
+    let mut message = finding.message.clone();
+    if !finding.label.is_empty() {
+        message.push_str(&format!(": {}", finding.label));
+    }
+    for note in &finding.notes {
+        message.push_str(&format!("\nnote: {note}"));
+    }
+    for help in &finding.helps {
+        message.push_str(&format!("\nhelp: {help}"));
+    }
+    message
+}
+
+fn severity(severity: Severity) -> DiagnosticSeverity {
+    match severity {
+        Severity::Error => DiagnosticSeverity::ERROR,
+        Severity::Warning => DiagnosticSeverity::WARNING,
+        Severity::Note => DiagnosticSeverity::INFORMATION,
+    }
+}
+
+fn page(code: Code) -> Option<CodeDescription> {
+    Some(CodeDescription { href: Url::parse(&format!("{PAGES}{}.md", code.id())).ok()? })
+}
+
+/// What nothing uses is drawn faintly.
+fn tags(finding: &Finding) -> Option<Vec<DiagnosticTag>> {
+    match finding.code {
+        Some(Code::W0201 | Code::W0202 | Code::W0203 | Code::W0204 | Code::W0205) => {
+            Some(vec![DiagnosticTag::UNNECESSARY])
+        }
+        Some(_) | None => None,
+    }
+}

@@ -1,0 +1,24 @@
+//! The language server of ccl.
+//!
+//! ```text
+//! messages ──> sequencer ──> server ──> actor ──────────> features ──> answers
+//!              (order)      (tower-lsp) (the database) └─> analyst ──> publisher ──> diagnostics
+//! ```
+//!
+//! Features are functions from an [`analysis::Analysis`] and a position to types of the protocol.
+
+pub mod actor;
+pub mod analysis;
+pub mod analyst;
+pub mod cut;
+pub mod database;
+pub mod diagnostics;
+pub mod excerpt;
+pub mod features;
+pub mod inputs;
+pub mod publisher;
+pub mod sequencer;
+pub mod server;
+pub mod settings;
+pub mod text;
+pub mod workspace;
