@@ -26,6 +26,8 @@ mod cells;
 mod clock;
 mod machine;
 mod memory;
+mod overlay;
+mod packets;
 mod report;
 mod step;
 mod witness;

@@ -5,13 +5,25 @@ use super::step::Step;
 use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
 use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Verb, Where};
 
+/// Which threads of a block do an element: those that do every element that falls to threads alike, at the same distance
+/// from where its operation begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Lane {
+    /// How elements fall to threads.
+    pub(super) share: Share,
+    /// The distance from the first element.
+    pub(super) at: u64,
+}
+
 /// One element of an operation: all that the thread which does it touches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Element {
     /// Which, over all pairs of the operation.
     pub(super) number: u32,
     /// Which entry of the operation it belongs to: over a port, which channel.
     pub(super) entry: usize,
+    /// Which threads do it.
+    pub(super) lane: Lane,
     /// What it reads.
     pub(super) reads: Vec<Access>,
     /// What it writes.
@@ -47,8 +59,13 @@ pub(super) fn elements(
         let length = u64::from(size) * u64::from(parts);
         let covered = covered(transfer.slice, step.window.as_ref(), length);
         for at in covered.clone() {
-            let mut element =
-                Element { number: elements.len() as u32, entry, ..Element::default() };
+            let mut element = Element {
+                number: elements.len() as u32,
+                entry,
+                lane: Lane { share: share(transfer), at: at - covered.start },
+                reads: Vec::new(),
+                writes: Vec::new(),
+            };
             for (index, operand) in &group.sources {
                 let packet = source_is_packets(transfer, *index);
                 touch(

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// How the elements of an operand fall to a block's threads: two accesses that begin at the same cell and share alike
 /// are made by the same thread, element by element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Share {
     /// 16 bytes each.
     Wide,
@@ -47,6 +47,8 @@ pub(super) struct Cell<'p> {
     pub(super) write: Option<Touch<'p>>,
     /// The reads after it.
     pub(super) reads: SmallVec<[Touch<'p>; 1]>,
+    /// Whether a packet was laid over it since.
+    pub(super) covered: bool,
     /// Who made what it holds, from what; followed only where there are packets.
     pub(super) made_from: Option<Rc<Flow>>,
 }

@@ -26,10 +26,12 @@ pub(super) struct Flow {
 pub(super) struct Clock {
     /// Ascending by agent: the step before which everything has happened and can be seen.
     seen: Vec<(Agent, u32)>,
-    /// Ascending by agent: the last step that has been run, visible or not.
+    /// Ascending by agent: the step before which everything has been run, visible or not. Who stands here has started.
     run: Vec<(Agent, u32)>,
-    /// Ascending by id: packets that were read. What they were made from was read.
+    /// Ascending by id: packets whose reading can be seen. What they were made from was read.
     consumed: Rc<Vec<Rc<Flow>>>,
+    /// Ascending by id: further packets that are known to have been read, visible or not.
+    heard: Rc<Vec<Rc<Flow>>>,
 }
 
 impl Clock {
@@ -40,25 +42,20 @@ impl Clock {
 
     /// Whether a step is known to have been run.
     pub(super) fn has_run(&self, agent: Agent, step: u32) -> bool {
-        find(&self.run, agent).is_some_and(|last| step <= last)
+        find(&self.run, agent).is_some_and(|before| step < before)
     }
 
-    /// Whether the packets of an element were read, or what followed from them.
+    /// Whether it can be seen that the packets of an element were read, or what followed from them.
     pub(super) fn consumed(&self, element: Element) -> bool {
-        let mut pending: Vec<&Rc<Flow>> = self.consumed.iter().collect();
-        let mut looked_at = FxHashSet::default();
-        while let Some(flow) = pending.pop() {
-            if flow.element == element {
-                return true;
-            }
-            if looked_at.insert(flow.id) {
-                pending.extend(&flow.parts);
-            }
-        }
-        false
+        follows_from(self.consumed.iter(), element)
     }
 
-    /// Whether anything is known to have been run of the agents in a range.
+    /// Whether it is known that the packets of an element were read, or what followed from them.
+    pub(super) fn heard(&self, element: Element) -> bool {
+        follows_from(self.consumed.iter().chain(self.heard.iter()), element)
+    }
+
+    /// Whether any of the agents in a range is known to have started.
     pub(super) fn has_run_any(&self, agents: std::ops::Range<Agent>) -> bool {
         let at = self.run.partition_point(|(agent, _)| *agent < agents.start);
         self.run.get(at).is_some_and(|(agent, _)| *agent < agents.end)
@@ -67,26 +64,33 @@ impl Clock {
     /// Learns that everything of an agent before `step` has happened.
     pub(super) fn join(&mut self, agent: Agent, step: u32) {
         raise(&mut self.seen, agent, step);
-        if step > 0 {
-            self.ran(agent, step - 1);
-        }
+        raise(&mut self.run, agent, step);
     }
 
-    /// Learns that a step has been run.
-    pub(super) fn ran(&mut self, agent: Agent, step: u32) {
-        raise(&mut self.run, agent, step);
+    /// Learns that an agent has started.
+    pub(super) fn start(&mut self, agent: Agent) {
+        raise(&mut self.run, agent, 0);
     }
 
     /// Learns all that `other` knows.
     pub(super) fn merge(&mut self, other: &Clock) {
         union(&mut self.seen, &other.seen);
-        self.merge_run(other);
-        self.consume_all(&other.consumed);
+        union(&mut self.run, &other.run);
+        add(&mut self.consumed, &other.consumed);
+        add(&mut self.heard, &other.heard);
     }
 
-    /// Learns which steps `other` knows to have been run, but nothing of their effects.
+    /// Learns what `other` knows to have been run, but nothing of its effects.
     pub(super) fn merge_run(&mut self, other: &Clock) {
         union(&mut self.run, &other.run);
+        add(&mut self.heard, &other.heard);
+        add(&mut self.heard, &other.consumed);
+    }
+
+    /// Learns what an element has learnt of packets, once its threads have met.
+    pub(super) fn merge_told(&mut self, told: &Clock) {
+        self.merge_run(told);
+        add(&mut self.consumed, &told.consumed);
     }
 
     /// Learns that a packet was read.
@@ -96,24 +100,58 @@ impl Clock {
         }
     }
 
-    fn consume_all(&mut self, flows: &Rc<Vec<Rc<Flow>>>) {
-        if flows.is_empty() || Rc::ptr_eq(&self.consumed, flows) {
-            return;
-        }
-        if self.consumed.is_empty() {
-            self.consumed = Rc::clone(flows);
-            return;
-        }
-        let own = Rc::make_mut(&mut self.consumed);
-        own.extend(flows.iter().map(Rc::clone));
-        own.sort_by_key(|flow| flow.id);
-        own.dedup_by_key(|flow| flow.id);
+    /// Only what has been run.
+    pub(super) fn execution_only(&self) -> Clock {
+        let mut clock = Clock { run: self.run.clone(), ..Clock::default() };
+        clock.heard = Rc::clone(&self.heard);
+        add(&mut clock.heard, &self.consumed);
+        clock
     }
 
-    /// Only which steps have been run.
-    pub(super) fn execution_only(&self) -> Clock {
-        Clock { run: self.run.clone(), ..Clock::default() }
+    /// What both know to have been run.
+    pub(super) fn in_common(&self, other: &Clock) -> Clock {
+        let least =
+            |(agent, step): &(Agent, u32)| Some((*agent, find(&other.run, *agent)?.min(*step)));
+        let both =
+            |flow: &&Rc<Flow>| other.heard.binary_search_by_key(&flow.id, |flow| flow.id).is_ok();
+        Clock {
+            run: self.run.iter().filter_map(least).collect(),
+            heard: Rc::new(self.heard.iter().filter(both).map(Rc::clone).collect()),
+            ..Clock::default()
+        }
     }
+}
+
+/// Whether one of some flows is of an element, or was made from what is.
+pub(super) fn follows_from<'a>(
+    flows: impl Iterator<Item = &'a Rc<Flow>>,
+    element: Element,
+) -> bool {
+    let mut pending: Vec<&Rc<Flow>> = flows.collect();
+    let mut looked_at = FxHashSet::default();
+    while let Some(flow) = pending.pop() {
+        if flow.element == element {
+            return true;
+        }
+        if looked_at.insert(flow.id) {
+            pending.extend(&flow.parts);
+        }
+    }
+    false
+}
+
+fn add(list: &mut Rc<Vec<Rc<Flow>>>, flows: &Rc<Vec<Rc<Flow>>>) {
+    if flows.is_empty() || Rc::ptr_eq(list, flows) {
+        return;
+    }
+    if list.is_empty() {
+        *list = Rc::clone(flows);
+        return;
+    }
+    let own = Rc::make_mut(list);
+    own.extend(flows.iter().map(Rc::clone));
+    own.sort_by_key(|flow| flow.id);
+    own.dedup_by_key(|flow| flow.id);
 }
 
 fn find(list: &[(Agent, u32)], agent: Agent) -> Option<u32> {
@@ -168,6 +206,8 @@ mod tests {
         from.join(0, 9);
         to.merge_run(&from);
         assert!(to.has_run(0, 8) && !to.has_run(0, 9) && !to.knows(0, 0));
+        to.start(3);
+        assert!(to.has_run_any(3..4) && !to.has_run(3, 0));
         to.merge(&from);
         assert!(to.knows(0, 8) && !to.knows(0, 9));
     }

@@ -4,9 +4,10 @@
 //! later time, knowing what the pushing thread knew. A thread of a block knows what all its threads knew when they met
 //! last, and what it has heard of since.
 
-use super::access::{self, Element};
+use super::access::{self, Element, Lane};
 use super::cells::{Cells, Place, Touch};
 use super::clock::{Agent, Clock, Flow};
+use super::overlay;
 use super::step::{Step, steps};
 use crate::interrupt::Interrupt;
 use crate::ir::{
@@ -15,6 +16,7 @@ use crate::ir::{
 };
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -64,14 +66,18 @@ pub(super) struct After<'p> {
 /// A packet of this launch.
 #[derive(Clone, Debug)]
 pub(super) struct Packet<'p> {
-    /// What had been run when it was written.
+    /// What had been run when it was written; where there are several writers, by all of them.
     pub(super) clock: Rc<Clock>,
-    pub(super) flow: Rc<Flow>,
+    /// What it was made from, if all writers agree.
+    pub(super) flow: Option<Rc<Flow>>,
     /// Who wrote it.
-    pub(super) writer: Touch<'p>,
+    pub(super) writers: SmallVec<[Touch<'p>; 1]>,
     /// Who read it.
     pub(super) readers: Vec<Touch<'p>>,
 }
+
+/// So many threads have a packet each of the smallest operation.
+const FIRST_THREADS: usize = 2;
 
 struct Block<'p> {
     rank: RankId,
@@ -83,6 +89,10 @@ struct Block<'p> {
     threads: Vec<Option<Clock>>,
     /// What the elements of the last operations have learnt, which all threads know once they meet.
     learnt: Clock,
+    /// The same by the threads that have learnt it, as far as operations follow in which threads are told apart.
+    lanes: FxHashMap<Lane, Clock>,
+    /// What the first threads have learnt.
+    first: Clock,
     arrived: bool,
 }
 
@@ -107,6 +117,10 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) blocks_of: Table<RankId, Range<Agent>>,
     /// Whether it is followed what memory was made from: only packets tell of it.
     pub(super) follows: bool,
+    /// Whether packets lie where plain chunks of scratch do.
+    pub(super) mixed: bool,
+    /// The first agent that is no block.
+    pub(super) first_proxy: Agent,
     /// What had been run by the last step that wrote packets.
     pub(super) stamp: Option<(Agent, u32, Rc<Clock>)>,
     /// How many flows there are.
@@ -144,6 +158,8 @@ pub(super) fn run<'p>(
                 base: Clock::default(),
                 threads: Vec::new(),
                 learnt: Clock::default(),
+                lanes: FxHashMap::default(),
+                first: Clock::default(),
                 arrived: false,
             });
         }
@@ -182,6 +198,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         mut next: Agent,
     ) -> Self {
         let mut proxies: Table<RankId, Vec<(Agent, u32)>> = Table::default();
+        let first_proxy = next;
         for row in &program.ranks {
             let mut list = Vec::new();
             for channel in &row.channels {
@@ -210,6 +227,8 @@ impl<'p, 'b> Machine<'p, 'b> {
             proxies,
             blocks_of,
             follows: has_packets(program),
+            mixed: overlay::mixed(program),
+            first_proxy,
             stamp: None,
             flows: 0,
             conflicts: Vec::new(),
@@ -302,7 +321,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         let (Some(peer), Some(there)) = (row.peer(), row.partner) else { return };
         let port = row.kind() == ChannelKind::Port;
         let mut clock = block.thread(thread).clone();
-        clock.ran(agent, block.at as u32);
+        clock.start(agent);
         if port {
             let (proxy, pushed) = self.proxy(block.rank, channel);
             clock.join(proxy, pushed);
@@ -344,9 +363,8 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     fn release(&mut self, block: &mut Block<'p>, agent: Agent, thread: u8, id: SemaphoreId) {
-        let at = block.at as u32;
         let mut clock = block.thread(thread).clone();
-        clock.ran(agent, at);
+        clock.start(agent);
         if let Some(counter) = counters(&mut self.semaphores, block.rank, id.index()) {
             counter.give(agent, clock);
         }
@@ -395,24 +413,43 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
         match transfer.via == Some(ChannelKind::Port) {
             true => self.push(block, agent, step, transfer, &elements),
-            false => {
-                let base = block.base.clone();
-                let mut learnt = std::mem::take(&mut block.learnt);
-                for element in &elements {
-                    let actor = Actor {
-                        agent,
-                        rank: block.rank,
-                        step: block.at as u32,
-                        clock: &base,
-                        heard: None,
-                        op: step.op,
-                    };
-                    self.element(&actor, element, &mut learnt);
-                }
-                block.learnt = learnt;
-            }
+            false => self.elements(block, agent, step, transfer, &elements),
         }
         true
+    }
+
+    /// What the threads of a block do, each its elements.
+    fn elements(
+        &mut self,
+        block: &mut Block<'p>,
+        agent: Agent,
+        step: &Step<'p>,
+        transfer: &Transfer,
+        elements: &[Element],
+    ) {
+        let several = elements.last().is_some_and(|element| element.entry > 0);
+        let followed =
+            block.steps.get(block.at + 1).is_some_and(|next| !next.joined && !meets(next));
+        for element in elements {
+            let actor = Actor {
+                agent,
+                rank: block.rank,
+                step: block.at as u32,
+                clock: &block.base,
+                heard: block.lanes.get(&element.lane),
+                op: step.op,
+            };
+            let Some(told) = self.element(&actor, element) else { continue };
+            block.learnt.merge_told(&told);
+            if !followed && !several {
+                continue;
+            }
+            // A chunk has packets for two threads at least; a slice may have none.
+            if element.lane.at == 0 && transfer.slice.is_none() {
+                block.first.merge_run(&told);
+            }
+            block.lanes.insert(element.lane, told);
+        }
     }
 
     /// What is pushed to a proxy: done later, but with no more knowledge than the pushing thread has now.
@@ -428,27 +465,15 @@ impl<'p, 'b> Machine<'p, 'b> {
         let reads_first = transfer.verb == Verb::ReadPutPackets;
         if reads_first {
             // All threads read the packets and meet before one of them pushes.
-            let base = block.base.clone();
-            for element in elements {
-                let reads = Element { writes: Vec::new(), ..element.clone() };
-                let actor = Actor {
-                    agent,
-                    rank,
-                    step: block.at as u32,
-                    clock: &base,
-                    heard: None,
-                    op: step.op,
-                };
-                let mut learnt = std::mem::take(&mut block.learnt);
-                self.element(&actor, &reads, &mut learnt);
-                block.learnt = learnt;
-            }
+            let reads = elements.iter().map(|e| Element { writes: Vec::new(), ..e.clone() });
+            let reads: Vec<Element> = reads.collect();
+            self.elements(block, agent, step, transfer, &reads);
             block.meet(agent);
         }
         for (thread, channel) in transfer.channels.iter().enumerate() {
             let (proxy, pushed) = self.proxy(rank, *channel);
             let mut clock = block.thread(thread as u8).clone();
-            clock.ran(agent, block.at as u32);
+            clock.start(agent);
             clock.join(proxy, pushed);
             for element in elements.iter().filter(|element| element.entry == thread) {
                 let actor = Actor {
@@ -459,8 +484,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                     heard: None,
                     op: step.op,
                 };
-                let mut learnt = Clock::default();
-                self.element(&actor, element, &mut learnt);
+                self.element(&actor, element);
             }
             if let Some(slot) = proxy_slot(&mut self.proxies, rank, channel.index()) {
                 slot.1 += 1;
@@ -531,6 +555,8 @@ impl Block<'_> {
         let learnt = std::mem::take(&mut self.learnt);
         self.base.merge(&learnt);
         self.base.join(agent, self.at as u32);
+        self.lanes.clear();
+        self.first = Clock::default();
     }
 
     /// What a thread knows.
@@ -541,7 +567,11 @@ impl Block<'_> {
         }
         let base = &self.base;
         #[expect(clippy::indexing_slicing, reason = "resized just now")]
-        self.threads[index].get_or_insert_with(|| base.clone())
+        let clock = self.threads[index].get_or_insert_with(|| base.clone());
+        if index < FIRST_THREADS {
+            clock.merge_run(&self.first);
+        }
+        clock
     }
 }
 
@@ -566,6 +596,11 @@ impl Counter {
         }
         count.checked_sub(1).and_then(|at| self.given.get(at)).cloned()
     }
+}
+
+/// Whether an operation is a meeting of its block's threads.
+fn meets(step: &Step) -> bool {
+    matches!(step.op.action, Action::Sync | Action::Barrier { .. })
 }
 
 /// Whether any operation writes packets.
@@ -601,4 +636,9 @@ fn proxy_slot(
 pub(super) fn known(clock: &Clock, touch: &Touch) -> bool {
     clock.knows(touch.agent, touch.step)
         || !touch.write && clock.consumed((touch.agent, touch.step, touch.element))
+}
+
+/// Whether a clock knows that an access was made, visible or not.
+pub(super) fn past(clock: &Clock, touch: &Touch) -> bool {
+    clock.has_run(touch.agent, touch.step) || clock.heard((touch.agent, touch.step, touch.element))
 }

@@ -1,33 +1,54 @@
-//! What an operation does to memory, element by element, and what speaks against it.
+//! What an operation does to plain memory, element by element, and what speaks against it.
+//!
+//! In: an element and who does it ([`Actor`]). Out: the memory after it, and conflicts.
 
 use super::access::{Access, Element};
-use super::cells::{Place, Share, Touch};
+use super::cells::{Place, Touch};
 use super::clock::{self, Clock, Flow};
-use super::machine::{Actor, After, Conflict, Kind, Machine, Packet, known};
+use super::machine::{Actor, After, Conflict, Kind, Machine, known, past};
 use crate::ir::{Buffer, RankId};
 use crate::table::Id;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
+/// How much must be known of an earlier access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// That its effect can be seen, or that what it read was consumed.
+    Seen,
+    /// That it was made: enough among packets, which are single accesses.
+    Past,
+}
+
+impl Needs {
+    fn met(self, clock: &Clock, touch: &Touch) -> bool {
+        match self {
+            Needs::Seen => known(clock, touch),
+            Needs::Past => past(clock, touch),
+        }
+    }
+}
+
 impl<'p> Machine<'p, '_> {
-    /// One element: what it reads, then what it writes. What its packets tell is known to its own writes at once, and
-    /// goes into `learnt` for the block.
-    pub(super) fn element(&mut self, actor: &Actor<'_, 'p>, element: &Element, learnt: &mut Clock) {
+    /// One element: what it reads, then what it writes. What its packets tell is known to its own writes at once; it is
+    /// given back, with what its threads have been told before.
+    pub(super) fn element(&mut self, actor: &Actor<'_, 'p>, element: &Element) -> Option<Clock> {
         let mut parts: SmallVec<[Rc<Flow>; 2]> = SmallVec::new();
         let mut told = None;
         for read in element.reads.iter().filter(|read| read.packet) {
-            let touch = touch(actor, element, read, false);
-            let Some(packet) = self.packets.get_mut(&(read.place.rank, read.place.cell)) else {
+            let packet = self.read_packet(actor, read, touch(actor, element, read, false));
+            let Some((clock, flow)) = packet else { continue };
+            parts.extend(flow.clone());
+            if self.is_proxy(actor) {
                 continue;
-            };
-            packet.readers.push(touch);
-            parts.push(Rc::clone(&packet.flow));
-            for clock in [told.get_or_insert_with(Clock::default), &mut *learnt] {
-                clock.merge_run(&packet.clock);
-                clock.consume(&packet.flow);
+            }
+            let told = told.get_or_insert_with(|| actor.heard.cloned().unwrap_or_default());
+            told.merge_run(&clock);
+            if let Some(flow) = &flow {
+                told.consume(flow);
             }
         }
-        let actor = Actor { heard: told.as_ref(), ..*actor };
+        let actor = Actor { heard: told.as_ref().or(actor.heard), ..*actor };
         for read in element.reads.iter().filter(|read| !read.packet) {
             self.plain(&actor, read, touch(&actor, element, read, false), None);
             parts.extend(self.made_from(read.place));
@@ -39,24 +60,16 @@ impl<'p> Machine<'p, '_> {
             match write.packet {
                 false => self.plain(&actor, write, touch, flow.as_ref()),
                 true => {
-                    self.check_packet_launch(&actor, write, touch);
-                    self.check_packet_twice(write, touch);
                     let clock = run.get_or_insert_with(|| self.run_by(&actor));
-                    if let Some(flow) = &flow {
-                        let packet = Packet {
-                            clock: Rc::clone(clock),
-                            flow: Rc::clone(flow),
-                            writer: touch,
-                            readers: Vec::new(),
-                        };
-                        self.packets.insert((write.place.rank, write.place.cell), packet);
-                    }
+                    self.write_packet(&actor, write, touch, (clock, flow.as_ref()));
                 }
             }
         }
+        told
     }
 
-    /// What has been run once this element has. The elements of an operation that have heard of nothing share it.
+    /// What is known to have been run by who does this element. The elements of an operation that have heard of nothing
+    /// share it.
     fn run_by(&mut self, actor: &Actor) -> Rc<Clock> {
         let known = self
             .stamp
@@ -69,7 +82,7 @@ impl<'p> Machine<'p, '_> {
         if let Some(heard) = actor.heard {
             clock.merge_run(heard);
         }
-        clock.ran(actor.agent, actor.step);
+        clock.start(actor.agent);
         let clock = Rc::new(clock);
         if actor.heard.is_none() {
             self.stamp = Some((actor.agent, actor.step, Rc::clone(&clock)));
@@ -90,19 +103,6 @@ impl<'p> Machine<'p, '_> {
     /// What a cell holds was made by this.
     fn made_from(&self, place: Place) -> Option<Rc<Flow>> {
         self.cells.get(place.rank.index())?.get(place.buffer, place.cell)?.made_from.clone()
-    }
-
-    /// A packet that is written twice in a launch carries one flag both times: its reader may find either.
-    fn check_packet_twice(&mut self, write: &Access, touch: Touch<'p>) {
-        let Some(packet) = self.packets.get(&(write.place.rank, write.place.cell)) else { return };
-        let first = packet.writer;
-        self.conflicts.push(Conflict {
-            kind: Kind::Twice,
-            first,
-            second: touch,
-            place: write.place,
-            relaxed: false,
-        });
     }
 
     /// Whether a cell holds something when a launch begins: the input, by whatever name.
@@ -132,11 +132,14 @@ impl<'p> Machine<'p, '_> {
         match place.buffer {
             // A rank's user writes all of both before it starts.
             Buffer::Input | Buffer::Output if foreign => {
-                self.too_early(touch, place);
+                self.alone(Kind::Start, touch, place);
                 return;
             }
             Buffer::Input | Buffer::Output => {}
             Buffer::Scratch => self.check_launch(actor, touch, place, foreign),
+        }
+        if self.mixed && place.buffer == Buffer::Scratch {
+            self.plain_over_packet(actor, touch, place);
         }
         let given = self.given(place);
         let Some(cell) = self
@@ -147,45 +150,47 @@ impl<'p> Machine<'p, '_> {
             return;
         };
         let mut earlier: Vec<Touch<'p>> = cell.write.into_iter().collect();
+        let empty = cell.write.is_none() && !given || cell.covered;
         if touch.write {
             earlier.extend(cell.reads.iter().copied());
             cell.write = Some(touch);
             cell.made_from = made_from.cloned();
+            cell.covered = false;
             cell.reads.clear();
         } else {
-            if cell.write.is_none() && !given {
-                self.conflicts.push(Conflict {
-                    kind: Kind::Unwritten,
-                    first: touch,
-                    second: touch,
-                    place,
-                    relaxed: false,
-                });
-            }
             cell.reads.push(touch);
+            if empty {
+                self.alone(Kind::Unwritten, touch, place);
+            }
         }
         for first in earlier {
-            if !ordered(actor, &first, &touch) {
-                let relaxed = actor.clocks().any(|clock| clock.has_run(first.agent, first.step));
-                let kind = if first.agent == touch.agent { Kind::Threads } else { Kind::Race };
-                self.conflicts.push(Conflict { kind, first, second: touch, place, relaxed });
-            }
+            self.check_order(actor, first, touch, place);
+        }
+    }
+
+    /// A conflict that takes one access.
+    fn alone(&mut self, kind: Kind, touch: Touch<'p>, place: Place) {
+        self.conflicts.push(Conflict { kind, first: touch, second: touch, place, relaxed: false });
+    }
+
+    /// Two accesses of this launch, one of them a write.
+    pub(super) fn check_order(
+        &mut self,
+        actor: &Actor<'_, 'p>,
+        first: Touch<'p>,
+        second: Touch<'p>,
+        place: Place,
+    ) {
+        if !ordered(actor, &first, &second) {
+            let relaxed = actor.clocks().any(|clock| past(clock, &first));
+            let kind = if first.agent == second.agent { Kind::Threads } else { Kind::Race };
+            self.conflicts.push(Conflict { kind, first, second, place, relaxed });
         }
     }
 
     /// Whether a rank is known to have started this launch.
     fn started(&self, clock: &Clock, rank: RankId) -> bool {
         self.blocks_of.lookup(rank).is_some_and(|agents| clock.has_run_any(agents.clone()))
-    }
-
-    fn too_early(&mut self, touch: Touch<'p>, place: Place) {
-        self.conflicts.push(Conflict {
-            kind: Kind::Start,
-            first: touch,
-            second: touch,
-            place,
-            relaxed: false,
-        });
     }
 
     /// Scratch in the launch before: what touched it must be known to be done. Where the rank that it belongs to is not
@@ -198,75 +203,67 @@ impl<'p> Machine<'p, '_> {
         foreign: bool,
     ) {
         let Some(before) = self.before else { return };
-        let Some(cell) = before
-            .cells
-            .get(place.rank.index())
-            .and_then(|cells| cells.get(place.buffer, place.cell))
-        else {
-            return;
-        };
-        let earlier = cell.write.iter().chain(cell.reads.iter().filter(|_| touch.write));
-        let late = earlier.copied().find(|first| !self.ended(before, actor, first, false));
-        if foreign && late.is_some() {
-            self.too_early(touch, place);
-        } else if let Some(first) = late {
-            self.conflicts.push(Conflict {
-                kind: Kind::Launches,
-                first,
-                second: touch,
-                place,
-                relaxed: false,
-            });
+        let cell = before.cells.get(place.rank.index());
+        let cell = cell.and_then(|cells| cells.get(place.buffer, place.cell));
+        let plain = cell
+            .into_iter()
+            .flat_map(|cell| cell.write.iter().chain(cell.reads.iter().filter(|_| touch.write)));
+        let over = self.mixed.then(|| self.packet_before(before, place)).flatten();
+        let packets = over.into_iter().flat_map(|packet| {
+            packet.writers.iter().chain(packet.readers.iter().filter(|_| touch.write))
+        });
+        let late = plain
+            .chain(packets)
+            .copied()
+            .find(|first| !self.ended(before, actor, first, Needs::Seen));
+        match late {
+            Some(_) if foreign => self.alone(Kind::Start, touch, place),
+            Some(first) => self.across_launches(first, touch, place),
+            None => {}
         }
     }
 
-    /// Packets of the launch before (or, in doubled scratch, of the one before that): their readers must be done.
-    fn check_packet_launch(&mut self, actor: &Actor<'_, 'p>, write: &Access, touch: Touch<'p>) {
-        let Some(before) = self.before else { return };
-        let Some(packet) = before.packets.get(&(write.place.rank, write.place.cell)) else {
-            return;
-        };
-        let doubled = self.program.options.double_scratch;
-        let late =
-            packet.readers.iter().copied().find(|first| !self.ended(before, actor, first, doubled));
-        if let Some(first) = late {
-            let place = write.place;
-            self.conflicts.push(Conflict {
-                kind: Kind::Launches,
-                first,
-                second: touch,
-                place,
-                relaxed: false,
-            });
-        }
+    pub(super) fn across_launches(&mut self, first: Touch<'p>, second: Touch<'p>, place: Place) {
+        let kind = Kind::Launches;
+        self.conflicts.push(Conflict { kind, first, second, place, relaxed: false });
     }
 
-    /// Whether something of an earlier launch is known to be done: the end of that launch on some rank knows it, and
-    /// that rank is known to have started this one, or with another launch between, to have started that.
-    fn ended(
+    /// Whether something of an earlier launch is known to be done: the launch before, or with two halves of scratch the
+    /// one before that. It is if the end of that launch on some rank knows of it, and that rank is known to have gone on:
+    /// to have started this launch, or with a launch between, to have started that when another rank ended it that is
+    /// known to have started this one.
+    pub(super) fn ended(
         &self,
         before: &After<'p>,
         actor: &Actor<'_, 'p>,
         first: &Touch<'p>,
-        launch_between: bool,
+        needs: Needs,
     ) -> bool {
-        let knows = |rank: RankId| {
-            before.ends.get(rank.index()).is_some_and(|end| {
-                end.has_run(first.agent, first.step) || end.knows(first.agent, first.step)
-            })
+        let between = self.program.options.double_scratch;
+        let knows =
+            |rank: RankId| before.ends.get(rank.index()).is_some_and(|end| needs.met(end, first));
+        let started = |rank: RankId| {
+            rank == actor.rank || actor.clocks().any(|clock| self.started(clock, rank))
         };
-        if knows(actor.rank) {
-            return true;
-        }
+        let went_on = |rank: RankId| {
+            let then = |end: &Clock| self.started(end, rank);
+            started(rank)
+                || between
+                    && self
+                        .blocks_of
+                        .ids()
+                        .zip(&before.ends)
+                        .any(|(via, end)| then(end) && started(via))
+        };
         // Mostly it is the rank itself that did it.
-        let own_end = before.ends.get(actor.rank.index()).filter(|_| launch_between);
-        let clocks = || actor.clocks().chain(own_end);
-        if knows(first.rank) && clocks().any(|clock| self.started(clock, first.rank)) {
-            return true;
-        }
-        self.blocks_of.entries().any(|(rank, agents)| {
-            clocks().any(|clock| clock.has_run_any(agents.clone())) && knows(rank)
-        })
+        let likely = [actor.rank, first.rank];
+        likely.into_iter().any(|rank| knows(rank) && went_on(rank))
+            || self.blocks_of.ids().any(|rank| knows(rank) && went_on(rank))
+    }
+
+    /// Whether a proxy does it.
+    pub(super) fn is_proxy(&self, actor: &Actor<'_, 'p>) -> bool {
+        actor.agent >= self.first_proxy
     }
 }
 
@@ -289,7 +286,7 @@ fn ordered(actor: &Actor, first: &Touch, second: &Touch) -> bool {
     let same_operation = first.agent == second.agent && first.step == second.step;
     let same_thread = first.agent == second.agent
         && first.share == second.share
-        && first.share != Share::Other
+        && first.share != super::cells::Share::Other
         && first.base == second.base;
     same_operation && first.element == second.element
         || same_thread

@@ -82,6 +82,12 @@ impl Memory {
         if let Some(old) = memory.buffer_mut(buffer).get_mut(cell as usize) {
             *old = new;
         }
+        // What is written over half a packet leaves none.
+        if buffer == Buffer::Scratch
+            && let Some(packet) = memory.packets.get_mut(cell as usize / 2)
+        {
+            *packet = None;
+        }
     }
 
     /// A packet, if it has been written. Beyond scratch there is nothing to wait for.
@@ -100,6 +106,12 @@ impl Memory {
             memory.rewritten.insert(cell);
         }
         *slot = Some(new);
+        memory
+            .scratch
+            .iter_mut()
+            .skip(2 * cell as usize)
+            .take(2)
+            .for_each(|cell| *cell = Cell::default());
     }
 
     /// Whether a packet was written more than once, with different values.
