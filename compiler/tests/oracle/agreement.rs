@@ -1,8 +1,7 @@
 //! Whether the checker refuses exactly what goes wrong.
 //!
 //! Every mutant of the corpus that some schedule shows wrong must be refused, and every other one accepted, except for
-//! what has several users of one counter, which the checker refuses as such. What it is known to get wrong is listed
-//! ([`OPEN`]).
+//! what has several users of one counter, which the checker refuses as such.
 //!
 //! `ORACLE=full` tries far more. `ORACLE_SEED`, `ORACLE_STRIDE` (every so-many-eth program) and `ORACLE_MUTANTS` (of
 //! each kind, of each program) choose freely; `ORACLE_SHOW` prints the programs with this in their names.
@@ -20,57 +19,6 @@ use compiler::diagnostic::Severity;
 use compiler::interrupt::Interrupt;
 use compiler::ir::Program;
 use std::collections::BTreeMap;
-
-/// Something that the checker is known to get wrong.
-struct Open {
-    /// The beginnings of the kinds of program.
-    kinds: &'static [&'static str],
-    /// Whether it is so in plans only.
-    plans: bool,
-    /// The beginning of what the oracle found or the checker said, and a word that is in it.
-    said: (&'static str, &'static str),
-    /// What it is.
-    _why: &'static str,
-}
-
-const OPEN: [Open; 6] = [
-    Open {
-        kinds: &["duplicate transfer"],
-        plans: false,
-        said: ("Race", "Proxy"),
-        _why: "what a proxy reads of packets is not followed into the launch that overwrites them",
-    },
-    Open {
-        kinds: &["widen"],
-        plans: false,
-        said: ("Race", ""),
-        _why: "packets of two writers in one cell; windows of a pipeline that are not whole",
-    },
-    Open {
-        kinds: &["move barrier"],
-        plans: true,
-        said: ("Race", "Proxy"),
-        _why: "packets that a proxy is told to read before they are known to be there",
-    },
-    Open {
-        kinds: &["by lot, mixed"],
-        plans: false,
-        said: ("", ""),
-        _why: "packets take twice their room from twice their offset on, and lie over plain chunks",
-    },
-    Open {
-        kinds: &["no join", "by lot"],
-        plans: false,
-        said: ("E0515", "in the launch before"),
-        _why: "what a thread learned from packets that it read in the operation before",
-    },
-    Open {
-        kinds: &["by lot"],
-        plans: false,
-        said: ("E0515", "in an earlier launch"),
-        _why: "an order that goes through two launches of a third rank",
-    },
-];
 
 /// How often the oracle and the checker said what of a kind of mutant.
 #[derive(Clone, Copy, Default)]
@@ -106,7 +54,7 @@ fn mutants_are_refused_where_they_go_wrong() {
                 let tally = tallies.entry(mutant.kind).or_default();
                 let Mutant { kind, place, program } = &mutant;
                 let what = format!("{} {form:?}, {kind} at {place}", entry.name);
-                surprises.extend(compare(&what, kind, form, program, seed, tally));
+                surprises.extend(compare(&what, program, seed, tally));
             }
         }
     }
@@ -134,7 +82,7 @@ fn programs_by_lot_are_refused_where_they_go_wrong() {
         let what = format!("program {i} of seed {seed}");
         let kind = if mixed { "by lot, mixed" } else { "by lot" };
         let tally = tallies.entry(kind).or_default();
-        surprises.extend(compare(&what, kind, Form::Written, &program, seed, tally));
+        surprises.extend(compare(&what, &program, seed, tally));
     }
     report(&tallies);
     let right: u32 = tallies.values().map(|tally| tally.right_accepted).sum();
@@ -160,14 +108,7 @@ fn refusals(program: &Program) -> Vec<String> {
 }
 
 /// Counts a mutant, and says what is surprising of it.
-fn compare(
-    what: &str,
-    kind: &str,
-    form: Form,
-    program: &Program,
-    seed: u64,
-    tally: &mut Tally,
-) -> Option<String> {
+fn compare(what: &str, program: &Program, seed: u64, tally: &mut Tally) -> Option<String> {
     let found = judge(program, seed);
     let refused = refusals(program);
     if std::env::var("ORACLE_SHOW").is_ok_and(|shown| what.contains(&shown)) {
@@ -179,7 +120,6 @@ fn compare(
     }
     tally.shown += u32::from(found.shown);
     let right = found.verdict == Verdict::Ok;
-    let shown = if right { "Stale".to_owned() } else { format!("{:?}", found.verdict) };
     let several = refused.iter().any(|said| said.starts_with("E0605"));
     let weak = found.schedule.is_some_and(|schedule| schedule.kind == Kind::Weak);
     if weak && !several {
@@ -193,34 +133,14 @@ fn compare(
         (true, Some(_)) if several => tally.outside += 1,
         (false, None) => {
             tally.wrong_accepted += 1;
-            return surprise(
-                kind,
-                form,
-                &shown,
-                format!("{what}: accepted, but {found:?}: {}", places(program, &found)),
-            );
+            return Some(format!("{what}: accepted, but {found:?}: {}", places(program, &found)));
         }
         (true, Some(said)) => {
             tally.right_refused += 1;
-            return surprise(kind, form, said, format!("{what}: refused: {said}"));
+            return Some(format!("{what}: refused: {said}"));
         }
     }
     None
-}
-
-/// Unless it is known.
-fn surprise(kind: &str, form: Form, said: &str, text: String) -> Option<String> {
-    let known = |open: &Open| {
-        let fits = !open.plans || form == Form::Plan;
-        let (start, word) = open.said;
-        let kinds = open.kinds.iter().any(|start| kind.starts_with(start));
-        fits && kinds && said.starts_with(start) && said.contains(word)
-    };
-    let open = OPEN.iter().any(known);
-    if open && std::env::var_os("ORACLE_OPEN").is_some() {
-        eprintln!("open: {text}");
-    }
-    (!open).then_some(text)
 }
 
 fn report(tallies: &BTreeMap<&str, Tally>) {

@@ -8,7 +8,7 @@
 use crate::code::Push;
 use crate::element::race;
 use crate::machine::{Key, Kind, Machine, Post, Turn, Verdict};
-use crate::memory::{Access, Actor, Held, Packet, Site};
+use crate::memory::{Access, Actor, Held, Packet, Site, Term};
 use crate::view::{Told, View, advance};
 use std::rc::Rc;
 
@@ -29,8 +29,8 @@ struct Pusher {
     thread: u32,
     /// In views, who reads and who writes for it: this agent and the next.
     agent: u32,
-    /// At which of the thread's counts each of its requests was made.
-    made: Vec<u32>,
+    /// At which of the thread's counts each of its requests was made, and how many pieces there were with it.
+    made: Vec<(u32, u32)>,
 }
 
 /// A request.
@@ -43,10 +43,11 @@ struct Request {
     told: Told,
     entered: u64,
     site: Site,
-    /// Who reads and which of that thread's requests it is, from 1; the writer is the next agent.
+    /// Who reads, and how many of that thread's pieces there were before it and are with it; the writer is the next
+    /// agent.
     agent: u32,
-    number: u32,
-    /// How many requests of each reading agent surely come first.
+    pieces: (u32, u32),
+    /// How many pieces of each reading agent surely come first.
     behind: Vec<(u32, u32)>,
 }
 
@@ -63,8 +64,8 @@ impl Machine<'_> {
         let fresh = self.new_agent;
         let port = &mut self.ports[push.channel];
         let known = port.pushers.iter().map(|pusher| {
-            let made = pusher.made.iter().take_while(|at| told.view.sees(pusher.thread, **at));
-            (pusher.agent, made.count() as u32)
+            let made = pusher.made.iter().take_while(|(at, _)| told.view.sees(pusher.thread, *at));
+            (pusher.agent, made.last().map_or(0, |(_, pieces)| *pieces))
         });
         let behind = known.collect();
         if port.pushers.iter().all(|pusher| pusher.thread as usize != i) {
@@ -72,9 +73,11 @@ impl Machine<'_> {
             self.new_agent += 2;
         }
         let pusher = port.pushers.iter_mut().find(|pusher| pusher.thread as usize == i);
-        let (agent, number) = pusher.map_or((0, 0), |pusher| {
-            pusher.made.push(told.count);
-            (pusher.agent, pusher.made.len() as u32)
+        let moved = 1 + push.put.map_or(0, |put| put.2 as u32);
+        let (agent, pieces) = pusher.map_or((0, (0, 0)), |pusher| {
+            let before = pusher.made.last().map_or(0, |(_, pieces)| *pieces);
+            pusher.made.push((told.count, before + moved));
+            (pusher.agent, (before, before + moved))
         });
         let site = Site {
             launch: self.launch(block),
@@ -82,7 +85,7 @@ impl Machine<'_> {
         };
         let entered = self.threads[i].entered;
         let push = push.clone();
-        let request = Request { push, from, into, told, entered, site, agent, number, behind };
+        let request = Request { push, from, into, told, entered, site, agent, pieces, behind };
         let requests = &mut self.ports[request.push.channel].requests;
         requests.push(Rc::new(request));
         requests.len() - 1
@@ -123,10 +126,10 @@ impl Machine<'_> {
                 advance(clock, *agent + 1, *count);
             }
             if read {
-                advance(clock, request.agent, request.number);
+                advance(clock, request.agent, request.pieces.1);
             }
             if written {
-                advance(clock, request.agent + 1, request.number);
+                advance(clock, request.agent + 1, request.pieces.1);
             }
         }
         view
@@ -135,7 +138,7 @@ impl Machine<'_> {
     fn fetch(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
         let mut bytes = Vec::new();
         let view = self.relies(request, false, false);
-        let by = Access { agent: request.agent, count: request.number, site: request.site };
+        let by = Access { agent: request.agent, count: request.pieces.1, site: request.site };
         let flag = request.site.launch + 1;
         for cell in request.from..request.from + request.push.put.map_or(0, |put| put.2) {
             self.note(by.site, cell, false);
@@ -159,11 +162,20 @@ impl Machine<'_> {
 
     fn deliver(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
         let view = self.relies(request, true, false);
-        let by = Access { agent: request.agent + 1, count: request.number, site: request.site };
         let bytes = self.ports[channel].moving.pop_front().unwrap_or_default();
-        for (cell, held) in (request.into..).zip(bytes) {
+        let (forward, mut terms) = (self.code.threads.is_multiple_of(2), Rc::from([]));
+        for (i, held) in bytes.into_iter().enumerate() {
+            // Both cells of a packet are one piece.
+            let piece = if request.push.raw { i as u32 / 2 } else { i as u32 };
+            let (before, with) = request.pieces;
+            let count = if forward { before + 1 + piece } else { with - piece };
+            let by = Access { agent: request.agent + 1, count, site: request.site };
+            if let Held::Packet(packet) = &held {
+                terms = Rc::clone(&packet.value.terms);
+            }
+            let cell = request.into + i;
             self.note(by.site, cell, true);
-            let held = self.arriving(cell, held, &view, by, request)?;
+            let held = self.arriving(cell, held, &view, (by, &terms), request)?;
             self.commit(cell, held, u32::MAX);
         }
         self.ports[channel].written += 1;
@@ -180,7 +192,7 @@ impl Machine<'_> {
         cell: usize,
         held: Held,
         view: &View,
-        by: Access,
+        (by, terms): (Access, &Rc<[Term]>),
         request: &Request,
     ) -> Result<Held, Verdict> {
         let touched = &mut self.cells[cell].touched;
@@ -201,7 +213,7 @@ impl Machine<'_> {
             }
             Held::Tail if views => {
                 touched
-                    .write_packet(view, by, (flag, &Rc::from([])), &self.loads)
+                    .write_packet(view, by, (flag, terms), &self.loads)
                     .map_err(|first| race(&first, &by, cell))?;
                 Ok(Held::Tail)
             }

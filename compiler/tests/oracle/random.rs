@@ -273,7 +273,10 @@ fn data(program: &mut Program, lot: &mut Lot) {
     let output = local(Buffer::Output, lot);
     let scratch = local(Buffer::Scratch, lot);
     let over = Some(end(rank, peer, 0));
+    // The executor finds the half of scratch that is in use on the local side only.
+    let halves = program.options.double_scratch;
     let action = match lot.below(7) {
+        3 if halves => return,
         0 => transfer(Verb::Copy, &[source], &[output], None),
         1 => transfer(Verb::Copy, &[source], &[scratch], None),
         2 => transfer(Verb::Put, &[source], &[there(output)], over),

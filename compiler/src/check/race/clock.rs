@@ -30,7 +30,7 @@ pub(super) struct Clock {
     run: Vec<(Agent, u32)>,
     /// Ascending by id: packets whose reading can be seen. What they were made from was read.
     consumed: Rc<Vec<Rc<Flow>>>,
-    /// Ascending by id: further packets that are known to have been read, visible or not.
+    /// Ascending by id: further elements that are known to have been run, visible or not.
     heard: Rc<Vec<Rc<Flow>>>,
 }
 
@@ -47,12 +47,17 @@ impl Clock {
 
     /// Whether it can be seen that the packets of an element were read, or what followed from them.
     pub(super) fn consumed(&self, element: Element) -> bool {
-        follows_from(self.consumed.iter(), element)
+        follows_from(self.consumed.iter(), &|one| one == element)
     }
 
-    /// Whether it is known that the packets of an element were read, or what followed from them.
+    /// Whether it is known that an element was run, or what followed from it.
     pub(super) fn heard(&self, element: Element) -> bool {
-        follows_from(self.consumed.iter().chain(self.heard.iter()), element)
+        follows_from(self.consumed.iter().chain(self.heard.iter()), &|one| one == element)
+    }
+
+    /// Whether any element of an agent is known to have been run.
+    pub(super) fn heard_any(&self, agent: Agent) -> bool {
+        follows_from(self.consumed.iter().chain(self.heard.iter()), &|(one, _, _)| one == agent)
     }
 
     /// Whether any of the agents in a range is known to have started.
@@ -87,6 +92,11 @@ impl Clock {
         add(&mut self.heard, &other.consumed);
     }
 
+    /// Learns which steps `other` knows to have been run by all threads of their blocks.
+    pub(super) fn merge_steps(&mut self, other: &Clock) {
+        union(&mut self.run, &other.run);
+    }
+
     /// Learns what an element has learnt of packets, once its threads have met.
     pub(super) fn merge_told(&mut self, told: &Clock) {
         self.merge_run(told);
@@ -97,6 +107,13 @@ impl Clock {
     pub(super) fn consume(&mut self, flow: &Rc<Flow>) {
         if let Err(at) = self.consumed.binary_search_by_key(&flow.id, |flow| flow.id) {
             Rc::make_mut(&mut self.consumed).insert(at, Rc::clone(flow));
+        }
+    }
+
+    /// Learns that an element was run.
+    pub(super) fn hear(&mut self, flow: &Rc<Flow>) {
+        if let Err(at) = self.heard.binary_search_by_key(&flow.id, |flow| flow.id) {
+            Rc::make_mut(&mut self.heard).insert(at, Rc::clone(flow));
         }
     }
 
@@ -122,15 +139,15 @@ impl Clock {
     }
 }
 
-/// Whether one of some flows is of an element, or was made from what is.
+/// Whether one of some flows is of such an element, or was made from what is.
 pub(super) fn follows_from<'a>(
     flows: impl Iterator<Item = &'a Rc<Flow>>,
-    element: Element,
+    wanted: &dyn Fn(Element) -> bool,
 ) -> bool {
     let mut pending: Vec<&Rc<Flow>> = flows.collect();
     let mut looked_at = FxHashSet::default();
     while let Some(flow) = pending.pop() {
-        if flow.element == element {
+        if wanted(flow.element) {
             return true;
         }
         if looked_at.insert(flow.id) {

@@ -59,6 +59,8 @@ pub(super) struct After<'p> {
     pub(super) cells: Vec<Cells<'p>>,
     pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
     pub(super) ends: Vec<Clock>,
+    /// How many flows there are.
+    flows: u32,
     /// What was found.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
@@ -230,7 +232,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             mixed: overlay::mixed(program),
             first_proxy,
             stamp: None,
-            flows: 0,
+            flows: before.map_or(0, |before| before.flows),
             conflicts: Vec::new(),
         }
     }
@@ -439,14 +441,15 @@ impl<'p, 'b> Machine<'p, 'b> {
                 heard: block.lanes.get(&element.lane),
                 op: step.op,
             };
-            let Some(told) = self.element(&actor, element) else { continue };
+            let goes_on = followed || several;
+            let Some(told) = self.element(&actor, element, goes_on) else { continue };
             block.learnt.merge_told(&told);
-            if !followed && !several {
+            if !goes_on {
                 continue;
             }
             // A chunk has packets for two threads at least; a slice may have none.
             if element.lane.at == 0 && transfer.slice.is_none() {
-                block.first.merge_run(&told);
+                block.first.merge_steps(&told);
             }
             block.lanes.insert(element.lane, told);
         }
@@ -484,7 +487,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                     heard: None,
                     op: step.op,
                 };
-                self.element(&actor, element);
+                self.element(&actor, element, false);
             }
             if let Some(slot) = proxy_slot(&mut self.proxies, rank, channel.index()) {
                 slot.1 += 1;
@@ -542,7 +545,13 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
             }
         }
-        After { cells: self.cells, packets: self.packets, ends, conflicts: self.conflicts }
+        After {
+            cells: self.cells,
+            packets: self.packets,
+            ends,
+            flows: self.flows,
+            conflicts: self.conflicts,
+        }
     }
 }
 
@@ -569,7 +578,7 @@ impl Block<'_> {
         #[expect(clippy::indexing_slicing, reason = "resized just now")]
         let clock = self.threads[index].get_or_insert_with(|| base.clone());
         if index < FIRST_THREADS {
-            clock.merge_run(&self.first);
+            clock.merge_steps(&self.first);
         }
         clock
     }

@@ -27,12 +27,23 @@ impl Needs {
             Needs::Past => past(clock, touch),
         }
     }
+
+    /// Whether it is met for anything that an agent does.
+    fn met_by_any(self, clock: &Clock, agent: clock::Agent) -> bool {
+        clock.knows(agent, 0) || self == Needs::Past && clock.heard_any(agent)
+    }
 }
 
 impl<'p> Machine<'p, '_> {
     /// One element: what it reads, then what it writes. What its packets tell is known to its own writes at once; it is
-    /// given back, with what its threads have been told before.
-    pub(super) fn element(&mut self, actor: &Actor<'_, 'p>, element: &Element) -> Option<Clock> {
+    /// given back, with what its threads have been told before. Where these go on without meeting the others, what they
+    /// do next tells that they have done this.
+    pub(super) fn element(
+        &mut self,
+        actor: &Actor<'_, 'p>,
+        element: &Element,
+        goes_on: bool,
+    ) -> Option<Clock> {
         let mut parts: SmallVec<[Rc<Flow>; 2]> = SmallVec::new();
         let mut told = None;
         for read in element.reads.iter().filter(|read| read.packet) {
@@ -48,7 +59,8 @@ impl<'p> Machine<'p, '_> {
                 told.consume(flow);
             }
         }
-        let actor = Actor { heard: told.as_ref().or(actor.heard), ..*actor };
+        let earlier = actor.heard;
+        let actor = Actor { heard: told.as_ref().or(earlier), ..*actor };
         for read in element.reads.iter().filter(|read| !read.packet) {
             self.plain(&actor, read, touch(&actor, element, read, false), None);
             parts.extend(self.made_from(read.place));
@@ -64,6 +76,10 @@ impl<'p> Machine<'p, '_> {
                     self.write_packet(&actor, write, touch, (clock, flow.as_ref()));
                 }
             }
+        }
+        let packets = element.reads.iter().chain(&element.writes).any(|access| access.packet);
+        if let Some(flow) = flow.filter(|_| goes_on && packets) {
+            told.get_or_insert_with(|| earlier.cloned().unwrap_or_default()).hear(&flow);
         }
         told
     }
@@ -255,6 +271,20 @@ impl<'p> Machine<'p, '_> {
                         .zip(&before.ends)
                         .any(|(via, end)| then(end) && started(via))
         };
+        // A proxy does what it was asked for in order, launch after launch.
+        let later = |clock: &Clock| needs.met_by_any(clock, first.agent);
+        let overtaken = first.agent >= self.first_proxy
+            && (first.agent == actor.agent
+                || actor.clocks().any(later)
+                || between
+                    && self
+                        .blocks_of
+                        .ids()
+                        .zip(&before.ends)
+                        .any(|(via, end)| later(end) && started(via)));
+        if overtaken {
+            return true;
+        }
         // Mostly it is the rank itself that did it.
         let likely = [actor.rank, first.rank];
         likely.into_iter().any(|rank| knows(rank) && went_on(rank))

@@ -26,9 +26,9 @@ impl<'p> Machine<'p, '_> {
         let before = self.before.and_then(|before| before.packets.get(&(rank, cell)));
         let packet = self.packets.get_mut(&(rank, cell))?;
         packet.readers.push(touch);
-        let there = |first: &Touch| packet.writers.iter().any(|one| one.agent == first.agent);
-        let whole = before.is_none_or(|before| before.writers.iter().all(there));
-        let told = (Rc::clone(&packet.clock), packet.flow.clone());
+        // What all of several writers know is found when the last of them has written: in the first run.
+        let told = before.filter(|before| before.writers.len() > 1).unwrap_or(packet);
+        let told = (Rc::clone(&told.clock), told.flow.clone());
         if self.is_proxy(actor) && reads_raw(touch.op) {
             for first in self.packets.get(&(rank, cell))?.writers.clone() {
                 self.check_order(actor, first, touch, read.place);
@@ -37,7 +37,7 @@ impl<'p> Machine<'p, '_> {
         if self.mixed {
             self.packet_over_plain(actor, touch, read.place);
         }
-        whole.then_some(told)
+        Some(told)
     }
 
     /// A packet is written.
@@ -98,7 +98,9 @@ fn reads_raw(op: &Op) -> bool {
 /// What two writers of one packet both made it from.
 fn common_flow(first: Option<&Rc<Flow>>, second: Option<&Rc<Flow>>) -> Option<Rc<Flow>> {
     let (first, second) = (first?, second?);
-    let from = |late: &Rc<Flow>, early: &Rc<Flow>| follows_from([late].into_iter(), early.element);
+    let from = |late: &Rc<Flow>, early: &Rc<Flow>| {
+        follows_from([late].into_iter(), &|element| element == early.element)
+    };
     if from(second, first) {
         return Some(Rc::clone(first));
     }

@@ -327,8 +327,10 @@ impl<'a> Running<'a> {
 
 /// How large a chunk is taken to be, so that every pipeline's windows are whole parts of it.
 pub struct Windows {
-    /// Bytes.
+    /// In `scale`-ths of a byte.
     chunk: u64,
+    /// How many to a byte.
+    scale: u64,
     /// Parts to a chunk that make every window whole.
     pub(super) parts: u32,
 }
@@ -337,8 +339,12 @@ impl Windows {
     /// How often a pipeline goes round.
     #[must_use]
     pub fn turns(&self, pipeline: &Pipeline) -> u64 {
-        let unit = if self.chunk == 0 { u64::MAX } else { pipeline.unit.max(1) };
+        let unit = if self.chunk == 0 { u64::MAX } else { self.unit(pipeline) };
         u64::from(pipeline.chunks).saturating_mul(self.chunk).div_ceil(unit).max(1)
+    }
+
+    fn unit(&self, pipeline: &Pipeline) -> u64 {
+        pipeline.unit.max(1).saturating_mul(self.scale)
     }
 
     /// The cells of an operand, counted from its beginning, that a turn covers; chunks are cut into `parts`.
@@ -348,17 +354,18 @@ impl Windows {
             return 0..u64::MAX / 2;
         }
         let cells =
-            |bytes: u64| (u128::from(bytes) * u128::from(parts) / u128::from(self.chunk)) as u64;
-        cells(turn.saturating_mul(pipeline.unit))
-            ..cells(turn.saturating_add(1).saturating_mul(pipeline.unit))
+            |size: u64| (u128::from(size) * u128::from(parts) / u128::from(self.chunk)) as u64;
+        let unit = self.unit(pipeline);
+        cells(turn.saturating_mul(unit))..cells(turn.saturating_add(1).saturating_mul(unit))
     }
 }
 
-/// The size of a chunk in which every unit fits a whole number of times, at least twice. Where there is none, every
-/// pipeline goes through all at once.
+/// The size of a chunk in which every unit fits a whole number of times, at least twice. Where an operation covers other
+/// chunks than its pipeline does, there is half the least unit more: its last window does not end where the pipeline
+/// does. Where there is no such size, every pipeline goes through all at once.
 #[must_use]
 pub fn windows(program: &Program) -> Windows {
-    let (mut least, mut common) = (0, 1_u64);
+    let (mut least, mut common, mut scale) = (0, 1_u64, 1);
     for rank in &program.ranks {
         for block in &rank.blocks {
             for op in &block.ops {
@@ -366,17 +373,38 @@ pub fn windows(program: &Program) -> Windows {
                     least = gcd(least, pipeline.unit.max(1));
                     common = (common / gcd(common, pipeline.unit.max(1)))
                         .saturating_mul(pipeline.unit.max(1));
+                    if pipeline.body.iter().any(|op| covers_other(op, pipeline.chunks)) {
+                        scale = 2;
+                    }
                 }
             }
         }
     }
     if least == 0 {
-        return Windows { chunk: 0, parts: 1 };
+        return Windows { chunk: 0, scale, parts: 1 };
     }
-    let chunk = common.saturating_mul(2);
+    let rest = if scale > 1 { least } else { 0 };
+    let chunk = common.saturating_mul(2 * scale).saturating_add(rest);
     match u32::try_from(chunk / least) {
-        Ok(parts) if parts <= MOST_PARTS => Windows { chunk, parts },
-        Ok(_) | Err(_) => Windows { chunk: 0, parts: 1 },
+        Ok(parts) if parts <= MOST_PARTS => Windows { chunk, scale, parts },
+        Ok(_) | Err(_) => Windows { chunk: 0, scale, parts: 1 },
+    }
+}
+
+/// Whether an operation in a pipeline covers other chunks than the pipeline.
+fn covers_other(op: &Op, chunks: u32) -> bool {
+    match &op.action {
+        Action::Transfer(transfer) => {
+            transfer.sources.iter().chain(&transfer.destinations).any(|o| o.size != chunks)
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
     }
 }
 
