@@ -8,16 +8,16 @@
 //!   the file that it is about has changed: then it is answered with "content modified".
 //! - Questions run on threads of their own, so that none waits for diagnostics.
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Spot};
 use crate::analyst::{Analyst, Job, Subject};
-use crate::database::{Database, Disk};
+use crate::database::{Database, Db as _, Disk};
 use crate::publisher::Publisher;
 use crate::settings::Settings;
-use crate::text::{self, Encoding};
+use crate::text::{self, Encoding, Lines};
 use crate::workspace::Workspace;
-use lsp_types::{TextDocumentContentChangeEvent, Url};
+use lsp_types::{Location, TextDocumentContentChangeEvent, Url};
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::AssertUnwindSafe;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,6 +111,39 @@ impl Snapshot {
         let name = name.unwrap_or_else(|| self.workspace.name(url));
         Analysis::new(&self.database, &self.workspace, &name, self.encoding)
     }
+
+    /// The address of a file.
+    #[must_use]
+    pub fn url(&self, name: &str) -> Option<Url> {
+        url(&self.open, &self.workspace, name)
+    }
+
+    /// The text of a file.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<Arc<str>> {
+        self.database.document(name).text(&self.database).ok()
+    }
+
+    /// A range of a file, as clients speak of it.
+    #[must_use]
+    pub fn location(&self, spot: &Spot) -> Option<Location> {
+        let lines = Lines::new(self.text(&spot.name)?, self.encoding);
+        Some(Location::new(self.url(&spot.name)?, lines.range(spot.start..spot.end)))
+    }
+
+    /// The names of all source files, open ones and those below the root.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        let open = self.open.values().map(|open| open.name.clone());
+        let all: BTreeSet<String> = open.chain(self.workspace.files()).collect();
+        all.into_iter().collect()
+    }
+}
+
+/// The address of a file: what the client calls it where it is open.
+pub(crate) fn url(open: &BTreeMap<Url, Open>, workspace: &Workspace, name: &str) -> Option<Url> {
+    let known = open.iter().find(|(_, open)| open.name == name).map(|(url, _)| url.clone());
+    known.or_else(|| workspace.url(name))
 }
 
 /// The way to the actor.
@@ -190,9 +223,11 @@ fn answerers(queue: &Sender<Command>) -> Sender<(Question, Snapshot)> {
             loop {
                 let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok((mut question, snapshot)) = next else { return };
-                let outcome = (question.work)(&snapshot, Fate::Live);
+                // A feature that fails takes its answer with it, and nothing else.
+                let attempt = AssertUnwindSafe(|| (question.work)(&snapshot, Fate::Live));
+                let outcome = panic::catch_unwind(attempt);
                 drop(snapshot);
-                if outcome == Outcome::Cancelled {
+                if matches!(outcome, Ok(Outcome::Cancelled)) {
                     let _ = queue.send(Command::Ask(question));
                 }
             }

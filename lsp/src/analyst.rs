@@ -9,7 +9,7 @@
 //!   follows once nobody has typed for [`REST`]: it takes as long as the file is, and runs without a snapshot, so that
 //!   no edit waits for it.
 
-use crate::actor::Snapshot;
+use crate::actor::{self, Open, Snapshot};
 use crate::database::{Configuration, Db as _, Disk, Text};
 use crate::diagnostics::{self, Finding};
 use crate::features::problems::{self, Context};
@@ -90,6 +90,7 @@ struct Doubts {
     subjects: Vec<Subject>,
     texts: BTreeMap<String, Text>,
     settings: Arc<Settings>,
+    open: Arc<BTreeMap<Url, Open>>,
     workspace: Arc<Workspace>,
     encoding: Encoding,
 }
@@ -139,6 +140,7 @@ impl Worker {
             subjects: doubtful,
             texts: snapshot.database.texts(),
             settings,
+            open: snapshot.open.clone(),
             workspace: snapshot.workspace.clone(),
             encoding: snapshot.encoding,
         })
@@ -150,7 +152,8 @@ impl Worker {
         let document = database.document(&subject.name);
         let mut found = diagnostics::types(database, document);
         let text = |name: &str| database.document(name).text(database).ok();
-        let context = Context::new(&snapshot.workspace, snapshot.encoding, &text);
+        let url = |name: &str| snapshot.url(name);
+        let context = Context::new(snapshot.encoding, &text, &url);
         let publish = |stage, findings: &[Finding]| {
             let problems = problems::problems(&context, &subject.name, findings);
             self.publisher.publish(subject.url.clone(), subject.version, stage, problems);
@@ -176,7 +179,8 @@ impl Worker {
                     return;
                 }
                 let text = |name: &str| texts.get(name).cloned()?.ok();
-                let context = Context::new(&doubts.workspace, doubts.encoding, &text);
+                let url = |name: &str| actor::url(&doubts.open, &doubts.workspace, name);
+                let context = Context::new(doubts.encoding, &text, &url);
                 let problems = problems::problems(&context, &subject.name, &found);
                 publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);
             }

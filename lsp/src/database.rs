@@ -115,6 +115,15 @@ pub trait Db: salsa::Database {
     fn interrupt(&self) -> &Interrupt;
     /// How often queries ran.
     fn counts(&self) -> &Counts;
+
+    /// Unwinds if an answer is no longer wanted: what was found so far may be incomplete, and is not to be kept.
+    fn give_way(&self) {
+        while self.interrupt().is_set() {
+            // Whoever sets it writes an input next, which cancels this revision.
+            self.unwind_if_revision_cancelled();
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// The database. A clone is a snapshot; setting an input waits until every clone is gone.
@@ -357,11 +366,7 @@ pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved
     let (unit, interrupt) = (&resolved.unit, db.interrupt());
     let (reports, lowered) = diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
     let shape = lowered.as_ref().map(|lowered| shape(lowered.program()));
-    while interrupt.is_set() {
-        // Whoever sets it writes an input next; what was found so far is not to be kept.
-        db.unwind_if_revision_cancelled();
-        std::thread::yield_now();
-    }
+    db.give_way();
     Arc::new(Proved { reports, shape, complaint })
 }
 

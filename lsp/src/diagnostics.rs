@@ -6,7 +6,7 @@
 
 use crate::analysis::{self, Part, Semantics, Spot};
 use crate::cut;
-use crate::database::{self, Database, Disk, Document, Resolved, Text};
+use crate::database::{self, Database, Document, Resolved, Text};
 use crate::settings::{self, Settings};
 use compiler::diagnostic::{Code, Diagnostic, Fix, Label, Severity};
 use compiler::driver::{self, Proof};
@@ -125,7 +125,7 @@ pub fn parts(database: &Database, document: Document) -> Findings {
 pub fn whole(
     name: &str,
     texts: &BTreeMap<String, Text>,
-    disk: &Disk,
+    disk: &dyn Fn(&str) -> Text,
     checked_with: &Settings,
     interrupt: &Interrupt,
 ) -> Vec<Finding> {

@@ -10,6 +10,8 @@
 use crate::features::problems::Problem;
 use lsp_types::{Diagnostic, Url};
 use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -28,8 +30,17 @@ pub enum Stage {
     Whole,
 }
 
-/// What the client is told of a file: its diagnostics for a version; without a version, that there are none any more.
-pub type Send = dyn Fn(Url, Option<i32>, Vec<Diagnostic>) + std::marker::Send + Sync;
+/// What the client is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// The diagnostics of a version of a file; without a version, that it has none any more.
+    Diagnostics(Url, Option<i32>, Vec<Diagnostic>),
+    /// Diagnostics that it asked for have changed, though the file has not.
+    Refresh,
+}
+
+/// Tells the client; the next notice waits until this one is on its way.
+pub type Tell = dyn Fn(Notice) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 /// What is known of a file.
 #[derive(Clone, Debug)]
@@ -52,16 +63,29 @@ enum Message {
 pub struct Publisher {
     queue: UnboundedSender<Message>,
     latest: Arc<Mutex<BTreeMap<Url, Known>>>,
+    pulls: Arc<AtomicBool>,
 }
 
 impl Publisher {
     /// A publisher and its work, which is to be run.
     #[must_use]
-    pub fn new(send: Arc<Send>) -> (Publisher, Work) {
+    pub fn new(tell: Arc<Tell>) -> (Publisher, Work) {
         let (queue, messages) = unbounded_channel();
         let latest: Arc<Mutex<BTreeMap<Url, Known>>> = Arc::default();
-        let work = Work { messages, latest: latest.clone(), held: BTreeMap::new(), send };
-        (Publisher { queue, latest }, work)
+        let pulls = Arc::new(AtomicBool::new(false));
+        let work = Work {
+            messages,
+            latest: latest.clone(),
+            held: BTreeMap::new(),
+            tell,
+            pulls: pulls.clone(),
+        };
+        (Publisher { queue, latest, pulls }, work)
+    }
+
+    /// The client asks for diagnostics, and is not to be sent any.
+    pub fn hold_back(&self) {
+        self.pulls.store(true, Ordering::Relaxed);
     }
 
     /// Hands over what was found out.
@@ -87,7 +111,8 @@ pub struct Work {
     latest: Arc<Mutex<BTreeMap<Url, Known>>>,
     /// What waits for proofs, and until when.
     held: BTreeMap<Url, (Instant, Known)>,
-    send: Arc<Send>,
+    tell: Arc<Tell>,
+    pulls: Arc<AtomicBool>,
 }
 
 impl Work {
@@ -101,31 +126,31 @@ impl Work {
                     match tokio::time::timeout_at(until.into(), self.messages.recv()).await {
                         Ok(message) => message,
                         Err(_) => {
-                            self.release();
+                            self.release().await;
                             continue;
                         }
                     }
                 }
             };
             match message {
-                Some(Message::Publish(url, known)) => self.take(url, known),
-                Some(Message::Forget(url)) => self.forget(url),
+                Some(Message::Publish(url, known)) => self.take(url, known).await,
+                Some(Message::Forget(url)) => self.forget(url).await,
                 None => return,
             }
         }
     }
 
-    fn take(&mut self, url: Url, known: Known) {
+    async fn take(&mut self, url: Url, known: Known) {
         if self.held.get(&url).is_some_and(|(_, held)| held.version <= known.version) {
             self.held.remove(&url);
         }
         match known.stage {
             Stage::Types => drop(self.held.insert(url, (Instant::now() + PATIENCE, known))),
-            Stage::Doubtful | Stage::Whole => self.say(url, known),
+            Stage::Doubtful | Stage::Whole => self.say(url, known).await,
         }
     }
 
-    fn release(&mut self) {
+    async fn release(&mut self) {
         let now = Instant::now();
         let due: Vec<Url> = self
             .held
@@ -135,30 +160,47 @@ impl Work {
             .collect();
         for url in due {
             if let Some((_, known)) = self.held.remove(&url) {
-                self.say(url, known);
+                self.say(url, known).await;
             }
         }
     }
 
-    fn say(&self, url: Url, known: Known) {
+    async fn say(&self, url: Url, known: Known) {
+        if let Some(notice) = self.note(url, known) {
+            (self.tell)(notice).await;
+        }
+    }
+
+    /// Notes what is known now; gives what the client must be told, if it must.
+    fn note(&self, url: Url, known: Known) -> Option<Notice> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut unchanged, mut settled) = (false, false);
         if let Some(last) = latest.get(&url) {
             let same = last.version == known.version;
             let older = (known.version, known.stage) < (last.version, last.stage);
-            if older || (same && last.problems == known.problems) {
-                return;
+            if older {
+                return None;
             }
+            unchanged = same && last.problems == known.problems;
+            settled = same && last.stage == Stage::Whole;
         }
         let diagnostics = known.problems.iter().map(|problem| problem.diagnostic.clone()).collect();
         let version = known.version;
         latest.insert(url.clone(), known);
-        drop(latest);
-        (self.send)(url, Some(version), diagnostics);
+        if unchanged {
+            return None;
+        }
+        if self.pulls.load(Ordering::Relaxed) {
+            return settled.then_some(Notice::Refresh);
+        }
+        Some(Notice::Diagnostics(url, Some(version), diagnostics))
     }
 
-    fn forget(&mut self, url: Url) {
+    async fn forget(&mut self, url: Url) {
         self.held.remove(&url);
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).remove(&url);
-        (self.send)(url, None, Vec::new());
+        if !self.pulls.load(Ordering::Relaxed) {
+            (self.tell)(Notice::Diagnostics(url, None, Vec::new())).await;
+        }
     }
 }

@@ -5,18 +5,28 @@
 
 use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
 use crate::analysis::Analysis;
-use crate::features::{formatting, symbols};
-use crate::publisher::{self, Publisher, Work};
+use crate::features::{actions, formatting, navigation, pull, symbols};
+use crate::publisher::{Notice, Publisher, Tell, Work};
 use crate::sequencer::{Exit, Sequencer};
 use crate::settings::Settings;
 use crate::text::Encoding;
 use crate::workspace::Workspace;
 use lsp_types::{
+    CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionProviderCapability,
+    CodeActionResponse, DiagnosticOptions, DiagnosticServerCapabilities,
     DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentFormattingParams,
-    DocumentSymbolParams, DocumentSymbolResponse, InitializeParams, InitializeResult, OneOf,
-    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextEdit, Url,
+    DidChangeWatchedFilesRegistrationOptions, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DocumentDiagnosticParams, DocumentDiagnosticReportResult,
+    DocumentFormattingParams, DocumentHighlight, DocumentHighlightParams,
+    DocumentOnTypeFormattingOptions, DocumentOnTypeFormattingParams, DocumentRangeFormattingParams,
+    DocumentSymbolParams, DocumentSymbolResponse, FileSystemWatcher, GlobPattern,
+    GotoDefinitionParams, GotoDefinitionResponse, InitializeParams, InitializeResult,
+    InitializedParams, Location, OneOf, Position, PrepareRenameResponse, ReferenceParams,
+    Registration, RenameOptions, RenameParams, ServerCapabilities, ServerInfo, SymbolInformation,
+    TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextEdit, Url, WorkDoneProgressOptions, WorkspaceDiagnosticParams,
+    WorkspaceDiagnosticReportResult, WorkspaceEdit, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities, WorkspaceSymbolParams,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -32,23 +42,44 @@ pub async fn serve(input: impl AsyncRead + Unpin, output: impl AsyncWrite, exit:
 }
 
 struct Ccl {
+    client: Client,
     actor: OnceLock<Handle>,
     publisher: Publisher,
     /// The publisher's work, until it is begun.
     work: Mutex<Option<Work>>,
+    /// What the client can do.
+    abilities: OnceLock<Abilities>,
+}
+
+/// What a client can do, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default)]
+struct Abilities {
+    /// It asks for diagnostics, and again when it is told that they have changed.
+    pulls: bool,
+    /// It watches files for servers.
+    watches: bool,
 }
 
 impl Ccl {
     fn new(client: Client) -> Ccl {
-        let runtime = tokio::runtime::Handle::current();
-        let send: Arc<publisher::Send> = Arc::new(move |url, version, diagnostics| {
-            let client = client.clone();
-            let publication =
-                async move { client.publish_diagnostics(url, diagnostics, version).await };
-            runtime.spawn(publication);
+        let teller = client.clone();
+        let tell: Arc<Tell> = Arc::new(move |notice| {
+            let client = teller.clone();
+            Box::pin(async move {
+                match notice {
+                    Notice::Diagnostics(url, version, diagnostics) => {
+                        client.publish_diagnostics(url, diagnostics, version).await;
+                    }
+                    Notice::Refresh => {
+                        // Its answer says nothing; publications must not wait for it.
+                        tokio::spawn(async move { client.workspace_diagnostic_refresh().await });
+                    }
+                }
+            })
         });
-        let (publisher, work) = Publisher::new(send);
-        Ccl { actor: OnceLock::new(), publisher, work: Mutex::new(Some(work)) }
+        let (publisher, work) = Publisher::new(tell);
+        let work = Mutex::new(Some(work));
+        Ccl { client, actor: OnceLock::new(), publisher, work, abilities: OnceLock::new() }
     }
 
     fn tell(&self, command: Command) {
@@ -65,6 +96,17 @@ impl Ccl {
     ) -> Answer<T, Error> {
         let file = url.clone();
         self.ask(Some(url), move |snapshot| answer(&snapshot.analysis(&file)))
+    }
+
+    /// Asks about a place in a file.
+    fn place<T: Send + 'static>(
+        &self,
+        place: TextDocumentPositionParams,
+        answer: impl Fn(&Snapshot, &Url, Position) -> T + Send + 'static,
+    ) -> Answer<T, Error> {
+        let (url, position) = (place.text_document.uri, place.position);
+        let file = url.clone();
+        self.ask(Some(url), move |snapshot| answer(snapshot, &file, position))
     }
 
     /// Asks about all files.
@@ -102,6 +144,11 @@ impl LanguageServer for Ccl {
         let encoding = Encoding::negotiated(offered);
         let settings = params.initialization_options.clone().map(Settings::read);
         let workspace = Workspace::new(root(&params));
+        let abilities = abilities(&params);
+        let _ = self.abilities.set(abilities);
+        if abilities.pulls {
+            self.publisher.hold_back();
+        }
         let publisher = self.publisher.clone();
         let actor = actor::start(workspace, encoding, settings.unwrap_or_default(), publisher);
         let _ = self.actor.set(actor);
@@ -116,6 +163,16 @@ impl LanguageServer for Ccl {
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             }),
         })
+    }
+
+    async fn initialized(&self, _: InitializedParams) {
+        if self.abilities.get().is_some_and(|abilities| abilities.watches) {
+            let client = self.client.clone();
+            // A handler that waits for the client would keep it from being read.
+            tokio::spawn(async move {
+                let _ = client.register_capability(vec![watching()]).await;
+            });
+        }
     }
 
     async fn shutdown(&self) -> Result<()> {
@@ -146,8 +203,104 @@ impl LanguageServer for Ccl {
         self.tell(Command::Configure(Settings::read(section)));
     }
 
+    async fn diagnostic(
+        &self,
+        params: DocumentDiagnosticParams,
+    ) -> Result<DocumentDiagnosticReportResult> {
+        let (url, known) = (params.text_document.uri, params.previous_result_id);
+        let file = url.clone();
+        let answer = move |snapshot: &Snapshot| pull::document(snapshot, &file, known.as_deref());
+        Ok(self.ask(Some(url), answer).await?.into())
+    }
+
+    async fn workspace_diagnostic(
+        &self,
+        params: WorkspaceDiagnosticParams,
+    ) -> Result<WorkspaceDiagnosticReportResult> {
+        let known = params.previous_result_ids;
+        Ok(self.ask(None, move |snapshot| pull::workspace(snapshot, &known)).await?.into())
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        let (url, range) = (params.text_document.uri, params.range);
+        let (file, publisher) = (url.clone(), self.publisher.clone());
+        let answer = move |snapshot: &Snapshot| {
+            let version = snapshot.open.get(&file).map(|open| open.version);
+            let known = publisher.latest(&file).filter(|known| Some(known.version) == version);
+            let problems = match known {
+                Some(known) => known.problems,
+                None => pull::all(snapshot, &file),
+            };
+            actions::fixes(&problems, range)
+        };
+        self.ask(Some(url), answer).await.map(Some)
+    }
+
     async fn formatting(&self, params: DocumentFormattingParams) -> Result<Option<Vec<TextEdit>>> {
         self.about(params.text_document.uri, formatting::document).await
+    }
+
+    async fn range_formatting(
+        &self,
+        params: DocumentRangeFormattingParams,
+    ) -> Result<Option<Vec<TextEdit>>> {
+        let range = params.range;
+        self.about(params.text_document.uri, move |file| formatting::range(file, range)).await
+    }
+
+    async fn on_type_formatting(
+        &self,
+        params: DocumentOnTypeFormattingParams,
+    ) -> Result<Option<Vec<TextEdit>>> {
+        let (place, typed) = (params.text_document_position, params.ch);
+        let position = place.position;
+        let answer = move |file: &Analysis<'_>| formatting::typed(file, position, &typed);
+        self.about(place.text_document.uri, answer).await
+    }
+
+    async fn goto_definition(
+        &self,
+        params: GotoDefinitionParams,
+    ) -> Result<Option<GotoDefinitionResponse>> {
+        let found = self.place(params.text_document_position_params, navigation::definition);
+        Ok(found.await?.map(GotoDefinitionResponse::Scalar))
+    }
+
+    async fn references(&self, params: ReferenceParams) -> Result<Option<Vec<Location>>> {
+        let declaration = params.context.include_declaration;
+        self.place(params.text_document_position, move |snapshot, url, position| {
+            navigation::references(snapshot, url, position, declaration)
+        })
+        .await
+    }
+
+    async fn document_highlight(
+        &self,
+        params: DocumentHighlightParams,
+    ) -> Result<Option<Vec<DocumentHighlight>>> {
+        self.place(params.text_document_position_params, |snapshot, url, position| {
+            navigation::highlights(&snapshot.analysis(url), position)
+        })
+        .await
+    }
+
+    async fn prepare_rename(
+        &self,
+        params: TextDocumentPositionParams,
+    ) -> Result<Option<PrepareRenameResponse>> {
+        self.place(params, navigation::prepare_rename).await
+    }
+
+    async fn rename(&self, params: RenameParams) -> Result<Option<WorkspaceEdit>> {
+        let new = params.new_name;
+        let edit = self.place(params.text_document_position, move |snapshot, url, position| {
+            navigation::rename(snapshot, url, position, &new)
+        });
+        edit.await?.map_err(|why| Error {
+            code: ErrorCode::ServerError(REQUEST_FAILED),
+            message: why.into(),
+            data: None,
+        })
     }
 
     async fn document_symbol(
@@ -156,6 +309,41 @@ impl LanguageServer for Ccl {
     ) -> Result<Option<DocumentSymbolResponse>> {
         let symbols = self.about(params.text_document.uri, symbols::document).await?;
         Ok(Some(DocumentSymbolResponse::Nested(symbols)))
+    }
+
+    async fn symbol(
+        &self,
+        params: WorkspaceSymbolParams,
+    ) -> Result<Option<Vec<SymbolInformation>>> {
+        let query = params.query;
+        self.ask(None, move |snapshot| Some(symbols::workspace(snapshot, &query))).await
+    }
+}
+
+/// The protocol's number for a request that was understood and cannot be done.
+const REQUEST_FAILED: i64 = -32803;
+
+fn abilities(params: &InitializeParams) -> Abilities {
+    let text = params.capabilities.text_document.as_ref();
+    let workspace = params.capabilities.workspace.as_ref();
+    let watching = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
+    let diagnostic = workspace.and_then(|workspace| workspace.diagnostic.as_ref());
+    let refreshes = diagnostic.and_then(|diagnostic| diagnostic.refresh_support);
+    Abilities {
+        pulls: text.is_some_and(|text| text.diagnostic.is_some()) && refreshes.unwrap_or(false),
+        watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
+    }
+}
+
+/// Asks the client to tell of source files that change on the disk.
+fn watching() -> Registration {
+    let watcher =
+        FileSystemWatcher { glob_pattern: GlobPattern::String("**/*.ccl".to_owned()), kind: None };
+    let options = DidChangeWatchedFilesRegistrationOptions { watchers: vec![watcher] };
+    Registration {
+        id: "files".to_owned(),
+        method: "workspace/didChangeWatchedFiles".to_owned(),
+        register_options: serde_json::to_value(options).ok(),
     }
 }
 
@@ -175,8 +363,38 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             change: Some(TextDocumentSyncKind::INCREMENTAL),
             ..TextDocumentSyncOptions::default()
         })),
+        diagnostic_provider: Some(DiagnosticServerCapabilities::Options(DiagnosticOptions {
+            identifier: Some("ccl".to_owned()),
+            inter_file_dependencies: true,
+            workspace_diagnostics: true,
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
+        code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
+            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+            ..CodeActionOptions::default()
+        })),
         document_formatting_provider: Some(OneOf::Left(true)),
+        document_range_formatting_provider: Some(OneOf::Left(true)),
+        document_on_type_formatting_provider: Some(DocumentOnTypeFormattingOptions {
+            first_trigger_character: "}".to_owned(),
+            more_trigger_character: Some(vec![";".to_owned(), "\n".to_owned()]),
+        }),
+        definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
         document_symbol_provider: Some(OneOf::Left(true)),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: None,
+            }),
+            file_operations: None,
+        }),
         ..ServerCapabilities::default()
     }
 }

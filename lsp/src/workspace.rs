@@ -13,6 +13,12 @@ use std::sync::Arc;
 /// How many bytes a file may have: offsets are 32-bit numbers.
 const MAX_BYTES: u64 = u32::MAX as u64;
 
+/// How deep folders are searched for source files.
+const MAX_DEPTH: usize = 16;
+
+/// How many source files are looked for.
+const MAX_FILES: usize = 10_000;
+
 /// The folder that the editor works in.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
@@ -48,11 +54,47 @@ impl Workspace {
     /// Where a file is; none for modules of the library.
     #[must_use]
     pub fn url(&self, name: &str) -> Option<Url> {
-        if name.starts_with("std::") {
-            return None;
+        if let Some(module) = name.strip_prefix("std::") {
+            return library(module);
         }
         let path = self.path(name);
         if path.is_absolute() { Url::from_file_path(path).ok() } else { Url::parse(name).ok() }
+    }
+
+    /// The names of the source files below the root, in order. Hidden folders and links are not followed.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut open: Vec<(PathBuf, usize)> =
+            self.root.iter().map(|root| (root.clone(), 0)).collect();
+        while let Some((folder, depth)) = open.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                let hidden = name.to_string_lossy().starts_with('.') || name == "target";
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && !hidden && depth < MAX_DEPTH => {
+                        open.push((path, depth + 1));
+                    }
+                    Ok(kind)
+                        if kind.is_file() && path.extension().is_some_and(|end| end == "ccl") =>
+                    {
+                        names.extend(self.relative(&path));
+                    }
+                    Ok(_) | Err(_) => {}
+                }
+                if names.len() >= MAX_FILES {
+                    return names;
+                }
+            }
+        }
+        names.sort();
+        names
+    }
+
+    fn relative(&self, path: &Path) -> Option<String> {
+        let below = path.strip_prefix(self.root.as_ref()?).ok()?;
+        Some(below.to_string_lossy().replace('\\', "/"))
     }
 
     /// The text of a file on the disk.
@@ -72,6 +114,30 @@ impl Workspace {
     fn path(&self, name: &str) -> PathBuf {
         self.root.as_ref().map_or_else(|| PathBuf::from(name), |root| root.join(name))
     }
+}
+
+/// Where a module of the library can be read. The library is a part of the program: for editors it is written to a
+/// folder of its own, when something in it is to be shown.
+fn library(module: &str) -> Option<Url> {
+    let module = module.replace("::", "/");
+    let (_, text) = stdlib::FILES.iter().find(|(name, _)| *name == module)?;
+    let folder = format!("ccl-std-{}", env!("CARGO_PKG_VERSION"));
+    let path = cache().join(folder).join(format!("{module}.ccl"));
+    if fs::read_to_string(&path).is_ok_and(|there| there == *text) {
+        return Url::from_file_path(path).ok();
+    }
+    fs::create_dir_all(path.parent()?).ok()?;
+    // Another server may do the same at the same time.
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).ok()?;
+    Url::from_file_path(path).ok()
+}
+
+fn cache() -> PathBuf {
+    let set =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || set("HOME").map(|home| home.join(".cache"));
+    set("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir)
 }
 
 fn read(path: &Path) -> Text {

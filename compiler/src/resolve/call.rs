@@ -138,6 +138,9 @@ impl Body<'_> {
                 continue;
             };
             let place = argument.name.as_ref().map_or(argument.value.span, |name| name.span);
+            if argument.name.is_some() {
+                self.uses.add(place, takes.span);
+            }
             if let Some(first) = slot.replace(place) {
                 self.report(given_twice(&takes.name, place, first));
             }

@@ -9,7 +9,7 @@ use super::index::{Entry, EntryKind};
 use super::item::Found;
 use super::load::{Module, ModuleId, Modules, uses};
 use super::program::{Allowed, CollectiveId, ConstantId, FunctionId, ProcedureId, ProgramId};
-use super::usage;
+use super::usage::{self, Uses};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -196,6 +196,19 @@ impl<'m> Globals<'m> {
         }
     }
 
+    /// Notes that an import names what it imports, also under the name that it gives it.
+    fn note_import(&self, module: ModuleId, name: &ast::UseName, uses: &mut Uses) {
+        let here = name.alias.as_ref().unwrap_or(&name.name);
+        let names = &self.names[module];
+        for space in [&names.values, &names.collectives] {
+            let known = space.get(&here.text).filter(|named| named.entity != Entity::Lost);
+            if let Some(named) = known.filter(|named| named.span == here.span) {
+                uses.add(name.name.span, named.definition);
+                uses.definitions.extend(name.alias.as_ref().map(|a| (a.span, named.definition)));
+            }
+        }
+    }
+
     /// What a file offers under a name; reported where it offers nothing.
     fn exported(
         &self,
@@ -246,13 +259,17 @@ impl Names {
     }
 }
 
-/// Warns of imports of the first file that nothing in it uses, and looks at the attributes of all imports.
+/// Notes what imports name, warns of those of the first file that nothing in it uses, and looks at the attributes of
+/// all.
 pub(super) fn check_imports(globals: &Globals, found: &mut Found) {
     for (id, module) in globals.modules.modules.entries() {
         for item in &module.ast.items {
             let ast::ItemKind::Use(use_) = &item.kind else { continue };
             let none = Allowed::default();
             let allowed = attribute::allowed(&item.attributes, &none, &mut found.reports);
+            for name in &use_.names {
+                globals.note_import(id, name, &mut found.uses);
+            }
             if id != ModuleId::default()
                 || module.is_broken()
                 || attribute::accepts_unused(&allowed, Code::W0201)

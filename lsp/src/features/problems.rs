@@ -3,9 +3,9 @@
 //! In: what was found in a file. Out: its diagnostics, with the other places as related ones, a link to the page that
 //! explains the code, and the change that mends it. Notes and ways out follow the message, a line each.
 
+use crate::analysis::Spot;
 use crate::diagnostics::Finding;
 use crate::text::{Encoding, Lines};
-use crate::workspace::Workspace;
 use compiler::diagnostic::{Code, Severity};
 use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
@@ -30,9 +30,9 @@ pub struct Problem {
 
 /// What is needed to speak of places: names and texts of files.
 pub struct Context<'c> {
-    workspace: &'c Workspace,
     encoding: Encoding,
     text: &'c dyn Fn(&str) -> Option<Arc<str>>,
+    url: &'c dyn Fn(&str) -> Option<Url>,
     lines: RefCell<BTreeMap<String, Option<Rc<Lines>>>>,
 }
 
@@ -40,11 +40,11 @@ impl<'c> Context<'c> {
     /// Names and texts of files.
     #[must_use]
     pub fn new(
-        workspace: &'c Workspace,
         encoding: Encoding,
         text: &'c dyn Fn(&str) -> Option<Arc<str>>,
+        url: &'c dyn Fn(&str) -> Option<Url>,
     ) -> Context<'c> {
-        Context { workspace, encoding, text, lines: RefCell::default() }
+        Context { encoding, text, url, lines: RefCell::default() }
     }
 
     fn lines(&self, name: &str) -> Option<Rc<Lines>> {
@@ -52,9 +52,9 @@ impl<'c> Context<'c> {
         self.lines.borrow_mut().entry(name.to_owned()).or_insert_with(read).clone()
     }
 
-    fn location(&self, spot: &crate::analysis::Spot) -> Option<Location> {
+    fn location(&self, spot: &Spot) -> Option<Location> {
         let range = self.lines(&spot.name)?.range(spot.start..spot.end);
-        Some(Location { uri: self.workspace.url(&spot.name)?, range })
+        Some(Location { uri: (self.url)(&spot.name)?, range })
     }
 }
 
@@ -83,7 +83,7 @@ fn problem(context: &Context<'_>, finding: &Finding) -> Option<Problem> {
         tags: tags(finding),
         data: None,
     };
-    let edit = |(spot, text): &(crate::analysis::Spot, String)| {
+    let edit = |(spot, text): &(Spot, String)| {
         let place = context.location(spot)?;
         Some((place.uri, TextEdit::new(place.range, text.clone())))
     };

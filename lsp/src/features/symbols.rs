@@ -1,50 +1,151 @@
-//! The outline of a file: its declarations, and what programs declare.
+//! Symbols: the outline of a file, and declarations of all files by a part of their name.
 
+use crate::actor::Snapshot;
 use crate::analysis::{Analysis, Part};
 use compiler::source::Span;
 use compiler::syntax::ast;
-use lsp_types::{DocumentSymbol, SymbolKind};
+use lsp_types::{DocumentSymbol, Location, SymbolInformation, SymbolKind, Url};
 
-/// The symbols of a file.
+/// How many symbols a search gives at most.
+const MAX_FOUND: usize = 1000;
+
+/// The symbols of a file: its declarations, and in programs what these declare.
 #[must_use]
 pub fn document(analysis: &Analysis<'_>) -> Vec<DocumentSymbol> {
     let mut symbols = Vec::new();
     for part in analysis.parts() {
-        for item in &analysis.parsed(part).file.items {
-            symbols.extend(declared(analysis, part, item));
-        }
+        let maker = Maker { analysis, part };
+        symbols.extend(analysis.parsed(part).file.items.iter().filter_map(|item| maker.item(item)));
     }
     symbols
 }
 
-fn declared(analysis: &Analysis<'_>, part: Part<'_>, item: &ast::Item) -> Option<DocumentSymbol> {
-    let (name, kind) = match &item.kind {
-        ast::ItemKind::Use(_) => return None,
-        ast::ItemKind::Let(item) => (&item.name, SymbolKind::CONSTANT),
-        ast::ItemKind::Function(item) => (&item.name, SymbolKind::FUNCTION),
-        ast::ItemKind::Procedure(item) => (&item.name, SymbolKind::METHOD),
-        ast::ItemKind::Collective(item) => (&item.name, SymbolKind::INTERFACE),
-        ast::ItemKind::Program(item) => (&item.name, SymbolKind::CLASS),
-    };
-    Some(symbol(analysis, part, name, item.span, kind))
+/// The declarations of all files whose names have the letters of a query, in order.
+#[must_use]
+pub fn workspace(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
+    let mut found = Vec::new();
+    let mut urls: Vec<Url> = snapshot.open.keys().cloned().collect();
+    urls.extend(snapshot.files().iter().filter_map(|name| snapshot.workspace.url(name)));
+    urls.sort();
+    urls.dedup();
+    for url in urls {
+        let analysis = snapshot.analysis(&url);
+        for symbol in document(&analysis) {
+            if found.len() < MAX_FOUND && has_letters(&symbol.name, query) {
+                found.push(flat(&url, symbol));
+            }
+        }
+    }
+    found
 }
 
-fn symbol(
-    analysis: &Analysis<'_>,
-    part: Part<'_>,
-    name: &ast::Name,
-    span: Span,
-    kind: SymbolKind,
-) -> DocumentSymbol {
+fn flat(url: &Url, symbol: DocumentSymbol) -> SymbolInformation {
     #[expect(deprecated, reason = "the field has no other way to be left out")]
-    DocumentSymbol {
-        name: name.text.clone(),
-        detail: None,
-        kind,
+    SymbolInformation {
+        name: symbol.name,
+        kind: symbol.kind,
         tags: None,
         deprecated: None,
-        range: analysis.lines.range(part.range(span)),
-        selection_range: analysis.lines.range(part.range(name.span)),
-        children: None,
+        location: Location::new(url.clone(), symbol.selection_range),
+        container_name: None,
+    }
+}
+
+/// Whether a name has the letters of a query, in order, with others between them.
+fn has_letters(name: &str, query: &str) -> bool {
+    let mut letters = name.chars().map(|letter| letter.to_ascii_lowercase());
+    query.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
+}
+
+struct Maker<'a> {
+    analysis: &'a Analysis<'a>,
+    part: Part<'a>,
+}
+
+impl Maker<'_> {
+    fn item(&self, item: &ast::Item) -> Option<DocumentSymbol> {
+        let (name, kind) = match &item.kind {
+            ast::ItemKind::Use(_) => return None,
+            ast::ItemKind::Let(item) => (&item.name, SymbolKind::CONSTANT),
+            ast::ItemKind::Function(item) => (&item.name, SymbolKind::FUNCTION),
+            ast::ItemKind::Procedure(item) => (&item.name, SymbolKind::METHOD),
+            ast::ItemKind::Collective(item) => (&item.name, SymbolKind::INTERFACE),
+            ast::ItemKind::Program(item) => (&item.name, SymbolKind::CLASS),
+        };
+        let children = match &item.kind {
+            ast::ItemKind::Program(program) => self.program(program),
+            ast::ItemKind::Use(_)
+            | ast::ItemKind::Let(_)
+            | ast::ItemKind::Function(_)
+            | ast::ItemKind::Procedure(_)
+            | ast::ItemKind::Collective(_) => Vec::new(),
+        };
+        Some(self.symbol(name, item.span, kind, children))
+    }
+
+    fn program(&self, program: &ast::Program) -> Vec<DocumentSymbol> {
+        let mut symbols = Vec::new();
+        for item in &program.items {
+            let found = match &item.kind {
+                ast::ProgramItemKind::Scratch(row) => Some((&row.name, SymbolKind::ARRAY)),
+                ast::ProgramItemKind::Channel(row) => Some((&row.name, SymbolKind::EVENT)),
+                ast::ProgramItemKind::Semaphore(row) => Some((&row.name, SymbolKind::EVENT)),
+                ast::ProgramItemKind::Statement(statement) => named(statement),
+                ast::ProgramItemKind::Implements(_) | ast::ProgramItemKind::Options(_) => None,
+            };
+            symbols
+                .extend(found.map(|(name, kind)| self.symbol(name, item.span, kind, Vec::new())));
+        }
+        symbols
+    }
+
+    fn symbol(
+        &self,
+        name: &ast::Name,
+        span: Span,
+        kind: SymbolKind,
+        children: Vec<DocumentSymbol>,
+    ) -> DocumentSymbol {
+        let lines = &self.analysis.lines;
+        #[expect(deprecated, reason = "the field has no other way to be left out")]
+        DocumentSymbol {
+            name: name.text.clone(),
+            detail: None,
+            kind,
+            tags: None,
+            deprecated: None,
+            range: lines.range(self.part.range(span.to(name.span))),
+            selection_range: lines.range(self.part.range(name.span)),
+            children: (!children.is_empty()).then_some(children),
+        }
+    }
+}
+
+/// The name that a statement of a program's top level declares.
+fn named(statement: &ast::StmtKind) -> Option<(&ast::Name, SymbolKind)> {
+    match statement {
+        ast::StmtKind::Let(row) => Some((&row.name, SymbolKind::VARIABLE)),
+        ast::StmtKind::Block(row) => Some((&row.name, SymbolKind::OBJECT)),
+        ast::StmtKind::Require(_)
+        | ast::StmtKind::For(..)
+        | ast::StmtKind::If(_)
+        | ast::StmtKind::Group(..)
+        | ast::StmtKind::Pipeline(..)
+        | ast::StmtKind::Barrier(_)
+        | ast::StmtKind::Sync
+        | ast::StmtKind::Transfer(_)
+        | ast::StmtKind::Synchronise(_)
+        | ast::StmtKind::Call(..) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_letters;
+
+    #[test]
+    fn letters_come_in_order() {
+        assert!(has_letters("allgather_ring", "AGring"));
+        assert!(!has_letters("allgather_ring", "ringa"));
     }
 }

@@ -1,0 +1,46 @@
+//! Quick fixes: the changes that reports carry.
+//!
+//! In: what is wrong with a file, and a range. Out: an action for each change that mends something there.
+
+use super::problems::Problem;
+use lsp_types::{
+    CodeAction, CodeActionKind, CodeActionOrCommand, Range, TextEdit, Url, WorkspaceEdit,
+};
+use std::collections::BTreeMap;
+
+/// The actions that mend what is wrong in a range.
+#[must_use]
+pub fn fixes(problems: &[Problem], range: Range) -> Vec<CodeActionOrCommand> {
+    let meets = |problem: &&Problem| {
+        let place = problem.diagnostic.range;
+        place.start <= range.end && range.start <= place.end
+    };
+    problems.iter().filter(meets).filter_map(action).collect()
+}
+
+fn action(problem: &Problem) -> Option<CodeActionOrCommand> {
+    let (title, edits) = problem.fix.as_ref()?;
+    let mut changes: BTreeMap<Url, Vec<TextEdit>> = BTreeMap::new();
+    for (url, edit) in edits {
+        changes.entry(url.clone()).or_default().push(edit.clone());
+    }
+    Some(CodeActionOrCommand::CodeAction(CodeAction {
+        title: capitalized(title),
+        kind: Some(CodeActionKind::QUICKFIX),
+        diagnostics: Some(vec![problem.diagnostic.clone()]),
+        edit: Some(WorkspaceEdit {
+            changes: Some(changes.into_iter().collect()),
+            ..WorkspaceEdit::default()
+        }),
+        is_preferred: Some(true),
+        ..CodeAction::default()
+    }))
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Definition, references, highlights and rename.
+//!
+//! Rename changes the places where the old name stands, and so not those where an import gave it another one. It is
+//! refused where the new name is no name or is taken in a declaration that it would change, and for the library.
+
+use super::occurrences::{self, Occurrence};
+use crate::actor::Snapshot;
+use crate::analysis::{Analysis, Spot};
+use crate::database::{self, Db as _};
+use lsp_types::{
+    DocumentHighlight, DocumentHighlightKind, Location, Position, PrepareRenameResponse, TextEdit,
+    Url, WorkspaceEdit,
+};
+use std::collections::BTreeMap;
+
+/// Where the name at a position is declared.
+#[must_use]
+pub fn definition(snapshot: &Snapshot, url: &Url, position: Position) -> Option<Location> {
+    let analysis = snapshot.analysis(url);
+    let found = occurrences::at(&analysis, analysis.lines.offset(position))?;
+    snapshot.location(&found.target)
+}
+
+/// Every place that names the same as the name at a position.
+#[must_use]
+pub fn references(
+    snapshot: &Snapshot,
+    url: &Url,
+    position: Position,
+    declaration: bool,
+) -> Option<Vec<Location>> {
+    let analysis = snapshot.analysis(url);
+    let target = occurrences::at(&analysis, analysis.lines.offset(position))?.target;
+    let places = everywhere(snapshot, &target);
+    let places = places.iter().skip(usize::from(!declaration));
+    Some(places.filter_map(|place| snapshot.location(place)).collect())
+}
+
+/// The places in this file that name the same.
+#[must_use]
+pub fn highlights(analysis: &Analysis<'_>, position: Position) -> Option<Vec<DocumentHighlight>> {
+    let target = occurrences::at(analysis, analysis.lines.offset(position))?.target;
+    let places = occurrences::all(analysis.database, &[analysis.document], &target);
+    let name = analysis.name();
+    let highlight = |place: &Spot| DocumentHighlight {
+        range: analysis.lines.range(place.start..place.end),
+        kind: Some(if *place == target {
+            DocumentHighlightKind::WRITE
+        } else {
+            DocumentHighlightKind::READ
+        }),
+    };
+    Some(places.iter().filter(|place| *place.name == *name).map(highlight).collect())
+}
+
+/// Whether the name at a position can be changed, and where it stands.
+#[must_use]
+pub fn prepare_rename(
+    snapshot: &Snapshot,
+    url: &Url,
+    position: Position,
+) -> Option<PrepareRenameResponse> {
+    let analysis = snapshot.analysis(url);
+    let Occurrence { place, target } = occurrences::at(&analysis, analysis.lines.offset(position))?;
+    let placeholder = analysis.text().get(place.start as usize..place.end as usize)?.to_owned();
+    let range = analysis.lines.range(place.start..place.end);
+    let own = !target.name.starts_with("std::") || !is_original(snapshot, &target, &placeholder);
+    own.then_some(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
+}
+
+/// The edits that give the name at a position another one.
+///
+/// # Errors
+/// Why that cannot be done.
+pub fn rename(
+    snapshot: &Snapshot,
+    url: &Url,
+    position: Position,
+    new: &str,
+) -> Result<Option<WorkspaceEdit>, String> {
+    if !occurrences::is_name(new) {
+        return Err(format!("`{new}` is no name"));
+    }
+    let analysis = snapshot.analysis(url);
+    let Some(found) = occurrences::at(&analysis, analysis.lines.offset(position)) else {
+        return Ok(None);
+    };
+    let old = text(snapshot, &found.place);
+    if found.target.name.starts_with("std::") && is_original(snapshot, &found.target, &old) {
+        return Err("what the library declares cannot be renamed".to_owned());
+    }
+    let places = everywhere(snapshot, &found.target);
+    let places: Vec<Spot> =
+        places.into_iter().filter(|place| text(snapshot, place) == old).collect();
+    if let Some(place) = places.iter().find(|place| is_taken(snapshot, place, new)) {
+        return Err(format!("`{new}` is taken in `{}`", place.name));
+    }
+    let mut changes: BTreeMap<Url, Vec<TextEdit>> = BTreeMap::new();
+    for location in places.iter().filter_map(|place| snapshot.location(place)) {
+        let edit = TextEdit::new(location.range, new.to_owned());
+        changes.entry(location.uri).or_default().push(edit);
+    }
+    Ok(Some(WorkspaceEdit { changes: Some(changes.into_iter().collect()), ..Default::default() }))
+}
+
+fn everywhere(snapshot: &Snapshot, target: &Spot) -> Vec<Spot> {
+    let (database, files) = (&snapshot.database, snapshot.files());
+    let documents = occurrences::neighbors(database, &files, &target.name);
+    occurrences::all(database, &documents, target)
+}
+
+/// Whether a place names its target as the target is declared, not by another name that an import gave it.
+fn is_original(snapshot: &Snapshot, target: &Spot, name: &str) -> bool {
+    text(snapshot, target) == name
+}
+
+fn text(snapshot: &Snapshot, spot: &Spot) -> String {
+    let text = snapshot.text(&spot.name).unwrap_or_default();
+    text.get(spot.start as usize..spot.end as usize).unwrap_or("").to_owned()
+}
+
+/// Whether a name stands for something in the declaration around a place.
+fn is_taken(snapshot: &Snapshot, place: &Spot, name: &str) -> bool {
+    let database = &snapshot.database;
+    let document = database.document(&place.name);
+    let outline = database::outline(database, document);
+    let next = outline.declarations.partition_point(|(start, _)| *start <= place.start);
+    let around = next.checked_sub(1).and_then(|last| outline.declarations.get(last));
+    let mentions = around.is_some_and(|(_, declaration)| {
+        database::names(database, *declaration).mentions.contains(name)
+    });
+    mentions || database::directory(database, document).declaring.contains_key(name)
+}

@@ -1,0 +1,96 @@
+//! Diagnostics that a client asks for, of one file or of all.
+//!
+//! In: a file, and what the client knows of it. Out: everything that is wrong with it, or that this is known.
+
+use super::problems::{self, Context, Problem};
+use crate::actor::Snapshot;
+use crate::database::{Configuration, Db as _};
+use crate::diagnostics;
+use lsp_types::{
+    DocumentDiagnosticReport, FullDocumentDiagnosticReport, PreviousResultId,
+    RelatedFullDocumentDiagnosticReport, RelatedUnchangedDocumentDiagnosticReport,
+    UnchangedDocumentDiagnosticReport, Url, WorkspaceDiagnosticReport,
+    WorkspaceDocumentDiagnosticReport, WorkspaceFullDocumentDiagnosticReport,
+    WorkspaceUnchangedDocumentDiagnosticReport,
+};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// Everything that is wrong with a file.
+#[must_use]
+pub fn all(snapshot: &Snapshot, url: &Url) -> Vec<Problem> {
+    let database = &snapshot.database;
+    let name = snapshot.open.get(url).map(|open| open.name.clone());
+    let name = name.unwrap_or_else(|| snapshot.workspace.name(url));
+    let mut found = diagnostics::parts(database, database.document(&name));
+    if found.doubtful {
+        let settings = Configuration::get(database).settings(database);
+        let workspace = &snapshot.workspace;
+        let disk = |name: &str| workspace.read(name);
+        let interrupt = database.interrupt();
+        let texts = database.texts();
+        found.findings = diagnostics::whole(&name, &texts, &disk, &settings, interrupt);
+        database.give_way();
+    }
+    let text = |name: &str| snapshot.text(name);
+    let url = |name: &str| snapshot.url(name);
+    problems::problems(&Context::new(snapshot.encoding, &text, &url), &name, &found.findings)
+}
+
+/// The report of one file.
+#[must_use]
+pub fn document(snapshot: &Snapshot, url: &Url, known: Option<&str>) -> DocumentDiagnosticReport {
+    let full = full(&all(snapshot, url));
+    match full.result_id.clone().filter(|id| Some(id.as_str()) == known) {
+        Some(result_id) => {
+            let unchanged = UnchangedDocumentDiagnosticReport { result_id };
+            RelatedUnchangedDocumentDiagnosticReport {
+                related_documents: None,
+                unchanged_document_diagnostic_report: unchanged,
+            }
+            .into()
+        }
+        None => RelatedFullDocumentDiagnosticReport {
+            related_documents: None,
+            full_document_diagnostic_report: full,
+        }
+        .into(),
+    }
+}
+
+/// The reports of all files, open ones and those below the root.
+#[must_use]
+pub fn workspace(snapshot: &Snapshot, known: &[PreviousResultId]) -> WorkspaceDiagnosticReport {
+    let mut items = Vec::new();
+    for name in snapshot.files() {
+        let Some(uri) = snapshot.url(&name) else { continue };
+        let version = snapshot.open.get(&uri).map(|open| i64::from(open.version));
+        let full = full(&all(snapshot, &uri));
+        let known = known.iter().find(|known| known.uri == uri).map(|known| known.value.clone());
+        items.push(match full.result_id.clone().filter(|id| Some(id) == known.as_ref()) {
+            Some(result_id) => WorkspaceDocumentDiagnosticReport::Unchanged(
+                WorkspaceUnchangedDocumentDiagnosticReport {
+                    uri,
+                    version,
+                    unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport {
+                        result_id,
+                    },
+                },
+            ),
+            None => {
+                WorkspaceDocumentDiagnosticReport::Full(WorkspaceFullDocumentDiagnosticReport {
+                    uri,
+                    version,
+                    full_document_diagnostic_report: full,
+                })
+            }
+        });
+    }
+    WorkspaceDiagnosticReport { items }
+}
+
+fn full(problems: &[Problem]) -> FullDocumentDiagnosticReport {
+    let items: Vec<_> = problems.iter().map(|problem| problem.diagnostic.clone()).collect();
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(&items).unwrap_or_default().hash(&mut hasher);
+    FullDocumentDiagnosticReport { result_id: Some(format!("{:016x}", hasher.finish())), items }
+}
