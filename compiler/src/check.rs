@@ -5,6 +5,7 @@
 
 pub mod limits;
 
+mod clobber;
 mod deadlock;
 mod found;
 mod matching;
@@ -46,6 +47,12 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
             not_made(program, "for deadlocks, races and what its outputs hold", interrupt)
         }
     }
+}
+
+/// Inputs that a program from a plan writes, which nobody has asked its author about yet.
+#[must_use]
+pub fn written_inputs(program: &ir::Program) -> Vec<Diagnostic> {
+    clobber::check(program)
 }
 
 /// What is not checked is not passed over in silence.

@@ -183,6 +183,7 @@ pub fn verify(
         }
     }
     diagnostics.extend(found);
+    diagnostics.extend(check::written_inputs(&program));
     diagnostics.extend(limits_of(&program, target));
     diagnostics
 }
