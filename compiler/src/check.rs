@@ -14,6 +14,7 @@ mod nearest;
 mod past;
 mod promise;
 mod race;
+mod weakest;
 mod ring;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -33,12 +34,15 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
         return unbalanced;
     }
     match run::run(program, STEPS) {
-        Outcome::Stuck(stuck) => deadlock::explain(program, &stuck),
+        Outcome::Stuck(stuck) => {
+            weakest::mend(program, deadlock::explain(program, &stuck), interrupt)
+        }
         Outcome::Finished(memory) => {
             let races = match race::check(program, &memory, interrupt) {
                 Races::Found(races) => races,
                 Races::Unknown => not_made(program, "for races", interrupt),
             };
+            let races = weakest::mend(program, races, interrupt);
             let racing = races.iter().any(|report| report.severity == Severity::Error);
             let broken = if racing { Vec::new() } else { promise::check(program, &memory) };
             races.into_iter().chain(broken).collect()

@@ -10,6 +10,7 @@ pub(crate) mod crash;
 mod dump;
 mod explain;
 mod files;
+mod fix;
 mod format;
 mod levels;
 mod list;

@@ -1,5 +1,6 @@
 //! What a report says: plain data, made where the mistake is found, drawn by `render`, written out by `json`.
 
+pub mod change;
 pub mod code;
 pub mod json;
 pub mod render;
@@ -7,6 +8,7 @@ pub mod sarif;
 pub mod witness;
 
 use crate::source::{Place, Span};
+pub use change::Change;
 pub use code::Code;
 pub use witness::Witness;
 
@@ -78,6 +80,8 @@ pub struct Diagnostic {
     pub helps: Vec<String>,
     /// A way out that an editor can take.
     pub fix: Option<Fix>,
+    /// The weakest change of the program that helps, of which edits can be made where the source is at hand.
+    pub change: Option<Change>,
     /// What shows that it is so, for findings about what happens when the program runs.
     pub witness: Option<Box<Witness>>,
 }
@@ -95,6 +99,7 @@ impl Diagnostic {
             notes: Vec::new(),
             helps: Vec::new(),
             fix: None,
+            change: None,
             witness: None,
         }
     }
@@ -111,6 +116,7 @@ impl Diagnostic {
             notes: Vec::new(),
             helps: Vec::new(),
             fix: None,
+            change: None,
             witness: None,
         }
     }

@@ -20,5 +20,6 @@ pub mod elaborate;
 pub mod check;
 pub mod optimize;
 pub mod plan;
+pub mod repair;
 pub mod driver;
 pub mod onset;

@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("interrupt", &[]),
     ("diagnostic", &["table", "source"]),
     ("syntax", &["table", "source", "diagnostic"]),
+    ("repair", &["table", "source", "diagnostic", "syntax"]),
     ("resolve", &["table", "source", "diagnostic", "syntax"]),
     ("ir", &["table", "source"]),
     ("elaborate", &["table", "source", "interrupt", "diagnostic", "syntax::ast", "resolve", "ir"]),

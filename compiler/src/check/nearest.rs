@@ -116,7 +116,7 @@ fn semaphores(past: &Past, rank: RankId, list: &[SemaphoreId]) -> String {
 }
 
 /// Whether others can learn from an operation what its block did before.
-fn tells(action: &Action) -> bool {
+pub(super) fn tells(action: &Action) -> bool {
     match action {
         Action::Signal(_) | Action::Release(_) | Action::Barrier { .. } => true,
         Action::Transfer(transfer) => {
@@ -132,7 +132,7 @@ fn tells(action: &Action) -> bool {
 }
 
 /// Whether a block learns from an operation what others did.
-fn hears(action: &Action) -> bool {
+pub(super) fn hears(action: &Action) -> bool {
     match action {
         Action::Wait(_) | Action::Acquire(_) | Action::Barrier { .. } => true,
         Action::Transfer(transfer) => reads_packets(transfer),

@@ -32,9 +32,11 @@ mod report;
 mod step;
 mod witness;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
+use crate::source::Place;
+use std::collections::BTreeSet;
 
 /// The most cells of memory that are followed.
 const MOST_CELLS: u64 = 20_000_000;
@@ -47,8 +49,47 @@ pub(super) enum Races {
     Unknown,
 }
 
+/// Two statements whose accesses meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Met {
+    /// Causes come before effects.
+    pub(super) order: u8,
+    code: Code,
+    places: (Place, Place),
+}
+
+impl Met {
+    /// Two statements, in whatever order; the same one twice where only one is told of. None where the code is that of
+    /// no race.
+    pub(super) fn new(code: Code, one: Place, other: Place) -> Option<Met> {
+        let order = report::order(code)?;
+        Some(Met { order, code, places: (one.min(other), one.max(other)) })
+    }
+}
+
 /// Looks for races in a program that leaves memory like this.
 pub(super) fn check(program: &ir::Program, left: &ir::run::Memory, interrupt: &Interrupt) -> Races {
+    match conflicts(program, left, interrupt) {
+        Some(conflicts) => Races::Found(report::reports(program, conflicts)),
+        None => Races::Unknown,
+    }
+}
+
+/// Everything that meets; none where that cannot be found out.
+pub(super) fn met(
+    program: &ir::Program,
+    left: &ir::run::Memory,
+    interrupt: &Interrupt,
+) -> Option<BTreeSet<Met>> {
+    let conflicts = conflicts(program, left, interrupt)?;
+    Some(report::met(program, &conflicts))
+}
+
+fn conflicts<'p>(
+    program: &'p ir::Program,
+    left: &ir::run::Memory,
+    interrupt: &Interrupt,
+) -> Option<Vec<machine::Conflict<'p>>> {
     let parts = ir::run::parts(program);
     let cells: u64 = program
         .ranks
@@ -60,16 +101,15 @@ pub(super) fn check(program: &ir::Program, left: &ir::run::Memory, interrupt: &I
         })
         .sum();
     if cells.saturating_mul(u64::from(parts)) > MOST_CELLS {
-        return Races::Unknown;
+        return None;
     }
     // The first run finds out how the launch before left things; the second one is checked against it.
     let before = machine::run(program, parts, None, interrupt);
-    let Some(before) = before else { return Races::Unknown };
-    let after = machine::run(program, parts, Some(&before), interrupt);
-    let Some(mut after) = after else { return Races::Unknown };
+    let before = before?;
+    let mut after = machine::run(program, parts, Some(&before), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || left.is_rewritten(conflict.place.rank, conflict.place.cell)
     });
-    Races::Found(report::reports(program, after.conflicts))
+    Some(after.conflicts)
 }

@@ -129,6 +129,9 @@ pub(crate) struct Check {
     /// Source files; `-` is standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+    /// Make the fixes of which there is no doubt, in the files, and check again
+    #[arg(long)]
+    pub(crate) fix: bool,
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,

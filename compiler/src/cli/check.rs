@@ -4,14 +4,29 @@ use super::args::{Check, Elaboration};
 use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given};
-use super::{Failure, Status, build, sweep};
+use super::{Failure, Status, build, fix, sweep};
 use compiler::driver;
 use compiler::interrupt::Interrupt;
 use compiler::onset;
 use compiler::resolve::program::{Program, ProgramId, Unit};
 
-/// Checks each file.
+/// How often files are checked again after fixes: one fix may bring out what another mends.
+const ROUNDS: usize = 10;
+
+/// Checks each file, and where that is asked for, makes fixes and checks again.
 pub(crate) fn run(check: &Check, reporter: &mut Reporter) -> Result<Status, Failure> {
+    files(check, reporter)?;
+    for _ in 0..ROUNDS {
+        if !check.fix || fix::make(reporter)? == 0 {
+            break;
+        }
+        reporter.start_again();
+        files(check, reporter)?;
+    }
+    Ok(reporter.finish())
+}
+
+fn files(check: &Check, reporter: &mut Reporter) -> Result<(), Failure> {
     let elaboration = &check.elaboration;
     let given = settings::given(reporter, elaboration)?;
     let loaded: Vec<Loaded> =
@@ -26,7 +41,7 @@ pub(crate) fn run(check: &Check, reporter: &mut Reporter) -> Result<Status, Fail
     if interrupt.is_set() {
         reporter.stopped(elaboration.time_limit);
     }
-    Ok(reporter.finish())
+    Ok(())
 }
 
 /// Every `-D` and `--program` must mean something in some file; a broken file may be the one.

@@ -5,6 +5,7 @@ use super::args::{MessageFormat, Reporting, When};
 use super::levels::Levels;
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Code, Diagnostic, Severity, json, sarif};
+use compiler::repair;
 use compiler::source::{Place, SourceMap};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -38,7 +39,8 @@ impl Reporter {
     }
 
     /// Keeps reports for [`Reporter::finish`], in the order of their places; says whether one is an error.
-    pub(crate) fn add(&mut self, diagnostics: Vec<Diagnostic>) -> bool {
+    pub(crate) fn add(&mut self, mut diagnostics: Vec<Diagnostic>) -> bool {
+        repair::repair(&self.sources, &mut diagnostics);
         let mut shown: Vec<Diagnostic> =
             diagnostics.into_iter().filter_map(|d| self.levels.apply(d)).collect();
         shown.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map(|label| order(label.place)));
@@ -74,6 +76,18 @@ impl Reporter {
             MessageFormat::Human | MessageFormat::Short => say(text),
             MessageFormat::Json | MessageFormat::Sarif => {}
         }
+    }
+
+    /// The reports so far.
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Forgets all files and reports.
+    pub(crate) fn start_again(&mut self) {
+        self.sources = SourceMap::default();
+        self.diagnostics.clear();
+        self.unreadable = false;
     }
 
     /// Prints all reports and says how the run went.

@@ -70,6 +70,16 @@ impl Past<'_> {
         needs
     }
 
+    /// The request that a line makes of a channel.
+    pub(in crate::check) fn request(
+        &self,
+        rank: RankId,
+        channel: ChannelId,
+        line: Moment,
+    ) -> Option<Moment> {
+        self.requests(rank, line, &[channel]).first().copied()
+    }
+
     /// The requests that a line makes of some channels.
     fn requests(&self, rank: RankId, line: Moment, channels: &[ChannelId]) -> Vec<Moment> {
         let mut made = Vec::new();

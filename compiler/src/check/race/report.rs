@@ -5,7 +5,7 @@ use super::super::names;
 use super::super::past::Past;
 use super::cells::Touch;
 use super::machine::{Conflict, Kind};
-use super::witness;
+use super::{Met, witness};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Action, BlockId, Program, RankId};
 use crate::source;
@@ -102,6 +102,40 @@ fn others(ranks: &BTreeSet<(RankId, RankId)>, report: Diagnostic) -> Diagnostic 
         (n, true) => report.note(format!("the same for {} other pairs of ranks", n - 1)),
         (2, false) => report.note("the same for 1 other rank"),
         (n, false) => report.note(format!("the same for {} other ranks", n - 1)),
+    }
+}
+
+/// Everything that meets.
+pub(super) fn met(program: &Program, conflicts: &[Conflict]) -> BTreeSet<Met> {
+    let place = |touch: &Touch| program.origins.place(touch.op.origin);
+    let all = conflicts.iter().take(LOOKED_AT);
+    let met = |one: &Conflict| Met::new(code(one.kind), place(&one.first), place(&one.second));
+    all.filter_map(met).collect()
+}
+
+/// The order of causes and effects that a code has; none of other codes.
+pub(super) fn order(wanted: Code) -> Option<u8> {
+    let kinds = [
+        Kind::Race,
+        Kind::Threads,
+        Kind::Start,
+        Kind::End,
+        Kind::Unwritten,
+        Kind::Twice,
+        Kind::Launches,
+    ];
+    kinds.into_iter().find(|kind| code(*kind) == wanted).map(rank_of)
+}
+
+fn code(kind: Kind) -> Code {
+    match kind {
+        Kind::Race => Code::E0501,
+        Kind::Threads => Code::E0503,
+        Kind::Start => Code::E0510,
+        Kind::End => Code::E0512,
+        Kind::Unwritten => Code::E0520,
+        Kind::Twice => Code::E0521,
+        Kind::Launches => Code::E0515,
     }
 }
 

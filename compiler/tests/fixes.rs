@@ -1,0 +1,161 @@
+//! Fixes: making one makes the finding go away, in every case that has one; and `cclc check --fix`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
+
+#[path = "support/cclc.rs"]
+mod cclc;
+
+use cclc::{Run, manifest, run};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for path in entries(from) {
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+fn check(folder: &TempDir, arguments: &[String]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cclc"));
+    run(command.current_dir(folder.path()).arg("check").args(arguments), "")
+}
+
+/// The reports of a case's file.
+fn reports(folder: &TempDir, arguments: &[String]) -> Vec<Value> {
+    let said = check(folder, arguments).stderr;
+    said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// How often each code is reported with each message.
+fn counted(reports: &[Value]) -> BTreeMap<(String, String), usize> {
+    let mut counts = BTreeMap::new();
+    for report in reports {
+        *counts.entry((report["code"].to_string(), report["message"].to_string())).or_insert(0) +=
+            1;
+    }
+    counts
+}
+
+/// A text with a fix's edits made.
+fn fixed(text: &str, fix: &Value) -> String {
+    let mut edits: Vec<(usize, usize, &str)> = Vec::new();
+    for edit in fix["edits"].as_array().unwrap() {
+        let offset = |name: &str| edit[name].as_u64().unwrap() as usize;
+        edits.push((offset("start"), offset("end"), edit["text"].as_str().unwrap()));
+    }
+    edits.sort_unstable();
+    let mut text = text.to_owned();
+    for (start, end, new) in edits.into_iter().rev() {
+        text.replace_range(start..end, new);
+    }
+    text
+}
+
+#[test]
+fn making_a_fix_makes_the_finding_go_away() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&manifest("tests/cases"), &folder.path().join("tests/cases"));
+    let (mut wrong, mut codes) = (Vec::new(), BTreeMap::new());
+    for phase in entries(&folder.path().join("tests/cases")) {
+        for path in entries(&phase).into_iter().filter(|path| path.is_file()) {
+            let text = fs::read_to_string(&path).unwrap();
+            let header = text.lines().next().unwrap_or_default();
+            let Some(header) = header.strip_prefix("//@ check") else { continue };
+            let name = path.strip_prefix(folder.path()).unwrap().display().to_string();
+            let mut arguments = cclc::header_arguments(&cclc::words(header));
+            arguments.extend([name.clone(), "--message-format=json".to_owned()]);
+            let before = reports(&folder, &arguments);
+            for report in before.iter().filter(|report| !report["fix"].is_null()) {
+                let key = (report["code"].to_string(), report["message"].to_string());
+                fs::write(&path, fixed(&text, &report["fix"])).unwrap();
+                let after = counted(&reports(&folder, &arguments));
+                fs::write(&path, &text).unwrap();
+                let (old, new) = (counted(&before)[&key], after.get(&key).copied().unwrap_or(0));
+                if new >= old {
+                    wrong.push(format!("{name}: {key:?}: {}", report["fix"]["title"]));
+                }
+                *codes.entry(report["code"].to_string()).or_insert(0) += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let wanted = ["E0501", "E0503", "E0510", "E0512", "E0601"];
+    let missing = wanted.iter().filter(|code| !codes.contains_key(&format!("\"{code}\"")));
+    assert_eq!(missing.count(), 0, "{codes:?}");
+    assert!(codes.values().sum::<u32>() > 40, "{codes:?}");
+}
+
+/// No handshake, neither at the entry nor at the exit.
+const BROKEN: &str = "\
+use std::collectives::allgather;
+
+program p(ranks: int = 2) {
+    collective allgather(ranks, in_place = true);
+    channel mem[p in peers] = memory(p);
+    block main {
+        put output[rank] -> (p in peers: p.output[rank]) via mem[*];
+    }
+}
+";
+
+#[test]
+fn fixes_are_made_until_there_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ccl");
+    fs::write(&path, BROKEN).unwrap();
+    let run = check(&folder, &["--fix".to_owned(), "a.ccl".to_owned()]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    assert_eq!(
+        run.stderr,
+        "a.ccl:7:9: fixed E0510: signal and wait over its channels before it; `relaxed` is enough\n\
+         a.ccl:9:69: fixed E0512: signal and wait over its channels after it\n"
+    );
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        BROKEN.replace(
+            "        put output[rank] -> (p in peers: p.output[rank]) via mem[*];\n",
+            "        signal mem[*] relaxed;\n        wait mem[*] relaxed;\n        \
+             put output[rank] -> (p in peers: p.output[rank]) via mem[*];\n        \
+             signal mem[*];\n        wait mem[*];\n"
+        )
+    );
+    assert_eq!(entries(folder.path()).len(), 1);
+    // What is clean is left alone.
+    let before = fs::metadata(&path).unwrap().modified().unwrap();
+    let run = check(&folder, &["--fix".to_owned(), "a.ccl".to_owned()]);
+    assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));
+    assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn guesses_and_standard_input_are_left_to_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ccl");
+    let misspelt = BROKEN.replace("put output", "put outptu");
+    fs::write(&path, &misspelt).unwrap();
+    let run = check(&folder, &["--fix".to_owned(), "a.ccl".to_owned()]);
+    assert_eq!(run.status, Some(1));
+    assert!(run.stderr.contains("write `output` (fix available)"), "{}", run.stderr);
+    assert_eq!(fs::read_to_string(&path).unwrap(), misspelt);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cclc"));
+    let run = cclc::run(command.current_dir(folder.path()).args(["check", "--fix", "-"]), BROKEN);
+    assert_eq!(run.status, Some(1));
+    assert!(!run.stderr.contains("fixed"), "{}", run.stderr);
+}
