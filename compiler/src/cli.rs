@@ -6,6 +6,7 @@
 mod args;
 mod build;
 mod check;
+mod cuda;
 pub(crate) mod crash;
 mod dump;
 mod explain;

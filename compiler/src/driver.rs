@@ -6,6 +6,7 @@
 mod contract;
 
 use crate::check::{self, limits};
+use crate::cuda;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
@@ -75,6 +76,20 @@ impl Lowered {
     }
 }
 
+/// A program in the form from which kernels are written; otherwise like [`Lowered`]. Only [`lower_to_kernels`] makes one.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    program: ir::Program,
+}
+
+impl Kernels {
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &ir::Program {
+        &self.program
+    }
+}
+
 /// A resolved program to the final form of its operations, checked twice: as its author wrote it, and after the passes.
 pub fn lower(
     unit: &program::Unit,
@@ -83,6 +98,31 @@ pub fn lower(
     proof: Proof,
     interrupt: &Interrupt,
 ) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let passes = |program| optimize::optimize(program, Stage::Sync);
+    let (program, diagnostics) = passed(unit, program, settings, (proof, &passes), interrupt);
+    (program.map(|program| Lowered { program }), diagnostics)
+}
+
+/// The same for kernels of the program's own, which have other passes.
+pub fn lower_to_kernels(
+    unit: &program::Unit,
+    program: program::ProgramId,
+    settings: &Settings,
+    proof: Proof,
+    interrupt: &Interrupt,
+) -> (Option<Kernels>, Vec<Diagnostic>) {
+    let passes = &optimize::for_kernels;
+    let (program, diagnostics) = passed(unit, program, settings, (proof, passes), interrupt);
+    (program.map(|program| Kernels { program }), diagnostics)
+}
+
+fn passed(
+    unit: &program::Unit,
+    program: program::ProgramId,
+    settings: &Settings,
+    (proof, passes): (Proof, &dyn Fn(ir::Program) -> ir::Program),
+    interrupt: &Interrupt,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborate::elaborate(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
         diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
@@ -98,13 +138,12 @@ pub fn lower(
     if !sound && proof == Proof::Needed {
         return (None, diagnostics);
     }
-    let program = optimize::optimize(elaborated, Stage::Sync);
+    let program = passes(elaborated);
     if sound && proof != Proof::Skipped {
         diagnostics.extend(check::check(&program, interrupt).into_iter().map(made_here));
     }
-    let lowered =
-        (proof != Proof::Needed || !has_errors(&diagnostics)).then_some(Lowered { program });
-    (lowered, diagnostics)
+    let kept = proof != Proof::Needed || !has_errors(&diagnostics);
+    (kept.then_some(program), diagnostics)
 }
 
 /// What is found only after the passes is no mistake of the author's.
@@ -155,6 +194,28 @@ pub fn write_plan(
 #[must_use]
 pub fn map(lowered: &Lowered, sources: &SourceMap) -> Map {
     Map::trace(&lowered.program, sources)
+}
+
+/// What kernels cannot be made of a lowered program.
+#[must_use]
+pub fn kernel_limits(kernels: &Kernels, target: Target) -> Vec<Diagnostic> {
+    let program = replicate::replicate(kernels.program.clone());
+    target.graded(cuda::limits::check(&program, target.sms))
+}
+
+/// The CUDA source of a lowered program, if its target can run it, and what is said of it. `name` is what the file is to
+/// be called, without an ending.
+#[must_use]
+pub fn write_cuda(
+    kernels: &Kernels,
+    target: Target,
+    name: &str,
+    sources: &SourceMap,
+) -> (Option<cuda::Files>, Vec<Diagnostic>) {
+    let program = replicate::replicate(kernels.program.clone());
+    let found = target.graded(cuda::limits::check(&program, target.sms));
+    let files = (!has_errors(&found)).then(|| cuda::write(&program, name, sources));
+    (files, found)
 }
 
 /// Checks a plan that anyone made. What is not `known` of its collective's arguments follows from the sizes of its

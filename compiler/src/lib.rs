@@ -21,5 +21,6 @@ pub mod check;
 pub mod optimize;
 pub mod plan;
 pub mod repair;
+pub mod cuda;
 pub mod driver;
 pub mod onset;

@@ -7,6 +7,7 @@
 mod blocks;
 pub mod fuse;
 mod operands;
+pub mod ports;
 pub mod replicate;
 pub mod split;
 pub mod sync;
@@ -41,6 +42,13 @@ pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
         program = replicate::replicate(program);
     }
     program
+}
+
+/// The passes for kernels that are compiled for the program: there is no proxy, and no operation is too large.
+#[must_use]
+pub fn for_kernels(program: ir::Program) -> ir::Program {
+    let program = fuse::fuse(ports::ports(program));
+    sync::sync(replicate::spread::spread(program))
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("check", &["table", "source", "interrupt", "diagnostic", "ir"]),
     ("optimize", &["table", "diagnostic", "ir", "check"]),
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
+    ("cuda", &["source", "diagnostic", "ir"]),
 ];
 
 /// Crates that only some files may name.

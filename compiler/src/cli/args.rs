@@ -123,6 +123,15 @@ pub(crate) enum Checks {
     All,
 }
 
+/// What programs run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// MSCCL++'s executor
+    Executor,
+    /// CUDA kernels of their own
+    Cuda,
+}
+
 /// `cclc check`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
@@ -132,6 +141,9 @@ pub(crate) struct Check {
     /// Make the fixes of which there is no doubt, in the files, and check again
     #[arg(long)]
     pub(crate) fix: bool,
+    /// What the program is to run on
+    #[arg(long, value_enum, default_value_t = Target::Executor)]
+    pub(crate) target: Target,
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
@@ -146,11 +158,11 @@ pub(crate) struct Build {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `deps` (a makefile of what was
-    /// read); each may carry a path, as `deps=plan.d`
+    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `cuda` (kernels of the program's own),
+    /// `deps` (a makefile of what was read); each may carry a path, as `deps=plan.d`
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
     pub(crate) emit: Vec<String>,
-    /// Where the plan goes; `-` is standard output [default: the plan's name with `.json`]
+    /// Where the plan goes, or the kernels; `-` is standard output [default: the plan's name with `.json` or `.cu`]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Write although races, deadlocks or a wrong result were found

@@ -4,7 +4,7 @@ use super::args::{Build, Checks, Elaboration};
 use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given};
-use super::{Failure, Status, files, output, sweep};
+use super::{Failure, Status, cuda, files, output, sweep};
 use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Lowered, Proof, Target};
 use compiler::elaborate;
@@ -12,7 +12,7 @@ use compiler::interrupt::Interrupt;
 use compiler::ir;
 use compiler::onset;
 use compiler::plan::map;
-use compiler::resolve::program::ProgramId;
+use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::SourceMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ pub(crate) const MAP: &str = "map.json";
 /// Builds one program.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
     let wanted = wanted(build)?;
+    if let Some(path) = &wanted.cuda {
+        return cuda::run(build, path.as_deref(), wanted.deps.as_ref(), reporter);
+    }
     let proof = proof(&build.elaboration, build.unproved);
     let Some((front, program)) = program(reporter, &build.elaboration, proof, &build.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
@@ -82,10 +85,25 @@ fn program(
     proof: Proof,
     path: &Path,
 ) -> Result<Option<(Front, Lowered)>, Failure> {
+    lowered(reporter, elaboration, proof, path, driver::lower)
+}
+
+/// A way from a resolved program to its final form.
+pub(crate) type Lower<T> =
+    fn(&Unit, ProgramId, &elaborate::Settings, Proof, &Interrupt) -> (Option<T>, Vec<Diagnostic>);
+
+/// The program that a file and the arguments mean, lowered by `lower`.
+pub(crate) fn lowered<T>(
+    reporter: &mut Reporter,
+    elaboration: &Elaboration,
+    proof: Proof,
+    path: &Path,
+    lower: Lower<T>,
+) -> Result<Option<(Front, T)>, Failure> {
     let Some(front) = front(reporter, elaboration, path)? else { return Ok(None) };
     let interrupt = load::interrupt(elaboration.time_limit);
     let (program, diagnostics) =
-        driver::lower(&front.loaded.unit, front.program, &front.settings, proof, &interrupt);
+        lower(&front.loaded.unit, front.program, &front.settings, proof, &interrupt);
     if interrupt.is_set() {
         reporter.stopped(elaboration.time_limit);
         return Ok(None);
@@ -172,6 +190,7 @@ struct Wanted {
     plan: Option<Option<PathBuf>>,
     deps: Option<Option<PathBuf>>,
     map: Option<Option<PathBuf>>,
+    cuda: Option<Option<PathBuf>>,
 }
 
 fn wanted(build: &Build) -> Result<Wanted, Failure> {
@@ -185,14 +204,18 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
             "plan" => &mut wanted.plan,
             "deps" => &mut wanted.deps,
             "map" => &mut wanted.map,
-            "cuda" | "manifest" => return Err(not_yet(kind)),
+            "cuda" => &mut wanted.cuda,
+            "manifest" => return Err(not_yet(kind)),
             _ => return Err(unknown_kind(kind)),
         };
         if slot.replace(path).is_some() {
             return Err(Failure::Usage(format!("`--emit {kind}` is given twice")));
         }
     }
-    match &wanted.plan {
+    if wanted.cuda.is_some() && (wanted.plan.is_some() || wanted.map.is_some()) {
+        return Err(Failure::Usage("kernels and a plan are built one after the other".to_owned()));
+    }
+    match wanted.plan.as_ref().or(wanted.cuda.as_ref()) {
         Some(Some(_)) if build.output.is_some() => Err(two_paths()),
         Some(_) | None => Ok(wanted),
     }
@@ -203,23 +226,23 @@ fn plan_path(build: &Build, wanted: &Wanted, program: &ir::Program) -> Result<Pa
     let given = wanted.plan.clone().flatten().or_else(|| build.output.clone());
     match given {
         Some(path) => Ok(path),
-        None => default_path(&program.options.name),
+        None => default_path(&program.options.name, "json"),
     }
 }
 
 /// The plan's name in the current folder, where it can be a file's.
-fn default_path(name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn default_path(name: &str, extension: &str) -> Result<PathBuf, Failure> {
     let plain = |c: char| c.is_alphanumeric() || "_-.+=,@ ".contains(c);
     if name.is_empty() || name.starts_with(['.', '-', ' ']) || !name.chars().all(plain) {
         return Err(Failure::Usage(format!(
             "the plan's name `{name}` cannot be a file's name; say `-o PATH`"
         )));
     }
-    Ok(PathBuf::from(format!("{name}.json")))
+    Ok(PathBuf::from(format!("{name}.{extension}")))
 }
 
 /// Where an output goes that lies beside the plan.
-fn beside(
+pub(crate) fn beside(
     kind: &str,
     given: Option<&Path>,
     plan: &Path,
@@ -235,7 +258,7 @@ fn beside(
 }
 
 /// A makefile rule: the plan depends on every file that was read.
-fn makefile(plan: &Path, sources: &SourceMap) -> String {
+pub(crate) fn makefile(plan: &Path, sources: &SourceMap) -> String {
     let read = sources.files.iter().map(|file| file.name.as_str()).filter(|name| is_path(name));
     let inputs: String = read.map(|name| format!(" {}", escaped(name))).collect();
     format!("{}:{inputs}\n", escaped(&files::name(plan)))
@@ -254,15 +277,17 @@ fn escaped(path: &str) -> String {
 }
 
 fn not_yet(kind: &str) -> Failure {
-    Failure::Usage(format!("`--emit {kind}` is not there yet; `plan`, `map` and `deps` are"))
+    Failure::Usage(format!(
+        "`--emit {kind}` is not there yet; `plan`, `map`, `cuda` and `deps` are"
+    ))
 }
 
 fn unknown_kind(kind: &str) -> Failure {
     Failure::Usage(format!(
-        "`--emit {kind}`: there is no such output; there are `plan`, `map` and `deps`"
+        "`--emit {kind}`: there is no such output; there are `plan`, `map`, `cuda` and `deps`"
     ))
 }
 
 fn two_paths() -> Failure {
-    Failure::Usage("the plan has two destinations: `-o` and `--emit plan=PATH`".to_owned())
+    Failure::Usage("the output has two destinations: `-o` and the path after `--emit`".to_owned())
 }

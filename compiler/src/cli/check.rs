@@ -1,11 +1,13 @@
 //! `cclc check`: everything but writing, for every program and every combination of parameters.
 
-use super::args::{Check, Elaboration};
+use super::args::{Check, Elaboration, Target as Goal};
 use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, build, fix, sweep};
-use compiler::driver;
+use compiler::diagnostic::Diagnostic;
+use compiler::driver::{self, Proof, Target};
+use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::onset;
 use compiler::resolve::program::{Program, ProgramId, Unit};
@@ -35,7 +37,7 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<(), Failure> {
     let interrupt = load::interrupt(elaboration.time_limit);
     for file in loaded.iter().filter(|file| !file.broken) {
         for program in load::programs(&file.unit, elaboration) {
-            one(reporter, elaboration, &given, &file.unit, program, &interrupt)?;
+            one(reporter, check, &given, &file.unit, program, &interrupt)?;
         }
     }
     if interrupt.is_set() {
@@ -69,12 +71,13 @@ fn names_are_known(
 
 fn one(
     reporter: &mut Reporter,
-    elaboration: &Elaboration,
+    check: &Check,
     given: &Given,
     unit: &Unit,
     program: ProgramId,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
+    let elaboration = &check.elaboration;
     let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], true)?;
     let target = build::target(elaboration);
     let proof = build::proof(elaboration, false);
@@ -82,22 +85,13 @@ fn one(
     let (mut checked, mut skipped) = (0, 0);
     for combination in sweep.combinations() {
         let settings = given.settings(elaboration, combination.parameters.clone());
-        let (lowered, mut diagnostics) = driver::lower(unit, program, &settings, proof, interrupt);
-        if let Some(lowered) = lowered {
-            diagnostics.extend(driver::limits(&lowered, target));
-            if !sweep.varies() {
-                let ranks = lowered.program().ranks.len();
-                onset::explain(
-                    unit,
-                    program,
-                    &settings,
-                    target,
-                    interrupt,
-                    ranks,
-                    &mut diagnostics,
-                );
+        let diagnostics = match check.target {
+            Goal::Executor => {
+                let explain = !sweep.varies();
+                for_executor(unit, program, &settings, (proof, target, explain), interrupt)
             }
-        }
+            Goal::Cuda => for_cuda(unit, program, &settings, (proof, target), interrupt),
+        };
         if interrupt.is_set() {
             break;
         }
@@ -116,4 +110,36 @@ fn one(
         ));
     }
     Ok(())
+}
+
+/// What is said of one program as a plan; `explain` asks from how many ranks on a limit is exceeded.
+fn for_executor(
+    unit: &Unit,
+    program: ProgramId,
+    settings: &Settings,
+    (proof, target, explain): (Proof, Target, bool),
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    let (lowered, mut found) = driver::lower(unit, program, settings, proof, interrupt);
+    if let Some(lowered) = lowered {
+        found.extend(driver::limits(&lowered, target));
+        if explain {
+            let ranks = lowered.program().ranks.len();
+            onset::explain(unit, program, settings, target, interrupt, ranks, &mut found);
+        }
+    }
+    found
+}
+
+/// What is said of one program as kernels.
+fn for_cuda(
+    unit: &Unit,
+    program: ProgramId,
+    settings: &Settings,
+    (proof, target): (Proof, Target),
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    let (kernels, mut found) = driver::lower_to_kernels(unit, program, settings, proof, interrupt);
+    found.extend(kernels.iter().flat_map(|kernels| driver::kernel_limits(kernels, target)));
+    found
 }

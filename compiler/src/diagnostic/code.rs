@@ -115,6 +115,7 @@ catalogue! {
     E0810: "an option that the executor gets wrong",
     E0811: "a rank without input or output",
     E0812: "a port beyond the eighth rank of a node",
+    E0813: "more ranks than kernels reach",
 
     E0901: "a file that cannot be read",
     E0902: "not an execution plan",

@@ -1,0 +1,254 @@
+//! A thread block's operations as statements.
+//!
+//! In: one block of one rank. Out: its statements in the vocabulary of `runtime/block.cuh`, with its numbers in holes.
+//! In place, the names of both buffers lead to the one that holds the other.
+
+use super::layout::Layout;
+use super::statement::{Kind, Statement};
+use crate::ir::{
+    self, Action, Buffer, ChannelId, Operand, OriginId, Program, RankId, ReduceOp, Transfer, Verb,
+    Where, memory,
+};
+
+/// What the statements of a block depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) program: &'a Program,
+    pub(super) layout: &'a Layout,
+    pub(super) rank: RankId,
+}
+
+/// The statements of a block.
+pub(super) fn body(scene: Scene, ops: &[ir::Op]) -> Vec<Statement> {
+    let mut statements = Vec::new();
+    for op in ops {
+        add(scene, op, false, &mut statements);
+    }
+    statements
+}
+
+fn add(scene: Scene, op: &ir::Op, piped: bool, out: &mut Vec<Statement>) {
+    let line = Statement::new(usize::from(piped), Some(op.origin));
+    match &op.action {
+        Action::Sync => out.push(Statement::new(line.depth, None).text("b.sync();")),
+        Action::Barrier { id, arrivals } => out.push(
+            line.text("b.barrier(")
+                .one(Kind::Barrier, id.0)
+                .text(", ")
+                .one(Kind::Size, *arrivals)
+                .text(");"),
+        ),
+        Action::Signal(signal) => out.push(channels(scene, line, "b.signal", signal)),
+        Action::Wait(signal) => out.push(channels(scene, line, "b.wait", signal)),
+        // Nothing was given to a proxy.
+        Action::Flush(_) => {}
+        Action::Acquire(list) => out.push(semaphores(line, "b.acquire(", list)),
+        Action::Release(list) => out.push(semaphores(line, "b.release(", list)),
+        Action::Transfer(transfer) => moved(scene, transfer, piped, op.origin, out),
+        Action::Pipeline(pipeline) => {
+            let (unit, chunks) = (pipeline.unit, pipeline.chunks);
+            out.push(
+                line.text(&format!("for (size_t at = 0; at < b.bytes({chunks}); at += {unit}) {{")),
+            );
+            out.push(Statement::new(1, None).text(&format!(
+                "[[maybe_unused]] const ccl::Part part = b.window({chunks}, at, {unit});"
+            )));
+            pipeline.body.iter().for_each(|op| add(scene, op, true, out));
+            out.push(Statement::new(0, None).text("}"));
+        }
+    }
+}
+
+fn channels(scene: Scene, line: Statement, verb: &str, signal: &ir::Signal) -> Statement {
+    let rank = scene.program.ranks.lookup(scene.rank);
+    let peer = |id: &ChannelId| {
+        let channel = rank.and_then(|rank| rank.channels.lookup(*id));
+        channel.and_then(ir::Channel::peer).map_or(scene.rank.0, |peer| peer.0)
+    };
+    let peers = signal.channels.iter().map(peer).collect();
+    let relaxed = if signal.relaxed { "_relaxed(" } else { "(" };
+    let line = line.text(verb).text(relaxed).many(Kind::Rank, peers);
+    if scene.layout.lanes < 2 {
+        return line.text(");");
+    }
+    let lanes = signal.channels.iter().map(|id| scene.layout.number(scene.rank, *id)).collect();
+    line.text(", ").even(Kind::Lane, lanes).text(");")
+}
+
+fn semaphores(line: Statement, verb: &str, list: &[ir::SemaphoreId]) -> Statement {
+    let numbers = list.iter().map(|id| id.0).collect();
+    line.text(verb).many(Kind::Semaphore, numbers).text(");")
+}
+
+fn moved(
+    scene: Scene,
+    transfer: &Transfer,
+    piped: bool,
+    origin: OriginId,
+    out: &mut Vec<Statement>,
+) {
+    let depth = usize::from(piped);
+    let begin = |verb: &str, operand: &Operand| {
+        let line = Statement::new(depth, Some(origin)).text("b.").text(verb).text("(");
+        part(line, transfer, operand.size, piped).text(", ")
+    };
+    let (sources, destinations) = (&*transfer.sources, &*transfer.destinations);
+    let ([first, ..], [to, ..]) = (sources, destinations) else { return };
+    let to_switch = matches!(to.place, Where::Switch(_));
+    match transfer.verb {
+        Verb::Reduce if matches!(first.place, Where::Switch(_)) => {
+            let verb = if to_switch { "load_reduce_broadcast<K>" } else { "load_reduce<K>" };
+            let line = spots(scene, begin(verb, first), std::slice::from_ref(to), false);
+            out.push(spots(scene, line.text(", "), std::slice::from_ref(first), false).text(");"));
+        }
+        Verb::Reduce => {
+            let line = begin(&format!("reduce<K{}>", operation(scene, transfer)), first);
+            let line = spots(scene, line, destinations, false).text(", ");
+            out.push(spots(scene, line, sources, false).text(");"));
+        }
+        Verb::ReducePackets => {
+            let line = begin(&format!("reduce_packets<K{}>", operation(scene, transfer)), first);
+            let (plain, packets) = destinations.split_at(1);
+            let mut line = spots(scene, line, plain, false).text(", ");
+            if !packets.is_empty() {
+                line = spots(scene, line, packets, true).text(", ");
+            }
+            let (plain, packets) = sources.split_at(1);
+            let line = spots(scene, line, plain, false).text(", ");
+            out.push(spots(scene, line, packets, true).text(");"));
+        }
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Broadcast
+        | Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::BroadcastPackets => {
+            let verb = word(transfer.verb);
+            let writes = memory::writes_packets(transfer.verb, 0);
+            let reads = memory::reads_packets(transfer.verb, 0);
+            let mut push = |to: &[Operand], from: &Operand| {
+                let line = spots(scene, begin(verb, from), to, writes).text(", ");
+                out.push(spots(scene, line, std::slice::from_ref(from), reads).text(");"));
+            };
+            if sources.len() == 1 && !to_switch {
+                push(destinations, first);
+            } else {
+                for (k, to) in destinations.iter().enumerate() {
+                    push(std::slice::from_ref(to), sources.get(k).unwrap_or(first));
+                }
+            }
+        }
+    }
+}
+
+/// How much of the operation is done here.
+fn part(line: Statement, transfer: &Transfer, size: u32, piped: bool) -> Statement {
+    match transfer.slice {
+        _ if piped => line.text("part"),
+        None => line.text("b.whole(").one(Kind::Size, size).text(")"),
+        Some(slice) => line
+            .text("b.share(")
+            .one(Kind::Size, size)
+            .text(", ")
+            .one(Kind::Share, slice.index)
+            .text(", ")
+            .one(Kind::Size, slice.count)
+            .text(")"),
+    }
+}
+
+/// The operation, where it is not the one that the launch asks for.
+fn operation(scene: Scene, transfer: &Transfer) -> &'static str {
+    match transfer.reduce {
+        _ if !scene.layout.traits.fixed_op => "",
+        ReduceOp::Sum => ", ccl::Sum",
+        ReduceOp::Min => ", ccl::Min",
+        ReduceOp::Max => ", ccl::Max",
+    }
+}
+
+/// The places of operands: one list for those that follow each other in one buffer.
+fn spots(scene: Scene, line: Statement, operands: &[Operand], packets: bool) -> Statement {
+    let runs: Vec<&[Operand]> = operands
+        .chunk_by(|a, b| {
+            let local = |operand: &Operand| operand.place == Where::Local;
+            home(scene, a).0 == home(scene, b).0 && local(a) == local(b)
+        })
+        .collect();
+    match runs.as_slice() {
+        [only] => spot(scene, line, only, packets),
+        many => {
+            let mut line = line.text("ccl::all(");
+            for (k, run) in many.iter().enumerate() {
+                line = spot(scene, line.text(if k > 0 { ", " } else { "" }), run, packets);
+            }
+            line.text(")")
+        }
+    }
+}
+
+fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statement {
+    let Some(first) = run.first() else { return line };
+    let chunks = run.iter().map(|operand| home(scene, operand).1).collect();
+    let buffer = match home(scene, first).0 {
+        Buffer::Scratch if packets => "packets",
+        Buffer::Scratch => "scratch",
+        Buffer::Input => "input",
+        Buffer::Output => "output",
+    };
+    match first.place {
+        Where::Local => line.text(&format!("b.{buffer}(")).many(Kind::Chunk, chunks).text(")"),
+        Where::Remote(_) => {
+            let ranks = run.iter().filter_map(|operand| match operand.place {
+                Where::Remote(rank) => Some(rank.0),
+                Where::Local | Where::Switch(_) => None,
+            });
+            let line = line.text(&format!("b.{buffer}(")).even(Kind::Chunk, chunks).text(", ");
+            line.many(Kind::Rank, ranks.collect()).text(")")
+        }
+        Where::Switch(channel) => {
+            let line = match first.buffer {
+                Buffer::Scratch if packets => line.text("b.multicast_packets("),
+                Buffer::Scratch => line.text("b.multicast_scratch("),
+                Buffer::Input | Buffer::Output => line.text("b.multicast("),
+            };
+            line.one(Kind::Group, scene.layout.number(scene.rank, channel))
+                .text(", ")
+                .one(Kind::Chunk, first.index)
+                .text(")")
+        }
+    }
+}
+
+/// The buffer and chunk that hold an operand; a multicast group has its own addresses.
+fn home(scene: Scene, operand: &Operand) -> (Buffer, u32) {
+    let owner = match operand.place {
+        Where::Local => scene.rank,
+        Where::Remote(peer) => peer,
+        Where::Switch(_) => return (operand.buffer, operand.index),
+    };
+    let alias = scene.program.ranks.lookup(owner).and_then(|rank| rank.alias);
+    let (buffer, chunk) = memory::home(alias, operand.buffer, operand.index);
+    (buffer, u32::try_from(chunk).unwrap_or(u32::MAX))
+}
+
+fn word(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Copy => "copy",
+        Verb::Put | Verb::PutWithSignal | Verb::PutWithSignalAndFlush => "put",
+        Verb::Get => "get",
+        Verb::Reduce => "reduce<K>",
+        Verb::Broadcast => "broadcast",
+        Verb::PutPackets => "put_packets<K>",
+        Verb::ReadPutPackets => "read_put_packets<K>",
+        Verb::CopyPackets => "copy_packets<K>",
+        Verb::UnpackPackets => "unpack_packets<K>",
+        Verb::ReducePackets => "reduce_packets<K>",
+        Verb::BroadcastPackets => "broadcast_packets<K>",
+    }
+}

@@ -1,0 +1,88 @@
+//! The `.h` file: how a program is used from C.
+//!
+//! In: the program and its layout. Out: text, complete in itself but for the interface that all programs share, which
+//! stands in every header behind a guard.
+
+use super::layout::Layout;
+use crate::ir::{Buffer, Program};
+
+/// The text of the header. `name` is a name that C takes.
+pub(super) fn text(program: &Program, layout: &Layout, name: &str) -> String {
+    let gathers = program.collective.name == "allgather";
+    let message = if gathers { "output" } else { "input" };
+    let guard = format!("{}_H", name.to_uppercase());
+    let memory = memory(program);
+    let scratch = if layout.scratch_chunks > 0
+        && (layout.traits.plain_scratch || !program.options.double_scratch)
+    {
+        "All launches must have the size that it was made for."
+    } else {
+        "Launches may be smaller."
+    };
+    let types = if layout.traits.reduces {
+        "The type matters, and so does the operation, which the program's own is to be asked for where it mixes several."
+    } else {
+        "Nothing is combined: type and operation do not matter."
+    };
+    let (constants, groups) = (constants(program, layout, name), groups(layout, name));
+    format!(
+        "/* {name}: {} of {} ranks. Made by cclc {}. */\n#ifndef {guard}\n#define {guard}\n\n{}\n\
+         #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{constants}\n{groups}\
+         /* The program on one rank. */\ntypedef struct {name}_program {name}_program;\n\n\
+         /* A message is the {message}, {} chunks of equal size.\n   {memory} */\n\n\
+         /* How much scratch and sync memory a rank needs, on its device, within reach of its peers. */\n\
+         size_t {name}_scratch_bytes(size_t message_bytes);\nsize_t {name}_sync_bytes(void);\n\n\
+         /* Makes a program for messages of so many bytes; all ranks do so together. {scratch} */\n\
+         ccl_status {name}_create({name}_program **made, const ccl_setup *setup);\n\n\
+         /* Runs it once on a stream (a cudaStream_t), on all ranks in the same order. {types} */\n\
+         ccl_status {name}_launch({name}_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream);\n\n\
+         /* Ends it, when all launches of all ranks are over. The memory stays its owner's. */\n\
+         void {name}_destroy({name}_program *program);\n\n\
+         #ifdef __cplusplus\n}}\n#endif\n#endif\n",
+        program.collective.name,
+        program.ranks.len(),
+        env!("CARGO_PKG_VERSION"),
+        super::INTERFACE,
+        layout.message_chunks,
+    )
+}
+
+fn constants(program: &Program, layout: &Layout, name: &str) -> String {
+    let rows = [
+        ("ranks", program.ranks.len() as u32),
+        ("blocks", layout.blocks),
+        ("threads", program.options.threads),
+        ("message_chunks", layout.message_chunks),
+        ("group_count", layout.groups.len() as u32),
+    ];
+    let rows: Vec<String> =
+        rows.iter().map(|(what, number)| format!("    {name}_{what} = {number}")).collect();
+    format!("enum {{\n{}\n}};\n", rows.join(",\n"))
+}
+
+/// How input and output lie to each other.
+fn memory(program: &Program) -> &'static str {
+    let inner = program.ranks.iter().find_map(|rank| rank.alias).map(|alias| alias.inner);
+    match inner {
+        Some(Buffer::Input) => {
+            "In place: the input is a part of the output. Give the output; the input may be null."
+        }
+        Some(Buffer::Output) => {
+            "In place: the output is a part of the input. Give the input; the output may be null."
+        }
+        Some(Buffer::Scratch) | None => "Out of place: input and output do not overlap.",
+    }
+}
+
+fn groups(layout: &Layout, name: &str) -> String {
+    let most = layout.groups.iter().map(|group| group.ranks.len()).max().unwrap_or(0);
+    if most == 0 {
+        return String::new();
+    }
+    format!(
+        "/* The ranks whose buffers a multicast address leads to: 0 is the input, 1 the output, 2 scratch. */\n\
+         typedef struct {name}_group {{\n    int buffer;\n    int count;\n    int ranks[{most}];\n}} {name}_group;\n\
+         extern const {name}_group {name}_groups[{}];\n\n",
+        layout.groups.len()
+    )
+}

@@ -1,0 +1,160 @@
+//! What is fixed of a program before its kernels are written: numbers for channels and multicast groups, and sizes.
+//!
+//! In: the final program, instances laid out. Out: a [`Layout`].
+//!
+//! - The channels between two ranks are told apart by *lanes*, counted in the order of the lower rank's channels; both
+//!   ends of a channel have the same lane.
+//! - Switch channels of the same members over the same buffer are one *group*.
+
+use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId, Verb};
+use std::collections::BTreeMap;
+
+/// See the file's head.
+pub(super) struct Layout {
+    /// The most channels between two ranks.
+    pub(super) lanes: u32,
+    /// For each rank and channel, its lane; for a switch channel, its group.
+    numbers: Vec<Vec<u32>>,
+    /// The multicast groups, by first use.
+    pub(super) groups: Vec<Group>,
+    /// The most blocks, semaphores, barriers and chunks of scratch of a rank.
+    pub(super) blocks: u32,
+    pub(super) semaphores: u32,
+    pub(super) barriers: u32,
+    pub(super) scratch_chunks: u32,
+    /// How many chunks the message has.
+    pub(super) message_chunks: u32,
+    /// What the program's operations are.
+    pub(super) traits: Traits,
+}
+
+/// A multicast group.
+#[derive(PartialEq)]
+pub(super) struct Group {
+    pub(super) buffer: Buffer,
+    pub(super) ranks: Vec<u32>,
+}
+
+/// What a program's operations need.
+#[derive(Default)]
+pub(super) struct Traits {
+    /// It combines elements, so their type matters.
+    pub(super) reduces: bool,
+    /// It combines in more ways than its collective's.
+    pub(super) fixed_op: bool,
+    /// It reads or writes packets.
+    pub(super) packets: bool,
+    /// It touches scratch in another form than packets.
+    pub(super) plain_scratch: bool,
+}
+
+impl Layout {
+    pub(super) fn of(program: &Program) -> Layout {
+        let most = |count: fn(&ir::Rank) -> usize| {
+            program.ranks.iter().map(count).max().unwrap_or(0) as u32
+        };
+        let (lanes, numbers, groups) = numbered(program);
+        let gathers = program.collective.name == "allgather";
+        let compared =
+            |rank: &ir::Rank| if gathers { rank.output_chunks } else { rank.input_chunks };
+        let mut traits = Traits::default();
+        for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+            traits.add(program, &block.ops);
+        }
+        Layout {
+            lanes,
+            numbers,
+            groups,
+            blocks: most(|rank| rank.blocks.len()),
+            semaphores: most(|rank| rank.semaphores.len()),
+            barriers: most(|rank| rank.barriers.len()),
+            scratch_chunks: most(|rank| rank.scratch_chunks as usize),
+            message_chunks: program
+                .ranks
+                .iter()
+                .map(compared)
+                .filter(|chunks| *chunks > 0)
+                .min()
+                .unwrap_or(1),
+            traits,
+        }
+    }
+
+    /// A channel's lane, or the group of a switch channel.
+    pub(super) fn number(&self, rank: RankId, channel: ChannelId) -> u32 {
+        let numbers = self.numbers.get(rank.0 as usize);
+        numbers.and_then(|row| row.get(channel.0 as usize)).copied().unwrap_or(0)
+    }
+}
+
+impl Traits {
+    fn add(&mut self, program: &Program, ops: &[ir::Op]) {
+        for op in ops {
+            match &op.action {
+                ir::Action::Transfer(transfer) => self.transfer(program, transfer),
+                ir::Action::Pipeline(pipeline) => self.add(program, &pipeline.body),
+                ir::Action::Sync
+                | ir::Action::Barrier { .. }
+                | ir::Action::Signal(_)
+                | ir::Action::Wait(_)
+                | ir::Action::Flush(_)
+                | ir::Action::Acquire(_)
+                | ir::Action::Release(_) => {}
+            }
+        }
+    }
+
+    fn transfer(&mut self, program: &Program, transfer: &ir::Transfer) {
+        if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets) {
+            self.reduces = true;
+            self.fixed_op |= transfer.reduce != program.collective.op;
+        }
+        for access in ir::memory::accesses(transfer) {
+            self.packets |= access.packets;
+            self.plain_scratch |= !access.packets && access.operand.buffer == Buffer::Scratch;
+        }
+    }
+}
+
+/// The number of lanes, every channel's number, and the groups.
+fn numbered(program: &Program) -> (u32, Vec<Vec<u32>>, Vec<Group>) {
+    let mut numbers: Vec<Vec<u32>> =
+        program.ranks.iter().map(|rank| vec![0; rank.channels.len()]).collect();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut between: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for (id, rank) in program.ranks.entries() {
+        for (channel_id, channel) in rank.channels.entries() {
+            let number = match &channel.link {
+                Link::Switch(group) => {
+                    let ranks = group.ranks.iter().map(|rank| rank.0).collect();
+                    let group = Group { buffer: group.buffer, ranks };
+                    let known = groups.iter().position(|other| *other == group);
+                    known.unwrap_or_else(|| {
+                        groups.push(group);
+                        groups.len() - 1
+                    }) as u32
+                }
+                Link::Memory(peer) | Link::Port(peer) => {
+                    if peer.0 < id.0 && channel.partner.is_some() {
+                        continue;
+                    }
+                    let pair = (id.0.min(peer.0), id.0.max(peer.0));
+                    let lane = between.entry(pair).or_default();
+                    *lane += 1;
+                    let partner = channel.partner.map(|partner| (*peer, partner));
+                    partner.into_iter().for_each(|end| set(&mut numbers, end, *lane - 1));
+                    *lane - 1
+                }
+            };
+            set(&mut numbers, (id, channel_id), number);
+        }
+    }
+    (between.values().copied().max().unwrap_or(0), numbers, groups)
+}
+
+fn set(numbers: &mut [Vec<u32>], (rank, channel): (RankId, ChannelId), number: u32) {
+    let row = numbers.get_mut(rank.0 as usize);
+    if let Some(place) = row.and_then(|row| row.get_mut(channel.0 as usize)) {
+        *place = number;
+    }
+}

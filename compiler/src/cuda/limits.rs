@@ -1,0 +1,48 @@
+//! What kernels of their own cannot be made of.
+//!
+//! In: the final program. Out: reports.
+//!
+//! - Blocks wait for each other, so all of a rank's run at once: at most as many as the GPU has room for.
+//! - What a kernel is given holds the memory of every rank, and there is room for so many.
+
+use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::ir::Program;
+
+/// 4 KiB of arguments hold the 32 bytes of each rank, and what else there is.
+const RANKS: usize = 120;
+
+/// Checks a program; `sms` is how many blocks the GPU runs at once.
+#[must_use]
+pub fn check(program: &Program, sms: u32) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let most = program.ranks.iter().map(|rank| rank.blocks.len()).max().unwrap_or(0);
+    if most > sms as usize {
+        found.push(placed(program, too_many_blocks(most, sms)));
+    }
+    if program.ranks.len() > RANKS {
+        found.push(placed(program, too_many_ranks(program.ranks.len())));
+    }
+    found
+}
+
+fn placed(program: &Program, mut report: Diagnostic) -> Diagnostic {
+    if let Some(place) = program.collective.place {
+        report.primary = Some(Label { place, text: String::new() });
+    }
+    report
+}
+
+fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
+    let message = format!("a rank has {count} thread blocks; {most} run at once on its GPU");
+    Diagnostic::without_place(Code::E0806, message)
+        .note("blocks wait for each other, so one that is not started yet can keep all others waiting for ever")
+        .help("give a block more of the work, or use fewer `instances`")
+}
+
+fn too_many_ranks(count: usize) -> Diagnostic {
+    let message =
+        format!("the program has {count} ranks; a kernel's arguments have room for {RANKS}");
+    Diagnostic::without_place(Code::E0813, message)
+        .note("kernels reach their peers' memory directly, which the ranks of a few nodes can at most")
+        .help("build an execution plan for MSCCL++'s executor instead")
+}

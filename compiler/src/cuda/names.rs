@@ -1,0 +1,32 @@
+//! Names that C accepts.
+
+use std::collections::BTreeSet;
+
+/// The name with everything replaced that C would not take.
+pub(super) fn identifier(name: &str) -> String {
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    match plain.chars().next() {
+        Some(first) if !first.is_ascii_digit() => plain,
+        Some(_) | None => format!("ccl_{plain}"),
+    }
+}
+
+/// Names that were given.
+#[derive(Default)]
+pub(super) struct Taken {
+    names: BTreeSet<String>,
+}
+
+impl Taken {
+    /// The name, or one like it that nothing has yet.
+    pub(super) fn name(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut number = 1;
+        while !self.names.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        name
+    }
+}

@@ -1,0 +1,370 @@
+
+// ---- A thread block of a program: the vocabulary that kernels are written in ---------------------------------------
+
+// What a kernel is given. P says what is fixed of the program.
+template <class P> struct Arguments {
+    ccl_memory ranks[P::ranks];
+    Multicast multicast[P::groups > 0 ? P::groups : 1];
+    size_t chunk;  // bytes
+    size_t half;   // bytes to the second half of scratch
+    uint32_t rank;
+};
+
+// Where the counters of a rank stand in its sync memory. All of them only ever grow.
+template <class P> struct Words {
+    static constexpr uint32_t ends = P::ranks * P::lanes;
+    static constexpr uint32_t arrived = 0;                            // signals over each end of a channel
+    static constexpr uint32_t awaited = ends;                         // and how many of them were waited for
+    static constexpr uint32_t released = 2 * ends;                    // releases of each semaphore
+    static constexpr uint32_t acquired = released + P::semaphores;    // and acquisitions
+    static constexpr uint32_t met = acquired + P::semaphores;         // arrivals at each barrier
+    static constexpr uint32_t launches = met + P::barriers;           // launches that each block has ended
+    static constexpr uint32_t count = launches + P::blocks;
+};
+
+// All operations are done by the whole block. Element i of an operation, 16 bytes or the data of a packet, counted from
+// the operation's beginning, is thread i's, modulo the number of threads; of a list of channels or semaphores the k-th is
+// thread k's. Where threads must meet in between, `sync` stands.
+template <class P> struct Block {
+    const Arguments<P> &arguments;
+    const uint32_t rank;
+    const uint32_t block;
+    uint32_t launch = 0;  // the number of this launch, from 1 on
+
+    CCL_DEVICE Block(const Arguments<P> &given, uint32_t number)
+        : arguments(given), rank(given.rank), block(number) {
+        if constexpr (P::counts_launches) launch = (uint32_t)(words()[Words<P>::launches + block] + 1);
+    }
+    CCL_DEVICE void end() const {
+        if constexpr (P::counts_launches) {
+            meet();
+            if (thread() == 0) words()[Words<P>::launches + block] += 1;
+        }
+    }
+
+    static CCL_DEVICE uint32_t thread() { return thread_number(); }
+    static CCL_DEVICE uint32_t threads() { return thread_count<P::threads>(); }
+    CCL_DEVICE void sync() const { meet(); }
+
+    // Ranks. Peers are all ranks but this one, ascending.
+    CCL_DEVICE uint32_t peer(uint32_t i) const { return i + (i >= rank); }
+    CCL_DEVICE uint32_t after(uint32_t n) const { return (rank + n) % P::ranks; }
+    CCL_DEVICE uint32_t before(uint32_t n) const { return (rank + P::ranks - n) % P::ranks; }
+    // This rank's place among the peers of another one.
+    CCL_DEVICE uint32_t slot(uint32_t at) const { return rank - (rank > at); }
+    CCL_DEVICE List<P::ranks - 1> peers() const {
+        List<P::ranks - 1> all;
+        CCL_UNROLL
+        for (uint32_t i = 0; i + 1 < P::ranks; ++i) all.at[i] = peer(i);
+        return all;
+    }
+    CCL_DEVICE List<P::ranks - 1> slots() const {
+        List<P::ranks - 1> all;
+        CCL_UNROLL
+        for (uint32_t i = 0; i + 1 < P::ranks; ++i) all.at[i] = slot(peer(i));
+        return all;
+    }
+
+    // Places in memory: of this rank or of another, one or a list.
+    template <class C> CCL_DEVICE auto input(C chunk) const { return input(chunk, rank); }
+    template <class C> CCL_DEVICE auto output(C chunk) const { return output(chunk, rank); }
+    template <class C> CCL_DEVICE auto scratch(C chunk) const { return scratch(chunk, rank); }
+    template <class C> CCL_DEVICE auto packets(C chunk) const { return packets(chunk, rank); }
+    template <class C, class R> CCL_DEVICE auto input(C chunk, R of) const {
+        return spots(chunk, of, [&](uint32_t c, uint32_t r) { return (char *)arguments.ranks[r].input + c * chunk_bytes(); });
+    }
+    template <class C, class R> CCL_DEVICE auto output(C chunk, R of) const {
+        return spots(chunk, of, [&](uint32_t c, uint32_t r) { return (char *)arguments.ranks[r].output + c * chunk_bytes(); });
+    }
+    template <class C, class R> CCL_DEVICE auto scratch(C chunk, R of) const {
+        return spots(chunk, of, [&](uint32_t c, uint32_t r) { return scratch_of(r) + c * chunk_bytes(); });
+    }
+    template <class C, class R> CCL_DEVICE auto packets(C chunk, R of) const {
+        return spots(chunk, of, [&](uint32_t c, uint32_t r) { return scratch_of(r) + 2 * c * chunk_bytes(); });
+    }
+    CCL_DEVICE MulticastSpot multicast(uint32_t group, uint32_t chunk) const {
+        return within(arguments.multicast[group], chunk * chunk_bytes());
+    }
+    CCL_DEVICE MulticastSpot multicast_scratch(uint32_t group, uint32_t chunk) const {
+        return within(arguments.multicast[group], half() + chunk * chunk_bytes());
+    }
+    CCL_DEVICE MulticastSpot multicast_packets(uint32_t group, uint32_t chunk) const {
+        return within(arguments.multicast[group], half() + 2 * chunk * chunk_bytes());
+    }
+
+    // How much of an operation on so many chunks is done: all, a share of several blocks, the window of a pipeline.
+    CCL_DEVICE size_t bytes(uint32_t chunks) const { return chunks * chunk_bytes(); }
+    CCL_DEVICE Part whole(uint32_t chunks) const { return Part{0, bytes(chunks)}; }
+    CCL_DEVICE Part share(uint32_t chunks, uint32_t index, uint32_t count) const {
+        size_t all = bytes(chunks), units = all / P::alignment;
+        size_t first = (index * (units / count) + smaller(index, units % count)) * P::alignment;
+        size_t next = ((index + 1) * (units / count) + smaller(index + 1, units % count)) * P::alignment;
+        return Part{first, (index + 1 == count ? all : next) - first};
+    }
+    CCL_DEVICE Part window(uint32_t chunks, size_t from, size_t unit) const {
+        return Part{from, smaller(unit, bytes(chunks) - from)};
+    }
+
+    // Signals between ranks. There are as many channels between two ranks as `lanes`.
+    template <class R, class L = uint32_t> CCL_DEVICE void signal(R to, L lane = 0) const {
+        each(to, lane, [&](uint32_t r, uint32_t l) { add_release_system(words(r) + end_of(rank, l)); });
+    }
+    template <class R, class L = uint32_t> CCL_DEVICE void signal_relaxed(R to, L lane = 0) const {
+        each(to, lane, [&](uint32_t r, uint32_t l) { add_relaxed_system(words(r) + end_of(rank, l)); });
+    }
+    template <class R, class L = uint32_t> CCL_DEVICE void wait(R from, L lane = 0) const {
+        each(from, lane, [&](uint32_t r, uint32_t l) {
+            Word wanted = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l)) + 1;
+            const Word *at = words() + Words<P>::arrived + end_of(r, l);
+            while (load_acquire_system(at) < wanted) idle(at, wanted);
+        });
+    }
+    template <class R, class L = uint32_t> CCL_DEVICE void wait_relaxed(R from, L lane = 0) const {
+        each(from, lane, [&](uint32_t r, uint32_t l) {
+            Word wanted = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l)) + 1;
+            const Word *at = words() + Words<P>::arrived + end_of(r, l);
+            while (load_relaxed_system(at) < wanted) idle(at, wanted);
+            heard(rank, r);
+        });
+    }
+
+    // Semaphores and barriers between the blocks of a rank.
+    template <class S> CCL_DEVICE void release(S semaphore) const {
+        each(semaphore, 0u, [&](uint32_t s, uint32_t) { add_release_device(words() + Words<P>::released + s); });
+    }
+    template <class S> CCL_DEVICE void acquire(S semaphore) const {
+        each(semaphore, 0u, [&](uint32_t s, uint32_t) {
+            Word wanted = take_relaxed_device(words() + Words<P>::acquired + s) + 1;
+            const Word *at = words() + Words<P>::released + s;
+            while ((int64_t)(load_acquire_device(at) - wanted) < 0) idle(at, wanted);
+        });
+    }
+    CCL_DEVICE void barrier(uint32_t number, uint32_t blocks) const {
+        meet();
+        if (thread() == 0) {
+            Word *at = words() + Words<P>::met + number;
+            Word before = take_ordered_device(at), wanted = before - before % blocks + blocks;
+            while (load_acquire_device(at) < wanted) idle(at, wanted);
+        }
+        meet();
+    }
+
+    // Data.
+    template <int N> CCL_DEVICE void copy(Part part, Spots<N> to, Spots<1> from) const { move(part, to, from); }
+    template <int N> CCL_DEVICE void put(Part part, Spots<N> to, Spots<1> from) const { move(part, to, from); }
+    template <int N> CCL_DEVICE void get(Part part, Spots<N> to, Spots<1> from) const { move(part, to, from); }
+
+    // Combines what is at all sources and stores it at all destinations.
+    template <class K, class Op = typename K::Op, int N, int M>
+    CCL_DEVICE void reduce(Part part, Spots<N> to, Spots<M> from) const {
+        using T = typename K::Type;
+        constexpr int batch = M <= 2 ? 4 : M <= 4 ? 2 : 1;
+        const size_t step = threads();
+        size_t i = thread();
+        if (aligned(to, part) && aligned(from, part)) {
+            for (; i + (batch - 1) * step < part.bytes / 16; i += batch * step) {
+                V16 read[batch][M];
+                CCL_UNROLL
+                for (int b = 0; b < batch; ++b) {
+                    CCL_UNROLL
+                    for (int m = 0; m < M; ++m) read[b][m] = load<V16>(from.at[m] + part.offset + 16 * (i + b * step));
+                }
+                CCL_UNROLL
+                for (int b = 0; b < batch; ++b) {
+                    Elements<T, V16> all(read[b][0]);
+                    CCL_UNROLL
+                    for (int m = 1; m < M; ++m) all.add(Op(), read[b][m]);
+                    V16 sum = all.bits();
+                    CCL_UNROLL
+                    for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * (i + b * step), sum);
+                }
+            }
+            for (; i < part.bytes / 16; i += step) {
+                Elements<T, V16> all(load<V16>(from.at[0] + part.offset + 16 * i));
+                CCL_UNROLL
+                for (int m = 1; m < M; ++m) all.add(Op(), load<V16>(from.at[m] + part.offset + 16 * i));
+                V16 sum = all.bits();
+                CCL_UNROLL
+                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * i, sum);
+            }
+        }
+        for (; 16 * i < part.bytes; i += step) {
+            const size_t last = smaller(part.bytes, 16 * i + 16);
+            for (size_t at = 16 * i; at < last; at += sizeof(T)) {
+                auto sum = wide(load<T>(from.at[0] + part.offset + at));
+                CCL_UNROLL
+                for (int m = 1; m < M; ++m) sum = combined(Op(), sum, wide(load<T>(from.at[m] + part.offset + at)));
+                CCL_UNROLL
+                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + at, narrow<T>(sum));
+            }
+        }
+    }
+
+    // Data through the switch, which combines what it loads and stores to all. Multiples of 16 bytes.
+    template <class K> CCL_DEVICE void load_reduce(Part part, Spots<1> to, MulticastSpot from) const {
+        for (size_t at = part.offset + 16 * thread(); at < part.offset + part.bytes; at += 16 * threads())
+            store(to.at[0] + at, load_multicast<K>(further(from, at)));
+    }
+    template <class K> CCL_DEVICE void load_reduce_broadcast(Part part, MulticastSpot to, MulticastSpot from) const {
+        for (size_t at = part.offset + 16 * thread(); at < part.offset + part.bytes; at += 16 * threads())
+            store_multicast(further(to, at), load_multicast<K>(further(from, at)));
+    }
+    CCL_DEVICE void broadcast(Part part, MulticastSpot to, Spots<1> from) const {
+        for (size_t at = part.offset + 16 * thread(); at < part.offset + part.bytes; at += 16 * threads())
+            store_multicast(further(to, at), load<V16>(from.at[0] + at));
+    }
+
+    // Packets.
+    template <class K, int N> CCL_DEVICE void put_packets(Part part, Spots<N> to, Spots<1> from) const {
+        using Payload = typename K::Packet::Payload;
+        packets_of<K>(part, [&](size_t at) { write<K>(to, at, load<Payload>(from.at[0] + at)); });
+    }
+    template <class K, int N> CCL_DEVICE void copy_packets(Part part, Spots<N> to, Spots<1> from) const {
+        put_packets<K>(part, to, from);
+    }
+    template <class K, int N> CCL_DEVICE void read_put_packets(Part part, Spots<N> to, Spots<1> from) const {
+        packets_of<K>(part, [&](size_t at) { write<K>(to, at, read<K>(from.at[0], at)); });
+    }
+    template <class K, int N> CCL_DEVICE void unpack_packets(Part part, Spots<N> to, Spots<1> from) const {
+        packets_of<K>(part, [&](size_t at) {
+            auto data = read<K>(from.at[0], at);
+            CCL_UNROLL
+            for (int n = 0; n < N; ++n) store(to.at[n] + at, data);
+        });
+    }
+    template <class K> CCL_DEVICE void broadcast_packets(Part part, MulticastSpot to, Spots<1> from) const {
+        packets_of<K>(part, [&](size_t at) {
+            store_packet_multicast<typename K::Packet>(further(to, 2 * at), read<K>(from.at[0], at), launch);
+        });
+    }
+    // Combines plain data with packets and stores it, plain and as packets.
+    template <class K, class Op = typename K::Op, int M>
+    CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<1> plain, Spots<M> from) const {
+        packets_of<K>(part, [&](size_t at) { store(to.at[0] + at, sum_at<K, Op>(at, plain, from)); });
+    }
+    template <class K, class Op = typename K::Op, int N, int M>
+    CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<N> on, Spots<1> plain, Spots<M> from) const {
+        packets_of<K>(part, [&](size_t at) {
+            auto sum = sum_at<K, Op>(at, plain, from);
+            store(to.at[0] + at, sum);
+            write<K>(on, at, sum);
+        });
+    }
+
+  private:
+    static CCL_DEVICE size_t smaller(size_t a, size_t b) { return b < a ? b : a; }
+    CCL_DEVICE size_t chunk_bytes() const { return arguments.chunk; }
+    CCL_DEVICE Word *words() const { return words(rank); }
+    CCL_DEVICE Word *words(uint32_t of) const { return (Word *)arguments.ranks[of].sync; }
+    static CCL_DEVICE uint32_t end_of(uint32_t peer, uint32_t lane) { return peer * P::lanes + lane; }
+    CCL_DEVICE size_t half() const {
+        if constexpr (P::double_scratch) return launch % 2 ? arguments.half : 0;
+        return 0;
+    }
+    CCL_DEVICE char *scratch_of(uint32_t r) const { return (char *)arguments.ranks[r].scratch + half(); }
+
+    template <class F> static CCL_DEVICE Spots<1> spots(uint32_t chunk, uint32_t of, F place) {
+        return Spots<1>{{place(chunk, of)}};
+    }
+    template <int N, class F> static CCL_DEVICE Spots<N> spots(List<N> chunks, uint32_t of, F place) {
+        Spots<N> all;
+        CCL_UNROLL
+        for (int i = 0; i < N; ++i) all.at[i] = place(chunks.at[i], of);
+        return all;
+    }
+    template <int N, class F> static CCL_DEVICE Spots<N> spots(uint32_t chunk, List<N> of, F place) {
+        Spots<N> all;
+        CCL_UNROLL
+        for (int i = 0; i < N; ++i) all.at[i] = place(chunk, of.at[i]);
+        return all;
+    }
+    template <int N, class F> static CCL_DEVICE Spots<N> spots(List<N> chunks, List<N> of, F place) {
+        Spots<N> all;
+        CCL_UNROLL
+        for (int i = 0; i < N; ++i) all.at[i] = place(chunks.at[i], of.at[i]);
+        return all;
+    }
+
+    // Does entry k of a list in thread k.
+    template <class F> static CCL_DEVICE void each(uint32_t one, uint32_t other, F act) {
+        if (thread() == 0) act(one, other);
+    }
+    template <int N, class F> static CCL_DEVICE void each(List<N> ones, uint32_t other, F act) {
+        each(ones, run<N>(other, 0), act);
+    }
+    template <int N, class F> static CCL_DEVICE void each(uint32_t one, List<N> others, F act) {
+        each(run<N>(one, 0), others, act);
+    }
+    template <int N, class F> static CCL_DEVICE void each(List<N> ones, List<N> others, F act) {
+        if (threads() < N) {
+            for (uint32_t k = thread(); k < N; k += threads()) act(ones.at[k], others.at[k]);
+            return;
+        }
+        uint32_t one = 0, other = 0;
+        CCL_UNROLL
+        for (uint32_t k = 0; k < N; ++k) {
+            if (thread() != k) continue;
+            one = ones.at[k];
+            other = others.at[k];
+        }
+        if (thread() < N) act(one, other);
+    }
+
+    template <int N> static CCL_DEVICE bool aligned(Spots<N> spots, Part part) {
+        size_t bits = 0;
+        CCL_UNROLL
+        for (int n = 0; n < N; ++n) bits |= (size_t)(spots.at[n] + part.offset);
+        return bits % 16 == 0;
+    }
+
+    template <int N> CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) const {
+        constexpr int batch = 4;
+        const size_t step = threads();
+        const char *source = from.at[0] + part.offset;
+        size_t i = thread();
+        if (aligned(to, part) && aligned(from, part)) {
+            for (; i + (batch - 1) * step < part.bytes / 16; i += batch * step) {
+                V16 read[batch];
+                CCL_UNROLL
+                for (int b = 0; b < batch; ++b) read[b] = load<V16>(source + 16 * (i + b * step));
+                CCL_UNROLL
+                for (int b = 0; b < batch; ++b) {
+                    CCL_UNROLL
+                    for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * (i + b * step), read[b]);
+                }
+            }
+            for (; i < part.bytes / 16; i += step) {
+                V16 read = load<V16>(source + 16 * i);
+                CCL_UNROLL
+                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * i, read);
+            }
+        }
+        for (; 16 * i < part.bytes; i += step) {
+            for (size_t at = 16 * i; at < smaller(part.bytes, 16 * i + 16); ++at) {
+                char read = load<char>(source + at);
+                CCL_UNROLL
+                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + at, read);
+            }
+        }
+    }
+
+    // Calls `act` with the offset of each packet's data.
+    template <class K, class F> CCL_DEVICE void packets_of(Part part, F act) const {
+        constexpr size_t bytes = sizeof(typename K::Packet::Payload);
+        for (size_t at = bytes * thread(); at < part.bytes; at += bytes * threads()) act(part.offset + at);
+    }
+    template <class K> CCL_DEVICE auto read(const char *from, size_t at) const {
+        return load_packet<typename K::Packet>(from + 2 * at, launch);
+    }
+    template <class K, int N, class V> CCL_DEVICE void write(Spots<N> to, size_t at, V data) const {
+        CCL_UNROLL
+        for (int n = 0; n < N; ++n) store_packet<typename K::Packet>(to.at[n] + 2 * at, data, launch);
+    }
+    template <class K, class Op, int M> CCL_DEVICE auto sum_at(size_t at, Spots<1> plain, Spots<M> from) const {
+        using Payload = typename K::Packet::Payload;
+        Elements<typename K::Type, Payload> all(load<Payload>(plain.at[0] + at));
+        CCL_UNROLL
+        for (int m = 0; m < M; ++m) all.add(Op(), read<K>(from.at[m], at));
+        return all.bits();
+    }
+};

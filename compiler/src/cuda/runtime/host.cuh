@@ -1,0 +1,222 @@
+
+// ---- The host's side -----------------------------------------------------------------------------------------------
+
+// Which kernels are compiled: a bit for each ccl_type, ccl_op and ccl_packet.
+#ifndef CCL_TYPES
+#define CCL_TYPES 0x3f
+#endif
+#ifndef CCL_OPS
+#define CCL_OPS 0x7
+#endif
+#ifndef CCL_PACKETS
+#define CCL_PACKETS 0x3
+#endif
+
+#if defined(__CUDACC__)
+inline bool clear_memory(void *at, size_t bytes) { return bytes == 0 || cudaMemset(at, 0, bytes) == cudaSuccess; }
+inline bool write_memory(void *at, const void *from, size_t bytes) {
+    return cudaMemcpy(at, from, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+}
+inline bool settle_memory() { return cudaDeviceSynchronize() == cudaSuccess; }
+// How many blocks of the kernel run at once; below zero where the device does not say.
+inline int blocks_at_once(const void *kernel, int threads) {
+    int device = 0, sms = 0, each = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return -1;
+    if (cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return -1;
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0) != cudaSuccess) return -1;
+    return sms * each;
+}
+template <class P> bool launch_kernel(const void *kernel, const Arguments<P> &arguments, unsigned blocks, void *stream) {
+    void *list[] = {const_cast<Arguments<P> *>(&arguments)};
+    return cudaLaunchKernel(kernel, dim3(blocks), dim3(P::threads), list, 0, (cudaStream_t)stream) == cudaSuccess;
+}
+template <class P, class E, class K> const void *kernel_of() {
+    void (*kernel)(const Arguments<P>) = E::template of<K>();
+    return (const void *)kernel;
+}
+#else
+#ifndef CCL_CPU_BLOCKS
+#define CCL_CPU_BLOCKS 132
+#endif
+inline bool clear_memory(void *at, size_t bytes) {
+    if (bytes > 0) memset(at, 0, bytes);
+    return true;
+}
+inline bool write_memory(void *at, const void *from, size_t bytes) {
+    memcpy(at, from, bytes);
+    return true;
+}
+inline bool settle_memory() { return true; }
+inline int blocks_at_once(const void *, int) { return CCL_CPU_BLOCKS; }
+template <class P> bool launch_kernel(const void *kernel, const Arguments<P> &arguments, unsigned blocks, void *stream) {
+    return ccl_cpu_launch((void (*)(const void *))kernel, &arguments, sizeof arguments, blocks, stream) == 0;
+}
+template <class P, class E, class K> void run_on_cpu(const void *arguments) {
+    E::template of<K>()(*(const Arguments<P> *)arguments);
+}
+template <class P, class E, class K> const void *kernel_of() { return (const void *)&run_on_cpu<P, E, K>; }
+#endif
+
+// The kernel for a type, an operation and a form of packets; null where there is none. E makes kernels.
+template <class P, class E, class T, class Op> const void *kernel_with(ccl_packet packet) {
+    if constexpr (!P::packets) return kernel_of<P, E, Kind<T, Op, Ll16>>();
+    if constexpr (P::packets && (CCL_PACKETS >> CCL_LL16 & 1))
+        if (packet == CCL_LL16) return kernel_of<P, E, Kind<T, Op, Ll16>>();
+    if constexpr (P::packets && (CCL_PACKETS >> CCL_LL8 & 1))
+        if (packet == CCL_LL8) return kernel_of<P, E, Kind<T, Op, Ll8>>();
+    return nullptr;
+}
+// The switch combines neither bytes, nor floats but by sums.
+template <class P, class T, class Op> constexpr bool combines() {
+    return P::groups == 0 || (sizeof(T) == 2) || (sizeof(T) == 4 && (!is_float(T()) || is_sum(Op())));
+}
+template <class P, class E, class T> const void *kernel_for(ccl_op op, ccl_packet packet) {
+    if constexpr ((CCL_OPS >> CCL_SUM & 1) && combines<P, T, Sum>())
+        if (op == CCL_SUM) return kernel_with<P, E, T, Sum>(packet);
+    if constexpr ((CCL_OPS >> CCL_MIN & 1) && combines<P, T, Min>())
+        if (op == CCL_MIN) return kernel_with<P, E, T, Min>(packet);
+    if constexpr ((CCL_OPS >> CCL_MAX & 1) && combines<P, T, Max>())
+        if (op == CCL_MAX) return kernel_with<P, E, T, Max>(packet);
+    return nullptr;
+}
+template <class P, class E> const void *kernel_for(ccl_type type, ccl_op op, ccl_packet packet) {
+    if constexpr (!P::reduces) {
+        return kernel_with<P, E, uint8_t, Sum>(packet);
+    } else {
+        switch (type) {
+#define CCL_CASE(name, T)                                                                                              \
+    case name:                                                                                                         \
+        if constexpr (CCL_TYPES >> name & 1) return kernel_for<P, E, T>(op, packet);                                   \
+        return nullptr;
+            CCL_CASE(CCL_F32, float)
+            CCL_CASE(CCL_F16, F16)
+            CCL_CASE(CCL_BF16, Bf16)
+            CCL_CASE(CCL_I32, int32_t)
+            CCL_CASE(CCL_U32, uint32_t)
+            CCL_CASE(CCL_U8, uint8_t)
+#undef CCL_CASE
+        }
+        return nullptr;
+    }
+}
+
+inline size_t bytes_of(ccl_type type) {
+    switch (type) {
+    case CCL_F32:
+    case CCL_I32:
+    case CCL_U32: return 4;
+    case CCL_F16:
+    case CCL_BF16: return 2;
+    case CCL_U8: return 1;
+    }
+    return 0;
+}
+
+// A program on one rank, with its memory. E makes its kernels.
+template <class P, class E> struct Program {
+    Arguments<P> arguments;
+    size_t message_bytes;
+    ccl_packet packet;
+    const void *fitting;  // the last kernel that was found to fit the device
+
+    static size_t half_bytes(size_t message_bytes) {
+        size_t bytes = message_bytes / P::message_chunks * P::scratch_chunks * (P::packets ? 2 : 1);
+        return (bytes + 255) / 256 * 256;
+    }
+    static size_t scratch_bytes(size_t message_bytes) {
+        return half_bytes(message_bytes) * (P::double_scratch ? 2 : 1);
+    }
+
+    static size_t sync_bytes() { return Words<P>::count * sizeof(Word); }
+
+    static ccl_status create(Program **made, const ccl_setup *setup) {
+        if (!made || !setup || !setup->exchange || !setup->memory.sync) return CCL_BAD_ARGUMENT;
+        *made = nullptr;
+        if (setup->rank < 0 || (uint32_t)setup->rank >= P::ranks) return CCL_BAD_RANK;
+        ccl_status status = check_size(setup->message_bytes, setup->packet);
+        if (status == CCL_OK) status = check_memory(*setup);
+        if (status != CCL_OK) return status;
+        Program *program = new (std::nothrow) Program;
+        if (!program) return CCL_OUT_OF_MEMORY;
+        status = program->prepare(*setup);
+        if (status != CCL_OK) {
+            delete program;
+            return status;
+        }
+        *made = program;
+        return CCL_OK;
+    }
+
+    ccl_status launch(size_t bytes, ccl_type type, ccl_op op, void *stream) {
+        ccl_status status = check_size(bytes, packet);
+        if (status != CCL_OK) return status;
+        if (bytes > message_bytes || (P::one_size && bytes != message_bytes)) return CCL_BAD_SIZE;
+        const size_t element = bytes_of(type);
+        if (element == 0 || bytes / P::message_chunks % element != 0) return CCL_BAD_TYPE;
+        if (op != CCL_SUM && op != CCL_MIN && op != CCL_MAX) return CCL_BAD_OPERATION;
+        if (P::reduces && P::fixed_op && op != P::op) return CCL_BAD_OPERATION;
+        const void *kernel = kernel_for<P, E>(type, P::reduces ? op : CCL_SUM, packet);
+        if (!kernel) return CCL_BAD_TYPE;
+        if (kernel != fitting) {
+            int room = blocks_at_once(kernel, P::threads);
+            if (room < 0) return CCL_DEVICE_ERROR;
+            if ((uint32_t)room < P::blocks_of(arguments.rank)) return CCL_TOO_FEW_SMS;
+            fitting = kernel;
+        }
+        if (P::blocks_of(arguments.rank) == 0) return CCL_OK;
+        arguments.chunk = bytes / P::message_chunks;
+        return launch_kernel<P>(kernel, arguments, P::blocks_of(arguments.rank), stream) ? CCL_OK : CCL_DEVICE_ERROR;
+    }
+
+  private:
+    static ccl_status check_size(size_t bytes, ccl_packet packet) {
+        if (bytes < P::least_bytes || bytes > P::most_bytes) return CCL_BAD_SIZE;
+        if (packet != CCL_LL16 && packet != CCL_LL8) return CCL_BAD_ARGUMENT;
+        size_t grain = P::groups > 0 ? 16 : !P::packets ? 1 : packet == CCL_LL16 ? 8 : 4;
+        return bytes % (grain * P::message_chunks) != 0 ? CCL_BAD_SIZE : CCL_OK;
+    }
+
+    static ccl_status check_memory(const ccl_setup &setup) {
+        const ccl_memory &memory = setup.memory;
+        const size_t chunk = setup.message_bytes / P::message_chunks;
+        const size_t input = chunk * P::input_chunks((uint32_t)setup.rank), output = chunk * P::output_chunks((uint32_t)setup.rank);
+        const bool input_needed = input > 0 && !P::input_in_output, output_needed = output > 0 && !P::output_in_input;
+        if ((input_needed && !memory.input) || (output_needed && !memory.output)) return CCL_BAD_ARGUMENT;
+        if (scratch_bytes(setup.message_bytes) > 0 && !memory.scratch) return CCL_BAD_ARGUMENT;
+        if (P::groups > 0 && !setup.multicast) return CCL_BAD_ARGUMENT;
+        if (((uintptr_t)memory.input | (uintptr_t)memory.output | (uintptr_t)memory.scratch | (uintptr_t)memory.sync) % 16)
+            return CCL_BAD_ALIGNMENT;
+        const char *in = (const char *)memory.input, *out = (const char *)memory.output;
+        const size_t offset = chunk * P::inner_offset((uint32_t)setup.rank);
+        if (P::input_in_output) return in && in != out + offset ? CCL_BAD_POINTER : CCL_OK;
+        if (P::output_in_input) return out && out != in + offset ? CCL_BAD_POINTER : CCL_OK;
+        return in < out + output && out < in + input ? CCL_BAD_POINTER : CCL_OK;
+    }
+
+    // Counters begin at zero, semaphores at their values, packets with the number of no launch.
+    ccl_status prepare(const ccl_setup &setup) {
+        message_bytes = setup.message_bytes;
+        packet = setup.packet;
+        fitting = nullptr;
+        memset(&arguments, 0, sizeof arguments);
+        arguments.rank = (uint32_t)setup.rank;
+        arguments.half = half_bytes(message_bytes);
+        const uint32_t groups = P::groups, semaphores = P::semaphores;
+        for (uint32_t g = 0; g < groups; ++g) arguments.multicast[g] = (Multicast)setup.multicast[g];
+        bool done = clear_memory(setup.memory.sync, sync_bytes()) &&
+                    clear_memory(setup.memory.scratch, scratch_bytes(message_bytes));
+        for (uint32_t s = 0; s < semaphores && done; ++s) {
+            Word value = (Word)P::initial(arguments.rank, s);
+            if (value) done = write_memory((Word *)setup.memory.sync + Words<P>::released + s, &value, sizeof value);
+        }
+        if (!done || !settle_memory()) return CCL_DEVICE_ERROR;
+        ccl_memory all[P::ranks] = {};
+        if (setup.exchange(setup.context, &setup.memory, all) != 0) return CCL_EXCHANGE_FAILED;
+        all[arguments.rank] = setup.memory;
+        memcpy(arguments.ranks, all, sizeof all);
+        return CCL_OK;
+    }
+};
+
+}  // namespace v1
+}  // namespace ccl

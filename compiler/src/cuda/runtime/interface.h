@@ -1,0 +1,73 @@
+#ifndef CCL_INTERFACE_1
+#define CCL_INTERFACE_1
+#include <stddef.h>
+#include <stdint.h>
+
+/* What every function returns. `ccl_text` says it in words. */
+typedef enum ccl_status {
+    CCL_OK = 0,
+    CCL_BAD_ARGUMENT,
+    CCL_BAD_RANK,
+    CCL_BAD_SIZE,
+    CCL_BAD_ALIGNMENT,
+    CCL_BAD_POINTER,
+    CCL_BAD_TYPE,
+    CCL_BAD_OPERATION,
+    CCL_TOO_FEW_SMS,
+    CCL_EXCHANGE_FAILED,
+    CCL_OUT_OF_MEMORY,
+    CCL_DEVICE_ERROR
+} ccl_status;
+
+/* The types of elements. */
+typedef enum ccl_type { CCL_F32, CCL_F16, CCL_BF16, CCL_I32, CCL_U32, CCL_U8 } ccl_type;
+
+/* How elements are combined. */
+typedef enum ccl_op { CCL_SUM, CCL_MIN, CCL_MAX } ccl_op;
+
+/* The form of packets: 8 bytes of data in 16, or 4 bytes in 8. All ranks use the same. */
+typedef enum ccl_packet { CCL_LL16, CCL_LL8 } ccl_packet;
+
+/* One rank's memory, by pointers that are good in the process that holds them. */
+typedef struct ccl_memory {
+    void *input;
+    void *output;
+    void *scratch;
+    void *sync;
+} ccl_memory;
+
+/* Fills `all`, which has one row for each rank, with the memory of every rank as this process reaches it. Called once,
+   by create, when this rank's memory is ready; returns after every rank has called it. 0 means success. Rows of ranks
+   to which the program has no channel are not used. */
+typedef int (*ccl_exchange)(void *context, const ccl_memory *mine, ccl_memory *all);
+
+/* What create needs to know. */
+typedef struct ccl_setup {
+    int rank;
+    size_t message_bytes;   /* the most that a launch will be asked for */
+    ccl_packet packet;      /* for programs that use packets */
+    ccl_memory memory;      /* this rank's, on the current device */
+    ccl_exchange exchange;
+    void *context;          /* handed to `exchange` */
+    void *const *multicast; /* for programs with switch channels: one multicast address for each of the groups */
+} ccl_setup;
+
+/* A status in words. */
+static inline const char *ccl_text(ccl_status status) {
+    switch (status) {
+    case CCL_OK: return "no error";
+    case CCL_BAD_ARGUMENT: return "a pointer that must be given is null";
+    case CCL_BAD_RANK: return "the program has no such rank";
+    case CCL_BAD_SIZE: return "the program does not serve this message size";
+    case CCL_BAD_ALIGNMENT: return "memory does not begin at a multiple of 16 bytes";
+    case CCL_BAD_POINTER: return "input and output do not lie to each other as the program needs";
+    case CCL_BAD_TYPE: return "the message is no whole number of elements, or the type cannot be combined so";
+    case CCL_BAD_OPERATION: return "the program does not combine in this way";
+    case CCL_TOO_FEW_SMS: return "the device cannot run all thread blocks at once";
+    case CCL_EXCHANGE_FAILED: return "the exchange of pointers failed";
+    case CCL_OUT_OF_MEMORY: return "there is no memory for the handle";
+    case CCL_DEVICE_ERROR: return "the device reported an error";
+    }
+    return "an unknown status";
+}
+#endif

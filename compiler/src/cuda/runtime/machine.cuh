@@ -1,0 +1,459 @@
+#pragma once
+#include <new>
+#include <string.h>
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#else
+#include <atomic>
+#endif
+
+// ---- The two machines: a GPU, and threads of a CPU that stand for its threads -------------------------------------
+
+#if defined(__CUDACC__)
+#define CCL_DEVICE __device__ __forceinline__
+#define CCL_KERNEL(threads) __global__ void __launch_bounds__(threads, 1)
+#define CCL_ARGUMENT const __grid_constant__
+#define CCL_TABLE static __device__ const
+#define CCL_UNROLL _Pragma("unroll")
+#else
+#define CCL_DEVICE inline
+#define CCL_KERNEL(threads) void
+#define CCL_ARGUMENT const
+#define CCL_TABLE static const
+#define CCL_UNROLL
+// What runs kernels on a CPU provides these.
+extern "C" {
+void ccl_cpu_meet(void);                                // the threads of a block meet
+void ccl_cpu_idle(const void *counter, uint64_t wanted); // a thread looks in vain; does not return once time is up
+// A thread of `rank` has heard, in whatever way, that `from` has begun: what `from` did before is settled for it.
+void ccl_cpu_heard(unsigned rank, unsigned from);
+int ccl_cpu_launch(void (*kernel)(const void *), const void *arguments, size_t bytes, unsigned blocks, void *stream);
+}
+struct ccl_cpu_thread {
+    uint32_t block, thread, threads;
+};
+inline thread_local ccl_cpu_thread ccl_cpu_self;
+// What a multicast address leads to.
+struct ccl_cpu_group {
+    uint32_t count;
+    char *members[64];
+};
+#endif
+
+namespace ccl {
+inline namespace v1 {
+
+using Word = uint64_t;
+
+struct Sum {};
+struct Min {};
+struct Max {};
+
+#if defined(__CUDACC__)
+
+CCL_DEVICE uint32_t block_number() { return blockIdx.x; }
+CCL_DEVICE uint32_t thread_number() { return threadIdx.x; }
+template <uint32_t Threads> CCL_DEVICE constexpr uint32_t thread_count() { return Threads; }
+CCL_DEVICE void meet() { __syncthreads(); }
+CCL_DEVICE void idle(const Word *, Word) {}
+CCL_DEVICE void heard(uint32_t, uint32_t) {}
+
+using F16 = __half;
+using Bf16 = __nv_bfloat16;
+CCL_DEVICE float wide(float x) { return x; }
+CCL_DEVICE float wide(F16 x) { return __half2float(x); }
+CCL_DEVICE float wide(Bf16 x) { return __bfloat162float(x); }
+CCL_DEVICE int32_t wide(int32_t x) { return x; }
+CCL_DEVICE uint32_t wide(uint32_t x) { return x; }
+CCL_DEVICE uint32_t wide(uint8_t x) { return x; }
+template <class T, class W> CCL_DEVICE T narrow(W x) { return (T)x; }
+template <> CCL_DEVICE F16 narrow<F16>(float x) { return __float2half_rn(x); }
+template <> CCL_DEVICE Bf16 narrow<Bf16>(float x) { return __float2bfloat16_rn(x); }
+
+// Counters. `system` reaches other devices, `device` the blocks of this one.
+CCL_DEVICE void add_release_system(Word *at) {
+    asm volatile("red.release.sys.global.add.u64 [%0], 1;" ::"l"(at) : "memory");
+}
+CCL_DEVICE void add_relaxed_system(Word *at) {
+    asm volatile("red.relaxed.sys.global.add.u64 [%0], 1;" ::"l"(at) : "memory");
+}
+CCL_DEVICE void add_release_device(Word *at) {
+    asm volatile("red.release.gpu.global.add.u64 [%0], 1;" ::"l"(at) : "memory");
+}
+CCL_DEVICE Word take_relaxed_device(Word *at) {
+    Word before;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], 1;" : "=l"(before) : "l"(at) : "memory");
+    return before;
+}
+CCL_DEVICE Word take_ordered_device(Word *at) {
+    Word before;
+    asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], 1;" : "=l"(before) : "l"(at) : "memory");
+    return before;
+}
+CCL_DEVICE Word load_acquire_system(const Word *at) {
+    Word value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+CCL_DEVICE Word load_relaxed_system(const Word *at) {
+    Word value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+CCL_DEVICE Word load_acquire_device(const Word *at) {
+    Word value;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+
+#else
+
+inline uint32_t block_number() { return ccl_cpu_self.block; }
+inline uint32_t thread_number() { return ccl_cpu_self.thread; }
+template <uint32_t> inline uint32_t thread_count() { return ccl_cpu_self.threads; }
+inline void meet() { ccl_cpu_meet(); }
+inline void idle(const Word *at, Word wanted) { ccl_cpu_idle(at, wanted); }
+inline void heard(uint32_t rank, uint32_t from) { ccl_cpu_heard(rank, from); }
+
+// The upper half of a float, or a float with fewer bits of exponent and fraction; rounded to nearest, ties to even.
+struct Bf16 {
+    uint16_t bits;
+};
+struct F16 {
+    uint16_t bits;
+};
+inline float float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+inline uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    return bits;
+}
+inline float wide(float x) { return x; }
+inline float wide(Bf16 x) { return float_of((uint32_t)x.bits << 16); }
+inline float wide(F16 x) {
+    uint32_t sign = (uint32_t)(x.bits & 0x8000) << 16, rest = x.bits & 0x7fff;
+    if (rest >= 0x7c00) return float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+    float size = rest >= 0x400 ? float_of((rest << 13) + 0x38000000) : (float)rest * float_of(0x33800000);
+    return float_of(sign | bits_of(size));
+}
+inline int32_t wide(int32_t x) { return x; }
+inline uint32_t wide(uint32_t x) { return x; }
+inline uint32_t wide(uint8_t x) { return x; }
+template <class T, class W> inline T narrow(W x) { return (T)x; }
+template <> inline Bf16 narrow<Bf16>(float x) {
+    uint32_t bits = bits_of(x);
+    if (x != x) return Bf16{(uint16_t)(bits >> 16 | 0x40)};
+    return Bf16{(uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+}
+template <> inline F16 narrow<F16>(float x) {
+    uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size > 0x7f800000) return F16{(uint16_t)(sign | 0x7e00)};
+    if (size >= 0x477ff000) return F16{(uint16_t)(sign | 0x7c00)};
+    if (size < 0x38800000) {
+        float scaled = float_of(size) + 0.5f;  // the sum's last bits are those of the small number
+        return F16{(uint16_t)(sign | (bits_of(scaled) - bits_of(0.5f)))};
+    }
+    size += 0xfff + (size >> 13 & 1);
+    return F16{(uint16_t)(sign | (size - 0x38000000) >> 13)};
+}
+
+// Every counter is a named place that is released to and acquired from: no fences, which sanitizers do not model.
+inline std::atomic<Word> &counter(Word *at) { return *reinterpret_cast<std::atomic<Word> *>(at); }
+inline const std::atomic<Word> &counter(const Word *at) { return *reinterpret_cast<const std::atomic<Word> *>(at); }
+inline void add_release_system(Word *at) { counter(at).fetch_add(1, std::memory_order_release); }
+inline void add_relaxed_system(Word *at) { counter(at).fetch_add(1, std::memory_order_relaxed); }
+inline void add_release_device(Word *at) { counter(at).fetch_add(1, std::memory_order_release); }
+inline Word take_relaxed_device(Word *at) { return counter(at).fetch_add(1, std::memory_order_relaxed); }
+inline Word take_ordered_device(Word *at) { return counter(at).fetch_add(1, std::memory_order_acq_rel); }
+inline Word load_acquire_system(const Word *at) { return counter(at).load(std::memory_order_acquire); }
+inline Word load_relaxed_system(const Word *at) { return counter(at).load(std::memory_order_relaxed); }
+inline Word load_acquire_device(const Word *at) { return counter(at).load(std::memory_order_acquire); }
+
+#endif
+
+// ---- Elements ------------------------------------------------------------------------------------------------------
+
+struct alignas(16) V16 {
+    uint32_t word[4];
+};
+struct alignas(8) V8 {
+    uint32_t word[2];
+};
+struct V4 {
+    uint32_t word[1];
+};
+
+template <class V> CCL_DEVICE V load(const char *at) { return *reinterpret_cast<const V *>(at); }
+template <class V> CCL_DEVICE void store(char *at, V value) { *reinterpret_cast<V *>(at) = value; }
+#if defined(__CUDACC__)
+template <> CCL_DEVICE V16 load<V16>(const char *at) {
+    uint4 v = *reinterpret_cast<const uint4 *>(at);
+    return V16{{v.x, v.y, v.z, v.w}};
+}
+template <> CCL_DEVICE void store<V16>(char *at, V16 v) {
+    *reinterpret_cast<uint4 *>(at) = make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+}
+template <> CCL_DEVICE V8 load<V8>(const char *at) {
+    uint2 v = *reinterpret_cast<const uint2 *>(at);
+    return V8{{v.x, v.y}};
+}
+template <> CCL_DEVICE void store<V8>(char *at, V8 v) {
+    *reinterpret_cast<uint2 *>(at) = make_uint2(v.word[0], v.word[1]);
+}
+#endif
+
+constexpr bool is_sum(Sum) { return true; }
+constexpr bool is_sum(Min) { return false; }
+constexpr bool is_sum(Max) { return false; }
+template <class T> constexpr bool is_float(T) { return false; }
+template <> constexpr bool is_float(float) { return true; }
+
+template <class W> CCL_DEVICE W combined(Sum, W a, W b) { return a + b; }
+template <class W> CCL_DEVICE W combined(Min, W a, W b) { return b < a ? b : a; }
+template <class W> CCL_DEVICE W combined(Max, W a, W b) { return a < b ? b : a; }
+// Sums of signed numbers wrap around.
+template <> CCL_DEVICE int32_t combined(Sum, int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+
+// Elements of type T in the bits of V, each as wide as sums are made.
+template <class T, class V> struct Elements {
+    static constexpr int count = sizeof(V) / sizeof(T);
+    decltype(wide(T())) element[count];
+
+    CCL_DEVICE explicit Elements(V bits) {
+        T narrow[count];
+        memcpy(narrow, &bits, sizeof(V));
+        CCL_UNROLL
+        for (int i = 0; i < count; ++i) element[i] = wide(narrow[i]);
+    }
+    template <class Op> CCL_DEVICE void add(Op op, V bits) {
+        Elements other(bits);
+        CCL_UNROLL
+        for (int i = 0; i < count; ++i) element[i] = combined(op, element[i], other.element[i]);
+    }
+    CCL_DEVICE V bits() const {
+        T narrowed[count];
+        CCL_UNROLL
+        for (int i = 0; i < count; ++i) narrowed[i] = narrow<T>(element[i]);
+        V bits;
+        memcpy(&bits, narrowed, sizeof(V));
+        return bits;
+    }
+};
+
+// ---- Packets: data and the number of the launch in one access ------------------------------------------------------
+
+struct Ll16 {
+    using Payload = V8;
+    static constexpr size_t bytes = 16;
+#if defined(__CUDACC__)
+    static CCL_DEVICE void store(char *at, Payload data, uint32_t flag) {
+        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(at), "r"(data.word[0]), "r"(flag),
+                     "r"(data.word[1])
+                     : "memory");
+    }
+    static CCL_DEVICE bool load(const char *at, uint32_t flag, Payload &data) {
+        uint32_t first, second;
+        asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(data.word[0]), "=r"(first), "=r"(data.word[1]), "=r"(second)
+                     : "l"(at)
+                     : "memory");
+        return first == flag && second == flag;
+    }
+#endif
+};
+
+struct Ll8 {
+    using Payload = V4;
+    static constexpr size_t bytes = 8;
+#if defined(__CUDACC__)
+    static CCL_DEVICE void store(char *at, Payload data, uint32_t flag) {
+        asm volatile("st.volatile.global.v2.u32 [%0], {%1, %2};" ::"l"(at), "r"(data.word[0]), "r"(flag) : "memory");
+    }
+    static CCL_DEVICE bool load(const char *at, uint32_t flag, Payload &data) {
+        uint32_t found;
+        asm volatile("ld.volatile.global.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(data.word[0]), "=r"(found)
+                     : "l"(at)
+                     : "memory");
+        return found == flag;
+    }
+#endif
+};
+
+#if defined(__CUDACC__)
+template <class P> CCL_DEVICE void store_packet(char *at, typename P::Payload data, uint32_t flag) {
+    P::store(at, data, flag);
+}
+template <class P> CCL_DEVICE typename P::Payload load_packet(const char *at, uint32_t flag) {
+    typename P::Payload data;
+    while (!P::load(at, flag, data)) {}
+    return data;
+}
+#else
+// Plain data, released and acquired by a flag at the packet's end: so a sanitizer sees a reader who ignores the flag,
+// and a slot that is written while it is read.
+template <class P> inline std::atomic<uint32_t> &flag_of(char *at) {
+    return *reinterpret_cast<std::atomic<uint32_t> *>(at + P::bytes - 4);
+}
+template <class P> inline void store_packet(char *at, typename P::Payload data, uint32_t flag) {
+    // The same packet a second time, with the same data, is none.
+    if (flag_of<P>(at).load(std::memory_order_acquire) == flag) return;
+    store(at, data.word[0]);
+    if constexpr (P::bytes == 16) store(at + 8, data.word[1]);
+    flag_of<P>(at).store(flag, std::memory_order_release);
+}
+template <class P> inline typename P::Payload load_packet(const char *at, uint32_t flag) {
+    while (flag_of<P>(const_cast<char *>(at)).load(std::memory_order_acquire) != flag)
+        idle(reinterpret_cast<const Word *>(at), flag);
+    typename P::Payload data;
+    data.word[0] = load<uint32_t>(at);
+    if constexpr (P::bytes == 16) data.word[1] = load<uint32_t>(at + 8);
+    return data;
+}
+#endif
+
+// What a kernel is made for.
+template <class Element, class Operation, class PacketForm> struct Kind {
+    using Type = Element;
+    using Op = Operation;
+    using Packet = PacketForm;
+};
+
+// ---- Multicast: one address for the memory of many ranks -----------------------------------------------------------
+
+#if defined(__CUDACC__)
+using Multicast = char *;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define CCL_NO_MULTICAST 1
+#endif
+template <class T, class Op> struct Multimem;
+#define CCL_MULTIMEM_V4(T, Op, what)                                                                                   \
+    template <> struct Multimem<T, Op> {                                                                               \
+        static CCL_DEVICE V16 load(const char *at) {                                                                   \
+            V16 v;                                                                                                     \
+            asm volatile("multimem.ld_reduce.relaxed.sys.global." what " {%0, %1, %2, %3}, [%4];"                      \
+                         : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])                          \
+                         : "l"(at)                                                                                     \
+                         : "memory");                                                                                  \
+            return v;                                                                                                  \
+        }                                                                                                              \
+    };
+#define CCL_MULTIMEM_WORDS(T, Op, what)                                                                                \
+    template <> struct Multimem<T, Op> {                                                                               \
+        static CCL_DEVICE V16 load(const char *at) {                                                                   \
+            V16 v;                                                                                                     \
+            CCL_UNROLL                                                                                                 \
+            for (int i = 0; i < 4; ++i)                                                                                \
+                asm volatile("multimem.ld_reduce.relaxed.sys.global." what " %0, [%1];"                                \
+                             : "=r"(v.word[i])                                                                         \
+                             : "l"(at + 4 * i)                                                                         \
+                             : "memory");                                                                              \
+            return v;                                                                                                  \
+        }                                                                                                              \
+    };
+CCL_MULTIMEM_V4(float, Sum, "add.v4.f32")
+CCL_MULTIMEM_V4(F16, Sum, "add.acc::f32.v4.f16x2")
+CCL_MULTIMEM_V4(F16, Min, "min.v4.f16x2")
+CCL_MULTIMEM_V4(F16, Max, "max.v4.f16x2")
+CCL_MULTIMEM_V4(Bf16, Sum, "add.acc::f32.v4.bf16x2")
+CCL_MULTIMEM_V4(Bf16, Min, "min.v4.bf16x2")
+CCL_MULTIMEM_V4(Bf16, Max, "max.v4.bf16x2")
+CCL_MULTIMEM_WORDS(int32_t, Sum, "add.s32")
+CCL_MULTIMEM_WORDS(int32_t, Min, "min.s32")
+CCL_MULTIMEM_WORDS(int32_t, Max, "max.s32")
+CCL_MULTIMEM_WORDS(uint32_t, Sum, "add.u32")
+CCL_MULTIMEM_WORDS(uint32_t, Min, "min.u32")
+CCL_MULTIMEM_WORDS(uint32_t, Max, "max.u32")
+template <class K> CCL_DEVICE V16 load_multicast(const char *at) {
+    return Multimem<typename K::Type, typename K::Op>::load(at);
+}
+CCL_DEVICE void store_multicast(char *at, V16 v) {
+    asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.word[0]),
+                 "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
+                 : "memory");
+}
+CCL_DEVICE char *within(Multicast group, size_t offset) { return group + offset; }
+using MulticastSpot = char *;
+CCL_DEVICE MulticastSpot further(MulticastSpot spot, size_t bytes) { return spot + bytes; }
+template <class P> CCL_DEVICE void store_packet_multicast(char *at, typename P::Payload data, uint32_t flag) {
+    if constexpr (P::bytes == 16) {
+        store_multicast(at, V16{{data.word[0], flag, data.word[1], flag}});
+    } else {
+        asm volatile("multimem.st.relaxed.sys.global.v2.f32 [%0], {%1, %2};" ::"l"(at), "r"(data.word[0]), "r"(flag)
+                     : "memory");
+    }
+}
+#else
+using Multicast = ccl_cpu_group *;
+struct MulticastSpot {
+    ccl_cpu_group *group;
+    size_t offset;
+};
+inline MulticastSpot within(Multicast group, size_t offset) { return MulticastSpot{group, offset}; }
+inline MulticastSpot further(MulticastSpot spot, size_t bytes) { return {spot.group, spot.offset + bytes}; }
+template <class K> inline V16 load_multicast(MulticastSpot at) {
+    Elements<typename K::Type, V16> sum(load<V16>(at.group->members[0] + at.offset));
+    for (uint32_t i = 1; i < at.group->count; ++i)
+        sum.add(typename K::Op(), load<V16>(at.group->members[i] + at.offset));
+    return sum.bits();
+}
+inline void store_multicast(MulticastSpot at, V16 v) {
+    for (uint32_t i = 0; i < at.group->count; ++i) store(at.group->members[i] + at.offset, v);
+}
+template <class P> inline void store_packet_multicast(MulticastSpot at, typename P::Payload data, uint32_t flag) {
+    for (uint32_t i = 0; i < at.group->count; ++i) store_packet<P>(at.group->members[i] + at.offset, data, flag);
+}
+#endif
+
+// ---- Lists of ranks, chunks and places -----------------------------------------------------------------------------
+
+template <int N> struct List {
+    uint32_t at[N];
+    CCL_DEVICE List operator+(uint32_t n) const {
+        List sum;
+        for (int i = 0; i < N; ++i) sum.at[i] = at[i] + n;
+        return sum;
+    }
+    CCL_DEVICE List operator*(uint32_t n) const {
+        List product;
+        for (int i = 0; i < N; ++i) product.at[i] = at[i] * n;
+        return product;
+    }
+};
+
+template <class... Numbers> CCL_DEVICE List<sizeof...(Numbers)> list(Numbers... numbers) {
+    return {{(uint32_t)numbers...}};
+}
+
+// The numbers `first`, `first + step` and so on.
+template <int N> CCL_DEVICE List<N> run(uint32_t first, uint32_t step = 1) {
+    List<N> numbers;
+    CCL_UNROLL
+    for (int i = 0; i < N; ++i) numbers.at[i] = first + i * step;
+    return numbers;
+}
+
+template <int N> struct Spots {
+    char *at[N];
+};
+
+template <int A, int B> CCL_DEVICE Spots<A + B> operator,(Spots<A> a, Spots<B> b) {
+    Spots<A + B> all;
+    CCL_UNROLL
+    for (int i = 0; i < A; ++i) all.at[i] = a.at[i];
+    CCL_UNROLL
+    for (int i = 0; i < B; ++i) all.at[A + i] = b.at[i];
+    return all;
+}
+template <class... Parts> CCL_DEVICE auto all(Parts... parts) { return (parts, ...); }
+
+// A part of an operation: so many bytes, from so many on.
+struct Part {
+    size_t offset, bytes;
+};

@@ -1,0 +1,499 @@
+//! The `.cu` file.
+//!
+//! In: the program with its roles. Out: text. Each operation stands on a line of its own, with the statement that it
+//! comes from behind it; `#line` leads compilers, debuggers and sanitizers back to the `.ccl` file wherever the lines
+//! do not follow each other anyway.
+
+use super::layout::{Layout, Traits};
+use super::roles::{Role, Table};
+use crate::ir::{self, Buffer, OriginId, Program, ReduceOp};
+use crate::source::{Place, SourceMap};
+
+/// How long a line may be.
+const WIDTH: usize = 120;
+
+/// What the text depends on.
+pub(super) struct Scene<'a> {
+    pub(super) program: &'a Program,
+    pub(super) layout: &'a Layout,
+    pub(super) roles: &'a [Role],
+    pub(super) sources: &'a SourceMap,
+    /// The file's name without its ending, and as C takes it.
+    pub(super) file: &'a str,
+    pub(super) name: &'a str,
+}
+
+/// The text of the file.
+pub(super) fn text(scene: &Scene) -> String {
+    let mut page = Page { text: String::new(), lines: 1, file: format!("{}.cu", scene.file) };
+    page.add(&opening(scene));
+    page.add(&traits(scene));
+    page.add("\nusing Block = ccl::Block<Program>;\nusing Arguments = ccl::Arguments<Program>;\n");
+    for role in scene.roles {
+        role_text(scene, role, &mut page);
+    }
+    page.add(&run(scene));
+    page.add(&interface(scene));
+    page.text
+}
+
+/// Text that knows how many lines it has.
+struct Page {
+    text: String,
+    /// The number of the next line.
+    lines: usize,
+    file: String,
+}
+
+impl Page {
+    fn add(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.lines += text.bytes().filter(|byte| *byte == b'\n').count();
+    }
+
+    /// Lets the next line be the one that it is.
+    fn here(&mut self) {
+        let line = format!("#line {} \"{}\"\n", self.lines + 1, quoted(&self.file));
+        self.add(&line);
+    }
+}
+
+fn quoted(name: &str) -> String {
+    name.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+fn opening(scene: &Scene) -> String {
+    let (program, name) = (scene.program, scene.name);
+    let in_place = if program.collective.in_place { "in place" } else { "out of place" };
+    format!(
+        "// {name}: {} of {} ranks, {in_place}. Made by cclc {}; to be changed in the .ccl file.\n\
+         // {name}.h says how it is used. A rank runs one thread block for each of its blocks, all at once.\n\
+         #include \"{}.h\"\n#include \"{}\"\n\nnamespace {name}_kernels {{\n",
+        program.collective.name,
+        program.ranks.len(),
+        env!("CARGO_PKG_VERSION"),
+        scene.file,
+        super::DEVICE_HEADER,
+    )
+}
+
+/// What is fixed of the program, as the device header wants it.
+fn traits(scene: &Scene) -> String {
+    let (program, layout) = (scene.program, scene.layout);
+    let options = &program.options;
+    let Traits { reduces, fixed_op, packets, plain_scratch } = layout.traits;
+    let double = options.double_scratch && layout.scratch_chunks > 0;
+    let one_size = layout.scratch_chunks > 0 && (!double || plain_scratch);
+    let op = match program.collective.op {
+        ReduceOp::Sum => "CCL_SUM",
+        ReduceOp::Min => "CCL_MIN",
+        ReduceOp::Max => "CCL_MAX",
+    };
+    let inner = |buffer| {
+        program.ranks.iter().any(|rank| rank.alias.is_some_and(|alias| alias.inner == buffer))
+    };
+    let (input_in, output_in) = (inner(Buffer::Input), inner(Buffer::Output));
+    let number =
+        |name: &str, value: u32| format!("    static constexpr uint32_t {name} = {value};\n");
+    let flag = |name: &str, value: bool| format!("    static constexpr bool {name} = {value};\n");
+    let size = |name: &str, value: u64| format!("    static constexpr size_t {name} = {value}u;\n");
+    let mut text = "\nstruct Program {\n".to_owned();
+    for (name, value) in [
+        ("ranks", program.ranks.len() as u32),
+        ("blocks", layout.blocks),
+        ("threads", options.threads),
+        ("lanes", layout.lanes.max(1)),
+        ("semaphores", layout.semaphores),
+        ("barriers", layout.barriers),
+        ("groups", layout.groups.len() as u32),
+        ("message_chunks", layout.message_chunks),
+        ("scratch_chunks", layout.scratch_chunks),
+    ] {
+        text.push_str(&number(name, value));
+    }
+    text.push_str(&size("alignment", options.alignment.into()));
+    text.push_str(&size("least_bytes", options.min_message_size.unwrap_or(1).max(1)));
+    text.push_str(&size("most_bytes", options.max_message_size.unwrap_or(u64::MAX)));
+    for (name, value) in [
+        ("reduces", reduces),
+        ("fixed_op", fixed_op),
+        ("packets", packets),
+        ("double_scratch", double),
+        ("counts_launches", packets || double),
+        ("one_size", one_size),
+        ("input_in_output", input_in),
+        ("output_in_input", output_in),
+    ] {
+        text.push_str(&flag(name, value));
+    }
+    text.push_str(&format!("    static constexpr ccl_op op = {op};\n"));
+    text.push_str(&by_rank(program, "blocks_of", &|rank| rank.blocks.len() as u32));
+    text.push_str(&by_rank(program, "input_chunks", &|rank| rank.input_chunks));
+    text.push_str(&by_rank(program, "output_chunks", &|rank| rank.output_chunks));
+    let offset = |rank: &ir::Rank| rank.alias.map_or(0, |alias| alias.offset);
+    text.push_str(&by_rank(program, "inner_offset", &offset));
+    text.push_str(&initial(program));
+    text.push_str("};\n");
+    text
+}
+
+/// A number of each rank, as a function.
+fn by_rank(program: &Program, name: &str, number: &dyn Fn(&ir::Rank) -> u32) -> String {
+    let numbers: Vec<u32> = program.ranks.iter().map(number).collect();
+    let step = match numbers.as_slice() {
+        [first, second, ..] => second.wrapping_sub(*first),
+        [_] | [] => 0,
+    };
+    let first = numbers.first().copied().unwrap_or(0);
+    let mut even = (0_u32..).zip(&numbers);
+    let value = if even.all(|(k, n)| k.wrapping_mul(step).wrapping_add(first) == *n) {
+        match (step, first) {
+            (0, _) => {
+                return format!(
+                    "    static constexpr uint32_t {name}(uint32_t) {{ return {first}; }}\n"
+                );
+            }
+            (1, 0) => "rank".to_owned(),
+            (_, 0) => format!("rank * {step}"),
+            (_, _) => format!("rank * {step}u + {first}"),
+        }
+    } else {
+        let list: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        return format!(
+            "    static uint32_t {name}(uint32_t rank) {{\n        static const uint32_t each[] = {{{}}};\n        return each[rank];\n    }}\n",
+            list.join(", ")
+        );
+    };
+    format!("    static constexpr uint32_t {name}(uint32_t rank) {{ return {value}; }}\n")
+}
+
+/// The values with which semaphores begin.
+fn initial(program: &Program) -> String {
+    let all = || program.ranks.iter().flat_map(|rank| rank.semaphores.iter());
+    if all().all(|semaphore| semaphore.initial == 0) {
+        return "    static constexpr int64_t initial(uint32_t, uint32_t) { return 0; }\n"
+            .to_owned();
+    }
+    let width = program.ranks.iter().map(|rank| rank.semaphores.len()).max().unwrap_or(1);
+    let rows: Vec<String> = program
+        .ranks
+        .iter()
+        .map(|rank| {
+            let row: Vec<String> = rank.semaphores.iter().map(|s| s.initial.to_string()).collect();
+            format!("{{{}}}", row.join(", "))
+        })
+        .collect();
+    format!(
+        "    static int64_t initial(uint32_t rank, uint32_t semaphore) {{\n        static const int64_t each[][{width}] = {{{}}};\n        return each[rank][semaphore];\n    }}\n",
+        rows.join(", ")
+    )
+}
+
+fn role_text(scene: &Scene, role: &Role, page: &mut Page) {
+    page.add(&format!("\n// {}\n", who(scene, role)));
+    table(scene, role, page);
+    if role.generic {
+        page.add("template <class K>\n");
+    }
+    page.add(&format!("CCL_DEVICE void {}(const Block &b{}) {{\n", role.name, row_argument(role)));
+    for variable in &role.variables {
+        page.add(&format!("    {variable}\n"));
+    }
+    let mut at: Option<(String, u32)> = None;
+    let (mut told, mut led) = (None, false);
+    for line in &role.lines {
+        let comment = line.origin.filter(|_| line.origin != told).map(|origin| {
+            told = line.origin;
+            comment(scene, origin, line.same_values)
+        });
+        let margin = "    ".repeat(line.depth + 1);
+        let beside = comment
+            .as_ref()
+            .filter(|comment| margin.len() + line.text.len() + comment.len() + 2 <= WIDTH);
+        if let Some(comment) = comment.as_ref().filter(|_| beside.is_none()) {
+            page.add(&format!("{margin}{comment}\n"));
+            at = None;
+        }
+        let place = line.origin.and_then(|origin| source_line(scene, origin));
+        if let Some((file, number)) = place
+            && at.as_ref() != Some(&(file.clone(), number))
+        {
+            page.add(&format!("#line {number} \"{}\"\n", quoted(&file)));
+            at = Some((file, number));
+            led = true;
+        }
+        let text = folded(&margin, &line.text);
+        let beside = beside.map(|comment| format!("  {comment}")).unwrap_or_default();
+        page.add(&format!("{text}{beside}\n"));
+        at = at.map(|(file, number)| (file, number + 1 + text.matches('\n').count() as u32));
+    }
+    page.add("}\n");
+    if led {
+        page.here();
+    }
+}
+
+/// A statement in as many lines as it needs: a call that is too long has a line for each of its arguments.
+fn folded(margin: &str, text: &str) -> String {
+    let (mut depth, mut cuts) = (0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '{' => depth += 1,
+            ')' | '}' => depth -= 1,
+            ',' if depth == 1 => cuts.push(at + 1),
+            _ => {}
+        }
+    }
+    if margin.len() + text.len() <= WIDTH {
+        return format!("{margin}{text}");
+    }
+    let mut lines = String::new();
+    let mut from = 0;
+    for cut in cuts.into_iter().chain([text.len()]) {
+        let indent = if from == 0 { "" } else { "        " };
+        let piece = text.get(from..cut).unwrap_or_default().trim();
+        lines.push_str(&format!("{}{margin}{indent}{piece}", if from == 0 { "" } else { "\n" }));
+        from = cut;
+    }
+    lines
+}
+
+/// Which blocks a role is for.
+fn who(scene: &Scene, role: &Role) -> String {
+    let ranks: Vec<u32> = role.members.iter().map(|member| member.rank).collect();
+    let mut blocks: Vec<u32> = role.members.iter().map(|member| member.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let mut distinct = ranks;
+    distinct.dedup();
+    let ranks = if distinct.len() == scene.program.ranks.len() {
+        "all ranks".to_owned()
+    } else {
+        format!("rank {}", spans(&distinct))
+    };
+    format!("`{}`: block {} of {ranks}", role.family, spans(&blocks))
+}
+
+/// Ascending numbers, as `0, 2 to 5`.
+fn spans(numbers: &[u32]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+    let texts: Vec<String> = runs
+        .map(|run| match run {
+            [] => String::new(),
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first} to {last}"),
+        })
+        .collect();
+    texts.join(", ")
+}
+
+fn row_argument(role: &Role) -> String {
+    if role.table.fields.is_empty() {
+        String::new()
+    } else {
+        format!(", const {} &n", row_type(role))
+    }
+}
+
+fn row_type(role: &Role) -> String {
+    format!("{}_row", role.name)
+}
+
+/// How many blocks a table has room for.
+fn width(role: &Role) -> u32 {
+    role.members.iter().map(|member| member.block - role.base + 1).max().unwrap_or(1)
+}
+
+fn table(scene: &Scene, role: &Role, page: &mut Page) {
+    let Table { fields } = &role.table;
+    if fields.is_empty() {
+        return;
+    }
+    page.add(&format!("struct {} {{\n", row_type(role)));
+    for field in fields {
+        let text = match field.length {
+            None => format!("    uint32_t {};\n", field.name),
+            Some(length) => format!("    ccl::List<{length}> {};\n", field.name),
+        };
+        page.add(&text);
+    }
+    page.add("};\n");
+    let (ranks, width) = (scene.program.ranks.len(), width(role));
+    page.add(&format!("CCL_TABLE {} {}_rows[{ranks}][{width}] = {{\n", row_type(role), role.name));
+    for rank in 0..ranks as u32 {
+        let cells: Vec<String> = (0..width)
+            .map(|place| {
+                let at =
+                    |m: &super::formula::Member| m.rank == rank && m.block == role.base + place;
+                role.members.iter().position(at).map_or_else(|| "{}".to_owned(), |i| row(fields, i))
+            })
+            .collect();
+        page.add(&format!("    {{{}}},\n", cells.join(", ")));
+    }
+    page.add("};\n");
+}
+
+fn row(fields: &[super::roles::Field], index: usize) -> String {
+    let texts: Vec<String> = fields
+        .iter()
+        .map(|field| {
+            let values = field.values.get(index).map(Vec::as_slice).unwrap_or_default();
+            let list: Vec<String> = values.iter().map(u32::to_string).collect();
+            match field.length {
+                None => list.join(", "),
+                Some(_) => format!("{{{{{}}}}}", list.join(", ")),
+            }
+        })
+        .collect();
+    format!("{{{}}}", texts.join(", "))
+}
+
+/// The file and line of an operation.
+fn source_line(scene: &Scene, origin: OriginId) -> Option<(String, u32)> {
+    match scene.program.origins.place(origin) {
+        Place::Source(span) => {
+            Some((scene.sources.files.lookup(span.file)?.name.clone(), scene.sources.line(span)))
+        }
+        Place::Plan(_) => None,
+    }
+}
+
+/// The statement that an operation comes from.
+fn comment(scene: &Scene, origin: OriginId, same_values: bool) -> String {
+    let Place::Source(span) = scene.program.origins.place(origin) else { return String::new() };
+    let words: Vec<&str> = scene.sources.slice(span).split_whitespace().collect();
+    let values = scene.program.origins.values(origin);
+    let values: Vec<&String> = values.iter().filter(|value| !value.starts_with("rank =")).collect();
+    let mut text = words.join(" ");
+    if same_values && !values.is_empty() {
+        let values: Vec<&str> = values.iter().map(|value| value.as_str()).collect();
+        text.push_str(&format!("  [{}]", values.join(", ")));
+    }
+    // A comment must not go on in the next line.
+    format!("// {}", text.trim_end_matches('\\'))
+}
+
+/// The kernel: what every block does.
+fn run(scene: &Scene) -> String {
+    let mut text = String::new();
+    let (ranks, blocks) = (scene.program.ranks.len() as u32, scene.layout.blocks);
+    let mut places = vec![vec![None; blocks as usize]; ranks as usize];
+    for (index, role) in scene.roles.iter().enumerate() {
+        for member in &role.members {
+            let row = places.get_mut(member.rank as usize);
+            if let Some(place) = row.and_then(|row| row.get_mut(member.block as usize)) {
+                *place = Some(index);
+            }
+        }
+    }
+    let of_block: Option<Vec<usize>> = (0..blocks as usize)
+        .map(|block| {
+            let mut found = places.iter().filter_map(|row| row.get(block).copied().flatten());
+            let first = found.next()?;
+            found.all(|other| other == first).then_some(first)
+        })
+        .collect();
+    let body = match &of_block {
+        Some(roles) => by_block(scene, roles),
+        None => {
+            text.push_str(&role_table(&places));
+            by_table(scene)
+        }
+    };
+    text.push_str(&format!(
+        "\n// What a block does.\ntemplate <class K>\nCCL_DEVICE void run(const Block &b) {{\n{body}    b.end();\n}}\n\
+         \ntemplate <class K>\nCCL_KERNEL(Program::threads) {}_kernel(CCL_ARGUMENT Arguments arguments) {{\n    \
+         run<K>(Block(arguments, ccl::block_number()));\n}}\n",
+        scene.name
+    ));
+    text
+}
+
+fn call(role: &Role) -> String {
+    let kind = if role.generic { "<K>" } else { "" };
+    if role.table.fields.is_empty() {
+        return format!("{}{kind}(b)", role.name);
+    }
+    let shift = if role.base > 0 { format!(" - {}", role.base) } else { String::new() };
+    format!("{}{kind}(b, {}_rows[b.rank][b.block{shift}])", role.name, role.name)
+}
+
+fn by_block(scene: &Scene, roles: &[usize]) -> String {
+    let mut text = String::new();
+    let numbered: Vec<(usize, usize)> = roles.iter().copied().enumerate().collect();
+    let runs: Vec<&[(usize, usize)]> = numbered.chunk_by(|a, b| a.1 == b.1).collect();
+    for (k, run) in runs.iter().enumerate() {
+        let Some((last, index)) = run.last() else { continue };
+        let Some(role) = scene.roles.get(*index) else { continue };
+        let call = call(role);
+        text.push_str(&match (k, k + 1 == runs.len()) {
+            (0, true) => format!("    {call};\n"),
+            (0, false) => format!("    if (b.block < {}) {call};\n", last + 1),
+            (_, false) => format!("    else if (b.block < {}) {call};\n", last + 1),
+            (_, true) => format!("    else {call};\n"),
+        });
+    }
+    text
+}
+
+/// Which role a block has, where that differs between ranks.
+fn role_table(places: &[Vec<Option<usize>>]) -> String {
+    let (ranks, blocks) = (places.len(), places.first().map_or(0, Vec::len));
+    let rows: Vec<String> = places
+        .iter()
+        .map(|row| {
+            let cells: Vec<String> = row.iter().map(|role| role.unwrap_or(0).to_string()).collect();
+            format!("    {{{}}},\n", cells.join(", "))
+        })
+        .collect();
+    format!(
+        "\n// The role of each block of each rank.\nCCL_TABLE uint16_t roles[{ranks}][{blocks}] = {{\n{}}};\n",
+        rows.concat()
+    )
+}
+
+fn by_table(scene: &Scene) -> String {
+    let mut text = "    switch (roles[b.rank][b.block]) {\n".to_owned();
+    for (index, role) in scene.roles.iter().enumerate() {
+        text.push_str(&format!("    case {index}: {}; break;\n", call(role)));
+    }
+    text.push_str("    }\n");
+    text
+}
+
+/// The functions of the header, which all lead into the device header.
+fn interface(scene: &Scene) -> String {
+    let name = scene.name;
+    let mut groups = String::new();
+    for group in &scene.layout.groups {
+        let ranks: Vec<String> = group.ranks.iter().map(u32::to_string).collect();
+        let buffer = match group.buffer {
+            Buffer::Input => 0,
+            Buffer::Output => 1,
+            Buffer::Scratch => 2,
+        };
+        groups.push_str(&format!(
+            "    {{{buffer}, {}, {{{}}}}},\n",
+            group.ranks.len(),
+            ranks.join(", ")
+        ));
+    }
+    let group = if groups.is_empty() {
+        String::new()
+    } else {
+        format!("const {name}_group {name}_groups[] = {{\n{groups}}};\n")
+    };
+    format!(
+        "\nstruct Kernels {{\n    template <class K> static auto of() {{ return &{name}_kernel<K>; }}\n}};\n\
+         using Made = ccl::Program<Program, Kernels>;\n\n}}  // namespace {name}_kernels\n\n\
+         using {name}_kernels::Made;\n\n\
+         extern \"C\" {{\n{group}\
+         size_t {name}_scratch_bytes(size_t message_bytes) {{ return Made::scratch_bytes(message_bytes); }}\n\
+         size_t {name}_sync_bytes(void) {{ return Made::sync_bytes(); }}\n\
+         ccl_status {name}_create({name}_program **made, const ccl_setup *setup) {{\n    \
+         return Made::create((Made **)made, setup);\n}}\n\
+         ccl_status {name}_launch({name}_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream) {{\n    \
+         return program ? ((Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;\n}}\n\
+         void {name}_destroy({name}_program *program) {{ delete (Made *)program; }}\n}}\n"
+    )
+}

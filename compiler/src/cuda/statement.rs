@@ -1,0 +1,117 @@
+//! Statements with holes: the text of a kernel in which every number that might differ between ranks and blocks is
+//! apart from the words around it. Plain data.
+
+use crate::ir::OriginId;
+
+/// One statement, or the opening or closing of a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Statement {
+    /// How deep it stands in loops.
+    pub(super) depth: usize,
+    /// Its words and holes, in order.
+    pub(super) pieces: Vec<Piece>,
+    /// The operation that it does; none for what the compiler put in.
+    pub(super) origin: Option<OriginId>,
+}
+
+/// A piece of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Piece {
+    /// As it stands.
+    Text(String),
+    /// A number.
+    One(Kind, u32),
+    /// A list of numbers.
+    Many(Kind, Vec<u32>),
+    /// A list of numbers for which one number stands where all are the same.
+    Even(Kind, Vec<u32>),
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A rank.
+    Rank,
+    /// A chunk of a buffer.
+    Chunk,
+    /// A channel among those between two ranks.
+    Lane,
+    /// A multicast group.
+    Group,
+    /// A semaphore.
+    Semaphore,
+    /// A barrier.
+    Barrier,
+    /// A number of chunks.
+    Size,
+    /// A block's place in a group of blocks.
+    Share,
+}
+
+impl Kind {
+    /// What a variable is called that holds one.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Rank => "rank",
+            Kind::Chunk => "chunk",
+            Kind::Lane => "lane",
+            Kind::Group => "group",
+            Kind::Semaphore => "semaphore",
+            Kind::Barrier => "barrier",
+            Kind::Size => "size",
+            Kind::Share => "share",
+        }
+    }
+}
+
+impl Statement {
+    pub(super) fn new(depth: usize, origin: Option<OriginId>) -> Statement {
+        Statement { depth, pieces: Vec::new(), origin }
+    }
+
+    pub(super) fn text(mut self, text: &str) -> Statement {
+        if let Some(Piece::Text(last)) = self.pieces.last_mut() {
+            last.push_str(text);
+        } else {
+            self.pieces.push(Piece::Text(text.to_owned()));
+        }
+        self
+    }
+
+    pub(super) fn one(mut self, kind: Kind, number: u32) -> Statement {
+        self.pieces.push(Piece::One(kind, number));
+        self
+    }
+
+    /// A list of one is a number.
+    pub(super) fn many(mut self, kind: Kind, numbers: Vec<u32>) -> Statement {
+        self.pieces.push(match numbers.as_slice() {
+            [one] => Piece::One(kind, *one),
+            [] | [_, ..] => Piece::Many(kind, numbers),
+        });
+        self
+    }
+
+    /// A list for which one number may stand.
+    pub(super) fn even(mut self, kind: Kind, numbers: Vec<u32>) -> Statement {
+        self.pieces.push(match numbers.as_slice() {
+            [one] => Piece::One(kind, *one),
+            [] | [_, ..] => Piece::Even(kind, numbers),
+        });
+        self
+    }
+
+    /// The statement with its numbers blotted out: what two ranks must have in common to share it.
+    pub(super) fn shape(&self, shape: &mut String) {
+        shape.push_str(&format!("\n{}", self.depth));
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => shape.push_str(text),
+                Piece::One(kind, _) => shape.push_str(&format!("\u{1}{}", kind.name())),
+                Piece::Many(kind, numbers) | Piece::Even(kind, numbers) => {
+                    shape.push_str(&format!("\u{2}{}{}", kind.name(), numbers.len()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Ports as memory: for a machine on which every peer's memory is mapped, and that has no proxy.
+//!
+//! In: a program whose joins are implied. Out: the same program without ports:
+//! - a port channel is a memory channel, and what went over it is done by the block itself, at once;
+//! - `put_with_signal` is a `put` and a `signal`, with a flush the same, since a `put` that has returned is done; a
+//!   `flush` is nothing;
+//! - a signal over a port tells of data, whatever its author calls it, and so it is not relaxed;
+//! - an author's `sync = ..` that keeps threads from meeting is dropped, since it counted on one thread alone giving the
+//!   proxy its orders; one that lets them meet becomes a `sync`. Without `auto_sync` there is a `sync` on both sides of
+//!   what was done by the proxy.
+
+use super::blocks;
+use crate::ir::{
+    Action, ChannelId, ChannelKind, Link, List, Op, Program, Rank, Signal, SyncOverride, Transfer,
+    Verb,
+};
+
+/// Replaces every port.
+#[must_use]
+pub fn ports(mut program: Program) -> Program {
+    let is_port = |rank: &Rank| rank.channels.iter().any(|c| c.kind() == ChannelKind::Port);
+    if !program.ranks.iter().any(is_port) {
+        return program;
+    }
+    let joins = !program.options.auto_sync;
+    blocks::rewrite(&mut program, |program, rank, ops| {
+        program.ranks.lookup(rank).map_or_else(Vec::new, |rank| line(rank, joins, ops))
+    });
+    for channel in program.ranks.iter_mut().flat_map(|rank| rank.channels.iter_mut()) {
+        if let Link::Port(peer) = channel.link {
+            channel.link = Link::Memory(peer);
+        }
+    }
+    program
+}
+
+fn line(rank: &Rank, joins: bool, ops: Vec<Op>) -> Vec<Op> {
+    ops.into_iter().flat_map(|op| replaced(rank, joins, op)).collect()
+}
+
+fn replaced(rank: &Rank, joins: bool, op: Op) -> Vec<Op> {
+    let origin = op.origin;
+    let plain = |action| Op { action, origin, sync: None };
+    let actions = match op.action {
+        Action::Signal(signal) if over_port(rank, &signal.channels) => {
+            vec![Action::Signal(Signal { relaxed: false, ..signal })]
+        }
+        Action::Wait(wait) if over_port(rank, &wait.channels) => {
+            vec![Action::Wait(Signal { relaxed: false, ..wait })]
+        }
+        Action::Flush(_) => Vec::new(),
+        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => moved(transfer),
+        Action::Pipeline(mut pipeline) => {
+            pipeline.body = line(rank, joins, pipeline.body);
+            return vec![Op { action: Action::Pipeline(pipeline), ..op }];
+        }
+        action @ (Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)) => return vec![Op { action, ..op }],
+    };
+    let before = joins || matches!(op.sync, Some(SyncOverride::Before | SyncOverride::Both));
+    let after = joins || matches!(op.sync, Some(SyncOverride::After | SyncOverride::Both));
+    let mut ops: Vec<Op> = before.then(|| plain(Action::Sync)).into_iter().collect();
+    for (k, action) in actions.into_iter().enumerate() {
+        if joins && k > 0 {
+            ops.push(plain(Action::Sync));
+        }
+        ops.push(plain(action));
+    }
+    ops.extend(after.then(|| plain(Action::Sync)));
+    ops
+}
+
+/// What an operation over ports is without them.
+fn moved(transfer: Transfer) -> Vec<Action> {
+    let signals = match transfer.verb {
+        Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
+            Some(Action::Signal(Signal { channels: transfer.channels.clone(), relaxed: false }))
+        }
+        Verb::Copy
+        | Verb::Put
+        | Verb::Get
+        | Verb::Reduce
+        | Verb::Broadcast
+        | Verb::PutPackets
+        | Verb::ReadPutPackets
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::ReducePackets
+        | Verb::BroadcastPackets => None,
+    };
+    let verb = if signals.is_some() { Verb::Put } else { transfer.verb };
+    let put = Transfer { verb, via: Some(ChannelKind::Memory), ..transfer };
+    std::iter::once(Action::Transfer(put)).chain(signals).collect()
+}
+
+fn over_port(rank: &Rank, channels: &List<ChannelId>) -> bool {
+    let kind = |id: &ChannelId| rank.channels.lookup(*id).map(|channel| channel.kind());
+    channels.iter().any(|id| kind(id) == Some(ChannelKind::Port))
+}
