@@ -1,0 +1,144 @@
+//! How far the programs of the library and of the language's pages reach: at every number of ranks from 2 to 17 that they
+//! take, on nodes of every width, in place and not, they have no finding but limits of the executor; a table says which
+//! program meets which limit, and from which number of ranks on.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
+
+use compiler::diagnostic::{Code, Diagnostic, Severity};
+use compiler::driver::{self, Proof, Target};
+use compiler::elaborate::Settings;
+use compiler::interrupt::Interrupt;
+use compiler::resolve::program::{ProgramId, Unit};
+use compiler::source::{FileId, SourceMap};
+use compiler::{resolve, syntax};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A program of the library or of the pages, with the width of nodes and whether it is in place where it can be either; the
+/// number of ranks from which on it exceeds a limit; the limit.
+type Row = (&'static str, u32, &'static str);
+
+const LIMITS: &[Row] = &[
+    ("pages: allgather_ring", 14, "E0801"),
+    ("pages: declarations, nodes of 1", 16, "E0802"),
+];
+
+const RANKS: std::ops::RangeInclusive<u32> = 2..=17;
+
+#[test]
+fn programs_meet_limits_only_where_the_table_says() {
+    // Of each shape of a program, the numbers of ranks that it takes, each with the codes that are reported.
+    let mut found: BTreeMap<String, BTreeMap<u32, BTreeSet<&str>>> = BTreeMap::new();
+    let library = files("../stdlib/ccl/algorithms").into_iter().map(|file| ("library", file));
+    let pages = files("tests/language").into_iter().map(|file| ("pages", file));
+    for (place, file) in library.chain(pages) {
+        let unit = load(&file);
+        for id in unit.programs.ids() {
+            for ranks in RANKS {
+                for (shape, parameters) in shapes(&unit, id, ranks) {
+                    if let Some(codes) = findings(&unit, id, &parameters) {
+                        let shape = format!("{place}: {shape}");
+                        found.entry(shape).or_default().insert(ranks, codes);
+                    }
+                }
+            }
+        }
+    }
+    let mut table: Vec<(String, u32, String)> = Vec::new();
+    for (shape, numbers) in &found {
+        let mut last = BTreeSet::new();
+        for (ranks, codes) in numbers {
+            assert!(codes.is_superset(&last), "{shape} meets {last:?} no more at {ranks} ranks");
+            let new = codes.difference(&last);
+            table.extend(new.map(|code| (shape.clone(), *ranks, (*code).to_owned())));
+            last.clone_from(codes);
+        }
+    }
+    let listed: Vec<(String, u32, String)> = LIMITS
+        .iter()
+        .map(|(shape, from, code)| ((*shape).to_owned(), *from, (*code).to_owned()))
+        .collect();
+    let text = |table: &[(String, u32, String)]| {
+        table.iter().map(|row| format!("    {row:?},\n")).collect::<String>()
+    };
+    assert!(found.len() > 60, "only {} shapes", found.len());
+    assert_eq!(text(&table), text(&listed));
+}
+
+/// The codes that are reported of a program but for notes; none where it does not take these parameters.
+fn findings(
+    unit: &Unit,
+    id: ProgramId,
+    parameters: &[(String, String)],
+) -> Option<BTreeSet<&'static str>> {
+    let value = |text: &str| {
+        let (expr, _) = syntax::parse_expression(FileId(0), text);
+        resolve::argument(&expr.unwrap()).0.unwrap()
+    };
+    let parameters = parameters.iter().map(|(name, text)| (name.clone(), value(text))).collect();
+    let settings = Settings { parameters, ..Settings::default() };
+    let (lowered, mut reports) =
+        driver::lower(unit, id, &settings, Proof::Needed, &Interrupt::default());
+    if reports.iter().any(|report| report.code == Code::E0302) {
+        return None;
+    }
+    if let Some(lowered) = lowered {
+        let target = Target { sms: 132, worst: Severity::Error };
+        reports.extend(driver::limits(&lowered, target));
+    }
+    let told = |report: &&Diagnostic| report.severity > Severity::Note;
+    Some(reports.iter().filter(told).map(|report| report.code.id()).collect())
+}
+
+/// The parameters for a number of ranks: nodes of every width, in place and not; and what to call each.
+fn shapes(unit: &Unit, id: ProgramId, ranks: u32) -> Vec<(String, Vec<(String, String)>)> {
+    let program = &unit.programs[id];
+    let has = |name: &str| program.parameters.iter().any(|p| p.name == name);
+    let widths: Vec<Option<u32>> = if has("ranks_per_node") {
+        (1..=ranks).filter(|width| ranks.is_multiple_of(*width)).map(Some).collect()
+    } else {
+        vec![None]
+    };
+    let places: &[Option<bool>] =
+        if has("in_place") { &[Some(false), Some(true)] } else { &[None] };
+    let mut shapes = Vec::new();
+    for (width, place) in widths.iter().flat_map(|w| places.iter().map(move |p| (*w, *p))) {
+        let mut parameters = vec![("ranks".to_owned(), ranks.to_string())];
+        let mut shape = program.name.clone();
+        if let Some(width) = width {
+            parameters.push(("ranks_per_node".to_owned(), width.to_string()));
+            shape += &match width == ranks {
+                true => ", one node".to_owned(),
+                false => format!(", nodes of {width}"),
+            };
+        }
+        if let Some(place) = place {
+            parameters.push(("in_place".to_owned(), place.to_string()));
+            shape += if place { ", in place" } else { "" };
+        }
+        parameters.retain(|(name, _)| has(name));
+        shapes.push((shape, parameters));
+    }
+    shapes
+}
+
+fn load(path: &Path) -> Unit {
+    let mut sources = SourceMap::default();
+    let main = sources.add(path.display().to_string(), fs::read_to_string(path).unwrap());
+    let mut read =
+        |path: &str| fs::read_to_string(path).map(Arc::from).map_err(|error| error.to_string());
+    let (unit, reports) = driver::load(main, &mut sources, &mut read);
+    assert!(!driver::has_errors(&reports), "{}: {reports:?}", path.display());
+    unit
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "ccl")).collect();
+    files.sort();
+    files
+}
