@@ -13,7 +13,8 @@
 //!
 //! With it are judged: all programs of this project and the plans of others, which are to be right but for those that
 //! are known ([`WRONG`], [`WRONG_PLANS`]); small defects ([`defects`]), which are to be found; and the checker, by
-//! [`mutants`] and by programs by lot ([`random`]), where both must say the same ([`agreement`]). What reports give as
+//! [`mutants`] and by programs by lot ([`random`]), where both must say the same ([`agreement`]); and by
+//! changes that it must not mind ([`metamorphic`]). What reports give as
 //! witnesses is run ([`replay`]) and must show what they say ([`witnesses`]).
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
@@ -48,6 +49,8 @@ mod replay;
 mod agreement;
 #[path = "oracle/defects.rs"]
 mod defects;
+#[path = "oracle/metamorphic.rs"]
+mod metamorphic;
 #[path = "oracle/witnesses.rs"]
 mod witnesses;
 

@@ -20,10 +20,8 @@ use std::sync::Arc;
 /// number of ranks from which on it exceeds a limit; the limit.
 type Row = (&'static str, u32, &'static str);
 
-const LIMITS: &[Row] = &[
-    ("pages: allgather_ring", 14, "E0801"),
-    ("pages: declarations, nodes of 1", 16, "E0802"),
-];
+const LIMITS: &[Row] =
+    &[("pages: allgather_ring", 14, "E0801"), ("pages: declarations, nodes of 1", 16, "E0802")];
 
 const RANKS: std::ops::RangeInclusive<u32> = 2..=17;
 

@@ -87,7 +87,13 @@ fn kinds() -> Vec<(&'static str, Rc<Change>)> {
     add("other block", Rc::new(other_block));
     add("retarget", Rc::new(retarget));
     add("no flush", Rc::new(|p, s| weaker(p, s, Verb::PutWithSignalAndFlush, Verb::PutWithSignal)));
-    add("no signal", Rc::new(|p, s| weaker(p, s, Verb::PutWithSignal, Verb::Put)));
+    add(
+        "no signal",
+        Rc::new(|p, s| {
+            weaker(p, s, Verb::PutWithSignal, Verb::Put)
+                || weaker(p, s, Verb::PutWithSignalAndFlush, Verb::Put)
+        }),
+    );
     add("no handshake", Rc::new(no_handshake));
     add("no handshake of a pair", Rc::new(no_handshake_of_a_pair));
     add("single scratch", Rc::new(single_scratch));
@@ -95,7 +101,22 @@ fn kinds() -> Vec<(&'static str, Rc<Change>)> {
     kinds
 }
 
-/// Makes up to `count` mutants of each kind.
+/// Kinds of which few programs have a place, or few mutants are wrong.
+const RARE: [&str; 11] = [
+    "drop barrier",
+    "duplicate barrier",
+    "half the scratch",
+    "move acquire down",
+    "move acquire up",
+    "move barrier down",
+    "move barrier up",
+    "move release down",
+    "move release up",
+    "move signal down",
+    "move wait up",
+];
+
+/// Makes up to `count` mutants of each kind, and more of the rare ones if it is more than one.
 pub(crate) fn mutants(program: &Program, count: usize, seed: u64) -> Vec<Mutant> {
     let spots = spots(program);
     let mut state = seed;
@@ -103,6 +124,7 @@ pub(crate) fn mutants(program: &Program, count: usize, seed: u64) -> Vec<Mutant>
     for (kind, change) in kinds() {
         let mut left = spots.clone();
         let mut made = 0;
+        let count = if RARE.contains(&kind) { count * count } else { count };
         while made < count && !left.is_empty() {
             let spot = left.swap_remove(next(&mut state) as usize % left.len());
             let mut changed = program.clone();
