@@ -22,20 +22,29 @@
 //! Chunks are cut into parts so that slices of groups and windows of pipelines are whole.
 
 mod access;
+mod agents;
+mod block;
 mod cells;
 mod clock;
+mod fold;
+mod history;
 mod machine;
 mod memory;
 mod overlay;
 mod packets;
 mod report;
 mod step;
+mod sync;
+mod turn;
 mod witness;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::source::Place;
+use agents::Agents;
+use fold::Fold;
+use history::History;
 use std::collections::BTreeSet;
 
 /// The most cells of memory that are followed.
@@ -104,9 +113,12 @@ fn conflicts<'p>(
         return None;
     }
     // The first run finds out how the launch before left things; the second one is checked against it.
-    let before = machine::run(program, parts, None, interrupt);
-    let before = before?;
-    let mut after = machine::run(program, parts, Some(&before), interrupt)?;
+    let fold = Fold::none();
+    let agents = Agents::new(program, fold.turn());
+    let how = (&fold, &agents);
+    let (before, history) =
+        machine::run(program, how, parts, (None, History::default()), interrupt)?;
+    let (mut after, _) = machine::run(program, how, parts, (Some(&before), history), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || left.is_rewritten(conflict.place.rank, conflict.place.cell)

@@ -1,9 +1,10 @@
 //! Who touched each cell of memory last.
 
-use super::clock::{Agent, Flow};
+use super::agents::{Agent, Agents};
+use super::history::FlowId;
+use super::turn::By;
 use crate::ir::{Buffer, Op, RankId};
 use smallvec::SmallVec;
-use std::rc::Rc;
 
 /// How the elements of an operand fall to a block's threads: two accesses that begin at the same cell and share alike
 /// are made by the same thread, element by element.
@@ -36,8 +37,26 @@ pub(super) struct Touch<'p> {
     pub(super) share: Share,
     /// Where its operand begins.
     pub(super) base: u64,
+    /// What its element makes of what it reads.
+    pub(super) flow: (FlowId, By),
     /// The operation.
     pub(super) op: &'p Op,
+}
+
+impl Touch<'_> {
+    /// The access that a turn puts in the place of this one.
+    pub(super) fn moved(self, agents: &Agents, by: By) -> Self {
+        if by == 0 {
+            return self;
+        }
+        let turn = agents.turn();
+        Touch {
+            agent: agents.moved(self.agent, by),
+            rank: RankId(turn.then(self.rank.0, by)),
+            flow: (self.flow.0, turn.then(self.flow.1, by)),
+            ..self
+        }
+    }
 }
 
 /// Who touched a cell since it was written last, that write included.
@@ -49,8 +68,8 @@ pub(super) struct Cell<'p> {
     pub(super) reads: SmallVec<[Touch<'p>; 1]>,
     /// Whether a packet was laid over it since.
     pub(super) covered: bool,
-    /// Who made what it holds, from what; followed only where there are packets.
-    pub(super) made_from: Option<Rc<Flow>>,
+    /// What it holds was made so; followed only where there are packets.
+    pub(super) made_from: Option<(FlowId, By)>,
 }
 
 /// A place in memory: of two buffers that share it, the outer one.

@@ -1,257 +1,348 @@
 //! What is known to have happened.
+//!
+//! A clock is asked about few of the things that it knows. So it only keeps from whom it has heard, and goes back
+//! through the [`History`] as far as a question needs; what it met on the way it remembers.
 
-use rustc_hash::FxHashSet;
+use super::agents::{Agent, Agents};
+use super::history::{FlowId, History, MomentId, NONE, Source};
+use super::turn::By;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use std::rc::Rc;
-
-/// A thread block, or the proxy of a port channel, counted over all ranks.
-pub(super) type Agent = u32;
-
-/// An element of an operation: agent, step, element.
-pub(super) type Element = (Agent, u32, u32);
-
-/// An element, and what the values that it read were made from: shared, since much is made from the same.
-#[derive(Debug)]
-pub(super) struct Flow {
-    /// Which of all flows, counted up: a flow comes after those it was made from.
-    pub(super) id: u32,
-    /// The element.
-    pub(super) element: Element,
-    /// Where the values came from that it read.
-    pub(super) parts: SmallVec<[Rc<Flow>; 2]>,
-}
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A set of things that are known to have happened, memory included; and of steps that are known to have been run.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Clock {
-    /// Ascending by agent: the step before which everything has happened and can be seen.
-    seen: Vec<(Agent, u32)>,
-    /// Ascending by agent: the step before which everything has been run, visible or not. Who stands here has started.
-    run: Vec<(Agent, u32)>,
-    /// Ascending by id: packets whose reading can be seen. What they were made from was read.
-    consumed: Rc<Vec<Rc<Flow>>>,
-    /// Ascending by id: further elements that are known to have been run, visible or not.
-    heard: Rc<Vec<Rc<Flow>>>,
+    /// Whose, with the step before which everything of its own has happened.
+    own: Option<(Agent, u32)>,
+    chain: u32,
+    /// What was heard since the last moment.
+    fresh: SmallVec<[Source; 2]>,
+    /// The last moment, or [`NONE`].
+    last: MomentId,
+    sights: RefCell<Option<Box<Sights>>>,
+}
+
+/// How far a clock has gone back.
+#[derive(Debug)]
+struct Sights {
+    /// By what orders memory.
+    all: Sight,
+    /// By what orders execution.
+    run: Sight,
+    /// By what orders steps.
+    steps: Sight,
+}
+
+/// How far a clock has gone back in one way.
+#[derive(Debug)]
+struct Sight {
+    way: Way,
+    /// Of each agent that was met, the step before which everything is known.
+    known: FxHashMap<Agent, u32>,
+    /// Of each chain, as it is turned, the moment after the last that was met.
+    met: FxHashMap<(u32, By), u32>,
+    /// Moments to be looked into, and where in its chain that ends.
+    ahead: VecDeque<(MomentId, By, u32)>,
+    /// Ranks that were asked for and found, by their first block.
+    started: FxHashSet<Agent>,
+    /// Packets that were read.
+    read: Reading,
+}
+
+/// What one goes back by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By what orders memory.
+    All,
+    /// By what orders execution.
+    Run,
+    /// By what orders steps: all of the above, and what tells of steps only.
+    Steps,
+}
+
+/// Which elements are known to have been run.
+#[derive(Debug, Default)]
+struct Reading {
+    met: FxHashSet<(FlowId, By)>,
+    ahead: Vec<(FlowId, By)>,
+    /// Whose they are.
+    agents: FxHashSet<Agent>,
+}
+
+/// Where to look things up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lookup<'a> {
+    /// What happened.
+    pub(super) history: &'a History,
+    /// Who acts.
+    pub(super) agents: &'a Agents,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock {
+            own: None,
+            chain: NONE,
+            fresh: SmallVec::new(),
+            last: NONE,
+            sights: RefCell::new(None),
+        }
+    }
 }
 
 impl Clock {
+    /// What an agent knows when it starts.
+    pub(super) fn of(agent: Agent, chain: u32) -> Clock {
+        Clock { own: Some((agent, 0)), chain, ..Clock::default() }
+    }
+
+    /// Knows what these tell.
+    pub(super) fn told(sources: &[Source]) -> Clock {
+        Clock { fresh: SmallVec::from_slice(sources), ..Clock::default() }
+    }
+
+    /// All of the agent's own steps before this one have happened.
+    pub(super) fn reach(&mut self, step: u32) {
+        if let Some((_, before)) = &mut self.own {
+            *before = step.max(*before);
+        }
+    }
+
+    /// Learns something.
+    pub(super) fn hear(&mut self, lookup: Lookup<'_>, source: Source) {
+        self.fresh.push(source);
+        if let Some(sights) = self.sights.get_mut() {
+            sights.add(lookup, source);
+        }
+    }
+
+    /// The moment at which the agent tells others what it knows.
+    pub(super) fn moment(&mut self, history: &mut History) -> MomentId {
+        let Some((agent, seen)) = self.own else {
+            return history.meeting(self.fresh.iter().copied());
+        };
+        let last = history.moment(self.last);
+        if self.fresh.is_empty() && last.is_some_and(|last| last.seen == seen) {
+            return self.last;
+        }
+        self.last = history.add((agent, self.chain), seen, self.last, self.fresh.drain(..));
+        self.last
+    }
+
     /// Whether a step's effects are known.
-    pub(super) fn knows(&self, agent: Agent, step: u32) -> bool {
-        find(&self.seen, agent).is_some_and(|before| step < before)
+    pub(super) fn knows(&self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
+        match self.own {
+            Some((own, before)) if own == agent => step < before,
+            Some(_) | None => self.look(lookup, |sights| sights.all.finds(lookup, agent, step)),
+        }
     }
 
     /// Whether a step is known to have been run.
-    pub(super) fn has_run(&self, agent: Agent, step: u32) -> bool {
-        find(&self.run, agent).is_some_and(|before| step < before)
-    }
-
-    /// Whether it can be seen that the packets of an element were read, or what followed from them.
-    pub(super) fn consumed(&self, element: Element) -> bool {
-        follows_from(self.consumed.iter(), &|one| one == element)
-    }
-
-    /// Whether it is known that an element was run, or what followed from it.
-    pub(super) fn heard(&self, element: Element) -> bool {
-        follows_from(self.consumed.iter().chain(self.heard.iter()), &|one| one == element)
-    }
-
-    /// Whether any element of an agent is known to have been run.
-    pub(super) fn heard_any(&self, agent: Agent) -> bool {
-        follows_from(self.consumed.iter().chain(self.heard.iter()), &|(one, _, _)| one == agent)
+    pub(super) fn has_run(&self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
+        match self.own {
+            Some((own, before)) if own == agent => step < before,
+            Some(_) | None => self.look(lookup, |sights| sights.steps.finds(lookup, agent, step)),
+        }
     }
 
     /// Whether any of the agents in a range is known to have started.
-    pub(super) fn has_run_any(&self, agents: std::ops::Range<Agent>) -> bool {
-        let at = self.run.partition_point(|(agent, _)| *agent < agents.start);
-        self.run.get(at).is_some_and(|(agent, _)| *agent < agents.end)
-    }
-
-    /// Learns that everything of an agent before `step` has happened.
-    pub(super) fn join(&mut self, agent: Agent, step: u32) {
-        raise(&mut self.seen, agent, step);
-        raise(&mut self.run, agent, step);
-    }
-
-    /// Learns that an agent has started.
-    pub(super) fn start(&mut self, agent: Agent) {
-        raise(&mut self.run, agent, 0);
-    }
-
-    /// Learns all that `other` knows.
-    pub(super) fn merge(&mut self, other: &Clock) {
-        union(&mut self.seen, &other.seen);
-        union(&mut self.run, &other.run);
-        add(&mut self.consumed, &other.consumed);
-        add(&mut self.heard, &other.heard);
-    }
-
-    /// Learns what `other` knows to have been run, but nothing of its effects.
-    pub(super) fn merge_run(&mut self, other: &Clock) {
-        union(&mut self.run, &other.run);
-        add(&mut self.heard, &other.heard);
-        add(&mut self.heard, &other.consumed);
-    }
-
-    /// Learns which steps `other` knows to have been run by all threads of their blocks.
-    pub(super) fn merge_steps(&mut self, other: &Clock) {
-        union(&mut self.run, &other.run);
-    }
-
-    /// Learns what an element has learnt of packets, once its threads have met.
-    pub(super) fn merge_told(&mut self, told: &Clock) {
-        self.merge_run(told);
-        add(&mut self.consumed, &told.consumed);
-    }
-
-    /// Learns that a packet was read.
-    pub(super) fn consume(&mut self, flow: &Rc<Flow>) {
-        if let Err(at) = self.consumed.binary_search_by_key(&flow.id, |flow| flow.id) {
-            Rc::make_mut(&mut self.consumed).insert(at, Rc::clone(flow));
-        }
-    }
-
-    /// Learns that an element was run.
-    pub(super) fn hear(&mut self, flow: &Rc<Flow>) {
-        if let Err(at) = self.heard.binary_search_by_key(&flow.id, |flow| flow.id) {
-            Rc::make_mut(&mut self.heard).insert(at, Rc::clone(flow));
-        }
-    }
-
-    /// Only what has been run.
-    pub(super) fn execution_only(&self) -> Clock {
-        let mut clock = Clock { run: self.run.clone(), ..Clock::default() };
-        clock.heard = Rc::clone(&self.heard);
-        add(&mut clock.heard, &self.consumed);
-        clock
-    }
-
-    /// What both know to have been run.
-    pub(super) fn in_common(&self, other: &Clock) -> Clock {
-        let least =
-            |(agent, step): &(Agent, u32)| Some((*agent, find(&other.run, *agent)?.min(*step)));
-        let both =
-            |flow: &&Rc<Flow>| other.heard.binary_search_by_key(&flow.id, |flow| flow.id).is_ok();
-        Clock {
-            run: self.run.iter().filter_map(least).collect(),
-            heard: Rc::new(self.heard.iter().filter(both).map(Rc::clone).collect()),
-            ..Clock::default()
-        }
-    }
-}
-
-/// Whether one of some flows is of such an element, or was made from what is.
-pub(super) fn follows_from<'a>(
-    flows: impl Iterator<Item = &'a Rc<Flow>>,
-    wanted: &dyn Fn(Element) -> bool,
-) -> bool {
-    let mut pending: Vec<&Rc<Flow>> = flows.collect();
-    let mut looked_at = FxHashSet::default();
-    while let Some(flow) = pending.pop() {
-        if wanted(flow.element) {
+    pub(super) fn has_run_any(&self, lookup: Lookup<'_>, agents: Range<Agent>) -> bool {
+        if self.own.is_some_and(|(own, _)| agents.contains(&own)) {
             return true;
         }
-        if looked_at.insert(flow.id) {
-            pending.extend(&flow.parts);
+        self.look(lookup, |sights| {
+            let run = &mut sights.steps;
+            let found = run.started.contains(&agents.start)
+                || agents.clone().any(|agent| run.known.contains_key(&agent))
+                || run.go_back(lookup, |met, _| agents.contains(&met));
+            if found {
+                run.started.insert(agents.start);
+            }
+            found
+        })
+    }
+
+    /// Whether it can be seen that the packets of an element were read, or what followed from them.
+    pub(super) fn consumed(&self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+        self.look(lookup, |sights| sights.all.has_read(lookup, flow))
+    }
+
+    /// Whether it is known that an element was run, or what followed from it.
+    pub(super) fn heard(&self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+        self.look(lookup, |sights| sights.run.has_read(lookup, flow))
+    }
+
+    /// Whether any element of an agent is known to have been run.
+    pub(super) fn heard_any(&self, lookup: Lookup<'_>, agent: Agent) -> bool {
+        self.look(lookup, |sights| {
+            sights.run.go_back(lookup, |_, _| false);
+            sights.run.read.find_any(lookup, agent)
+        })
+    }
+
+    /// What is known to have been run, all of it, and the packets that were read.
+    pub(super) fn everything(&self, lookup: Lookup<'_>) -> (Vec<(Agent, u32)>, Vec<(FlowId, By)>) {
+        let mut all = (Vec::new(), Vec::new());
+        self.look(lookup, |sights| {
+            sights.run.go_back(lookup, |_, _| false);
+            sights.steps.go_back(lookup, |_, _| false);
+            all.0.extend(sights.steps.known.iter().map(|(agent, before)| (*agent, *before)));
+            all.1.extend(sights.run.read.met.iter().copied());
+            true
+        });
+        all.0.sort_unstable();
+        all.1.sort_unstable();
+        all
+    }
+
+    fn look(&self, lookup: Lookup<'_>, ask: impl FnOnce(&mut Sights) -> bool) -> bool {
+        let mut sights = self.sights.borrow_mut();
+        let sights = sights.get_or_insert_with(|| {
+            let mut new = Box::new(Sights::default());
+            if self.last != NONE {
+                new.add(lookup, Source::All(self.last, 0));
+            }
+            self.fresh.iter().for_each(|source| new.add(lookup, *source));
+            new
+        });
+        ask(sights)
+    }
+}
+
+impl Default for Sights {
+    fn default() -> Sights {
+        Sights {
+            all: Sight::new(Way::All),
+            run: Sight::new(Way::Run),
+            steps: Sight::new(Way::Steps),
         }
     }
-    false
 }
 
-fn add(list: &mut Rc<Vec<Rc<Flow>>>, flows: &Rc<Vec<Rc<Flow>>>) {
-    if flows.is_empty() || Rc::ptr_eq(list, flows) {
-        return;
+impl Sights {
+    fn add(&mut self, lookup: Lookup<'_>, source: Source) {
+        self.all.take(lookup, source, 0);
+        self.run.take(lookup, source, 0);
+        self.steps.take(lookup, source, 0);
     }
-    if list.is_empty() {
-        *list = Rc::clone(flows);
-        return;
+}
+
+impl Sight {
+    fn new(way: Way) -> Sight {
+        Sight {
+            way,
+            known: FxHashMap::default(),
+            met: FxHashMap::default(),
+            ahead: VecDeque::new(),
+            started: FxHashSet::default(),
+            read: Reading::default(),
+        }
     }
-    let own = Rc::make_mut(list);
-    own.extend(flows.iter().map(Rc::clone));
-    own.sort_by_key(|flow| flow.id);
-    own.dedup_by_key(|flow| flow.id);
-}
 
-fn find(list: &[(Agent, u32)], agent: Agent) -> Option<u32> {
-    let at = list.binary_search_by_key(&agent, |(agent, _)| *agent).ok()?;
-    list.get(at).map(|(_, step)| *step)
-}
+    fn finds(&mut self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
+        self.known.get(&agent).is_some_and(|before| step < *before)
+            || self.go_back(lookup, |met, before| met == agent && step < before)
+    }
 
-/// Raises an agent's entry to `step`, if it is lower.
-fn raise(list: &mut Vec<(Agent, u32)>, agent: Agent, step: u32) {
-    match list.binary_search_by_key(&agent, |(agent, _)| *agent) {
-        Ok(at) => {
-            if let Some((_, old)) = list.get_mut(at) {
-                *old = step.max(*old);
+    fn has_read(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+        self.go_back(lookup, |_, _| false);
+        self.read.find(lookup, flow)
+    }
+
+    /// Takes a source in. What comes new is an agent and the step before which it is known.
+    fn take(&mut self, lookup: Lookup<'_>, source: Source, by: By) -> Option<(Agent, u32)> {
+        let turn = lookup.agents.turn();
+        match (source, self.way) {
+            (Source::All(id, more), _)
+            | (Source::Run(id, more), Way::Run | Way::Steps)
+            | (Source::Steps(id, more), Way::Steps) => self.meet(lookup, id, turn.then(by, more)),
+            (Source::Read(flow, more), Way::All | Way::Run)
+            | (Source::Heard(flow, more), Way::Run) => {
+                self.read.meet(lookup, (flow, turn.then(by, more)));
+                None
+            }
+            (Source::Run(..) | Source::Heard(..), Way::All)
+            | (Source::Steps(..), Way::All | Way::Run)
+            | (Source::Read(..) | Source::Heard(..), Way::Steps) => None,
+        }
+    }
+
+    /// Takes a moment in, to be looked into later.
+    fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<(Agent, u32)> {
+        let moment = lookup.history.moment(id)?;
+        let end = self.met.entry((moment.chain, by)).or_insert(0);
+        if *end > id {
+            return None;
+        }
+        self.ahead.push_back((id, by, *end));
+        *end = id + 1;
+        let agent = lookup.agents.moved(moment.agent, by);
+        let known = self.known.entry(agent).or_insert(0);
+        *known = moment.seen.max(*known);
+        Some((agent, moment.seen))
+    }
+
+    /// Goes back until something is met, or to the end.
+    fn go_back(&mut self, lookup: Lookup<'_>, wanted: impl Fn(Agent, u32) -> bool) -> bool {
+        while let Some((id, by, end)) = self.ahead.pop_front() {
+            let mut found = false;
+            for source in lookup.history.sources(id) {
+                let met = self.take(lookup, source, by);
+                found |= met.is_some_and(|(agent, before)| wanted(agent, before));
+            }
+            let previous = lookup.history.moment(id).map_or(NONE, |moment| moment.previous);
+            if previous != NONE && previous >= end {
+                self.ahead.push_back((previous, by, end));
+            }
+            if found {
+                return true;
             }
         }
-        Err(at) => list.insert(at, (agent, step)),
+        false
     }
 }
 
-/// Raises every entry to that of `other`, if it is lower.
-fn union(list: &mut Vec<(Agent, u32)>, other: &[(Agent, u32)]) {
-    if let [(agent, step)] = other {
-        raise(list, *agent, *step);
-        return;
-    }
-    let mut merged = Vec::with_capacity(list.len().max(other.len()));
-    let (mut own, mut theirs) = (list.iter().copied().peekable(), other.iter().copied().peekable());
-    while let (Some((a, x)), Some((b, y))) = (own.peek().copied(), theirs.peek().copied()) {
-        match a.cmp(&b) {
-            std::cmp::Ordering::Less => merged.extend(own.next()),
-            std::cmp::Ordering::Greater => merged.extend(theirs.next()),
-            std::cmp::Ordering::Equal => {
-                merged.push((a, x.max(y)));
-                own.next();
-                theirs.next();
-            }
+impl Reading {
+    fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) {
+        if self.met.insert(flow) {
+            self.ahead.push(flow);
+            self.agents.insert(lookup.agents.moved(lookup.history.agent(flow.0), flow.1));
         }
     }
-    merged.extend(own);
-    merged.extend(theirs);
-    *list = merged;
-}
 
-#[cfg(test)]
-mod tests {
-    use super::{Clock, Flow};
-    use std::rc::Rc;
-
-    #[test]
-    fn running_is_not_seeing() {
-        let (mut from, mut to) = (Clock::default(), Clock::default());
-        from.join(0, 9);
-        to.merge_run(&from);
-        assert!(to.has_run(0, 8) && !to.has_run(0, 9) && !to.knows(0, 0));
-        to.start(3);
-        assert!(to.has_run_any(3..4) && !to.has_run(3, 0));
-        to.merge(&from);
-        assert!(to.knows(0, 8) && !to.knows(0, 9));
+    /// Whether an element was run, or one that made something from it. The oldest are looked into first: what is asked
+    /// for is mostly old.
+    fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+        let turn = lookup.agents.turn();
+        let same = [flow, (lookup.history.other(flow.0), flow.1)];
+        while !same.iter().any(|flow| self.met.contains(flow)) {
+            let Some((next, by)) = self.ahead.pop() else { return false };
+            let parts = lookup.history.parts(next);
+            let there = |(flow, more)| (flow, turn.then(more, turn.back(by)));
+            if same.iter().any(|flow| parts.binary_search(&there(*flow)).is_ok()) {
+                self.ahead.push((next, by));
+                return true;
+            }
+            self.look_into(lookup, (next, by));
+        }
+        true
     }
 
-    #[test]
-    fn the_later_of_two_counts() {
-        let (mut a, mut b) = (Clock::default(), Clock::default());
-        a.join(1, 5);
-        a.join(3, 2);
-        b.join(2, 7);
-        b.join(3, 4);
-        a.merge(&b);
-        assert!(a.knows(1, 4) && a.knows(2, 6) && a.knows(3, 3) && !a.knows(3, 4));
-        assert!(a.has_run_any(2..3) && !a.has_run_any(4..9));
+    fn find_any(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
+        while !self.agents.contains(&agent) {
+            let Some(next) = self.ahead.pop() else { return false };
+            self.look_into(lookup, next);
+        }
+        true
     }
 
-    #[test]
-    fn what_a_packet_was_made_from_is_consumed_with_it() {
-        let flow = |id, element, parts: &[&Rc<Flow>]| {
-            Rc::new(Flow { id, element, parts: parts.iter().map(|flow| Rc::clone(flow)).collect() })
-        };
-        let first = flow(0, (1, 2, 3), &[]);
-        let second = flow(1, (4, 0, 0), &[&first]);
-        let mut clock = Clock::default();
-        clock.consume(&second);
-        assert!(
-            clock.consumed((1, 2, 3)) && clock.consumed((4, 0, 0)) && !clock.consumed((1, 2, 4))
-        );
+    fn look_into(&mut self, lookup: Lookup<'_>, (flow, by): (FlowId, By)) {
+        let turn = lookup.agents.turn();
+        for (part, more) in lookup.history.parts(flow).iter().rev() {
+            self.meet(lookup, (*part, turn.then(by, *more)));
+        }
     }
 }

@@ -4,21 +4,22 @@
 //! later time, knowing what the pushing thread knew. A thread of a block knows what all its threads knew when they met
 //! last, and what it has heard of since.
 
-use super::access::{self, Element, Lane};
+use super::access::{self, Element};
+use super::agents::{Agent, Agents};
+use super::block::Block;
 use super::cells::{Cells, Place, Touch};
-use super::clock::{Agent, Clock, Flow};
+use super::clock::{Clock, Lookup};
+use super::fold::Fold;
+use super::history::{FlowId, History, MomentId, NONE, Source};
 use super::overlay;
 use super::step::{Step, steps};
+use super::sync::Counters;
+use super::turn::By;
 use crate::interrupt::Interrupt;
-use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId, Transfer, Verb,
-    memory, run,
-};
+use crate::ir::{Action, Buffer, ChannelKind, Op, Program, RankId, Transfer, Verb, memory, run};
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::ops::Range;
-use std::rc::Rc;
 
 /// Two accesses that nothing orders.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +59,8 @@ pub(super) enum Kind {
 pub(super) struct After<'p> {
     pub(super) cells: Vec<Cells<'p>>,
     pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
+    /// What the blocks of each rank that is followed know when they end.
     pub(super) ends: Vec<Clock>,
-    /// How many flows there are.
-    flows: u32,
     /// What was found.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
@@ -69,64 +69,31 @@ pub(super) struct After<'p> {
 #[derive(Clone, Debug)]
 pub(super) struct Packet<'p> {
     /// What had been run when it was written; where there are several writers, by all of them.
-    pub(super) clock: Rc<Clock>,
+    pub(super) run: (MomentId, By),
     /// What it was made from, if all writers agree.
-    pub(super) flow: Option<Rc<Flow>>,
+    pub(super) flow: Option<(FlowId, By)>,
     /// Who wrote it.
     pub(super) writers: SmallVec<[Touch<'p>; 1]>,
     /// Who read it.
     pub(super) readers: Vec<Touch<'p>>,
 }
 
-/// So many threads have a packet each of the smallest operation.
-const FIRST_THREADS: usize = 2;
-
-struct Block<'p> {
-    rank: RankId,
-    steps: Vec<Step<'p>>,
-    at: usize,
-    /// What all threads know.
-    base: Clock,
-    /// What single threads know beyond that.
-    threads: Vec<Option<Clock>>,
-    /// What the elements of the last operations have learnt, which all threads know once they meet.
-    learnt: Clock,
-    /// The same by the threads that have learnt it, as far as operations follow in which threads are told apart.
-    lanes: FxHashMap<Lane, Clock>,
-    /// What the first threads have learnt.
-    first: Clock,
-    arrived: bool,
-}
-
-#[derive(Default)]
-struct Counter {
-    given: Vec<Rc<Clock>>,
-    givers: Vec<Agent>,
-    taken: usize,
-}
-
 pub(super) struct Machine<'p, 'b> {
     pub(super) program: &'p Program,
+    pub(super) fold: &'b Fold,
+    pub(super) agents: &'b Agents,
     pub(super) parts: u32,
     pub(super) before: Option<&'b After<'p>>,
+    pub(super) history: History,
     pub(super) cells: Vec<Cells<'p>>,
     pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
-    signals: Table<RankId, Vec<Counter>>,
-    semaphores: Table<RankId, Vec<Counter>>,
-    /// The agent of each port channel's proxy, and how often it was pushed.
-    proxies: Table<RankId, Vec<(Agent, u32)>>,
-    /// The agents that are a rank's blocks.
-    pub(super) blocks_of: Table<RankId, Range<Agent>>,
+    pub(super) counters: Counters,
+    /// How often each port channel's proxy was pushed.
+    pub(super) pushed: Table<RankId, Vec<u32>>,
     /// Whether it is followed what memory was made from: only packets tell of it.
     pub(super) follows: bool,
     /// Whether packets lie where plain chunks of scratch do.
     pub(super) mixed: bool,
-    /// The first agent that is no block.
-    pub(super) first_proxy: Agent,
-    /// What had been run by the last step that wrote packets.
-    pub(super) stamp: Option<(Agent, u32, Rc<Clock>)>,
-    /// How many flows there are.
-    pub(super) flows: u32,
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
@@ -138,6 +105,8 @@ pub(super) struct Actor<'c, 'p> {
     pub(super) clock: &'c Clock,
     /// What it has been told by packets of its own beside that.
     pub(super) heard: Option<&'c Clock>,
+    /// The moment of this step, where it tells others of it.
+    pub(super) moment: MomentId,
     pub(super) op: &'p Op,
 }
 
@@ -145,28 +114,22 @@ pub(super) struct Actor<'c, 'p> {
 /// too.
 pub(super) fn run<'p>(
     program: &'p Program,
+    (fold, agents): (&Fold, &Agents),
     parts: u32,
-    before: Option<&After<'p>>,
+    (before, mut history): (Option<&After<'p>>, History),
     interrupt: &Interrupt,
-) -> Option<After<'p>> {
+) -> Option<(After<'p>, History)> {
+    history.begin(agents.count());
     let windows = run::windows(program);
     let mut blocks: Vec<Block<'p>> = Vec::new();
-    for (rank, row) in program.ranks.entries() {
-        for block in &row.blocks {
-            blocks.push(Block {
-                rank,
-                steps: steps(program, &windows, &block.ops, parts),
-                at: 0,
-                base: Clock::default(),
-                threads: Vec::new(),
-                learnt: Clock::default(),
-                lanes: FxHashMap::default(),
-                first: Clock::default(),
-                arrived: false,
-            });
+    for rank in fold.followed(program) {
+        for block in &program.ranks[rank].blocks {
+            let steps = steps(program, &windows, &block.ops, parts);
+            let agent = blocks.len() as Agent;
+            blocks.push(Block::new((agent, history.chain_of(agent)), rank, steps));
         }
     }
-    let mut machine = Machine::new(program, parts, before, blocks.len() as Agent);
+    let mut machine = Machine::new(program, (fold, agents), parts, (before, history));
     let mut moved = true;
     while moved {
         moved = false;
@@ -188,53 +151,38 @@ pub(super) fn run<'p>(
 impl<'c> Actor<'c, '_> {
     /// All that it knows.
     pub(super) fn clocks(&self) -> impl Iterator<Item = &'c Clock> + use<'c> {
-        std::iter::once(self.clock).chain(self.heard)
+        self.heard.into_iter().chain(std::iter::once(self.clock))
     }
 }
 
 impl<'p, 'b> Machine<'p, 'b> {
     fn new(
         program: &'p Program,
+        (fold, agents): (&'b Fold, &'b Agents),
         parts: u32,
-        before: Option<&'b After<'p>>,
-        mut next: Agent,
+        (before, history): (Option<&'b After<'p>>, History),
     ) -> Self {
-        let mut proxies: Table<RankId, Vec<(Agent, u32)>> = Table::default();
-        let first_proxy = next;
-        for row in &program.ranks {
-            let mut list = Vec::new();
-            for channel in &row.channels {
-                list.push((next, 0));
-                next += Agent::from(channel.kind() == ChannelKind::Port);
-            }
-            proxies.push(list);
-        }
-        let mut first = 0;
-        let blocks_of = program.ranks.iter().map(|rank| {
-            let agents = first..first + rank.blocks.len() as Agent;
-            first = agents.end;
-            agents
-        });
-        let blocks_of = blocks_of.collect();
-        let counters =
-            |count: usize| -> Vec<Counter> { (0..count).map(|_| Counter::default()).collect() };
+        let followed = || fold.followed(program).map(|rank| &program.ranks[rank]);
         Machine {
             program,
+            fold,
+            agents,
             parts,
             before,
-            cells: program.ranks.iter().map(|_| Cells::default()).collect(),
+            history,
+            cells: followed().map(|_| Cells::default()).collect(),
             packets: FxHashMap::default(),
-            signals: program.ranks.iter().map(|rank| counters(rank.channels.len())).collect(),
-            semaphores: program.ranks.iter().map(|rank| counters(rank.semaphores.len())).collect(),
-            proxies,
-            blocks_of,
+            counters: Counters::new(followed()),
+            pushed: followed().map(|rank| vec![0; rank.channels.len()]).collect(),
             follows: has_packets(program),
             mixed: overlay::mixed(program),
-            first_proxy,
-            stamp: None,
-            flows: before.map_or(0, |before| before.flows),
             conflicts: Vec::new(),
         }
+    }
+
+    /// Where to look up what is known.
+    pub(super) fn lookup(&self) -> Lookup<'_> {
+        Lookup { history: &self.history, agents: self.agents }
     }
 
     /// Does a block's next step, if it can.
@@ -242,21 +190,21 @@ impl<'p, 'b> Machine<'p, 'b> {
         let Some(block) = blocks.get_mut(agent) else { return false };
         let Some(step) = block.steps.get(block.at).cloned() else { return false };
         if step.joined {
-            block.meet(agent as Agent);
+            block.meet(self.lookup());
         }
         let done = match &step.op.action {
             Action::Sync => {
-                block.meet(agent as Agent);
+                block.meet(self.lookup());
                 true
             }
             Action::Barrier { id, .. } => {
-                block.meet(agent as Agent);
+                block.meet(self.lookup());
                 block.arrived = true;
                 return self.barrier(blocks, agent, id.index());
             }
             Action::Signal(signal) => {
                 for (thread, channel) in signal.channels.iter().enumerate() {
-                    self.signal(block, agent as Agent, thread as u8, *channel, signal.relaxed);
+                    self.signal(block, thread as u8, *channel, signal.relaxed);
                 }
                 true
             }
@@ -264,12 +212,12 @@ impl<'p, 'b> Machine<'p, 'b> {
             Action::Flush(_) => true,
             Action::Release(list) => {
                 for (thread, id) in list.iter().enumerate() {
-                    self.release(block, agent as Agent, thread as u8, *id);
+                    self.release(block, thread as u8, *id);
                 }
                 true
             }
             Action::Acquire(list) => self.acquire(block, list),
-            Action::Transfer(transfer) => self.transfer(block, agent as Agent, &step, transfer),
+            Action::Transfer(transfer) => self.transfer(block, &step, transfer),
             Action::Pipeline(_) => true,
         };
         if done {
@@ -278,153 +226,27 @@ impl<'p, 'b> Machine<'p, 'b> {
         done
     }
 
-    fn barrier(&mut self, blocks: &mut [Block<'p>], agent: usize, id: usize) -> bool {
-        let Some(rank) = blocks.get(agent).map(|block| block.rank) else { return false };
-        let first = self.blocks_of[rank].start as usize;
-        let members = self.program.ranks[rank].barriers.iter().nth(id);
-        let members: Vec<usize> =
-            members.into_iter().flatten().map(|block| first + block.index()).collect();
-        let at_it = |block: &Block| {
-            block.arrived
-                && block.steps.get(block.at).is_some_and(
-                    |step| matches!(&step.op.action, Action::Barrier { id: there, .. } if there.index() == id),
-                )
-        };
-        if !members.iter().all(|member| blocks.get(*member).is_some_and(at_it)) {
-            return false;
-        }
-        let mut all = Clock::default();
-        for member in &members {
-            if let Some(block) = blocks.get_mut(*member) {
-                // The barrier itself has happened for everyone behind it.
-                block.base.join(*member as Agent, block.at as u32 + 1);
-                all.merge(&block.base);
-            }
-        }
-        for member in &members {
-            if let Some(block) = blocks.get_mut(*member) {
-                block.base = all.clone();
-                block.arrived = false;
-                block.at += 1;
-            }
-        }
-        true
-    }
-
-    fn signal(
-        &mut self,
-        block: &mut Block<'p>,
-        agent: Agent,
-        thread: u8,
-        channel: ChannelId,
-        relaxed: bool,
-    ) {
-        let row = &self.program.ranks[block.rank].channels[channel];
-        let (Some(peer), Some(there)) = (row.peer(), row.partner) else { return };
-        let port = row.kind() == ChannelKind::Port;
-        let mut clock = block.thread(thread).clone();
-        clock.start(agent);
-        if port {
-            let (proxy, pushed) = self.proxy(block.rank, channel);
-            clock.join(proxy, pushed);
-        }
-        // A port channel is always strong.
-        let clock = if relaxed && !port { clock.execution_only() } else { clock };
-        if let Some(counter) = counters(&mut self.signals, peer, there.index()) {
-            counter.give(agent, clock);
-        }
-    }
-
-    fn proxy(&self, rank: RankId, channel: ChannelId) -> (Agent, u32) {
-        self.proxies[rank].get(channel.index()).copied().unwrap_or((0, 0))
-    }
-
-    fn wait(&mut self, block: &mut Block<'p>, channels: &[ChannelId], relaxed: bool) -> bool {
-        let rank = block.rank;
-        let ready = channels.iter().all(|channel| {
-            counters(&mut self.signals, rank, channel.index())
-                .is_some_and(|counter| counter.taken < counter.given.len())
-        });
-        if !ready {
-            return false;
-        }
-        for (thread, channel) in channels.iter().enumerate() {
-            let port = self.program.ranks[rank].channels[*channel].kind() == ChannelKind::Port;
-            let Some(counter) = counters(&mut self.signals, rank, channel.index()) else {
-                continue;
-            };
-            counter.taken += 1;
-            let Some(heard) = counter.heard(counter.taken) else { continue };
-            let own = block.thread(thread as u8);
-            match relaxed && !port {
-                true => own.merge_run(&heard),
-                false => own.merge(&heard),
-            }
-        }
-        true
-    }
-
-    fn release(&mut self, block: &mut Block<'p>, agent: Agent, thread: u8, id: SemaphoreId) {
-        let mut clock = block.thread(thread).clone();
-        clock.start(agent);
-        if let Some(counter) = counters(&mut self.semaphores, block.rank, id.index()) {
-            counter.give(agent, clock);
-        }
-    }
-
-    fn acquire(&mut self, block: &mut Block<'p>, list: &[SemaphoreId]) -> bool {
-        let rank = block.rank;
-        let initial = |program: &Program, id: SemaphoreId| {
-            program.ranks[rank].semaphores[id].initial.max(0) as usize
-        };
-        let ready = list.iter().all(|id| {
-            let start = initial(self.program, *id);
-            counters(&mut self.semaphores, rank, id.index())
-                .is_some_and(|counter| counter.taken < counter.given.len() + start)
-        });
-        if !ready {
-            return false;
-        }
-        for (thread, id) in list.iter().enumerate() {
-            let start = initial(self.program, *id);
-            let Some(counter) = counters(&mut self.semaphores, rank, id.index()) else { continue };
-            counter.taken += 1;
-            let heard = counter.heard(counter.taken.saturating_sub(start));
-            if let Some(heard) = heard {
-                block.thread(thread as u8).merge(&heard);
-            }
-        }
-        true
-    }
-
-    fn transfer(
-        &mut self,
-        block: &mut Block<'p>,
-        agent: Agent,
-        step: &Step<'p>,
-        transfer: &'p Transfer,
-    ) -> bool {
+    fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
         let elements = access::elements(self.program, block.rank, transfer, step, self.parts);
         let packets = |element: &Element| {
             element.reads.iter().all(|read| {
-                !read.packet || self.packets.contains_key(&(read.place.rank, read.place.cell))
+                !read.packet || self.packets.contains_key(&self.packet_home(read.place).0)
             })
         };
         if !elements.iter().all(packets) {
             return false;
         }
         match transfer.via == Some(ChannelKind::Port) {
-            true => self.push(block, agent, step, transfer, &elements),
-            false => self.elements(block, agent, step, transfer, &elements),
+            true => self.push(block, step, transfer, &elements),
+            false => self.act(block, step, transfer, &elements),
         }
         true
     }
 
     /// What the threads of a block do, each its elements.
-    fn elements(
+    fn act(
         &mut self,
         block: &mut Block<'p>,
-        agent: Agent,
         step: &Step<'p>,
         transfer: &Transfer,
         elements: &[Element],
@@ -432,26 +254,35 @@ impl<'p, 'b> Machine<'p, 'b> {
         let several = elements.last().is_some_and(|element| element.entry > 0);
         let followed =
             block.steps.get(block.at + 1).is_some_and(|next| !next.joined && !meets(next));
+        let tells = elements.iter().any(|element| element.writes.iter().any(|write| write.packet));
+        let moment = if tells { block.base.moment(&mut self.history) } else { NONE };
         for element in elements {
+            let known = block.lanes.get(&element.lane);
+            let heard = known.map(|sources| Clock::told(sources));
             let actor = Actor {
-                agent,
+                agent: block.agent,
                 rank: block.rank,
                 step: block.at as u32,
                 clock: &block.base,
-                heard: block.lanes.get(&element.lane),
+                heard: heard.as_ref(),
+                moment,
                 op: step.op,
             };
+            let known = known.map_or(&[] as &[Source], Vec::as_slice);
             let goes_on = followed || several;
-            let Some(told) = self.element(&actor, element, goes_on) else { continue };
-            block.learnt.merge_told(&told);
+            let told = self.element(&actor, element, (known, goes_on));
+            if told.is_empty() {
+                continue;
+            }
+            block.learnt.extend_from_slice(&told);
             if !goes_on {
                 continue;
             }
             // A chunk has packets for two threads at least; a slice may have none.
             if element.lane.at == 0 && transfer.slice.is_none() {
-                block.first.merge_steps(&told);
+                block.first.extend(told.iter().filter_map(|source| source.steps()));
             }
-            block.lanes.insert(element.lane, told);
+            block.lanes.insert(element.lane, told.into_vec());
         }
     }
 
@@ -459,7 +290,6 @@ impl<'p, 'b> Machine<'p, 'b> {
     fn push(
         &mut self,
         block: &mut Block<'p>,
-        agent: Agent,
         step: &Step<'p>,
         transfer: &'p Transfer,
         elements: &[Element],
@@ -470,33 +300,37 @@ impl<'p, 'b> Machine<'p, 'b> {
             // All threads read the packets and meet before one of them pushes.
             let reads = elements.iter().map(|e| Element { writes: Vec::new(), ..e.clone() });
             let reads: Vec<Element> = reads.collect();
-            self.elements(block, agent, step, transfer, &reads);
-            block.meet(agent);
+            self.act(block, step, transfer, &reads);
+            block.meet(self.lookup());
         }
         for (thread, channel) in transfer.channels.iter().enumerate() {
-            let (proxy, pushed) = self.proxy(rank, *channel);
-            let mut clock = block.thread(thread as u8).clone();
-            clock.start(agent);
-            clock.join(proxy, pushed);
+            let proxy = self.agents.proxy(rank, *channel);
+            let pushed = self.pushed(rank, *channel);
+            let pusher = block.moment(&mut self.history, thread as u8);
+            let chain = self.history.chain();
+            let told = [Source::All(pusher, 0)];
+            let moment = self.history.add((proxy, chain), pushed, NONE, told);
+            let clock = Clock::told(&[Source::All(moment, 0)]);
+            let actor = Actor {
+                agent: proxy,
+                rank,
+                step: pushed,
+                clock: &clock,
+                heard: None,
+                moment,
+                op: step.op,
+            };
             for element in elements.iter().filter(|element| element.entry == thread) {
-                let actor = Actor {
-                    agent: proxy,
-                    rank,
-                    step: pushed,
-                    clock: &clock,
-                    heard: None,
-                    op: step.op,
-                };
-                self.element(&actor, element, false);
+                self.element(&actor, element, (&[], false));
             }
-            if let Some(slot) = proxy_slot(&mut self.proxies, rank, channel.index()) {
-                slot.1 += 1;
-            }
+            self.push_one(rank, *channel);
             match transfer.verb {
-                Verb::PutWithSignal => self.signal(block, agent, thread as u8, *channel, false),
+                Verb::PutWithSignal => self.signal(block, thread as u8, *channel, false),
                 Verb::PutWithSignalAndFlush => {
-                    self.signal(block, agent, thread as u8, *channel, false);
-                    block.thread(thread as u8).join(proxy, pushed + 1);
+                    self.signal(block, thread as u8, *channel, false);
+                    let chain = self.history.chain();
+                    let flushed = self.history.add((proxy, chain), pushed + 1, NONE, []);
+                    block.hear(thread as u8, Source::All(flushed, 0));
                 }
                 Verb::Copy
                 | Verb::Put
@@ -514,25 +348,25 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// What is left when all blocks have ended, and what their user then meets.
-    fn finish(mut self, blocks: Vec<Block<'p>>) -> After<'p> {
-        let mut ends: Vec<Clock> = self.program.ranks.iter().map(|_| Clock::default()).collect();
-        for (agent, mut block) in blocks.into_iter().enumerate() {
-            block.meet(agent as Agent);
-            block.base.join(agent as Agent, block.at as u32);
+    fn finish(mut self, blocks: Vec<Block<'p>>) -> (After<'p>, History) {
+        let mut ends: Vec<Clock> = self.cells.iter().map(|_| Clock::default()).collect();
+        for mut block in blocks {
+            block.meet(self.lookup());
+            let moment = block.base.moment(&mut self.history);
             if let Some(end) = ends.get_mut(block.rank.index()) {
-                end.merge(&block.base);
+                end.hear(self.lookup(), Source::All(moment, 0));
             }
         }
         for (index, (cells, end)) in self.cells.iter().zip(&ends).enumerate() {
             for buffer in [Buffer::Input, Buffer::Output] {
                 for (number, cell) in cells.buffer(buffer).iter().enumerate() {
                     for touch in cell.write.iter().chain(&cell.reads) {
-                        if known(end, touch) {
+                        if known(self.lookup(), end, touch) {
                             continue;
                         }
                         let rank = RankId::from_index(index);
                         let place = Place { rank, buffer, cell: number as u64 };
-                        let relaxed = end.has_run(touch.agent, touch.step);
+                        let relaxed = end.has_run(self.lookup(), touch.agent, touch.step);
                         let conflict = Conflict {
                             kind: Kind::End,
                             first: *touch,
@@ -545,65 +379,8 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
             }
         }
-        After {
-            cells: self.cells,
-            packets: self.packets,
-            ends,
-            flows: self.flows,
-            conflicts: self.conflicts,
-        }
-    }
-}
-
-impl Block<'_> {
-    /// All threads meet: each learns what any knows.
-    fn meet(&mut self, agent: Agent) {
-        for thread in self.threads.drain(..).flatten() {
-            self.base.merge(&thread);
-        }
-        let learnt = std::mem::take(&mut self.learnt);
-        self.base.merge(&learnt);
-        self.base.join(agent, self.at as u32);
-        self.lanes.clear();
-        self.first = Clock::default();
-    }
-
-    /// What a thread knows.
-    fn thread(&mut self, thread: u8) -> &mut Clock {
-        let index = usize::from(thread);
-        if self.threads.len() <= index {
-            self.threads.resize(index + 1, None);
-        }
-        let base = &self.base;
-        #[expect(clippy::indexing_slicing, reason = "resized just now")]
-        let clock = self.threads[index].get_or_insert_with(|| base.clone());
-        if index < FIRST_THREADS {
-            clock.merge_steps(&self.first);
-        }
-        clock
-    }
-}
-
-impl Counter {
-    fn give(&mut self, giver: Agent, clock: Clock) {
-        self.given.push(Rc::new(clock));
-        if !self.givers.contains(&giver) {
-            self.givers.push(giver);
-        }
-    }
-
-    /// What the `count`-th taker knows: with one giver all that was given up to there; with several only where it took
-    /// all there are, since their order depends on the schedule.
-    fn heard(&self, count: usize) -> Option<Rc<Clock>> {
-        if self.givers.len() > 1 {
-            if count < self.given.len() {
-                return None;
-            }
-            let mut all = Clock::default();
-            self.given.iter().for_each(|clock| all.merge(clock));
-            return Some(Rc::new(all));
-        }
-        count.checked_sub(1).and_then(|at| self.given.get(at)).cloned()
+        let Machine { cells, packets, conflicts, history, .. } = self;
+        (After { cells, packets, ends, conflicts }, history)
     }
 }
 
@@ -625,29 +402,13 @@ fn has_packets(program: &Program) -> bool {
     found
 }
 
-fn counters(
-    table: &mut Table<RankId, Vec<Counter>>,
-    rank: RankId,
-    index: usize,
-) -> Option<&mut Counter> {
-    table.iter_mut().nth(rank.index())?.get_mut(index)
-}
-
-fn proxy_slot(
-    table: &mut Table<RankId, Vec<(Agent, u32)>>,
-    rank: RankId,
-    index: usize,
-) -> Option<&mut (Agent, u32)> {
-    table.iter_mut().nth(rank.index())?.get_mut(index)
-}
-
 /// Whether a clock knows of an access: its effect, or that what it read was consumed.
-pub(super) fn known(clock: &Clock, touch: &Touch) -> bool {
-    clock.knows(touch.agent, touch.step)
-        || !touch.write && clock.consumed((touch.agent, touch.step, touch.element))
+pub(super) fn known(lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
+    clock.knows(lookup, touch.agent, touch.step)
+        || !touch.write && clock.consumed(lookup, touch.flow)
 }
 
 /// Whether a clock knows that an access was made, visible or not.
-pub(super) fn past(clock: &Clock, touch: &Touch) -> bool {
-    clock.has_run(touch.agent, touch.step) || clock.heard((touch.agent, touch.step, touch.element))
+pub(super) fn past(lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
+    clock.has_run(lookup, touch.agent, touch.step) || clock.heard(lookup, touch.flow)
 }

@@ -3,13 +3,15 @@
 //! In: an element and who does it ([`Actor`]). Out: the memory after it, and conflicts.
 
 use super::access::{Access, Element};
+use super::agents::Agent;
 use super::cells::{Place, Touch};
-use super::clock::{self, Clock, Flow};
+use super::clock::{Clock, Lookup};
+use super::history::{FlowId, MomentId, NONE, Source};
 use super::machine::{Actor, After, Conflict, Kind, Machine, known, past};
+use super::turn::{By, Turn};
 use crate::ir::{Buffer, RankId};
 use crate::table::Id;
 use smallvec::SmallVec;
-use std::rc::Rc;
 
 /// How much must be known of an earlier access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,104 +23,93 @@ pub(super) enum Needs {
 }
 
 impl Needs {
-    fn met(self, clock: &Clock, touch: &Touch) -> bool {
+    fn met(self, lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
         match self {
-            Needs::Seen => known(clock, touch),
-            Needs::Past => past(clock, touch),
+            Needs::Seen => known(lookup, clock, touch),
+            Needs::Past => past(lookup, clock, touch),
         }
     }
 
     /// Whether it is met for anything that an agent does.
-    fn met_by_any(self, clock: &Clock, agent: clock::Agent) -> bool {
-        clock.knows(agent, 0) || self == Needs::Past && clock.heard_any(agent)
+    fn met_by_any(self, lookup: Lookup<'_>, clock: &Clock, agent: Agent) -> bool {
+        clock.knows(lookup, agent, 0) || self == Needs::Past && clock.heard_any(lookup, agent)
     }
 }
 
 impl<'p> Machine<'p, '_> {
     /// One element: what it reads, then what it writes. What its packets tell is known to its own writes at once; it is
-    /// given back, with what its threads have been told before. Where these go on without meeting the others, what they
-    /// do next tells that they have done this.
+    /// given back, with what its threads have been told before, unless they told nothing. Where these go on without
+    /// meeting the others, what they do next tells that they have done this.
     pub(super) fn element(
         &mut self,
         actor: &Actor<'_, 'p>,
         element: &Element,
-        goes_on: bool,
-    ) -> Option<Clock> {
-        let mut parts: SmallVec<[Rc<Flow>; 2]> = SmallVec::new();
-        let mut told = None;
+        (before, goes_on): (&[Source], bool),
+    ) -> SmallVec<[Source; 4]> {
+        let mut parts: SmallVec<[(FlowId, By); 2]> = SmallVec::new();
+        let mut told: SmallVec<[Source; 4]> = SmallVec::new();
+        let flow = self.history.next_flow();
         for read in element.reads.iter().filter(|read| read.packet) {
-            let packet = self.read_packet(actor, read, touch(actor, element, read, false));
-            let Some((clock, flow)) = packet else { continue };
-            parts.extend(flow.clone());
-            if self.is_proxy(actor) {
+            let packet = self.read_packet(actor, read, touch(actor, element, read, flow, false));
+            let Some((run, flow)) = packet else { continue };
+            parts.extend(flow);
+            if self.agents.is_proxy(actor.agent) {
                 continue;
             }
-            let told = told.get_or_insert_with(|| actor.heard.cloned().unwrap_or_default());
-            told.merge_run(&clock);
-            if let Some(flow) = &flow {
-                told.consume(flow);
-            }
+            told.push(Source::Run(run.0, run.1));
+            told.extend(flow.map(|(flow, by)| Source::Read(flow, by)));
         }
-        let earlier = actor.heard;
-        let actor = Actor { heard: told.as_ref().or(earlier), ..*actor };
+        if !told.is_empty() {
+            told.extend_from_slice(before);
+        }
+        let heard = (!told.is_empty()).then(|| Clock::told(&told));
+        let actor = Actor { heard: heard.as_ref().or(actor.heard), ..*actor };
         for read in element.reads.iter().filter(|read| !read.packet) {
-            self.plain(&actor, read, touch(&actor, element, read, false), None);
+            self.plain(&actor, read, touch(&actor, element, read, flow, false));
             parts.extend(self.made_from(read.place));
         }
-        let flow = self.flow((actor.agent, actor.step, element.number), parts);
+        if self.follows {
+            self.history.flow(actor.agent, &mut parts);
+        }
+        let known = if told.is_empty() { before } else { told.as_slice() };
         let mut run = None;
         for write in &element.writes {
-            let touch = touch(&actor, element, write, true);
+            let touch = touch(&actor, element, write, flow, true);
             match write.packet {
-                false => self.plain(&actor, write, touch, flow.as_ref()),
+                false => self.plain(&actor, write, touch),
                 true => {
-                    let clock = run.get_or_insert_with(|| self.run_by(&actor));
-                    self.write_packet(&actor, write, touch, (clock, flow.as_ref()));
+                    let run = *run.get_or_insert_with(|| self.run_by(&actor, known));
+                    self.write_packet(&actor, write, touch, run);
                 }
             }
         }
         let packets = element.reads.iter().chain(&element.writes).any(|access| access.packet);
-        if let Some(flow) = flow.filter(|_| goes_on && packets) {
-            told.get_or_insert_with(|| earlier.cloned().unwrap_or_default()).hear(&flow);
+        if self.follows && goes_on && packets {
+            if told.is_empty() {
+                told.extend_from_slice(before);
+            }
+            told.push(Source::Heard(flow, 0));
         }
         told
     }
 
-    /// What is known to have been run by who does this element. The elements of an operation that have heard of nothing
-    /// share it.
-    fn run_by(&mut self, actor: &Actor) -> Rc<Clock> {
-        let known = self
-            .stamp
-            .as_ref()
-            .filter(|(agent, step, _)| (*agent, *step) == (actor.agent, actor.step));
-        if let (Some((_, _, clock)), None) = (known, actor.heard) {
-            return Rc::clone(clock);
+    /// The moment of an element: what is known to have been run by who does it. The elements of an operation that have
+    /// heard of nothing share it.
+    fn run_by(&mut self, actor: &Actor, told: &[Source]) -> MomentId {
+        if told.is_empty() {
+            return actor.moment;
         }
-        let mut clock = actor.clock.execution_only();
-        if let Some(heard) = actor.heard {
-            clock.merge_run(heard);
-        }
-        clock.start(actor.agent);
-        let clock = Rc::new(clock);
-        if actor.heard.is_none() {
-            self.stamp = Some((actor.agent, actor.step, Rc::clone(&clock)));
-        }
-        clock
-    }
-
-    /// What was made by an element; followed only where there are packets to tell of it.
-    fn flow(
-        &mut self,
-        element: clock::Element,
-        parts: SmallVec<[Rc<Flow>; 2]>,
-    ) -> Option<Rc<Flow>> {
-        self.flows += 1;
-        self.follows.then(|| Rc::new(Flow { id: self.flows, element, parts }))
+        let chain = self.history.chain();
+        let sources = std::iter::once(Source::Run(actor.moment, 0))
+            .chain(told.iter().map(|source| source.run()));
+        self.history.add((actor.agent, chain), 0, NONE, sources)
     }
 
     /// What a cell holds was made by this.
-    fn made_from(&self, place: Place) -> Option<Rc<Flow>> {
-        self.cells.get(place.rank.index())?.get(place.buffer, place.cell)?.made_from.clone()
+    fn made_from(&self, place: Place) -> Option<(FlowId, By)> {
+        let (home, by) = self.fold.home(place);
+        let cell = self.cells.get(home.rank.index())?.get(home.buffer, home.cell)?;
+        cell.made_from.map(|(flow, more)| (flow, self.agents.turn().then(more, by)))
     }
 
     /// Whether a cell holds something when a launch begins: the input, by whatever name.
@@ -135,13 +126,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// An access to plain memory.
-    fn plain(
-        &mut self,
-        actor: &Actor<'_, 'p>,
-        access: &Access,
-        touch: Touch<'p>,
-        made_from: Option<&Rc<Flow>>,
-    ) {
+    fn plain(&mut self, actor: &Actor<'_, 'p>, access: &Access, touch: Touch<'p>) {
         let place = access.place;
         let foreign = place.rank != actor.rank
             && !actor.clocks().any(|clock| self.started(clock, place.rank));
@@ -158,29 +143,28 @@ impl<'p> Machine<'p, '_> {
             self.plain_over_packet(actor, touch, place);
         }
         let given = self.given(place);
-        let Some(cell) = self
-            .cells
-            .get_mut(place.rank.index())
-            .and_then(|cells| cells.get_mut(place.buffer, place.cell))
-        else {
+        let (home, by) = self.fold.home(place);
+        let there = touch.moved(self.agents, self.agents.turn().back(by));
+        let cells = self.cells.get_mut(home.rank.index());
+        let Some(cell) = cells.and_then(|cells| cells.get_mut(home.buffer, home.cell)) else {
             return;
         };
-        let mut earlier: Vec<Touch<'p>> = cell.write.into_iter().collect();
+        let mut earlier: SmallVec<[Touch<'p>; 2]> = cell.write.into_iter().collect();
         let empty = cell.write.is_none() && !given || cell.covered;
         if touch.write {
             earlier.extend(cell.reads.iter().copied());
-            cell.write = Some(touch);
-            cell.made_from = made_from.cloned();
+            cell.write = Some(there);
+            cell.made_from = self.follows.then_some(there.flow);
             cell.covered = false;
             cell.reads.clear();
         } else {
-            cell.reads.push(touch);
+            cell.reads.push(there);
             if empty {
                 self.alone(Kind::Unwritten, touch, place);
             }
         }
         for first in earlier {
-            self.check_order(actor, first, touch, place);
+            self.check_order(actor, first.moved(self.agents, by), touch, place);
         }
     }
 
@@ -197,8 +181,9 @@ impl<'p> Machine<'p, '_> {
         second: Touch<'p>,
         place: Place,
     ) {
-        if !ordered(actor, &first, &second) {
-            let relaxed = actor.clocks().any(|clock| past(clock, &first));
+        let lookup = self.lookup();
+        if !ordered(lookup, actor, &first, &second) {
+            let relaxed = actor.clocks().any(|clock| past(lookup, clock, &first));
             let kind = if first.agent == second.agent { Kind::Threads } else { Kind::Race };
             self.conflicts.push(Conflict { kind, first, second, place, relaxed });
         }
@@ -206,7 +191,7 @@ impl<'p> Machine<'p, '_> {
 
     /// Whether a rank is known to have started this launch.
     fn started(&self, clock: &Clock, rank: RankId) -> bool {
-        self.blocks_of.lookup(rank).is_some_and(|agents| clock.has_run_any(agents.clone()))
+        clock.has_run_any(self.lookup(), self.agents.blocks(rank))
     }
 
     /// Scratch in the launch before: what touched it must be known to be done. Where the rank that it belongs to is not
@@ -219,8 +204,9 @@ impl<'p> Machine<'p, '_> {
         foreign: bool,
     ) {
         let Some(before) = self.before else { return };
-        let cell = before.cells.get(place.rank.index());
-        let cell = cell.and_then(|cells| cells.get(place.buffer, place.cell));
+        let (home, by) = self.fold.home(place);
+        let cell = before.cells.get(home.rank.index());
+        let cell = cell.and_then(|cells| cells.get(home.buffer, home.cell));
         let plain = cell
             .into_iter()
             .flat_map(|cell| cell.write.iter().chain(cell.reads.iter().filter(|_| touch.write)));
@@ -230,7 +216,7 @@ impl<'p> Machine<'p, '_> {
         });
         let late = plain
             .chain(packets)
-            .copied()
+            .map(|first| first.moved(self.agents, by))
             .find(|first| !self.ended(before, actor, first, Needs::Seen));
         match late {
             Some(_) if foreign => self.alone(Kind::Start, touch, place),
@@ -256,48 +242,66 @@ impl<'p> Machine<'p, '_> {
         needs: Needs,
     ) -> bool {
         let between = self.program.options.double_scratch;
-        let knows =
-            |rank: RankId| before.ends.get(rank.index()).is_some_and(|end| needs.met(end, first));
+        let lookup = self.lookup();
+        // The end of a rank, and the turn that leads from it to the one that stands for it.
+        let end = |rank: RankId| {
+            let (at, by) = self.followed(rank);
+            Some((before.ends.get(at)?, by))
+        };
+        let knows = |rank: RankId| {
+            end(rank).is_some_and(|(end, by)| needs.met(lookup, end, &first.moved(self.agents, by)))
+        };
         let started = |rank: RankId| {
             rank == actor.rank || actor.clocks().any(|clock| self.started(clock, rank))
         };
+        let turn = self.agents.turn();
+        let then = |via: RankId, rank: RankId| {
+            end(via).is_some_and(|(end, by)| {
+                let rank = if by == 0 { rank } else { RankId(turn.then(rank.0, by)) };
+                end.has_run_any(lookup, self.agents.blocks(rank))
+            })
+        };
         let went_on = |rank: RankId| {
-            let then = |end: &Clock| self.started(end, rank);
             started(rank)
-                || between
-                    && self
-                        .blocks_of
-                        .ids()
-                        .zip(&before.ends)
-                        .any(|(via, end)| then(end) && started(via))
+                || between && self.program.ranks.ids().any(|via| then(via, rank) && started(via))
         };
         // A proxy does what it was asked for in order, launch after launch.
-        let later = |clock: &Clock| needs.met_by_any(clock, first.agent);
-        let overtaken = first.agent >= self.first_proxy
+        let later = |clock: &Clock, by: By| {
+            needs.met_by_any(lookup, clock, self.agents.moved(first.agent, by))
+        };
+        let overtaken = self.agents.is_proxy(first.agent)
             && (first.agent == actor.agent
-                || actor.clocks().any(later)
+                || actor.clocks().any(|clock| later(clock, 0))
                 || between
-                    && self
-                        .blocks_of
-                        .ids()
-                        .zip(&before.ends)
-                        .any(|(via, end)| later(end) && started(via)));
+                    && self.program.ranks.ids().any(|via| {
+                        end(via).is_some_and(|(end, by)| later(end, by)) && started(via)
+                    }));
         if overtaken {
             return true;
         }
         // Mostly it is the rank itself that did it.
         let likely = [actor.rank, first.rank];
         likely.into_iter().any(|rank| knows(rank) && went_on(rank))
-            || self.blocks_of.ids().any(|rank| knows(rank) && went_on(rank))
+            || self.program.ranks.ids().any(|rank| knows(rank) && went_on(rank))
     }
 
-    /// Whether a proxy does it.
-    pub(super) fn is_proxy(&self, actor: &Actor<'_, 'p>) -> bool {
-        actor.agent >= self.first_proxy
+    /// Which of the ranks that are followed stands for one, and the turn that leads to it.
+    fn followed(&self, rank: RankId) -> (usize, By) {
+        let turn = self.agents.turn();
+        match turn {
+            Turn::Still => (rank.index(), 0),
+            Turn::Ring { .. } | Turn::Grid { .. } | Turn::Cube => (0, turn.back(rank.0)),
+        }
     }
 }
 
-fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: bool) -> Touch<'p> {
+fn touch<'p>(
+    actor: &Actor<'_, 'p>,
+    element: &Element,
+    access: &Access,
+    flow: FlowId,
+    write: bool,
+) -> Touch<'p> {
     Touch {
         agent: actor.agent,
         rank: actor.rank,
@@ -307,12 +311,13 @@ fn touch<'p>(actor: &Actor<'_, 'p>, element: &Element, access: &Access, write: b
         write,
         share: access.share,
         base: access.base,
+        flow: (flow, 0),
         op: actor.op,
     }
 }
 
 /// Whether the second access, made by this actor, comes after the first.
-fn ordered(actor: &Actor, first: &Touch, second: &Touch) -> bool {
+fn ordered(lookup: Lookup<'_>, actor: &Actor, first: &Touch, second: &Touch) -> bool {
     let same_operation = first.agent == second.agent && first.step == second.step;
     let same_thread = first.agent == second.agent
         && first.share == second.share
@@ -320,5 +325,5 @@ fn ordered(actor: &Actor, first: &Touch, second: &Touch) -> bool {
         && first.base == second.base;
     same_operation && first.element == second.element
         || same_thread
-        || actor.clocks().any(|clock| known(clock, first))
+        || actor.clocks().any(|clock| known(lookup, clock, first))
 }

@@ -4,17 +4,24 @@
 //! may have several writers, which all write the same value (E0521): its reader has heard of what all of them know.
 
 use super::access::Access;
-use super::cells::Touch;
-use super::clock::{Clock, Flow, follows_from};
+use super::cells::{Place, Touch};
+use super::clock::Clock;
+use super::history::{FlowId, MomentId, NONE, Source};
 use super::machine::{Actor, Conflict, Kind, Machine, Packet};
 use super::memory::Needs;
-use crate::ir::{Action, Op, Verb};
-use std::rc::Rc;
+use super::turn::By;
+use crate::ir::{Action, Op, RankId, Verb};
 
 /// What a packet tells: what had been run, and what it was made from.
-type Told = (Rc<Clock>, Option<Rc<Flow>>);
+type Told = ((MomentId, By), Option<(FlowId, By)>);
 
 impl<'p> Machine<'p, '_> {
+    /// A packet's place, and the turn that leads to it.
+    pub(super) fn packet_home(&self, place: Place) -> ((RankId, u64), By) {
+        let (home, by) = self.fold.home(place);
+        ((home.rank, home.cell), by)
+    }
+
     /// A packet is read; what it tells, if anything.
     pub(super) fn read_packet(
         &mut self,
@@ -22,16 +29,18 @@ impl<'p> Machine<'p, '_> {
         read: &Access,
         touch: Touch<'p>,
     ) -> Option<Told> {
-        let (rank, cell) = (read.place.rank, read.place.cell);
-        let before = self.before.and_then(|before| before.packets.get(&(rank, cell)));
-        let packet = self.packets.get_mut(&(rank, cell))?;
-        packet.readers.push(touch);
+        let (home, by) = self.packet_home(read.place);
+        let turn = self.agents.turn();
+        let before = self.before.and_then(|before| before.packets.get(&home));
+        let packet = self.packets.get_mut(&home)?;
+        packet.readers.push(touch.moved(self.agents, turn.back(by)));
+        let here = |(row, more): (u32, By)| (row, turn.then(more, by));
         // What all of several writers know is found when the last of them has written: in the first run.
         let told = before.filter(|before| before.writers.len() > 1).unwrap_or(packet);
-        let told = (Rc::clone(&told.clock), told.flow.clone());
-        if self.is_proxy(actor) && reads_raw(touch.op) {
-            for first in self.packets.get(&(rank, cell))?.writers.clone() {
-                self.check_order(actor, first, touch, read.place);
+        let told = (here(told.run), told.flow.map(here));
+        if self.agents.is_proxy(actor.agent) && reads_raw(touch.op) {
+            for first in packet.writers.clone() {
+                self.check_order(actor, first.moved(self.agents, by), touch, read.place);
             }
         }
         if self.mixed {
@@ -46,27 +55,32 @@ impl<'p> Machine<'p, '_> {
         actor: &Actor<'_, 'p>,
         write: &Access,
         touch: Touch<'p>,
-        (clock, flow): (&Rc<Clock>, Option<&Rc<Flow>>),
+        run: MomentId,
     ) {
         self.check_packet_launch(actor, write, touch);
         if self.mixed {
             self.packet_over_plain(actor, touch, write.place);
         }
         let place = write.place;
-        let Some(packet) = self.packets.get_mut(&(place.rank, place.cell)) else {
-            let packet = Packet {
-                clock: Rc::clone(clock),
-                flow: flow.cloned(),
-                writers: [touch].into_iter().collect(),
-                readers: Vec::new(),
-            };
-            self.packets.insert((place.rank, place.cell), packet);
+        let (home, by) = self.packet_home(place);
+        let back = self.agents.turn().back(by);
+        let there = touch.moved(self.agents, back);
+        let flow = self.follows.then_some(there.flow);
+        let known = self.packets.get(&home).map(|packet| (packet.run, packet.flow));
+        let Some((run_before, flow_before)) = known else {
+            let writers = [there].into_iter().collect();
+            let packet = Packet { run: (run, back), flow, writers, readers: Vec::new() };
+            self.packets.insert(home, packet);
             return;
         };
-        packet.clock = Rc::new(packet.clock.in_common(clock));
-        packet.flow = common_flow(packet.flow.as_ref(), flow);
-        let first = packet.writers.first().copied();
-        packet.writers.push(touch);
+        let run = self.in_common(run_before, (run, back));
+        let flow = self.common_flow(flow_before, flow);
+        let mut first = None;
+        if let Some(packet) = self.packets.get_mut(&home) {
+            (packet.run, packet.flow) = (run, flow);
+            first = packet.writers.first().map(|first| first.moved(self.agents, by));
+            packet.writers.push(there);
+        }
         // It carries one flag both times: its reader may find either.
         self.conflicts.extend(first.map(|first| Conflict {
             kind: Kind::Twice,
@@ -81,28 +95,54 @@ impl<'p> Machine<'p, '_> {
     fn check_packet_launch(&mut self, actor: &Actor<'_, 'p>, write: &Access, touch: Touch<'p>) {
         let Some(before) = self.before else { return };
         let place = write.place;
-        let Some(packet) = before.packets.get(&(place.rank, place.cell)) else { return };
+        let (home, by) = self.packet_home(place);
+        let Some(packet) = before.packets.get(&home) else { return };
         let earlier = packet.readers.iter().chain(&packet.writers);
-        let late = earlier.copied().find(|first| !self.ended(before, actor, first, Needs::Past));
+        let mut earlier = earlier.map(|first| first.moved(self.agents, by));
+        let late = earlier.find(|first| !self.ended(before, actor, first, Needs::Past));
         if let Some(first) = late {
             self.across_launches(first, touch, place);
         }
+    }
+
+    /// What two moments both know to have been run.
+    fn in_common(&mut self, first: (MomentId, By), second: (MomentId, By)) -> (MomentId, By) {
+        if first == second {
+            return first;
+        }
+        let all = |(moment, by)| Clock::told(&[Source::Run(moment, by)]).everything(self.lookup());
+        let ((known, read), (other_known, other_read)) = (all(first), all(second));
+        let mut both: Vec<Source> = Vec::new();
+        for (agent, before) in known {
+            let other = other_known.binary_search_by_key(&agent, |(agent, _)| *agent);
+            let Some((_, other)) = other.ok().and_then(|at| other_known.get(at)) else { continue };
+            let chain = self.history.chain();
+            let moment = self.history.add((agent, chain), before.min(*other), NONE, []);
+            both.push(Source::Run(moment, 0));
+        }
+        let shared = read.iter().filter(|flow| other_read.binary_search(flow).is_ok());
+        both.extend(shared.map(|(flow, by)| Source::Heard(*flow, *by)));
+        (self.history.meeting(both), 0)
+    }
+
+    /// What two writers of one packet both made it from.
+    fn common_flow(
+        &self,
+        first: Option<(FlowId, By)>,
+        second: Option<(FlowId, By)>,
+    ) -> Option<(FlowId, By)> {
+        let (first, second) = (first?, second?);
+        let from = |(late, by), early| {
+            Clock::told(&[Source::Read(late, by)]).consumed(self.lookup(), early)
+        };
+        if from(second, first) {
+            return Some(first);
+        }
+        from(first, second).then_some(second)
     }
 }
 
 /// Whether an operation has packets sent as they are, without looking at them.
 fn reads_raw(op: &Op) -> bool {
     matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::PutPackets)
-}
-
-/// What two writers of one packet both made it from.
-fn common_flow(first: Option<&Rc<Flow>>, second: Option<&Rc<Flow>>) -> Option<Rc<Flow>> {
-    let (first, second) = (first?, second?);
-    let from = |late: &Rc<Flow>, early: &Rc<Flow>| {
-        follows_from([late].into_iter(), &|element| element == early.element)
-    };
-    if from(second, first) {
-        return Some(Rc::clone(first));
-    }
-    from(first, second).then(|| Rc::clone(second))
 }

@@ -1,0 +1,132 @@
+//! A thread block on its way through its steps, and what its threads know.
+
+use super::access::Lane;
+use super::agents::Agent;
+use super::clock::{Clock, Lookup};
+use super::history::{History, MomentId, NONE, Source};
+use super::step::Step;
+use crate::ir::RankId;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// So many threads have a packet each of the smallest operation.
+const FIRST_THREADS: u8 = 2;
+
+/// A thread block.
+pub(super) struct Block<'p> {
+    pub(super) agent: Agent,
+    pub(super) rank: RankId,
+    pub(super) steps: Vec<Step<'p>>,
+    pub(super) at: usize,
+    /// What all threads know.
+    pub(super) base: Clock,
+    /// The step at which they met last.
+    met: u32,
+    /// What single threads know beyond that.
+    threads: SmallVec<[Thread; 1]>,
+    /// What the elements of the last operations have learnt, which all threads know once they meet.
+    pub(super) learnt: Vec<Source>,
+    /// The same by the threads that have learnt it, as far as operations follow in which threads are told apart.
+    pub(super) lanes: FxHashMap<Lane, Vec<Source>>,
+    /// What the first threads have learnt.
+    pub(super) first: Vec<Source>,
+    pub(super) arrived: bool,
+}
+
+/// What a thread knows beyond what all know.
+#[derive(Clone, Debug)]
+struct Thread {
+    number: u8,
+    heard: SmallVec<[Source; 1]>,
+    /// How much it knows of what the first threads have learnt.
+    first: usize,
+    /// The last moment at which it told something since.
+    last: MomentId,
+    chain: u32,
+}
+
+impl<'p> Block<'p> {
+    /// A block at its start.
+    pub(super) fn new(
+        (agent, chain): (Agent, u32),
+        rank: RankId,
+        steps: Vec<Step<'p>>,
+    ) -> Block<'p> {
+        Block {
+            agent,
+            rank,
+            steps,
+            at: 0,
+            base: Clock::of(agent, chain),
+            met: 0,
+            threads: SmallVec::new(),
+            learnt: Vec::new(),
+            lanes: FxHashMap::default(),
+            first: Vec::new(),
+            arrived: false,
+        }
+    }
+
+    /// All threads meet: each learns what any knows.
+    pub(super) fn meet(&mut self, lookup: Lookup<'_>) {
+        for thread in self.threads.drain(..) {
+            let told = (thread.last != NONE).then_some(Source::All(thread.last, 0));
+            told.into_iter().chain(thread.heard).for_each(|one| self.base.hear(lookup, one));
+        }
+        tidy(&mut self.learnt);
+        self.learnt.drain(..).for_each(|source| self.base.hear(lookup, source));
+        self.lanes.clear();
+        self.first.clear();
+        self.reach(self.at as u32);
+    }
+
+    /// All steps before this one have happened.
+    pub(super) fn reach(&mut self, step: u32) {
+        self.met = step;
+        self.base.reach(step);
+    }
+
+    /// A thread hears something.
+    pub(super) fn hear(&mut self, thread: u8, source: Source) {
+        self.thread(thread).heard.push(source);
+    }
+
+    /// The moment at which a thread tells what it knows.
+    pub(super) fn moment(&mut self, history: &mut History, thread: u8) -> MomentId {
+        let knows_more = thread < FIRST_THREADS && !self.first.is_empty();
+        if !knows_more && self.threads.iter().all(|one| one.number != thread) {
+            return self.base.moment(history);
+        }
+        let base = self.base.moment(history);
+        let (agent, met) = (self.agent, self.met);
+        let first = if knows_more { self.first.clone() } else { Vec::new() };
+        let own = self.thread(thread);
+        own.heard.extend(first.get(own.first..).unwrap_or_default().iter().copied());
+        own.first = first.len();
+        if own.last == NONE {
+            own.chain = history.chain();
+            own.heard.push(Source::All(base, 0));
+        }
+        if !own.heard.is_empty() {
+            own.last = history.add((agent, own.chain), met, own.last, own.heard.drain(..));
+        }
+        own.last
+    }
+
+    fn thread(&mut self, number: u8) -> &mut Thread {
+        let at = self.threads.iter().position(|one| one.number == number);
+        let at = at.unwrap_or_else(|| {
+            let heard = SmallVec::new();
+            self.threads.push(Thread { number, heard, first: 0, last: NONE, chain: NONE });
+            self.threads.len() - 1
+        });
+        #[expect(clippy::indexing_slicing, reason = "found or pushed just now")]
+        &mut self.threads[at]
+    }
+}
+
+/// Each source once.
+fn tidy(sources: &mut Vec<Source>) {
+    sources.sort_unstable();
+    sources.dedup();
+}

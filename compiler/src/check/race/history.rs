@@ -1,0 +1,208 @@
+//! What happened, and who heard of it: moments, each with the moments that were known then.
+//!
+//! A moment is a point in the life of an agent at which it told others what it knew, or was told. It holds what came
+//! new since the moment before; all else is found by going back ([`super::clock`]), so that telling costs the same
+//! whatever is known. Flows tell in the same way what values were made from.
+
+use super::agents::{Agent, NOBODY};
+use super::turn::By;
+
+/// A row of [`History::moments`].
+pub(super) type MomentId = u32;
+
+/// A row of [`History::flows`].
+pub(super) type FlowId = u32;
+
+/// No row.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A point in the life of an agent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// Whose.
+    pub(super) agent: Agent,
+    /// Moments of one chain follow each other, and each knows what those before it know.
+    pub(super) chain: u32,
+    /// The step of the agent before which everything has happened and can be seen.
+    pub(super) seen: u32,
+    /// The moment before it in the chain, or [`NONE`].
+    pub(super) previous: MomentId,
+    /// Where its sources begin; they end where those of the next one begin.
+    sources: u32,
+}
+
+/// What is known at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// Everything that was known at another moment, memory included.
+    All(MomentId, By),
+    /// What was known at another moment to have been run.
+    Run(MomentId, By),
+    /// Which steps were known at another moment to have been run by all threads of their blocks.
+    Steps(MomentId, By),
+    /// That a packet was read, and so what it was made from; this can be seen.
+    Read(FlowId, By),
+    /// That an element was run, visible or not.
+    Heard(FlowId, By),
+}
+
+/// All moments and flows, of one launch or of two.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    moments: Vec<Moment>,
+    sources: Vec<Packed>,
+    flows: Vec<Flow>,
+    parts: Vec<(FlowId, By)>,
+    chains: u32,
+    /// Where this launch begins: its flows, and the chains of its agents.
+    launch: (FlowId, u32),
+}
+
+/// An element, and what the values that it read were made from.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    agent: Agent,
+    /// Where its parts begin; they end where those of the next one begin.
+    parts: u32,
+}
+
+/// A source in eight bytes.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    row: u32,
+    /// The kind in the three highest bits.
+    by: u32,
+}
+
+/// Where in a packed source its kind is.
+const KIND: u32 = 29;
+
+impl History {
+    /// A launch of so many agents begins.
+    pub(super) fn begin(&mut self, agents: u32) {
+        self.launch = (self.flows.len() as FlowId, self.chains);
+        self.chains += agents;
+    }
+
+    /// The chain of an agent in this launch.
+    pub(super) fn chain_of(&self, agent: Agent) -> u32 {
+        self.launch.1 + agent
+    }
+
+    /// The flow of the same element in the other launch.
+    pub(super) fn other(&self, flow: FlowId) -> FlowId {
+        let (first, _) = self.launch;
+        flow.checked_sub(first).unwrap_or(flow + first)
+    }
+
+    /// A chain of its own.
+    pub(super) fn chain(&mut self) -> u32 {
+        self.chains += 1;
+        self.chains - 1
+    }
+
+    /// Adds a moment of an agent's chain; of its steps those before `seen` have happened.
+    pub(super) fn add(
+        &mut self,
+        (agent, chain): (Agent, u32),
+        seen: u32,
+        previous: MomentId,
+        sources: impl IntoIterator<Item = Source>,
+    ) -> MomentId {
+        let first = self.sources.len() as u32;
+        self.sources.extend(sources.into_iter().map(Packed::from));
+        self.moments.push(Moment { agent, chain, seen, previous, sources: first });
+        self.moments.len() as MomentId - 1
+    }
+
+    /// Adds a moment of nobody in particular, which only brings things together.
+    pub(super) fn meeting(&mut self, sources: impl IntoIterator<Item = Source>) -> MomentId {
+        let chain = self.chain();
+        self.add((NOBODY, chain), 0, NONE, sources)
+    }
+
+    /// A moment.
+    pub(super) fn moment(&self, id: MomentId) -> Option<&Moment> {
+        self.moments.get(id as usize)
+    }
+
+    /// What came new at a moment.
+    pub(super) fn sources(&self, id: MomentId) -> impl Iterator<Item = Source> + '_ {
+        let at = id as usize;
+        let first = self.moments.get(at).map_or(0, |moment| moment.sources as usize);
+        let next = self.moments.get(at + 1);
+        let end = next.map_or(self.sources.len(), |moment| moment.sources as usize);
+        self.sources.get(first..end).unwrap_or_default().iter().map(|packed| packed.source())
+    }
+
+    /// The flow that is added next.
+    pub(super) fn next_flow(&self) -> FlowId {
+        self.flows.len() as FlowId
+    }
+
+    /// Adds what an element of an agent makes from these.
+    pub(super) fn flow(&mut self, agent: Agent, parts: &mut [(FlowId, By)]) {
+        parts.sort_unstable();
+        self.flows.push(Flow { agent, parts: self.parts.len() as u32 });
+        self.parts.extend_from_slice(parts);
+    }
+
+    /// Whose element a flow is of.
+    pub(super) fn agent(&self, flow: FlowId) -> Agent {
+        self.flows.get(flow as usize).map_or(NOBODY, |flow| flow.agent)
+    }
+
+    /// What a flow was made from, ascending.
+    pub(super) fn parts(&self, flow: FlowId) -> &[(FlowId, By)] {
+        let at = flow as usize;
+        let first = self.flows.get(at).map_or(0, |flow| flow.parts as usize);
+        let end = self.flows.get(at + 1).map_or(self.parts.len(), |next| next.parts as usize);
+        self.parts.get(first..end).unwrap_or_default()
+    }
+}
+
+impl Source {
+    /// The same, as far as it is about execution alone.
+    pub(super) fn run(self) -> Source {
+        match self {
+            Source::All(moment, by) | Source::Run(moment, by) => Source::Run(moment, by),
+            Source::Steps(..) => self,
+            Source::Read(flow, by) | Source::Heard(flow, by) => Source::Heard(flow, by),
+        }
+    }
+
+    /// The same, as far as it is about steps alone.
+    pub(super) fn steps(self) -> Option<Source> {
+        match self {
+            Source::All(moment, by) | Source::Run(moment, by) | Source::Steps(moment, by) => {
+                Some(Source::Steps(moment, by))
+            }
+            Source::Read(..) | Source::Heard(..) => None,
+        }
+    }
+}
+
+impl From<Source> for Packed {
+    fn from(source: Source) -> Packed {
+        match source {
+            Source::All(row, by) => Packed { row, by },
+            Source::Run(row, by) => Packed { row, by: by | 1 << KIND },
+            Source::Steps(row, by) => Packed { row, by: by | 2 << KIND },
+            Source::Read(row, by) => Packed { row, by: by | 3 << KIND },
+            Source::Heard(row, by) => Packed { row, by: by | 4 << KIND },
+        }
+    }
+}
+
+impl Packed {
+    fn source(self) -> Source {
+        let by = self.by & ((1 << KIND) - 1);
+        match self.by >> KIND {
+            0 => Source::All(self.row, by),
+            1 => Source::Run(self.row, by),
+            2 => Source::Steps(self.row, by),
+            3 => Source::Read(self.row, by),
+            _ => Source::Heard(self.row, by),
+        }
+    }
+}
