@@ -112,13 +112,30 @@ fn conflicts<'p>(
     if cells.saturating_mul(u64::from(parts)) > MOST_CELLS {
         return None;
     }
-    // The first run finds out how the launch before left things; the second one is checked against it.
-    let fold = Fold::none();
+    // What goes wrong anywhere goes wrong on rank 0 where all do the same; who else has it is then found by following all.
+    if let Some(fold) = Fold::of(program, parts)
+        && followed(program, &fold, parts, left, interrupt)?.is_empty()
+    {
+        return Some(Vec::new());
+    }
+    followed(program, &Fold::none(), parts, left, interrupt)
+}
+
+/// All conflicts; none if the program cannot be followed.
+fn followed<'p>(
+    program: &'p ir::Program,
+    fold: &Fold,
+    parts: u32,
+    left: &ir::run::Memory,
+    interrupt: &Interrupt,
+) -> Option<Vec<machine::Conflict<'p>>> {
     let agents = Agents::new(program, fold.turn());
-    let how = (&fold, &agents);
-    let (before, history) =
-        machine::run(program, how, parts, (None, History::default()), interrupt)?;
-    let (mut after, _) = machine::run(program, how, parts, (Some(&before), history), interrupt)?;
+    let how = (fold, &agents);
+    // The first run finds out how the launch before left things; the second one is checked against it.
+    let new = (None, History::default());
+    let (before, history) = machine::run(program, how, parts, new, interrupt)?;
+    let again = (Some(&before), history);
+    let (mut after, _) = machine::run(program, how, parts, again, interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || left.is_rewritten(conflict.place.rank, conflict.place.cell)

@@ -5,7 +5,8 @@ use crate::ir::{ChannelId, ChannelKind, Program, RankId};
 use crate::table::{Id, Table};
 use std::ops::Range;
 
-/// A thread block, or the proxy of a port channel. Blocks come first, rank by rank, then the proxies, rank by rank.
+/// A thread block, or the proxy of a port channel. Blocks come first, rank by rank, then the proxies, rank by rank. On
+/// ranks for which others stand, they are in the order of those.
 pub(super) type Agent = u32;
 
 /// The agent that stands for nobody.
@@ -15,48 +16,43 @@ pub(super) const NOBODY: Agent = Agent::MAX;
 #[derive(Debug)]
 pub(super) struct Agents {
     blocks: Table<RankId, Range<Agent>>,
-    /// For each channel the proxy; of a channel that has none, whichever comes next.
-    proxies: Table<RankId, Vec<Agent>>,
-    /// How ranks are turned.
+    proxies: Table<RankId, Range<Agent>>,
+    /// Of each channel of the ranks that are followed, which of the rank's proxies it has; if it has none, whichever
+    /// comes next.
+    ports: Table<RankId, Vec<u32>>,
+    /// The rank of each agent.
+    owners: Vec<u32>,
     turn: Turn,
-    /// Where ranks are turned: how many blocks and proxies each has.
-    of_each: (u32, u32),
-    all: u32,
-    first_proxy: Agent,
 }
 
 impl Agents {
-    /// The agents of a program. Where its ranks are turned, all have as many.
+    /// The agents of a program whose ranks are turned so.
     pub(super) fn new(program: &Program, turn: Turn) -> Agents {
-        let mut next: Agent = 0;
-        let blocks: Table<RankId, Range<Agent>> = program
-            .ranks
-            .iter()
-            .map(|rank| {
-                let first = next;
-                next += rank.blocks.len() as Agent;
-                first..next
-            })
-            .collect();
-        let first_proxy = next;
-        let mut proxies: Table<RankId, Vec<Agent>> = Table::default();
-        for row in &program.ranks {
-            let mut list = Vec::new();
-            for channel in &row.channels {
-                list.push(next);
-                next += Agent::from(channel.kind() == ChannelKind::Port);
-            }
-            proxies.push(list);
-            if turn != Turn::Still {
-                break;
-            }
+        let mut owners = Vec::new();
+        let mut some = |rank: RankId, count: usize| {
+            let first = owners.len();
+            owners.resize(first + count, rank.0);
+            first as Agent..owners.len() as Agent
+        };
+        let mut blocks = Table::default();
+        for (id, rank) in program.ranks.entries() {
+            blocks.push(some(id, rank.blocks.len()));
         }
-        let first = program.ranks.iter().next();
-        let ports = first.map_or(0, |rank| {
-            rank.channels.iter().filter(|channel| channel.kind() == ChannelKind::Port).count()
+        let mut proxies = Table::default();
+        for (id, rank) in program.ranks.entries() {
+            let ports = rank.channels.iter().filter(|one| one.kind() == ChannelKind::Port);
+            proxies.push(some(id, ports.count()));
+        }
+        let followed = turn.first(program.ranks.len() as u32) as usize;
+        let ports = program.ranks.iter().take(followed).map(|rank| {
+            let mut next = 0;
+            let port = |channel: &crate::ir::Channel| {
+                next += u32::from(channel.kind() == ChannelKind::Port);
+                next.saturating_sub(u32::from(channel.kind() == ChannelKind::Port))
+            };
+            rank.channels.iter().map(port).collect()
         });
-        let of_each = (first.map_or(0, |rank| rank.blocks.len()) as u32, ports as u32);
-        Agents { blocks, proxies, turn, of_each, all: next, first_proxy }
+        Agents { blocks, proxies, ports: ports.collect(), owners, turn }
     }
 
     /// The agents that are a rank's blocks.
@@ -66,23 +62,20 @@ impl Agents {
 
     /// Whether an agent is a proxy.
     pub(super) fn is_proxy(&self, agent: Agent) -> bool {
-        agent >= self.first_proxy
+        self.blocks.iter().next_back().is_some_and(|last| agent >= last.end)
     }
 
     /// How many agents there are.
     pub(super) fn count(&self) -> u32 {
-        let (blocks, ports) = self.of_each;
-        let ranks = self.blocks.len() as u32;
-        match self.turn {
-            Turn::Still => self.all,
-            Turn::Ring { .. } | Turn::Grid { .. } | Turn::Cube => ranks * (blocks + ports),
-        }
+        self.owners.len() as u32
     }
 
-    /// The proxy of a port channel.
+    /// The proxy of a port channel of a rank that is followed.
     pub(super) fn proxy(&self, rank: RankId, channel: ChannelId) -> Agent {
-        let list = self.proxies.lookup(rank);
-        list.and_then(|list| list.get(channel.index())).copied().unwrap_or(NOBODY)
+        let first = self.proxies.lookup(rank).map(|agents| agents.start);
+        let ports = self.ports.lookup(rank);
+        let port = ports.and_then(|list| list.get(channel.index()));
+        first.zip(port).map_or(NOBODY, |(first, port)| first + port)
     }
 
     /// How ranks are turned.
@@ -92,14 +85,12 @@ impl Agents {
 
     /// The agent that a turn puts in the place of this one.
     pub(super) fn moved(&self, agent: Agent, by: By) -> Agent {
-        if by == 0 || agent == NOBODY {
+        if by == 0 {
             return agent;
         }
-        let (blocks, ports) = self.of_each;
-        let all = blocks * self.blocks.len() as u32;
-        match agent.checked_sub(all) {
-            None => self.turn.then(agent / blocks, by) * blocks + agent % blocks,
-            Some(proxy) => all + self.turn.then(proxy / ports, by) * ports + proxy % ports,
-        }
+        let Some(rank) = self.owners.get(agent as usize) else { return agent };
+        let of = if self.is_proxy(agent) { &self.proxies } else { &self.blocks };
+        let (from, to) = (of.lookup(RankId(*rank)), of.lookup(RankId(self.turn.then(*rank, by))));
+        from.zip(to).map_or(NOBODY, |(from, to)| agent - from.start + to.start)
     }
 }

@@ -72,6 +72,15 @@ struct Reading {
     agents: FxHashSet<Agent>,
 }
 
+/// All that is known to have been run.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    /// Of each agent, ascending, the step before which everything was.
+    pub(super) steps: Vec<(Agent, u32)>,
+    /// Further elements, ascending.
+    pub(super) elements: Vec<(FlowId, By)>,
+}
+
 /// Where to look things up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookup<'a> {
@@ -183,18 +192,18 @@ impl Clock {
         })
     }
 
-    /// What is known to have been run, all of it, and the packets that were read.
-    pub(super) fn everything(&self, lookup: Lookup<'_>) -> (Vec<(Agent, u32)>, Vec<(FlowId, By)>) {
-        let mut all = (Vec::new(), Vec::new());
+    /// All that is known to have been run.
+    pub(super) fn run(&self, lookup: Lookup<'_>) -> Run {
+        let mut all = Run::default();
         self.look(lookup, |sights| {
             sights.run.go_back(lookup, |_, _| false);
             sights.steps.go_back(lookup, |_, _| false);
-            all.0.extend(sights.steps.known.iter().map(|(agent, before)| (*agent, *before)));
-            all.1.extend(sights.run.read.met.iter().copied());
+            all.steps.extend(sights.steps.known.iter().map(|(agent, before)| (*agent, *before)));
+            all.elements.extend(sights.run.read.met.iter().copied());
             true
         });
-        all.0.sort_unstable();
-        all.1.sort_unstable();
+        all.steps.sort_unstable();
+        all.elements.sort_unstable();
         all
     }
 
@@ -344,5 +353,66 @@ impl Reading {
         for (part, more) in lookup.history.parts(flow).iter().rev() {
             self.meet(lookup, (*part, turn.then(by, *more)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::agents::Agents;
+    use super::super::history::{History, NONE, Source};
+    use super::super::turn::Turn;
+    use super::{Clock, Lookup};
+    use crate::ir::build::program;
+
+    fn agents() -> Agents {
+        let three = || vec![crate::ir::Action::Sync];
+        Agents::new(&program(4, 1, 1, 0).block(|_| three()), Turn::Still)
+    }
+
+    #[test]
+    fn running_is_not_seeing() {
+        let (agents, mut history) = (agents(), History::default());
+        history.begin(4);
+        let told = history.add((0, 0), 9, NONE, []);
+        let lookup = Lookup { history: &history, agents: &agents };
+        let mut clock = Clock::of(3, 3);
+        clock.hear(lookup, Source::Run(told, 0));
+        assert!(clock.has_run(lookup, 0, 8) && !clock.has_run(lookup, 0, 9));
+        assert!(!clock.knows(lookup, 0, 0));
+        assert!(clock.has_run_any(lookup, 0..1) && !clock.has_run_any(lookup, 1..3));
+        clock.hear(lookup, Source::All(told, 0));
+        assert!(clock.knows(lookup, 0, 8) && !clock.knows(lookup, 0, 9));
+    }
+
+    #[test]
+    fn what_was_known_then_is_known_and_what_came_later_is_not() {
+        let (agents, mut history) = (agents(), History::default());
+        history.begin(4);
+        let early = history.add((0, 0), 2, NONE, []);
+        let via = history.add((1, 1), 5, NONE, [Source::All(early, 0)]);
+        let late = history.add((0, 0), 7, early, []);
+        let lookup = Lookup { history: &history, agents: &agents };
+        let clock = Clock::told(&[Source::All(via, 0)]);
+        assert!(clock.knows(lookup, 0, 1) && !clock.knows(lookup, 0, 2));
+        let both = Clock::told(&[Source::All(via, 0), Source::All(late, 0)]);
+        assert!(both.knows(lookup, 1, 4) && both.knows(lookup, 0, 6));
+    }
+
+    #[test]
+    fn what_a_packet_was_made_from_is_consumed_with_it() {
+        let (agents, mut history) = (agents(), History::default());
+        history.begin(4);
+        history.flow(1, &mut []);
+        history.flow(2, &mut [(0, 0)]);
+        history.flow(3, &mut []);
+        let told = history.add((2, 2), 0, NONE, [Source::Read(1, 0)]);
+        let lookup = Lookup { history: &history, agents: &agents };
+        let seen = Clock::told(&[Source::All(told, 0)]);
+        assert!(seen.consumed(lookup, (0, 0)) && !seen.consumed(lookup, (2, 0)));
+        let run = Clock::told(&[Source::Run(told, 0)]);
+        assert!(run.heard(lookup, (0, 0)) && !run.consumed(lookup, (0, 0)));
+        assert!(run.heard_any(lookup, 1) && !run.heard_any(lookup, 3));
+        let steps = Clock::told(&[Source::Steps(told, 0)]);
+        assert!(!steps.heard(lookup, (0, 0)) && steps.has_run_any(lookup, 2..3));
     }
 }

@@ -1,22 +1,56 @@
-//! One rank for all: where every rank does the same as rank 0, turned, rank 0 is followed alone.
+//! One rank for many: where ranks do the same, turned, one of them is followed alone; at best rank 0 for all.
 //!
 //! What rank 0 does to rank p, another rank does to rank 0; what it hears from p, p has heard of it from elsewhere. A fold
-//! says which cell and which channel of rank 0 are meant by those of another rank.
+//! says which cell and which channel of a rank that is followed are meant by those of another. It is guessed from what everything is
+//! used for ([`marks`]), and then held against every operation of every rank ([`same`]).
+
+mod marks;
+mod same;
 
 use super::cells::Place;
+use super::overlay;
 use super::turn::{By, Turn};
-use crate::ir::{ChannelId, Program, RankId};
+use crate::ir::memory::home;
+use crate::ir::{Buffer, ChannelId, Program, Rank, RankId};
+use crate::table::{Id, Table};
 
 /// How ranks are laid on each other.
 #[derive(Debug)]
 pub(super) struct Fold {
     turn: Turn,
+    parts: u32,
+    ranks: Vec<Folded>,
+}
+
+/// What stands for what a rank has. A buffer that lies in another has no cells of its own.
+#[derive(Debug, Default)]
+struct Folded {
+    /// Its blocks, in the order of those of the rank that stands for it.
+    blocks: Vec<u32>,
+    /// For each channel the one there.
+    channels: Vec<u32>,
+    semaphores: Vec<u32>,
+    input: Vec<u32>,
+    output: Vec<u32>,
+    scratch: Vec<u32>,
 }
 
 impl Fold {
     /// Every rank for itself.
     pub(super) fn none() -> Fold {
-        Fold { turn: Turn::Still }
+        Fold { turn: Turn::Still, parts: 1, ranks: Vec::new() }
+    }
+
+    /// Ranks on others, as few as there are, if they do the same; chunks are cut into `parts`.
+    pub(super) fn of(program: &Program, parts: u32) -> Option<Fold> {
+        if program.ranks.len() < 2 || overlay::mixed(program) {
+            return None;
+        }
+        turns(program).into_iter().find_map(|turn| {
+            let ranks = marks::fold(program, turn)?;
+            let fold = Fold { turn, parts, ranks };
+            same::holds(program, &fold).then_some(fold)
+        })
     }
 
     /// How ranks are turned.
@@ -29,17 +63,87 @@ impl Fold {
         &self,
         program: &Program,
     ) -> impl Iterator<Item = RankId> + Clone + use<> {
-        let all = program.ranks.len() as u32;
-        (0..if self.turn == Turn::Still { all } else { all.min(1) }).map(RankId)
+        (0..self.turn.first(program.ranks.len() as u32)).map(RankId)
     }
 
     /// The place that stands for one, and the turn that leads from there to it.
     pub(super) fn home(&self, place: Place) -> (Place, By) {
-        (place, 0)
+        if self.turn == Turn::Still {
+            return (place, 0);
+        }
+        let parts = u64::from(self.parts.max(1));
+        let chunk = self.cell(place.rank, place.buffer, place.cell / parts).unwrap_or(0);
+        let cell = u64::from(chunk) * parts + place.cell % parts;
+        let (rank, by) = self.turn.home(place.rank);
+        (Place { rank, buffer: place.buffer, cell }, by)
     }
 
     /// The end of a channel that stands for one, and the turn that leads from there to it.
     pub(super) fn end(&self, rank: RankId, channel: ChannelId) -> (RankId, ChannelId, By) {
-        (rank, channel, 0)
+        if self.turn == Turn::Still {
+            return (rank, channel, 0);
+        }
+        let there = self.ranks.get(rank.index());
+        let there = there.and_then(|there| there.channels.get(channel.index()));
+        let (first, by) = self.turn.home(rank);
+        (first, ChannelId(there.copied().unwrap_or(u32::MAX)), by)
     }
+
+    fn cell(&self, rank: RankId, buffer: Buffer, chunk: u64) -> Option<u32> {
+        self.ranks.get(rank.index())?.cells(buffer).get(chunk as usize).copied()
+    }
+}
+
+impl Folded {
+    fn cells(&self, buffer: Buffer) -> &[u32] {
+        match buffer {
+            Buffer::Input => &self.input,
+            Buffer::Output => &self.output,
+            Buffer::Scratch => &self.scratch,
+        }
+    }
+}
+
+/// The turns that a program's ranks may have.
+fn turns(program: &Program) -> Vec<Turn> {
+    let ranks = program.ranks.len() as u32;
+    let width = program.ranks_per_node.max(1);
+    let mut turns = vec![Turn::Ring { ranks, step: 1 }];
+    let nodes = width > 1 && width < ranks && ranks % width == 0;
+    if nodes {
+        turns.push(Turn::Grid { nodes: ranks / width, width });
+    }
+    if ranks.is_power_of_two() && ranks > 2 {
+        turns.push(Turn::Cube);
+    }
+    if nodes {
+        turns.push(Turn::Ring { ranks, step: width });
+    }
+    turns
+}
+
+/// The chunks of a rank's buffer; none of one that lies in another.
+fn chunks(rank: &Rank, buffer: Buffer) -> u32 {
+    let (outer, _) = home(rank.alias, buffer, 0);
+    match buffer {
+        _ if outer != buffer => 0,
+        Buffer::Input => rank.input_chunks,
+        Buffer::Output => rank.output_chunks,
+        Buffer::Scratch => rank.scratch_chunks,
+    }
+}
+
+/// The turn that puts the rank that stands for one in its place, undone.
+fn back(turn: Turn, rank: RankId) -> By {
+    turn.back(turn.home(rank).1)
+}
+
+/// A table's rows, one for each rank.
+fn per_rank<T>(program: &Program, make: impl Fn(&Rank) -> T) -> Vec<T> {
+    program.ranks.iter().map(make).collect()
+}
+
+/// A row.
+fn row<I: Id, T>(table: &Table<I, T>, index: u32) -> Option<&T> {
+    table.lookup(I::from_index(index as usize))
 }

@@ -8,7 +8,7 @@ use super::cells::{Place, Touch};
 use super::clock::{Clock, Lookup};
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::machine::{Actor, After, Conflict, Kind, Machine, known, past};
-use super::turn::{By, Turn};
+use super::turn::By;
 use crate::ir::{Buffer, RankId};
 use crate::table::Id;
 use smallvec::SmallVec;
@@ -242,11 +242,11 @@ impl<'p> Machine<'p, '_> {
         needs: Needs,
     ) -> bool {
         let between = self.program.options.double_scratch;
-        let lookup = self.lookup();
+        let (lookup, turn) = (self.lookup(), self.agents.turn());
         // The end of a rank, and the turn that leads from it to the one that stands for it.
         let end = |rank: RankId| {
-            let (at, by) = self.followed(rank);
-            Some((before.ends.get(at)?, by))
+            let (first, by) = turn.home(rank);
+            Some((before.ends.get(first.index())?, turn.back(by)))
         };
         let knows = |rank: RankId| {
             end(rank).is_some_and(|(end, by)| needs.met(lookup, end, &first.moved(self.agents, by)))
@@ -254,10 +254,9 @@ impl<'p> Machine<'p, '_> {
         let started = |rank: RankId| {
             rank == actor.rank || actor.clocks().any(|clock| self.started(clock, rank))
         };
-        let turn = self.agents.turn();
         let then = |via: RankId, rank: RankId| {
             end(via).is_some_and(|(end, by)| {
-                let rank = if by == 0 { rank } else { RankId(turn.then(rank.0, by)) };
+                let rank = RankId(turn.then(rank.0, by));
                 end.has_run_any(lookup, self.agents.blocks(rank))
             })
         };
@@ -283,15 +282,6 @@ impl<'p> Machine<'p, '_> {
         let likely = [actor.rank, first.rank];
         likely.into_iter().any(|rank| knows(rank) && went_on(rank))
             || self.program.ranks.ids().any(|rank| knows(rank) && went_on(rank))
-    }
-
-    /// Which of the ranks that are followed stands for one, and the turn that leads to it.
-    fn followed(&self, rank: RankId) -> (usize, By) {
-        let turn = self.agents.turn();
-        match turn {
-            Turn::Still => (rank.index(), 0),
-            Turn::Ring { .. } | Turn::Grid { .. } | Turn::Cube => (0, turn.back(rank.0)),
-        }
     }
 }
 

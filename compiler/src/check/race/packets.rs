@@ -110,17 +110,17 @@ impl<'p> Machine<'p, '_> {
         if first == second {
             return first;
         }
-        let all = |(moment, by)| Clock::told(&[Source::Run(moment, by)]).everything(self.lookup());
-        let ((known, read), (other_known, other_read)) = (all(first), all(second));
+        let all = |(moment, by)| Clock::told(&[Source::Run(moment, by)]).run(self.lookup());
+        let (one, other) = (all(first), all(second));
         let mut both: Vec<Source> = Vec::new();
-        for (agent, before) in known {
-            let other = other_known.binary_search_by_key(&agent, |(agent, _)| *agent);
-            let Some((_, other)) = other.ok().and_then(|at| other_known.get(at)) else { continue };
+        for (agent, before) in one.steps {
+            let there = other.steps.binary_search_by_key(&agent, |(agent, _)| *agent);
+            let Some((_, least)) = there.ok().and_then(|at| other.steps.get(at)) else { continue };
             let chain = self.history.chain();
-            let moment = self.history.add((agent, chain), before.min(*other), NONE, []);
+            let moment = self.history.add((agent, chain), before.min(*least), NONE, []);
             both.push(Source::Run(moment, 0));
         }
-        let shared = read.iter().filter(|flow| other_read.binary_search(flow).is_ok());
+        let shared = one.elements.iter().filter(|one| other.elements.binary_search(one).is_ok());
         both.extend(shared.map(|(flow, by)| Source::Heard(*flow, *by)));
         (self.history.meeting(both), 0)
     }

@@ -52,7 +52,7 @@ fn push<'p>(program: &Program, steps: &mut Vec<Step<'p>>, op: &'p Op, window: Op
 }
 
 /// Whether the threads meet between two operations. `sync` and `barrier` are meetings themselves.
-fn meet(program: &Program, before: &Op, after: &Op) -> bool {
+pub(super) fn meet(program: &Program, before: &Op, after: &Op) -> bool {
     use SyncOverride::{After, Before, Both, None};
     let wanted =
         matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));

@@ -1,7 +1,10 @@
 //! Turns of the ranks: ways to put every rank in another's place at once.
 //!
-//! All turns of one kind make a group that moves rank 0 to each rank in exactly one way, so that a turn has the number
-//! of the rank that it puts in rank 0's place. Turn 0 leaves all where they are.
+//! All turns of one kind make a group. The first ranks stand for all others: a turn has the number of the rank that it
+//! puts in rank 0's place, and each rank is put in the place of exactly one of the first by exactly one turn. Turn 0
+//! leaves all where they are.
+
+use crate::ir::RankId;
 
 /// The number of a turn.
 pub(super) type By = u32;
@@ -9,12 +12,14 @@ pub(super) type By = u32;
 /// A kind of turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// None but turn 0.
+    /// None but turn 0: every rank stands for itself.
     Still,
-    /// All ranks stand in one ring.
+    /// All ranks stand in one ring, which is turned by so many at a time.
     Ring {
         /// How many there are.
         ranks: u32,
+        /// A divisor of that.
+        step: u32,
     },
     /// The nodes stand in a ring, and so do the ranks of each.
     Grid {
@@ -28,11 +33,14 @@ pub(super) enum Turn {
 }
 
 impl Turn {
-    /// One turn and then another. The order does not matter.
+    /// One turn and then another, or where a rank comes to. The order does not matter.
     pub(super) fn then(self, a: By, b: By) -> By {
         match self {
-            Turn::Still => 0,
-            Turn::Ring { ranks } => (a + b) % ranks,
+            Turn::Still => a,
+            Turn::Ring { ranks, .. } => {
+                let sum = a + b;
+                if sum < ranks { sum } else { sum - ranks }
+            }
             Turn::Grid { nodes, width } => {
                 (a / width + b / width) % nodes * width + (a % width + b % width) % width
             }
@@ -44,11 +52,29 @@ impl Turn {
     pub(super) fn back(self, by: By) -> By {
         match self {
             Turn::Still => 0,
-            Turn::Ring { ranks } => (ranks - by) % ranks,
+            Turn::Ring { ranks, .. } => (ranks - by) % ranks,
             Turn::Grid { nodes, width } => {
                 (nodes - by / width) % nodes * width + (width - by % width) % width
             }
             Turn::Cube => by,
+        }
+    }
+
+    /// How many ranks stand for all of `ranks`.
+    pub(super) fn first(self, ranks: u32) -> u32 {
+        match self {
+            Turn::Still => ranks,
+            Turn::Ring { step, .. } => step,
+            Turn::Grid { .. } | Turn::Cube => ranks.min(1),
+        }
+    }
+
+    /// The rank that stands for one, and the turn that leads from there to it.
+    pub(super) fn home(self, rank: RankId) -> (RankId, By) {
+        match self {
+            Turn::Still => (rank, 0),
+            Turn::Ring { step, .. } => (RankId(rank.0 % step), rank.0 - rank.0 % step),
+            Turn::Grid { .. } | Turn::Cube => (RankId(0), rank.0),
         }
     }
 }
@@ -56,19 +82,31 @@ impl Turn {
 #[cfg(test)]
 mod tests {
     use super::Turn;
+    use crate::ir::RankId;
 
     #[test]
-    fn turns_make_a_group_that_moves_rank_0_everywhere() {
-        let kinds = [Turn::Ring { ranks: 8 }, Turn::Grid { nodes: 2, width: 4 }, Turn::Cube];
+    fn turns_make_a_group_that_moves_the_first_ranks_everywhere() {
+        let kinds = [
+            Turn::Ring { ranks: 8, step: 1 },
+            Turn::Ring { ranks: 8, step: 4 },
+            Turn::Grid { nodes: 2, width: 4 },
+            Turn::Cube,
+        ];
         for turn in kinds {
-            for a in 0..8 {
+            let numbers = || (0..8).step_by(turn.first(8) as usize);
+            for a in numbers() {
                 assert_eq!(turn.then(0, a), a, "{turn:?}");
                 assert_eq!(turn.then(a, turn.back(a)), 0, "{turn:?}");
-                for b in 0..8 {
+                for b in numbers() {
                     assert_eq!(turn.then(a, b), turn.then(b, a), "{turn:?}");
-                    let one = turn.then(turn.then(a, b), 5);
-                    assert_eq!(one, turn.then(a, turn.then(b, 5)), "{turn:?}");
+                    let (once, twice) = (turn.then(a, turn.then(b, 5)), turn.then(a, b));
+                    assert_eq!(turn.then(twice, 5), once, "{turn:?}");
                 }
+            }
+            for rank in 0..8 {
+                let (first, by) = turn.home(RankId(rank));
+                assert!(first.0 < turn.first(8), "{turn:?}");
+                assert_eq!(turn.then(first.0, by), rank, "{turn:?}");
             }
         }
     }

@@ -1,0 +1,343 @@
+//! Marks: numbers that tell blocks, channels, semaphores and cells apart by what they are used for, and by whom as seen
+//! from their rank. What does the same has the same mark on every rank; so equal marks show what may stand for what.
+//!
+//! First a block is marked by the verbs, sizes and peers of its operations, and everything else by the blocks that use
+//! it; then blocks again by what they use, and cells by those blocks.
+
+use super::super::turn::{By, Turn};
+use super::{Folded, back, chunks, per_rank};
+use crate::ir::memory::{home, source_is_packets, writes_packets};
+use crate::ir::{Action, Buffer, ChannelId, Link, Op, Operand, Program, RankId, Where};
+use crate::table::Id;
+
+/// The marks of what one rank has.
+#[derive(Debug, Default)]
+struct Marks {
+    blocks: Vec<u64>,
+    channels: Vec<u64>,
+    semaphores: Vec<u64>,
+    cells: [Vec<u64>; 3],
+}
+
+/// What is used by an operand or a list: the marks so far are added to.
+#[derive(Debug, Default)]
+struct Uses {
+    channels: Vec<u64>,
+    semaphores: Vec<u64>,
+    cells: [Slopes; 3],
+}
+
+/// For each chunk the sum of the marks that begin or end there, and the same times where they began: so an operand of
+/// many chunks costs no more than one of few, and yet each of its chunks gets a mark of its own.
+#[derive(Debug, Default)]
+struct Slopes(Vec<(u64, u64)>);
+
+/// A guess at how the ranks lie on each other; none where marks differ.
+pub(super) fn fold(program: &Program, turn: Turn) -> Option<Vec<Folded>> {
+    let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
+    for round in 0..2 {
+        for rank in program.ranks.ids() {
+            let blocks = blocks(program, (turn, back(turn, rank)), rank, &marks, round > 0);
+            if let Some(marks) = marks.get_mut(rank.index()) {
+                marks.blocks = blocks;
+            }
+            let own = marks.get(rank.index())?;
+            if !alike(&own.blocks, &marks.get(turn.home(rank).0.index())?.blocks) {
+                return None;
+            }
+        }
+        use_all(program, turn, &mut marks);
+    }
+    let first = |rank| marks.get(turn.home(rank).0.index());
+    program.ranks.ids().zip(&marks).map(|(rank, marks)| folded(first(rank)?, marks)).collect()
+}
+
+/// Whether two lists hold the same marks, in any order.
+fn alike(one: &[u64], other: &[u64]) -> bool {
+    let sum = |list: &[u64]| list.iter().fold(0_u64, |sum, one| sum.wrapping_add(*one));
+    one.len() == other.len() && sum(one) == sum(other)
+}
+
+fn folded(first: &Marks, marks: &Marks) -> Option<Folded> {
+    let [input, output, scratch] = &marks.cells;
+    let [first_input, first_output, first_scratch] = &first.cells;
+    Some(Folded {
+        blocks: paired(&marks.blocks, &first.blocks)?,
+        channels: paired(&first.channels, &marks.channels)?,
+        semaphores: paired(&first.semaphores, &marks.semaphores)?,
+        input: paired(first_input, input)?,
+        output: paired(first_output, output)?,
+        scratch: paired(first_scratch, scratch)?,
+    })
+}
+
+/// For each of the second list's marks, where in the first one it is; equal marks in order.
+fn paired(from: &[u64], to: &[u64]) -> Option<Vec<u32>> {
+    if from == to {
+        return Some((0..to.len() as u32).collect());
+    }
+    let sorted = |marks: &[u64]| {
+        let mut list: Vec<(u64, u32)> = marks.iter().copied().zip(0..).collect();
+        list.sort_unstable();
+        list
+    };
+    let (from, to) = (sorted(from), sorted(to));
+    let mut pairs = vec![0; to.len()];
+    for ((mark, at), (wanted, into)) in from.iter().zip(&to) {
+        if mark != wanted {
+            return None;
+        }
+        *pairs.get_mut(*into as usize)? = *at;
+    }
+    (from.len() == to.len()).then_some(pairs)
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    let mixed = (a ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    mixed ^ (mixed >> 32)
+}
+
+fn blocks(
+    program: &Program,
+    (turn, back): (Turn, By),
+    here: RankId,
+    marks: &[Marks],
+    known: bool,
+) -> Vec<u64> {
+    let Some(rank) = program.ranks.lookup(here) else { return Vec::new() };
+    let mut list = Vec::with_capacity(rank.blocks.len());
+    for block in &rank.blocks {
+        let mut mark = 1;
+        each(&block.ops, &mut |at, op| {
+            mark = mix(mark, mix(at, kind(op)));
+            let mut sum = 0_u64;
+            used(program, here, op, &mut |used| {
+                let what = match used {
+                    Used::Channel(id, role) => {
+                        let own = channel(program, (turn, back), here, id);
+                        mix(own ^ role, if known { one(marks, here, id.0) } else { 0 })
+                    }
+                    Used::Semaphore(id, role) => {
+                        let list = marks.get(here.index()).map(|marks| marks.semaphores.as_slice());
+                        mix(role, if known { at_of(list, id) } else { 0 })
+                    }
+                    Used::Cells(rank, buffer, start, size, role) => {
+                        let cells = marks.get(rank.index()).and_then(|m| m.cells.get(buffer));
+                        let cell = if known { at_of(cells.map(Vec::as_slice), start) } else { 0 };
+                        let seen = u64::from(turn.then(rank.0, back));
+                        mix(mix(role, seen << 2 | buffer as u64), mix(u64::from(size), cell))
+                    }
+                };
+                sum = sum.wrapping_add(what);
+            });
+            mark = mix(mark, sum);
+        });
+        list.push(if known { mix(mark, 0) } else { mark });
+    }
+    list
+}
+
+fn one(marks: &[Marks], here: RankId, channel: u32) -> u64 {
+    at_of(marks.get(here.index()).map(|marks| marks.channels.as_slice()), channel)
+}
+
+fn at_of(list: Option<&[u64]>, at: u32) -> u64 {
+    list.and_then(|list| list.get(at as usize)).copied().unwrap_or(0)
+}
+
+/// Marks everything by the blocks that use it.
+fn use_all(program: &Program, turn: Turn, marks: &mut [Marks]) {
+    let mut uses: Vec<Uses> = per_rank(program, |rank| Uses {
+        channels: vec![0; rank.channels.len()],
+        semaphores: vec![0; rank.semaphores.len()],
+        cells: [Buffer::Input, Buffer::Output, Buffer::Scratch]
+            .map(|buffer| Slopes(vec![(0, 0); chunks(rank, buffer) as usize + 1])),
+    });
+    for (here, rank) in program.ranks.entries() {
+        for (block, row) in rank.blocks.entries() {
+            let own = at_of(marks.get(here.index()).map(|m| m.blocks.as_slice()), block.0);
+            each(&row.ops, &mut |at, op| {
+                let own = mix(own, at);
+                used(program, here, op, &mut |used| match used {
+                    Used::Channel(id, role) => {
+                        let list = uses.get_mut(here.index()).map(|uses| &mut uses.channels);
+                        add(list, id.0, mix(own, role));
+                    }
+                    Used::Semaphore(id, role) => {
+                        let list = uses.get_mut(here.index()).map(|uses| &mut uses.semaphores);
+                        add(list, id, mix(own, role));
+                    }
+                    Used::Cells(rank, buffer, start, size, role) => {
+                        let seen = turn.then(here.0, back(turn, rank));
+                        let mark = mix(mix(own, role), u64::from(seen));
+                        let there = uses.get_mut(rank.index());
+                        if let Some(there) = there.and_then(|uses| uses.cells.get_mut(buffer)) {
+                            there.add(start, size, mark);
+                        }
+                    }
+                });
+            });
+        }
+    }
+    settle(program, turn, uses, marks);
+}
+
+fn add(list: Option<&mut Vec<u64>>, at: u32, mark: u64) {
+    if let Some(sum) = list.and_then(|list| list.get_mut(at as usize)) {
+        *sum = sum.wrapping_add(mark);
+    }
+}
+
+fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
+    let ends: Vec<Vec<u64>> = program
+        .ranks
+        .entries()
+        .zip(&uses)
+        .map(|((here, rank), uses)| {
+            let view = (turn, back(turn, here));
+            let mark = |(id, own): (ChannelId, &u64)| mix(channel(program, view, here, id), *own);
+            rank.channels.ids().zip(&uses.channels).map(mark).collect()
+        })
+        .collect();
+    for (((here, rank), uses), marks) in program.ranks.entries().zip(uses).zip(marks) {
+        let own = ends.get(here.index()).map(Vec::as_slice);
+        marks.channels = rank
+            .channels
+            .entries()
+            .map(|(id, channel)| {
+                let partner = channel.peer().zip(channel.partner);
+                let there = partner.map_or(0, |(peer, there)| {
+                    at_of(ends.get(peer.index()).map(Vec::as_slice), there.0)
+                });
+                mix(at_of(own, id.0), there)
+            })
+            .collect();
+        let semaphores = rank.semaphores.iter().zip(&uses.semaphores);
+        marks.semaphores = semaphores.map(|(row, own)| mix(row.initial as u64, *own)).collect();
+        marks.cells = uses.cells.map(Slopes::marks);
+    }
+}
+
+/// What a channel is, whoever uses it.
+fn channel(program: &Program, (turn, back): (Turn, By), here: RankId, id: ChannelId) -> u64 {
+    let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
+    match channel.map(|channel| &channel.link) {
+        Some(Link::Memory(peer)) => mix(1, u64::from(turn.then(peer.0, back))),
+        Some(Link::Port(peer)) => mix(2, u64::from(turn.then(peer.0, back))),
+        Some(Link::Switch(group)) => group
+            .ranks
+            .iter()
+            .map(|rank| mix(3, u64::from(turn.then(rank.0, back))))
+            .fold(0, u64::wrapping_add),
+        None => 0,
+    }
+}
+
+impl Slopes {
+    fn add(&mut self, start: u32, size: u32, mark: u64) {
+        let from = mark.wrapping_mul(u64::from(start));
+        if let Some((sum, begun)) = self.0.get_mut(start as usize) {
+            (*sum, *begun) = (sum.wrapping_add(mark), begun.wrapping_add(from));
+        }
+        if let Some((sum, begun)) = self.0.get_mut(start as usize + size as usize) {
+            (*sum, *begun) = (sum.wrapping_sub(mark), begun.wrapping_sub(from));
+        }
+    }
+
+    fn marks(self) -> Vec<u64> {
+        let (mut sum, mut begun) = (0_u64, 0_u64);
+        let cells = self.0.len().saturating_sub(1);
+        let mark = |(at, (here, from)): (u64, (u64, u64))| {
+            (sum, begun) = (sum.wrapping_add(here), begun.wrapping_add(from));
+            mix(sum, sum.wrapping_mul(at).wrapping_sub(begun))
+        };
+        (0..).zip(self.0).take(cells).map(mark).collect()
+    }
+}
+
+/// What an operation uses.
+enum Used {
+    /// A channel of its rank, and as what.
+    Channel(ChannelId, u64),
+    /// A semaphore of its rank, and as what.
+    Semaphore(u32, u64),
+    /// Whose chunks, of which buffer, from where, how many, and as what.
+    Cells(RankId, usize, u32, u32, u64),
+}
+
+/// Every operation with its number, those in pipelines too.
+fn each(ops: &[Op], visit: &mut dyn FnMut(u64, &Op)) {
+    let mut at = 0;
+    crate::ir::run::each_op(ops, &mut |op| {
+        at += 1;
+        visit(at, op);
+    });
+}
+
+/// What kind of operation it is, whatever it uses.
+fn kind(op: &Op) -> u64 {
+    match &op.action {
+        Action::Sync => 1,
+        Action::Barrier { arrivals, .. } => mix(2, u64::from(*arrivals)),
+        Action::Signal(signal) => 3 + u64::from(signal.relaxed),
+        Action::Wait(signal) => 5 + u64::from(signal.relaxed),
+        Action::Flush(_) => 7,
+        Action::Acquire(_) => 8,
+        Action::Release(_) => 9,
+        Action::Transfer(transfer) => {
+            let slice = transfer.slice.map_or(0, |slice| u64::from(slice.index) + 1);
+            mix(mix(10, transfer.verb as u64), slice)
+        }
+        Action::Pipeline(pipeline) => mix(11, mix(pipeline.unit, u64::from(pipeline.chunks))),
+    }
+}
+
+fn used(program: &Program, here: RankId, op: &Op, visit: &mut dyn FnMut(Used)) {
+    match &op.action {
+        Action::Signal(signal) => {
+            signal.channels.iter().for_each(|id| visit(Used::Channel(*id, 1)))
+        }
+        Action::Wait(signal) => signal.channels.iter().for_each(|id| visit(Used::Channel(*id, 2))),
+        Action::Flush(list) => list.iter().for_each(|id| visit(Used::Channel(*id, 3))),
+        Action::Acquire(list) => list.iter().for_each(|id| visit(Used::Semaphore(id.0, 1))),
+        Action::Release(list) => list.iter().for_each(|id| visit(Used::Semaphore(id.0, 2))),
+        Action::Transfer(transfer) => {
+            if transfer.via == Some(crate::ir::ChannelKind::Port) {
+                transfer.channels.iter().for_each(|id| visit(Used::Channel(*id, 4)));
+            }
+            for (index, operand) in transfer.sources.iter().enumerate() {
+                let role = if source_is_packets(transfer, index) { 2 } else { 1 };
+                cells(program, here, operand, role, visit);
+            }
+            for (index, operand) in transfer.destinations.iter().enumerate() {
+                let role = if writes_packets(transfer.verb, index) { 4 } else { 3 };
+                cells(program, here, operand, role, visit);
+            }
+        }
+        Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => {}
+    }
+}
+
+fn cells(
+    program: &Program,
+    here: RankId,
+    operand: &Operand,
+    role: u64,
+    visit: &mut dyn FnMut(Used),
+) {
+    let mut on = |rank: RankId| {
+        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
+        let (buffer, chunk) = home(alias, operand.buffer, operand.index);
+        visit(Used::Cells(rank, buffer as usize, chunk as u32, operand.size, role));
+    };
+    match operand.place {
+        Where::Local => on(here),
+        Where::Remote(peer) => on(peer),
+        Where::Switch(id) => {
+            let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
+            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
+                group.ranks.iter().for_each(|member| on(*member));
+            }
+        }
+    }
+}

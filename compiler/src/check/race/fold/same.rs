@@ -1,0 +1,366 @@
+//! Whether every rank does the same as the one that stands for it, once it is turned there and its blocks, channels, semaphores and cells
+//! are taken for those that stand for them.
+//!
+//! Lists may be in another order where that changes nothing: the operands of a reduction, the pairs of a copy; the
+//! channels and semaphores of an operation, which are seen to by a thread each, where all operations between two meetings
+//! of the threads agree on which thread stands for which.
+
+use super::super::step::meet;
+use super::super::turn::{By, Turn};
+use super::{Fold, back, chunks, row};
+use crate::ir::memory::{home, source_is_packets, writes_packets};
+use crate::ir::{
+    Action, Block, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank,
+    RankId, Transfer, Verb, Where,
+};
+use crate::table::Id;
+
+/// More threads than this are not told apart.
+const THREADS: usize = 256;
+
+/// A fold that is held against the program.
+struct Check<'a> {
+    program: &'a Program,
+    fold: &'a Fold,
+    turn: Turn,
+    /// For each chunk of each buffer of each rank, how many from there on lie as they do on the rank that stands for it.
+    runs: Vec<[Vec<u32>; 3]>,
+}
+
+/// Which thread stands for which: none while it does not matter yet.
+#[derive(Default)]
+struct Threads(Option<Order>);
+
+/// Where the members of one list are in another; none where they are in the same places.
+type Order = Option<Vec<usize>>;
+
+/// Whether a fold is right.
+pub(super) fn holds(program: &Program, fold: &Fold) -> bool {
+    let runs = fold
+        .ranks
+        .iter()
+        .map(|rank| [&rank.input, &rank.output, &rank.scratch].map(|cells| runs(cells)))
+        .collect();
+    let check = Check { program, fold, turn: fold.turn, runs };
+    program.ranks.entries().all(|(id, rank)| {
+        let (first, by) = fold.turn.home(id);
+        by == 0 || program.ranks.lookup(first).is_some_and(|first| check.rank(first, id, rank))
+    })
+}
+
+fn runs(cells: &[u32]) -> Vec<u32> {
+    let mut runs = vec![1; cells.len()];
+    for (at, pair) in cells.windows(2).enumerate().rev() {
+        let [here, next] = pair else { continue };
+        let further = runs.get(at + 1).copied().unwrap_or(0);
+        if let Some(run) = runs.get_mut(at).filter(|_| *next == here + 1) {
+            *run += further;
+        }
+    }
+    runs
+}
+
+impl Check<'_> {
+    fn rank(&self, first: &Rank, id: RankId, rank: &Rank) -> bool {
+        let Some(folded) = self.fold.ranks.get(id.index()) else { return false };
+        let view = (id, back(self.turn, id));
+        let blocks = folded.blocks.iter().map(|at| row(&rank.blocks, *at));
+        self.memory(first, id, rank)
+            && first.blocks.len() == rank.blocks.len()
+            && first.channels.len() == rank.channels.len()
+            && rank.channels.iter().zip(&folded.channels).all(|(channel, at)| {
+                row(&first.channels, *at).is_some_and(|one| self.channel(view, channel, one))
+            })
+            && rank.semaphores.iter().zip(&folded.semaphores).all(|(semaphore, at)| {
+                row(&first.semaphores, *at).is_some_and(|one| one.initial == semaphore.initial)
+            })
+            && first.blocks.iter().zip(blocks).all(|(one, block)| {
+                block.is_some_and(|block| self.block(view, (first, one), (rank, block)))
+            })
+    }
+
+    /// Buffers of the same sizes that lie in each other alike.
+    fn memory(&self, first: &Rank, id: RankId, rank: &Rank) -> bool {
+        let sizes = |rank: &Rank| (rank.input_chunks, rank.output_chunks, rank.scratch_chunks);
+        if sizes(first) != sizes(rank) {
+            return false;
+        }
+        match (first.alias, rank.alias) {
+            (None, None) => true,
+            (Some(a), Some(b)) => {
+                let inner = |rank: &Rank| match a.inner {
+                    Buffer::Input => rank.input_chunks,
+                    Buffer::Output => rank.output_chunks,
+                    Buffer::Scratch => rank.scratch_chunks,
+                };
+                let there = a.offset..a.offset.saturating_add(inner(first));
+                let chunks = b.offset..b.offset.saturating_add(inner(rank));
+                let inside = |chunk: u32| {
+                    let cell = self.fold.cell(id, b.outer, u64::from(chunk));
+                    cell.is_some_and(|cell| there.contains(&cell))
+                };
+                (a.inner, a.outer) == (b.inner, b.outer) && { chunks }.all(inside)
+            }
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+
+    fn channel(&self, (_, back): (RankId, By), channel: &Channel, one: &Channel) -> bool {
+        let seen = |rank: &RankId| self.turn.then(rank.0, back);
+        let links = match (&channel.link, &one.link) {
+            (Link::Memory(peer), Link::Memory(other)) | (Link::Port(peer), Link::Port(other)) => {
+                seen(peer) == other.0
+            }
+            (Link::Switch(group), Link::Switch(other)) => {
+                let mut turned: Vec<u32> = group.ranks.iter().map(seen).collect();
+                let mut others: Vec<u32> = other.ranks.iter().map(|rank| rank.0).collect();
+                turned.sort_unstable();
+                others.sort_unstable();
+                group.buffer == other.buffer && turned == others
+            }
+            (Link::Memory(_) | Link::Port(_) | Link::Switch(_), _) => false,
+        };
+        let end = |channel: &Channel| {
+            let (peer, there) = channel.peer().zip(channel.partner)?;
+            Some(self.fold.end(peer, there).1)
+        };
+        links && channel.partner.is_some() == one.partner.is_some() && end(channel) == end(one)
+    }
+
+    fn block(
+        &self,
+        view: (RankId, By),
+        (first, one): (&Rank, &Block),
+        (rank, block): (&Rank, &Block),
+    ) -> bool {
+        one.ops.len() == block.ops.len()
+            && self.barriers(view, (first, &one.ops), (rank, &block.ops))
+            && self.ops(view, &block.ops, &one.ops, &mut Threads::default())
+    }
+
+    /// Barriers of blocks that stand for each other.
+    fn barriers(
+        &self,
+        (id, _): (RankId, By),
+        (first, ones): (&Rank, &[Op]),
+        (rank, ops): (&Rank, &[Op]),
+    ) -> bool {
+        let blocks = self.fold.ranks.get(id.index()).map(|folded| folded.blocks.as_slice());
+        ones.iter().zip(ops).all(|(one, op)| match (&one.action, &op.action) {
+            (Action::Barrier { id: one, .. }, Action::Barrier { id, .. }) => {
+                let (Some(ones), Some(members)) =
+                    (first.barriers.lookup(*one), rank.barriers.lookup(*id))
+                else {
+                    return false;
+                };
+                let turned = ones.iter().map(|one| blocks?.get(one.index()));
+                ones.len() == members.len() && { turned }
+                    .all(|at| at.is_some_and(|at| members.iter().any(|m| m.0 == *at)))
+            }
+            (Action::Barrier { .. }, _) | (_, Action::Barrier { .. }) => false,
+            _ => true,
+        })
+    }
+
+    fn ops(&self, view: (RankId, By), ops: &[Op], ones: &[Op], threads: &mut Threads) -> bool {
+        let mut before: Option<&Op> = None;
+        ops.len() == ones.len()
+            && ops.iter().zip(ones).all(|(op, one)| {
+                let met = before.is_some_and(|before| meet(self.program, before, one));
+                before = Some(one);
+                if met || matches!(one.action, Action::Sync | Action::Barrier { .. }) {
+                    *threads = Threads::default();
+                }
+                op.sync == one.sync && self.op(view, op, one, threads)
+            })
+    }
+
+    fn op(&self, view: (RankId, By), op: &Op, one: &Op, threads: &mut Threads) -> bool {
+        let (id, _) = view;
+        let channel = |at: &ChannelId, one: &ChannelId| self.fold.end(id, *at).1 == *one;
+        match (&op.action, &one.action) {
+            (Action::Sync, Action::Sync) => true,
+            (Action::Barrier { arrivals, .. }, Action::Barrier { arrivals: there, .. }) => {
+                arrivals == there
+            }
+            (Action::Signal(a), Action::Signal(b)) | (Action::Wait(a), Action::Wait(b)) => {
+                a.relaxed == b.relaxed && threads.agree(&a.channels, &b.channels, channel)
+            }
+            (Action::Flush(a), Action::Flush(b)) => threads.agree(a, b, channel),
+            (Action::Acquire(a), Action::Acquire(b)) | (Action::Release(a), Action::Release(b)) => {
+                let all = self.fold.ranks.get(id.index()).map(|folded| &folded.semaphores);
+                threads.agree(a, b, |at, one| {
+                    all.and_then(|all| all.get(at.index())).is_some_and(|at| *at == one.0)
+                })
+            }
+            (Action::Transfer(a), Action::Transfer(b)) => self.transfer(view, a, b, threads),
+            (Action::Pipeline(a), Action::Pipeline(b)) => {
+                // What comes first in a window comes after what is last.
+                let mut same = Threads(Some(None));
+                let held = threads.keep(None);
+                held && (a.unit, a.chunks) == (b.unit, b.chunks)
+                    && a.body
+                        .iter()
+                        .zip(&b.body)
+                        .all(|(op, one)| op.sync == one.sync && self.op(view, op, one, &mut same))
+                    && a.body.len() == b.body.len()
+            }
+            (
+                Action::Sync
+                | Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Wait(_)
+                | Action::Flush(_)
+                | Action::Acquire(_)
+                | Action::Release(_)
+                | Action::Transfer(_)
+                | Action::Pipeline(_),
+                _,
+            ) => false,
+        }
+    }
+
+    fn transfer(
+        &self,
+        view: (RankId, By),
+        a: &Transfer,
+        b: &Transfer,
+        threads: &mut Threads,
+    ) -> bool {
+        let kind = |t: &Transfer| {
+            (t.verb, t.via, t.slice, t.sources.len(), t.destinations.len(), t.channels.len())
+        };
+        if kind(a) != kind(b) {
+            return false;
+        }
+        let source = |i: usize, j: usize| {
+            let (Some(x), Some(y)) = (a.sources.get(i), b.sources.get(j)) else { return false };
+            source_is_packets(a, i) == source_is_packets(b, j) && self.operand(view, x, y)
+        };
+        let destination = |i: usize, j: usize| {
+            let (Some(x), Some(y)) = (a.destinations.get(i), b.destinations.get(j)) else {
+                return false;
+            };
+            writes_packets(a.verb, i) == writes_packets(b.verb, j) && self.operand(view, x, y)
+        };
+        let port = a.via == Some(ChannelKind::Port);
+        let packets = (0..a.sources.len()).any(|i| source_is_packets(a, i))
+            || (0..a.destinations.len()).any(|i| writes_packets(a.verb, i));
+        // Threads that go on without the others know of the packets that they have seen to.
+        if packets && !port && !threads.keep_if_set() {
+            return false;
+        }
+        if matches!(a.verb, Verb::Reduce | Verb::ReducePackets) && !port {
+            return order(a.sources.len(), source).is_some()
+                && order(a.destinations.len(), destination).is_some();
+        }
+        let single = a.sources.len() == 1;
+        let pair = |i: usize, j: usize| {
+            let channel = || match (a.channels.get(i), b.channels.get(j)) {
+                (Some(x), Some(y)) => self.fold.end(view.0, *x).1 == *y,
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            destination(i, j)
+                && (single && source(0, 0) || !single && source(i, j))
+                && (!port || channel())
+        };
+        match order(a.destinations.len(), pair) {
+            Some(order) if port => threads.keep(order),
+            found => found.is_some(),
+        }
+    }
+
+    fn operand(&self, (id, back): (RankId, By), operand: &Operand, one: &Operand) -> bool {
+        if operand.size != one.size {
+            return false;
+        }
+        match (operand.place, one.place) {
+            (Where::Local, Where::Local) => self.cells((id, operand), (self.turn.home(id).0, one)),
+            (Where::Remote(peer), Where::Remote(other)) => {
+                self.turn.then(peer.0, back) == other.0 && self.cells((peer, operand), (other, one))
+            }
+            (Where::Switch(channel), Where::Switch(other)) => {
+                let row = |rank, id| self.program.ranks.lookup(rank)?.channels.lookup(id);
+                let link = row(id, channel).map(|channel: &Channel| &channel.link);
+                let Some(Link::Switch(group)) = link else { return false };
+                self.fold.end(id, channel).1 == other
+                    && group.ranks.iter().all(|member| {
+                        let there = RankId(self.turn.then(member.0, back));
+                        self.cells((*member, operand), (there, one))
+                    })
+            }
+            (Where::Local | Where::Remote(_) | Where::Switch(_), _) => false,
+        }
+    }
+
+    /// Whether the same chunks stand for both operands, chunk by chunk.
+    fn cells(&self, (id, operand): (RankId, &Operand), (other, one): (RankId, &Operand)) -> bool {
+        let Some((buffer, at, run)) = self.place(id, operand) else { return false };
+        let Some((buffer_there, there, run_there)) = self.place(other, one) else { return false };
+        let same = |i: u32| {
+            let cell = |id, at: u32| self.fold.cell(id, buffer, u64::from(at) + u64::from(i));
+            cell(id, at).is_some() && cell(id, at) == cell(other, there)
+        };
+        buffer == buffer_there
+            && same(0)
+            && (run.min(run_there) >= operand.size || (1..operand.size).all(same))
+    }
+
+    /// Where an operand really lies, and how many chunks from there on lie as on the rank that stands for it.
+    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, u32, u32)> {
+        let rank = self.program.ranks.lookup(id)?;
+        let (buffer, at) = home(rank.alias, operand.buffer, operand.index);
+        let run = self.runs.get(id.index())?.get(buffer as usize)?.get(at as usize)?;
+        (at < u64::from(chunks(rank, buffer))).then_some((buffer, at as u32, *run))
+    }
+}
+
+impl Threads {
+    /// Whether two lists are the same in an order on which all operations since the threads met agree.
+    fn agree<T>(&mut self, list: &[T], other: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
+        let found = order(list.len(), |i, j| match (list.get(i), other.get(j)) {
+            (Some(one), Some(other)) => same(one, other),
+            (Some(_) | None, _) => false,
+        });
+        list.len() == other.len() && found.is_some_and(|order| self.keep(order))
+    }
+
+    fn keep(&mut self, order: Order) -> bool {
+        let few = |order: &Order| order.as_ref().is_none_or(|list| list.len() <= THREADS);
+        match &self.0 {
+            None => {
+                self.0 = Some(order);
+                true
+            }
+            Some(known) => *known == order && few(known),
+        }
+    }
+
+    /// No other order than the given one, as far as operations follow without a meeting.
+    fn keep_if_set(&mut self) -> bool {
+        self.keep(None)
+    }
+}
+
+/// Where each of `count` things is among as many others; none if they are not the same.
+fn order(count: usize, same: impl Fn(usize, usize) -> bool) -> Option<Order> {
+    if (0..count).all(|i| same(i, i)) {
+        return Some(None);
+    }
+    let mut taken = vec![false; count];
+    let mut places = Vec::with_capacity(count);
+    let mut next = 0;
+    for i in 0..count {
+        // Mostly the lists are the same ring, begun elsewhere.
+        let found = (next..count)
+            .chain(0..next)
+            .find(|j| taken.get(*j).is_some_and(|taken| !taken) && same(i, *j))?;
+        if let Some(taken) = taken.get_mut(found) {
+            *taken = true;
+        }
+        places.push(found);
+        next = found + 1;
+    }
+    Some(Some(places))
+}
