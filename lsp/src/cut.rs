@@ -11,13 +11,17 @@
 /// The offsets at which the pieces of a text begin, ascending; the first is 0.
 #[must_use]
 pub fn cut(text: &str) -> Vec<u32> {
-    let mut scan = Scan { text: text.as_bytes(), depth: 0, lead: None, starts: vec![0] };
+    let mut scan = Scan { text: text.as_bytes(), depth: 0, lead: None, starts: Vec::new() };
     let mut line = 0;
     while line < text.len() {
         scan.begin(line);
         line = scan.rest(line);
     }
-    scan.starts.dedup();
+    // What stands above the first declaration belongs to it.
+    match scan.starts.first_mut() {
+        Some(first) => *first = 0,
+        None => scan.starts.push(0),
+    }
     scan.starts
 }
 

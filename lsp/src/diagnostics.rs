@@ -28,6 +28,8 @@ pub struct Finding {
     pub message: String,
     /// Where.
     pub spot: Spot,
+    /// Where it is shown in the file that was asked about, if it lies in another one.
+    pub home: Option<Spot>,
     /// What is said beside the place.
     pub label: String,
     /// The other places.
@@ -96,7 +98,10 @@ pub fn proofs(database: &Database, document: Document) -> Vec<Finding> {
             continue;
         }
         let semantics = Semantics::new(database, part.declaration);
-        findings.extend(proved.reports.iter().filter_map(|report| semantic(&semantics, report)));
+        let program = semantics.resolved.unit.programs.iter().next();
+        let home = program.map(|program| semantics.spot(program.span));
+        let found = proved.reports.iter().filter_map(|report| semantic(&semantics, report));
+        findings.extend(found.map(|finding| at_home(finding, home.as_ref())));
         findings.extend(proved.complaint.clone().map(|why| {
             let spot = Spot {
                 name: document.name(database).to_string(),
@@ -134,6 +139,7 @@ pub fn whole(
     let mut sources = SourceMap::default();
     let main = sources.add(name, text.clone());
     let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
+    let mut homes = vec![None; reports.len()];
     let mut complaints = Vec::new();
     if !driver::has_errors(&reports) {
         for (id, program) in unit.programs.entries() {
@@ -145,6 +151,7 @@ pub fn whole(
                 checked_with.elaboration(program, settings::directive(piece));
             complaints.extend(complaint.map(|why| (program.span, why)));
             reports.extend(prove(&unit, id, &elaboration, checked_with, interrupt).0);
+            homes.resize(reports.len(), Some(program.span));
         }
     }
     let place = |span: Span| Spot {
@@ -152,8 +159,12 @@ pub fn whole(
         start: span.start,
         end: span.end,
     };
-    let mut findings: Vec<Finding> =
-        reports.iter().filter_map(|report| finding(report, &place)).collect();
+    let mut findings = Vec::new();
+    for (report, home) in reports.iter().zip(homes) {
+        let Some(finding) = finding(report, &place) else { continue };
+        let home = home.map(place).or_else(|| import(name, &text, &finding.spot.name));
+        findings.push(at_home(finding, home.as_ref()));
+    }
     findings.extend(complaints.into_iter().map(|(span, why)| complaint(place(span), why)));
     findings.sort_by(|a, b| a.spot.cmp(&b.spot));
     findings
@@ -231,12 +242,29 @@ fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding>
         severity: report.severity,
         message: report.message.clone(),
         spot: spot(primary)?,
+        home: None,
         label: primary.text.clone(),
         related: related.filter_map(|label| Some((spot(label)?, label.text.clone()))).collect(),
         notes: report.notes.clone(),
         helps: report.helps.clone(),
         fix: report.fix.as_ref().map(|fix| (fix.title.clone(), edits(fix))),
     })
+}
+
+/// Says where a finding that lies in another file is shown: at a place in this one that it speaks of, else at `home`.
+fn at_home(finding: Finding, home: Option<&Spot>) -> Finding {
+    let Some(home) = home.filter(|home| home.name != finding.spot.name) else { return finding };
+    let here = finding.related.iter().find(|(spot, _)| spot.name == home.name);
+    let home = here.map_or(home, |(spot, _)| spot).clone();
+    Finding { home: Some(home), ..finding }
+}
+
+/// Where a file imports another one, more or less: the text in quotes that ends with its name.
+fn import(name: &str, text: &str, other: &str) -> Option<Spot> {
+    let quoted = format!("{}\"", other.rsplit('/').next().unwrap_or(other));
+    let end = text.find(&quoted)? + quoted.len();
+    let start = text.get(..end - 1)?.rfind('"')?;
+    Some(Spot { name: name.to_owned(), start: start as u32, end: end as u32 })
 }
 
 /// What is wrong with the comment above a program.
@@ -246,6 +274,7 @@ fn complaint(spot: Spot, message: String) -> Finding {
         severity: Severity::Warning,
         message,
         spot,
+        home: None,
         label: String::new(),
         related: Vec::new(),
         notes: Vec::new(),

@@ -16,6 +16,7 @@ pub mod diagnostics;
 pub mod excerpt;
 pub mod features;
 pub mod inputs;
+pub mod parent;
 pub mod publisher;
 pub mod sequencer;
 pub mod server;

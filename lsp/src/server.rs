@@ -6,6 +6,7 @@
 use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
 use crate::analysis::Analysis;
 use crate::features::{actions, formatting, navigation, pull, symbols};
+use crate::parent;
 use crate::publisher::{Notice, Publisher, Tell, Work};
 use crate::sequencer::{Exit, Sequencer};
 use crate::settings::Settings;
@@ -36,13 +37,15 @@ use tower_lsp::{Client, LanguageServer, LspService, Server};
 
 /// Serves one client until it is gone or says `exit`.
 pub async fn serve(input: impl AsyncRead + Unpin, output: impl AsyncWrite, exit: Exit) {
-    let (service, socket) = LspService::new(Ccl::new);
+    let ended = exit.clone();
+    let (service, socket) = LspService::new(|client| Ccl::new(client, ended));
     let server = Server::new(input, output, socket).concurrency_level(64);
     server.serve(Sequencer::new(service, exit)).await;
 }
 
 struct Ccl {
     client: Client,
+    exit: Exit,
     actor: OnceLock<Handle>,
     publisher: Publisher,
     /// The publisher's work, until it is begun.
@@ -61,7 +64,7 @@ struct Abilities {
 }
 
 impl Ccl {
-    fn new(client: Client) -> Ccl {
+    fn new(client: Client, exit: Exit) -> Ccl {
         let teller = client.clone();
         let tell: Arc<Tell> = Arc::new(move |notice| {
             let client = teller.clone();
@@ -79,7 +82,7 @@ impl Ccl {
         });
         let (publisher, work) = Publisher::new(tell);
         let work = Mutex::new(Some(work));
-        Ccl { client, actor: OnceLock::new(), publisher, work, abilities: OnceLock::new() }
+        Ccl { client, exit, actor: OnceLock::new(), publisher, work, abilities: OnceLock::new() }
     }
 
     fn tell(&self, command: Command) {
@@ -144,6 +147,13 @@ impl LanguageServer for Ccl {
         let encoding = Encoding::negotiated(offered);
         let settings = params.initialization_options.clone().map(Settings::read);
         let workspace = Workspace::new(root(&params));
+        if let Some(editor) = params.process_id {
+            let exit = self.exit.clone();
+            tokio::spawn(async move {
+                parent::gone(editor).await;
+                exit(1);
+            });
+        }
         let abilities = abilities(&params);
         let _ = self.abilities.set(abilities);
         if abilities.pulls {

@@ -102,6 +102,10 @@ impl Workspace {
     /// # Errors
     /// In a few words, why it cannot be read; `outside` is among them where it must not be.
     pub fn read(&self, name: &str) -> Text {
+        if let Some(module) = name.strip_prefix("std::") {
+            let text = module_text(module).ok_or("the library has no such module")?;
+            return Ok(text.into());
+        }
         let path = self.path(name);
         let inside = |root: &Path| fs::canonicalize(&path).is_ok_and(|path| path.starts_with(root));
         let outside = Path::new(name).is_relative() && !self.root.as_deref().is_some_and(inside);
@@ -119,11 +123,11 @@ impl Workspace {
 /// Where a module of the library can be read. The library is a part of the program: for editors it is written to a
 /// folder of its own, when something in it is to be shown.
 fn library(module: &str) -> Option<Url> {
+    let text = module_text(module)?;
     let module = module.replace("::", "/");
-    let (_, text) = stdlib::FILES.iter().find(|(name, _)| *name == module)?;
     let folder = format!("ccl-std-{}", env!("CARGO_PKG_VERSION"));
     let path = cache().join(folder).join(format!("{module}.ccl"));
-    if fs::read_to_string(&path).is_ok_and(|there| there == *text) {
+    if fs::read_to_string(&path).is_ok_and(|there| there == text) {
         return Url::from_file_path(path).ok();
     }
     fs::create_dir_all(path.parent()?).ok()?;
@@ -131,6 +135,11 @@ fn library(module: &str) -> Option<Url> {
     let new = path.with_extension(format!("{}.new", std::process::id()));
     fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).ok()?;
     Url::from_file_path(path).ok()
+}
+
+fn module_text(module: &str) -> Option<&'static str> {
+    let module = module.replace("::", "/");
+    stdlib::FILES.iter().find(|(name, _)| *name == module).map(|(_, text)| *text)
 }
 
 fn cache() -> PathBuf {

@@ -58,22 +58,26 @@ impl<'c> Context<'c> {
     }
 }
 
-/// The diagnostics of one file. What lies in other files is theirs to report.
+/// The diagnostics of one file, and what concerns it in others: a mistake in an imported procedure, which only shows
+/// where a program calls it.
 #[must_use]
 pub fn problems(context: &Context<'_>, name: &str, findings: &[Finding]) -> Vec<Problem> {
-    let own = findings.iter().filter(|finding| finding.spot.name == name);
-    own.filter_map(|finding| problem(context, finding)).collect()
+    findings.iter().filter_map(|finding| problem(context, name, finding)).collect()
 }
 
-fn problem(context: &Context<'_>, finding: &Finding) -> Option<Problem> {
-    let lines = context.lines(&finding.spot.name)?;
-    let related = finding.related.iter().filter_map(|(spot, text)| {
-        let message = if text.is_empty() { "here".to_owned() } else { text.clone() };
+fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Problem> {
+    let own = (finding.spot.name == name).then_some(&finding.spot);
+    let place = own.or(finding.home.as_ref())?;
+    let lines = context.lines(&place.name)?;
+    let elsewhere = own.is_none().then(|| (&finding.spot, finding.label.as_str()));
+    let others = finding.related.iter().map(|(spot, text)| (spot, text.as_str()));
+    let related = elsewhere.into_iter().chain(others).filter_map(|(spot, text)| {
+        let message = if text.is_empty() { "here".to_owned() } else { text.to_owned() };
         Some(DiagnosticRelatedInformation { location: context.location(spot)?, message })
     });
     let related: Vec<DiagnosticRelatedInformation> = related.collect();
     let diagnostic = Diagnostic {
-        range: lines.range(finding.spot.start..finding.spot.end),
+        range: lines.range(place.start..place.end),
         severity: Some(severity(finding.severity)),
         code: finding.code.map(|code| NumberOrString::String(code.id().to_owned())),
         code_description: finding.code.and_then(page),
