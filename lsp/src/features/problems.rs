@@ -69,7 +69,7 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
     let own = (finding.spot.name == name).then_some(&finding.spot);
     let place = own.or(finding.home.as_ref())?;
     let lines = context.lines(&place.name)?;
-    let elsewhere = own.is_none().then(|| (&finding.spot, finding.label.as_str()));
+    let elsewhere = own.is_none().then_some((&finding.spot, finding.label.as_str()));
     let others = finding.related.iter().map(|(spot, text)| (spot, text.as_str()));
     let related = elsewhere.into_iter().chain(others).filter_map(|(spot, text)| {
         let message = if text.is_empty() { "here".to_owned() } else { text.to_owned() };
