@@ -18,6 +18,7 @@ use compiler::diagnostic::Diagnostic;
 use compiler::driver;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
+use compiler::repair;
 use compiler::resolve;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::resolve::usage::Uses;
@@ -364,9 +365,11 @@ pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved
     let (elaboration, complaint) =
         settings.elaboration(&resolved.unit.programs[program], directive.as_deref());
     let (unit, interrupt) = (&resolved.unit, db.interrupt());
-    let (reports, lowered) = diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
+    let (mut reports, lowered) =
+        diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
     let shape = lowered.as_ref().map(|lowered| shape(lowered.program()));
     db.give_way();
+    repair::repair(&resolved.sources, &mut reports);
     Arc::new(Proved { reports, shape, complaint })
 }
 

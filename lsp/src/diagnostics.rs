@@ -8,11 +8,12 @@ use crate::analysis::{self, Part, Semantics, Spot};
 use crate::cut;
 use crate::database::{self, Database, Document, Resolved, Text};
 use crate::settings::{self, Settings};
-use compiler::diagnostic::{Code, Diagnostic, Fix, Label, Severity};
+use compiler::diagnostic::{Certainty, Code, Diagnostic, Fix, Label, Severity};
 use compiler::driver::{self, Proof};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::onset;
+use compiler::repair;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{Place, SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +39,19 @@ pub struct Finding {
     pub notes: Vec<String>,
     /// Ways out.
     pub helps: Vec<String>,
-    /// A way out that the editor can take: what it does, and its edits.
-    pub fix: Option<(String, Vec<(Spot, String)>)>,
+    /// A way out that the editor can take.
+    pub fix: Option<Mending>,
+}
+
+/// A change of files that mends something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mending {
+    /// What it does, in the imperative.
+    pub title: String,
+    /// Whether there is no doubt about it.
+    pub sure: bool,
+    /// What is replaced, and by what.
+    pub edits: Vec<(Spot, String)>,
 }
 
 /// What is known of a file.
@@ -159,6 +171,7 @@ pub fn whole(
         start: span.start,
         end: span.end,
     };
+    repair::repair(&sources, &mut reports);
     let mut findings = Vec::new();
     for (report, home) in reports.iter().zip(homes) {
         let Some(finding) = finding(report, &place) else { continue };
@@ -236,7 +249,11 @@ fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding>
     };
     let primary = report.primary.as_ref()?;
     let related = report.secondary.iter();
-    let edits = |fix: &Fix| fix.edits.iter().map(|e| (place(e.span), e.text.clone())).collect();
+    let mending = |fix: &Fix| Mending {
+        title: fix.title.clone(),
+        sure: fix.certainty == Certainty::Sure,
+        edits: fix.edits.iter().map(|edit| (place(edit.span), edit.text.clone())).collect(),
+    };
     Some(Finding {
         code: Some(report.code),
         severity: report.severity,
@@ -247,7 +264,7 @@ fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding>
         related: related.filter_map(|label| Some((spot(label)?, label.text.clone()))).collect(),
         notes: report.notes.clone(),
         helps: report.helps.clone(),
-        fix: report.fix.as_ref().map(|fix| (fix.title.clone(), edits(fix))),
+        fix: report.fix.as_ref().map(mending),
     })
 }
 

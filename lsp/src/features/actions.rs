@@ -19,20 +19,20 @@ pub fn fixes(problems: &[Problem], range: Range) -> Vec<CodeActionOrCommand> {
 }
 
 fn action(problem: &Problem) -> Option<CodeActionOrCommand> {
-    let (title, edits) = problem.fix.as_ref()?;
+    let fix = problem.fix.as_ref()?;
     let mut changes: BTreeMap<Url, Vec<TextEdit>> = BTreeMap::new();
-    for (url, edit) in edits {
+    for (url, edit) in &fix.edits {
         changes.entry(url.clone()).or_default().push(edit.clone());
     }
     Some(CodeActionOrCommand::CodeAction(CodeAction {
-        title: capitalized(title),
+        title: capitalized(&fix.title),
         kind: Some(CodeActionKind::QUICKFIX),
         diagnostics: Some(vec![problem.diagnostic.clone()]),
         edit: Some(WorkspaceEdit {
             changes: Some(changes.into_iter().collect()),
             ..WorkspaceEdit::default()
         }),
-        is_preferred: Some(true),
+        is_preferred: Some(fix.sure),
         ..CodeAction::default()
     }))
 }

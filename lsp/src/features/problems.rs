@@ -24,8 +24,19 @@ const PAGES: &str = "https://github.com/ccl-lang/ccl/blob/main/compiler/explain/
 pub struct Problem {
     /// As the client is told.
     pub diagnostic: Diagnostic,
-    /// What the change does, and its edits.
-    pub fix: Option<(String, Vec<(Url, TextEdit)>)>,
+    /// What mends it.
+    pub fix: Option<Fix>,
+}
+
+/// A change of files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    /// What it does, in the imperative.
+    pub title: String,
+    /// Whether there is no doubt about it.
+    pub sure: bool,
+    /// Its edits.
+    pub edits: Vec<(Url, TextEdit)>,
 }
 
 /// What is needed to speak of places: names and texts of files.
@@ -91,9 +102,9 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         let place = context.location(spot)?;
         Some((place.uri, TextEdit::new(place.range, text.clone())))
     };
-    let fix = finding.fix.as_ref().and_then(|(title, edits)| {
-        let edits: Option<Vec<(Url, TextEdit)>> = edits.iter().map(edit).collect();
-        Some((title.clone(), edits?))
+    let fix = finding.fix.as_ref().and_then(|mending| {
+        let edits: Option<Vec<(Url, TextEdit)>> = mending.edits.iter().map(edit).collect();
+        Some(Fix { title: mending.title.clone(), sure: mending.sure, edits: edits? })
     });
     Some(Problem { diagnostic, fix })
 }
