@@ -12,6 +12,7 @@ mod eval;
 mod finish;
 mod lists;
 mod memory;
+pub mod observe;
 mod options;
 mod pair;
 mod promise;
@@ -30,8 +31,7 @@ use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::resolve::program::{Expr, Frame, OptionSetting, Program, ProgramId, Unit};
 use eval::{Eval, Shared};
-use reports::Reports;
-use rustc_hash::FxHashMap;
+use observe::{Notes, Observed};
 use std::rc::Rc;
 use std::sync::Arc;
 use unroll::Output;
@@ -73,17 +73,44 @@ pub fn elaborate(
     settings: &Settings,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
-    let program = &unit.programs[program];
-    let fuel = settings.max_operations.saturating_mul(STEPS_PER_OPERATION).saturating_add(1 << 22);
-    let mut shared =
-        Shared { reports: Reports::default(), fuel, interrupt, constants: FxHashMap::default() };
-    let mut ranks = 1;
-    let result = start::start(unit, program, settings, &mut shared).and_then(|start| {
-        ranks = start.world.ranks;
-        all_ranks(start, settings, &mut shared)
-    });
-    let result = result.filter(|_| !shared.reports.has_errors() && !interrupt.is_set());
+    let mut shared = Shared::new(fuel(settings), interrupt);
+    let (result, ranks) = concrete(&unit.programs[program], unit, settings, &mut shared);
     (result, shared.reports.finish(ranks))
+}
+
+/// Elaborates a program and notes the values that its expressions and names have; these are there even where
+/// something is wrong.
+pub fn observe(
+    unit: &Unit,
+    program: ProgramId,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> (Option<ir::Program>, Observed) {
+    let program = &unit.programs[program];
+    let mut shared = Shared::new(fuel(settings), interrupt);
+    shared.notes = Some(Notes::new(program.span.file));
+    let (result, _) = concrete(program, unit, settings, &mut shared);
+    (result, shared.notes.take().map(Notes::finish).unwrap_or_default())
+}
+
+/// The concrete program, and how many ranks it has.
+fn concrete<'a>(
+    program: &'a Program,
+    unit: &'a Unit,
+    settings: &'a Settings,
+    shared: &mut Shared<'a>,
+) -> (Option<ir::Program>, i64) {
+    let mut ranks = 1;
+    let result = start::start(unit, program, settings, shared).and_then(|start| {
+        ranks = start.world.ranks;
+        all_ranks(start, settings, shared)
+    });
+    (result.filter(|_| !shared.reports.has_errors() && !shared.interrupt.is_set()), ranks)
+}
+
+/// How much may be evaluated.
+fn fuel(settings: &Settings) -> u64 {
+    settings.max_operations.saturating_mul(STEPS_PER_OPERATION).saturating_add(1 << 22)
 }
 
 /// Declares, pairs and unrolls every rank.

@@ -12,6 +12,8 @@ mod names;
 pub mod read;
 pub mod write;
 
+pub use names::action_name;
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FileId, Span};
 use serde::Deserialize;

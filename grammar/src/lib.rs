@@ -3,6 +3,7 @@
 //! The table is data and knows nothing of the compiler; the compiler's tests hold its words against it.
 
 pub mod textmate;
+pub mod verbs;
 
 /// A word or sign of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -196,6 +196,16 @@ impl<'db> Semantics<'db> {
         member.map_or(0, |(base, (start, canon))| base + canon.forth(offset.saturating_sub(*start)))
     }
 
+    /// The compiler's span of a span in the tree of this declaration.
+    #[must_use]
+    pub fn place(&self, part: Part<'_>, span: Span) -> Span {
+        let start = self.forth(part.start + span.start);
+        // What touches the end may be the next token.
+        let last = span.end.max(span.start + 1) - 1;
+        let end = self.forth(part.start + last) + u32::from(span.end > span.start);
+        Span { file: FileId(0), start, end }
+    }
+
     /// The offset in the file of one of the compiler's.
     fn back(&self, offset: u32) -> u32 {
         let (position, offset) = self.excerpt.part(offset);

@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod formatting;
+pub mod hover;
 pub mod navigation;
 pub mod occurrences;
 pub mod problems;

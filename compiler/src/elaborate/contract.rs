@@ -7,7 +7,6 @@
 //! of every rank's input, or output. The number of tries is bounded.
 
 use super::eval::Shared;
-use super::reports::Reports;
 use super::value::Value;
 use super::world::{Declared, World};
 use super::{finish, new_eval};
@@ -17,7 +16,6 @@ use crate::resolve::program::{
     CollectiveId, Expr, ExprKind, Implements, Parameter, ProgramId, Type, Unit,
 };
 use crate::source::Span;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -347,7 +345,7 @@ impl<'a> Solver<'_, 'a> {
 }
 
 fn shared(interrupt: &Interrupt) -> Shared<'_> {
-    Shared { reports: Reports::default(), fuel: FUEL, interrupt, constants: FxHashMap::default() }
+    Shared::new(FUEL, interrupt)
 }
 
 /// The next choice, the first parameter changing first; false after the last choice.

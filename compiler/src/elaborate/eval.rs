@@ -3,6 +3,7 @@
 //! Integers are 64-bit and checked. What goes wrong is reported once and ends the evaluation of the statement it
 //! stands in; [`Failed`] says no more than that.
 
+use super::observe::Notes;
 use super::reports::Reports;
 use super::value::{BufferValue, List, Value, list_of};
 use super::world::{Declared, World};
@@ -43,6 +44,16 @@ pub(super) struct Shared<'a> {
     pub(super) interrupt: &'a Interrupt,
     /// Constants that have been evaluated.
     pub(super) constants: FxHashMap<ConstantId, Value>,
+    /// Values to be shown, where somebody asks for them.
+    pub(super) notes: Option<Notes>,
+}
+
+impl<'a> Shared<'a> {
+    /// Nothing evaluated yet, and this much to spend.
+    pub(super) fn new(fuel: u64, interrupt: &'a Interrupt) -> Shared<'a> {
+        let reports = Reports::default();
+        Shared { reports, fuel, interrupt, constants: FxHashMap::default(), notes: None }
+    }
 }
 
 /// The evaluation of one body on one rank.
@@ -72,6 +83,12 @@ pub(super) struct Eval<'e, 'a> {
 impl<'a> Eval<'_, 'a> {
     /// Evaluates an expression.
     pub(super) fn value(&mut self, expr: &'a Expr) -> Evaluated<Value> {
+        let value = self.evaluate(expr)?;
+        self.note(expr.span, &value);
+        Ok(value)
+    }
+
+    fn evaluate(&mut self, expr: &'a Expr) -> Evaluated<Value> {
         match &expr.kind {
             ExprKind::Int(value) => Ok(Value::Int(*value)),
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),

@@ -27,6 +27,7 @@ impl<'a> Eval<'_, 'a> {
 
     /// Gives a local its value.
     pub(super) fn bind(&mut self, local: LocalId, value: Value) {
+        self.note_local(local, &value);
         if let Some(slot) = self.frame.get_mut(local.0 as usize) {
             *slot = value;
         }

@@ -33,6 +33,24 @@ impl Shape {
     }
 }
 
+/// What the plan calls an operation.
+#[must_use]
+pub fn action_name(action: &ir::Action) -> &'static str {
+    match action {
+        ir::Action::Sync => "nop",
+        ir::Action::Barrier { .. } => "barrier",
+        ir::Action::Signal(ir::Signal { relaxed: true, .. }) => "rlxsignal",
+        ir::Action::Signal(_) => "signal",
+        ir::Action::Wait(ir::Signal { relaxed: true, .. }) => "rlxwait",
+        ir::Action::Wait(_) => "wait",
+        ir::Action::Flush(_) => "flush",
+        ir::Action::Acquire(_) => "sem_acquire",
+        ir::Action::Release(_) => "sem_release",
+        ir::Action::Transfer(transfer) => operation_name(transfer),
+        ir::Action::Pipeline(_) => "pipeline",
+    }
+}
+
 /// What the plan calls a transfer. A load-reduce that does not store is `glre`, as MSCCL++'s own tools have it; its
 /// executor has no such operation.
 pub(super) fn operation_name(transfer: &ir::Transfer) -> &'static str {

@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::names::{Shape, buffer_name, kind_name, lists_channels, local_first, operation_name};
+use super::names::{Shape, action_name, buffer_name, kind_name, lists_channels, local_first};
 use crate::ir;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -250,29 +250,28 @@ impl<'a> RankWriter<'a> {
     }
 
     fn op(&mut self, op: &ir::Op) {
+        self.text("{\"name\":\"");
+        self.text(action_name(&op.action));
+        self.text("\"");
         match &op.action {
-            ir::Action::Sync => self.text("{\"name\":\"nop\"}"),
+            ir::Action::Sync => self.text("}"),
             ir::Action::Barrier { id, arrivals } => {
-                self.text("{\"name\":\"barrier\",\"barrier_id\":");
+                self.text(",\"barrier_id\":");
                 self.number(id.0.into());
                 self.text(",\"num_threadblocks\":");
                 self.number((*arrivals).into());
                 self.text("}");
             }
-            ir::Action::Signal(signal) => {
-                let name = if signal.relaxed { "rlxsignal" } else { "signal" };
-                self.synchronize(name, &signal.channels);
+            ir::Action::Signal(signal) | ir::Action::Wait(signal) => {
+                self.synchronize(&signal.channels);
             }
-            ir::Action::Wait(wait) => {
-                let name = if wait.relaxed { "rlxwait" } else { "wait" };
-                self.synchronize(name, &wait.channels);
+            ir::Action::Flush(channels) => self.synchronize(channels),
+            ir::Action::Acquire(semaphores) | ir::Action::Release(semaphores) => {
+                self.semaphores(semaphores);
             }
-            ir::Action::Flush(channels) => self.synchronize("flush", channels),
-            ir::Action::Acquire(semaphores) => self.semaphores("sem_acquire", semaphores),
-            ir::Action::Release(semaphores) => self.semaphores("sem_release", semaphores),
             ir::Action::Transfer(transfer) => self.transfer(transfer),
             ir::Action::Pipeline(pipeline) => {
-                self.text("{\"name\":\"pipeline\",\"iter_context\":{\"unit_size\":");
+                self.text(",\"iter_context\":{\"unit_size\":");
                 self.number(pipeline.unit);
                 self.text(",\"num_chunks\":");
                 self.number(pipeline.chunks.into());
@@ -283,8 +282,7 @@ impl<'a> RankWriter<'a> {
         }
     }
 
-    fn synchronize(&mut self, name: &str, channels: &[ir::ChannelId]) {
-        self.name(name);
+    fn synchronize(&mut self, channels: &[ir::ChannelId]) {
         self.channel_ids(channels);
         let kind = channels
             .first()
@@ -295,8 +293,7 @@ impl<'a> RankWriter<'a> {
         self.text("\"}");
     }
 
-    fn semaphores(&mut self, name: &str, semaphores: &[ir::SemaphoreId]) {
-        self.name(name);
+    fn semaphores(&mut self, semaphores: &[ir::SemaphoreId]) {
         self.text(",\"semaphore_ids\":[");
         for (position, id) in semaphores.iter().enumerate() {
             self.text(if position > 0 { "," } else { "" });
@@ -306,7 +303,7 @@ impl<'a> RankWriter<'a> {
     }
 
     fn transfer(&mut self, transfer: &ir::Transfer) {
-        let (shape, name) = (Shape::of(transfer.verb), operation_name(transfer));
+        let shape = Shape::of(transfer.verb);
         // Reductions take local operands first, whatever the author's order.
         let (sources, destinations) = match shape {
             Shape::Combine => (local_first(&transfer.sources), local_first(&transfer.destinations)),
@@ -315,7 +312,6 @@ impl<'a> RankWriter<'a> {
                 SmallVec::from_slice(&transfer.destinations),
             ),
         };
-        self.name(name);
         self.text(",\"src_buff\":[");
         let repeats = match (shape, &*sources) {
             (Shape::Pairs, [_]) => destinations.len().max(1),
@@ -336,7 +332,7 @@ impl<'a> RankWriter<'a> {
             }
         }
         self.text_of_kind(transfer.via);
-        if matches!(transfer.verb, ir::Verb::Reduce | ir::Verb::ReducePackets) && name != "gstore" {
+        if matches!(transfer.verb, ir::Verb::Reduce | ir::Verb::ReducePackets) {
             self.text(match transfer.reduce {
                 ir::ReduceOp::Sum => ",\"reduce_op\":\"sum\"",
                 ir::ReduceOp::Min => ",\"reduce_op\":\"min\"",
@@ -360,12 +356,6 @@ impl<'a> RankWriter<'a> {
             Some(ir::ChannelKind::Switch) => ",\"channel_type\":\"switch\"",
             None => "",
         });
-    }
-
-    fn name(&mut self, name: &str) {
-        self.text("{\"name\":\"");
-        self.text(name);
-        self.text("\"");
     }
 
     fn channel_ids(&mut self, channels: &[ir::ChannelId]) {

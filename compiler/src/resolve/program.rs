@@ -6,6 +6,7 @@
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, RangeKind, SynchroniseVerb, TransferVerb, UnaryOp};
 use crate::table::{Table, id};
+use std::fmt;
 
 id! {
     /// A row of [`Unit::functions`].
@@ -88,6 +89,25 @@ pub enum Type {
     List(Box<Type>),
     /// Unknown, since something was wrong and has been reported: agrees with every type.
     Error,
+}
+
+impl fmt::Display for Type {
+    /// As it is written; `?` where it is unknown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Type::Int => "int",
+            Type::Rank => "rank",
+            Type::Bool => "bool",
+            Type::Str => "str",
+            Type::Chunk => "chunk",
+            Type::Buffer => "buffer",
+            Type::Channel => "channel",
+            Type::Semaphore => "semaphore",
+            Type::Block => "block",
+            Type::List(member) => return write!(f, "{member}[]"),
+            Type::Error => "?",
+        })
+    }
 }
 
 /// The locals of a body.

@@ -1,0 +1,51 @@
+//! Programs at their parameters: the operations, the values on the way, and what the passes make of them.
+//!
+//! In: a declaration. Out: what it is when it is elaborated, for features that show values beside the text. Programs
+//! that would take long are not looked at: what a feature shows must be there at once.
+
+use crate::database::{self, Configuration, Db, Declaration};
+use compiler::elaborate::observe::Observed;
+use compiler::elaborate::{self, Settings};
+use compiler::ir;
+use compiler::optimize::{self, Stage, replicate};
+use std::sync::Arc;
+
+/// The most operations of a program whose values are shown.
+const MAX_OPERATIONS: u64 = 1 << 14;
+
+/// A program at its parameters; places are those of the excerpt.
+#[derive(Debug, Default)]
+pub struct Concrete {
+    /// Its operations, as its author wrote them; none where they cannot be made, or are too many.
+    pub program: Option<ir::Program>,
+    /// The values that were met.
+    pub observed: Observed,
+}
+
+/// Elaborates a program, if the declaration is one and sound.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn concrete<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Concrete> {
+    let resolved = database::resolved(db, declaration);
+    let Some(program) = resolved.program().filter(|_| !resolved.broken) else {
+        return Arc::default();
+    };
+    let settings = Configuration::get(db).settings(db);
+    let directive = database::directive(db, declaration);
+    let (elaboration, _) =
+        settings.elaboration(&resolved.unit.programs[program], directive.as_deref());
+    let max_operations = elaboration.max_operations.min(MAX_OPERATIONS);
+    let elaboration = Settings { max_operations, promises: false, ..elaboration };
+    let (program, observed) =
+        elaborate::observe(&resolved.unit, program, &elaboration, db.interrupt());
+    db.give_way();
+    Arc::new(Concrete { program, observed })
+}
+
+/// The program after the passes.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn lowered<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Option<Arc<ir::Program>> {
+    let concrete = concrete(db, declaration);
+    let program = concrete.program.as_ref()?;
+    replicate::replicable(program).ok()?;
+    Some(Arc::new(optimize::optimize(program.clone(), Stage::Sync)))
+}

@@ -1,0 +1,217 @@
+//! What names stand for: from the place of a declaration to what is declared there, in words.
+//!
+//! In: a resolved declaration and the place of a name that it uses or declares. Out: what kind of thing it is, how it
+//! would be introduced, and its documentation.
+
+use crate::analysis::{Analysis, Semantics, Spot};
+use crate::database::{self, Parsed};
+use compiler::resolve::program::{Frame, Parameter, Program, Type, Unit};
+use compiler::source::{FileId, Span};
+use compiler::syntax;
+use compiler::syntax::ast::{self, Doc, ItemKind};
+use compiler::table::Id as _;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum Declared<'u> {
+    /// A parameter.
+    Parameter(&'u str, &'u Type),
+    /// A `let` or a binder.
+    Local(&'u str, &'u Type),
+    /// A `let` of a file.
+    Constant(&'u str, &'u Type),
+    /// A function.
+    Function(&'u str, &'u [Parameter], &'u Type),
+    /// A procedure.
+    Procedure(&'u str, &'u [Parameter]),
+    /// A collective.
+    Collective(&'u str, &'u [Parameter]),
+    /// A program.
+    Program(&'u Program),
+    /// A region of scratch, and its declaration.
+    Scratch(&'u str, Span),
+    /// Channels, likewise.
+    Channel(&'u str, Span),
+    /// Semaphores, likewise.
+    Semaphore(&'u str, Span),
+    /// Blocks.
+    Block(&'u str),
+}
+
+/// What is declared at a place: that of its name.
+#[must_use]
+pub fn declared(unit: &Unit, at: Span) -> Option<Declared<'_>> {
+    for row in unit.constants.iter().filter(|row| row.span == at) {
+        return Some(Declared::Constant(&row.name, &row.value.ty));
+    }
+    for row in unit.functions.iter() {
+        if row.span == at {
+            return Some(Declared::Function(&row.name, &row.parameters, &row.result));
+        }
+        if let Some(local) = local(&row.frame, row.parameters.len(), at) {
+            return Some(local);
+        }
+    }
+    for row in unit.procedures.iter() {
+        if row.span == at {
+            return Some(Declared::Procedure(&row.name, &row.parameters));
+        }
+        if let Some(local) = local(&row.frame, row.parameters.len(), at) {
+            return Some(local);
+        }
+    }
+    for row in unit.collectives.iter() {
+        if row.span == at {
+            return Some(Declared::Collective(&row.name, &row.parameters));
+        }
+        if let Some(local) = local(&row.frame, row.parameters.len(), at) {
+            return Some(local);
+        }
+    }
+    unit.programs.iter().find_map(|program| in_program(program, at))
+}
+
+fn in_program(program: &Program, at: Span) -> Option<Declared<'_>> {
+    if program.span == at {
+        return Some(Declared::Program(program));
+    }
+    if let Some(local) = local(&program.frame, program.parameters.len(), at) {
+        return Some(local);
+    }
+    // The place of a family is its declaration from its first word on; that of blocks is their name.
+    let is = |word: &str, name: &str, span: Span| {
+        let start = span.start + word.len() as u32;
+        (span.file, start, start + name.len() as u32) == (at.file, at.start, at.end)
+    };
+    let scratch = program.scratch.iter().find(|row| is("scratch ", &row.name, row.span));
+    let channel = program.channels.iter().find(|row| is("channel ", &row.name, row.span));
+    let semaphore = program.semaphores.iter().find(|row| is("semaphore ", &row.name, row.span));
+    let block = program.blocks.iter().find(|row| is("", &row.name, row.span));
+    scratch
+        .map(|row| Declared::Scratch(&row.name, row.span))
+        .or_else(|| channel.map(|row| Declared::Channel(&row.name, row.span)))
+        .or_else(|| semaphore.map(|row| Declared::Semaphore(&row.name, row.span)))
+        .or_else(|| block.map(|row| Declared::Block(&row.name)))
+}
+
+fn local(frame: &Frame, parameters: usize, at: Span) -> Option<Declared<'_>> {
+    let (id, local) = frame.entries().find(|(_, local)| local.span == at)?;
+    Some(if id.index() < parameters {
+        Declared::Parameter(&local.name, &local.ty)
+    } else {
+        Declared::Local(&local.name, &local.ty)
+    })
+}
+
+impl Declared<'_> {
+    /// How it would be introduced, in a line of the language.
+    #[must_use]
+    pub fn introduction(&self, text: &dyn Fn(Span) -> String) -> String {
+        match self {
+            Declared::Parameter(name, ty) => format!("{name}: {ty}"),
+            Declared::Local(name, ty) | Declared::Constant(name, ty) => {
+                format!("let {name}: {ty}")
+            }
+            Declared::Function(name, parameters, result) => {
+                format!("fn {name}({}) -> {result}", listed(parameters, text))
+            }
+            Declared::Procedure(name, parameters) => {
+                format!("proc {name}({})", listed(parameters, text))
+            }
+            Declared::Collective(name, parameters) => {
+                format!("collective {name}({})", listed(parameters, text))
+            }
+            Declared::Program(program) => {
+                format!("program {}({})", program.name, listed(&program.parameters, text))
+            }
+            Declared::Scratch(_, span)
+            | Declared::Channel(_, span)
+            | Declared::Semaphore(_, span) => text(*span).trim_end_matches(';').to_owned(),
+            Declared::Block(name) => format!("block {name}"),
+        }
+    }
+}
+
+/// A parameter as it is declared.
+#[must_use]
+pub fn parameter(parameter: &Parameter, text: &dyn Fn(Span) -> String) -> String {
+    match &parameter.default {
+        Some(value) => format!("{}: {} = {}", parameter.name, parameter.ty, text(value.span)),
+        None => format!("{}: {}", parameter.name, parameter.ty),
+    }
+}
+
+fn listed(parameters: &[Parameter], text: &dyn Fn(Span) -> String) -> String {
+    let texts: Vec<String> = parameters.iter().map(|one| parameter(one, text)).collect();
+    texts.join(", ")
+}
+
+/// The definition of the name at a place: where the name is used, or declared itself.
+#[must_use]
+pub fn definition(semantics: &Semantics<'_>, at: Span) -> Option<Span> {
+    let uses = &semantics.resolved.uses.definitions;
+    let used = uses.iter().find(|(place, _)| *place == at).map(|(_, definition)| *definition);
+    used.or_else(|| declared(&semantics.resolved.unit, at).map(|_| at))
+}
+
+/// The text of a place as its author wrote it, on one line.
+#[must_use]
+pub fn written(analysis: &Analysis<'_>, semantics: &Semantics<'_>, span: Span) -> String {
+    let spot = semantics.spot(span);
+    let text = match span.file {
+        FileId(0) => analysis.text().get(spot.start as usize..spot.end as usize).unwrap_or(""),
+        _ => semantics.resolved.sources.slice(span),
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The documentation of what is declared at a place.
+#[must_use]
+pub fn documentation(
+    analysis: &Analysis<'_>,
+    semantics: &Semantics<'_>,
+    definition: Span,
+) -> Option<String> {
+    let spot = semantics.spot(definition);
+    if definition.file == FileId(0) {
+        let part = analysis.part_at(spot.start)?;
+        return documented(&analysis.parsed(part).file, spot.start - part.start);
+    }
+    let file = semantics.resolved.sources.files.lookup(definition.file)?;
+    if analysis.database.known(&spot.name) {
+        return in_other(analysis, &spot);
+    }
+    documented(&syntax::parse(FileId(0), &file.text).0, spot.start)
+}
+
+fn in_other(analysis: &Analysis<'_>, spot: &Spot) -> Option<String> {
+    use crate::database::Db as _;
+    let document = analysis.database.document(&spot.name);
+    let parts = crate::analysis::parts(analysis.database, document);
+    let part = parts.iter().rfind(|part| part.start <= spot.start)?;
+    let parsed: std::sync::Arc<Parsed> = database::parsed(analysis.database, part.declaration);
+    documented(&parsed.file, spot.start - part.start)
+}
+
+/// The documentation of the innermost documented declaration around an offset.
+fn documented(file: &ast::File, offset: u32) -> Option<String> {
+    let around = |span: Span| span.start <= offset && offset < span.end;
+    let item = file.items.iter().find(|item| around(item.span))?;
+    match &item.kind {
+        ItemKind::Program(program) if program.name.span.start != offset => {
+            let inner = program.items.iter().find(|inner| around(inner.span))?;
+            text_of(&inner.docs)
+        }
+        ItemKind::Use(_)
+        | ItemKind::Let(_)
+        | ItemKind::Function(_)
+        | ItemKind::Procedure(_)
+        | ItemKind::Collective(_)
+        | ItemKind::Program(_) => text_of(&item.docs),
+    }
+}
+
+fn text_of(docs: &[Doc]) -> Option<String> {
+    let lines: Vec<&str> = docs.iter().map(|doc| doc.text.as_str()).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}

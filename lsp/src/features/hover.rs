@@ -1,0 +1,363 @@
+//! What stands under the cursor: what a word means, what a name stands for, what an expression is worth on each rank,
+//! and what an operation becomes.
+
+use crate::analysis::{Analysis, Part, Semantics};
+use crate::concrete::{self, Concrete};
+use crate::declared::{self, Declared};
+use crate::nodes::Node;
+use crate::operations::{self, Done};
+use crate::typed;
+use crate::values::{self, Values};
+use compiler::elaborate::observe::Worth;
+use compiler::ir;
+use compiler::source::{FileId, Span};
+use compiler::syntax::ast::{ExprKind, ProgramItemKind, StmtKind};
+use compiler::syntax::token::{Class, Kind, tokens};
+use grammar::{Kind as WordKind, verbs};
+use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
+use std::sync::Arc;
+
+/// What is said of the place at an offset.
+#[must_use]
+pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
+    let part = analysis.part_at(offset)?;
+    let text = part.declaration.text(analysis.database);
+    let word = word_at(&text, offset - part.start)?;
+    let scene = Scene::new(analysis, part, word)?;
+    let paragraphs = scene.paragraphs();
+    if paragraphs.is_empty() {
+        return None;
+    }
+    let value = paragraphs.join("\n\n");
+    Some(Hover {
+        contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value }),
+        range: Some(analysis.lines.range(part.range(word.span))),
+    })
+}
+
+/// A token under the cursor.
+#[derive(Clone, Copy)]
+struct Word<'t> {
+    kind: Kind,
+    text: &'t str,
+    span: Span,
+}
+
+/// The token at an offset; of two that touch, the one that is more than a mark.
+fn word_at(text: &str, offset: u32) -> Option<Word<'_>> {
+    let touching = tokens(FileId(0), text).tokens.into_iter().filter(|token| {
+        token.span.start <= offset && offset <= token.span.end && !token.text.is_empty()
+    });
+    let words = touching.map(|token| Word { kind: token.kind, text: token.text, span: token.span });
+    let plain = |word: &Word<'_>| {
+        word.kind.class() != Class::Mark || matches!(word.kind, Kind::Int | Kind::Str)
+    };
+    words.max_by_key(|word| (plain(word), word.span.start))
+}
+
+/// What is known around the cursor.
+struct Scene<'a, 'db> {
+    analysis: &'a Analysis<'db>,
+    part: Part<'db>,
+    semantics: Semantics<'db>,
+    concrete: Arc<Concrete>,
+    parsed: Arc<crate::database::Parsed>,
+    word: Word<'a>,
+}
+
+impl<'a, 'db> Scene<'a, 'db> {
+    fn new(analysis: &'a Analysis<'db>, part: Part<'db>, word: Word<'a>) -> Option<Self> {
+        let semantics = analysis.semantics(part);
+        let concrete = concrete::concrete(analysis.database, part.declaration);
+        let parsed = analysis.parsed(part);
+        Some(Scene { analysis, part, semantics, concrete, parsed, word })
+    }
+
+    fn paragraphs(&self) -> Vec<String> {
+        let path = self.path();
+        let place = self.semantics.place(self.part, self.word.span);
+        let definition = declared::definition(&self.semantics, place);
+        let verb = verbs::forms(self.word.text).next().is_some() && self.is_verb(&path);
+        if let Some(definition) = definition.filter(|_| !verb) {
+            return self.name(&path, definition);
+        }
+        if verb || self.word.kind.class() == Class::Reserved {
+            return self.operation(&path);
+        }
+        if let Some(expr) = self.expression(&path) {
+            return self.expr(expr);
+        }
+        self.word_text().into_iter().collect()
+    }
+
+    fn path(&self) -> Vec<Node<'_>> {
+        let at = self.word.span.start;
+        let items = self.parsed.file.items.iter();
+        let item = items.into_iter().find(|item| item.span.start <= at && at <= item.span.end);
+        item.map(|item| Node::Item(item).path(at)).unwrap_or_default()
+    }
+
+    /// Whether the cursor is on the verb of a statement.
+    fn is_verb(&self, path: &[Node<'_>]) -> bool {
+        statement(path).is_some_and(|(_, span)| span.start == self.word.span.start)
+    }
+
+    /// What the table of words says, of the meanings that fit best the first.
+    fn word_text(&self) -> Option<String> {
+        let found = grammar::WORDS.iter().find(|word| word.text == self.word.text)?;
+        let punctuation = matches!(found.kind, WordKind::Punctuation | WordKind::Operator);
+        (!punctuation).then(|| format!("`{}`: {}", found.text, found.doc))
+    }
+
+    /// A verb or another word that begins a statement.
+    fn operation(&self, path: &[Node<'_>]) -> Vec<String> {
+        let mut said: Vec<String> = self.word_text().into_iter().collect();
+        let forms: Vec<String> = verbs::forms(self.word.text).map(verbs::Form::row).collect();
+        if !forms.is_empty() {
+            let head = "| verb | sources | destinations | channel | plan |\n| --- | --- | --- | --- | --- |";
+            said.push(format!("{head}\n{}", forms.join("\n")));
+        }
+        if let Some((_, span)) = statement(path).filter(|_| self.is_verb(path)) {
+            said.extend(self.becomes(span));
+        }
+        said
+    }
+
+    /// What a statement becomes at the program's parameters.
+    fn becomes(&self, statement: Span) -> Vec<String> {
+        let mut said = Vec::new();
+        let place = self.semantics.place(self.part, statement);
+        let Some(program) = &self.concrete.program else { return said };
+        let done = operations::of_statement(program, place);
+        let Some(first) = done.first() else { return said };
+        let ranks = program.ranks.len();
+        let lowered = concrete::lowered(self.analysis.database, self.part.declaration);
+        let made = lowered.as_deref().map(|plan| operations::of_statement(plan, place));
+        match made {
+            Some(made) if made.is_empty() => {
+                said.push("In the plan: joined with its neighbors".to_owned());
+            }
+            Some(made) => {
+                said.push(format!("In the plan: {}", operations::census(&made, ranks)));
+            }
+            None => {}
+        }
+        said.extend(self.example(program, first));
+        said
+    }
+
+    /// The first operation of a statement, with its bytes.
+    fn example(&self, program: &ir::Program, done: &Done<'_>) -> Option<String> {
+        let ir::Action::Transfer(transfer) = &done.op.action else { return None };
+        let rank = program.ranks.lookup(done.rank)?;
+        let list = |operands: &[ir::Operand]| {
+            let texts: Vec<String> =
+                operands.iter().map(|one| values::chunk(one, Some(rank))).collect();
+            texts.join(", ")
+        };
+        let (sources, destinations) = (list(&transfer.sources), list(&transfer.destinations));
+        let bytes = self.bytes(program, rank, transfer.sources.first()?);
+        Some(format!("First on rank {}: `{sources} -> {destinations}`{bytes}", done.rank.0))
+    }
+
+    /// ", 128 KiB of a message of 1 MiB"
+    fn bytes(&self, program: &ir::Program, rank: &ir::Rank, operand: &ir::Operand) -> String {
+        let message = self.analysis.settings().message_bytes;
+        let bytes = operations::bytes(program, rank, operand, message);
+        bytes.map_or_else(String::new, |bytes| {
+            let (bytes, message) = (operations::bytes_text(bytes), operations::bytes_text(message));
+            format!(", {bytes} of a message of {message}")
+        })
+    }
+
+    /// A name: what it stands for, what it is worth here, what its author says of it.
+    fn name(&self, path: &[Node<'_>], definition: Span) -> Vec<String> {
+        let unit = &self.semantics.resolved.unit;
+        let text = |span: Span| declared::written(self.analysis, &self.semantics, span);
+        let Some(declared) = declared::declared(unit, definition) else { return Vec::new() };
+        let mut said = vec![code(&declared.introduction(&text))];
+        let worth = match self.expression(path) {
+            Some(expr) => self.worth(expr),
+            None => self.lines(definition).into_iter().collect(),
+        };
+        said.extend(worth);
+        said.extend(declared::documentation(self.analysis, &self.semantics, definition));
+        said.extend(self.facts(&declared, path));
+        said
+    }
+
+    /// What is to be said of families, programs and calls at the program's parameters.
+    fn facts(&self, declared: &Declared<'_>, path: &[Node<'_>]) -> Vec<String> {
+        let Some(program) = &self.concrete.program else { return Vec::new() };
+        let Some(rank) = program.ranks.iter().next() else { return Vec::new() };
+        match declared {
+            Declared::Channel(name, _) => channels(rank, name).into_iter().collect(),
+            Declared::Block(name) => blocks(rank, name).into_iter().collect(),
+            Declared::Program(_) => vec![size(program)],
+            Declared::Procedure(..) => match statement(path) {
+                Some((_, span)) if self.is_verb(path) => self.becomes(span),
+                Some(_) | None => Vec::new(),
+            },
+            Declared::Parameter(..)
+            | Declared::Local(..)
+            | Declared::Constant(..)
+            | Declared::Function(..)
+            | Declared::Collective(..)
+            | Declared::Scratch(..)
+            | Declared::Semaphore(..) => Vec::new(),
+        }
+    }
+
+    /// The expression that the word under the cursor names: with its brackets, and for a field or a call, all of it.
+    fn expression<'p>(&self, path: &[Node<'p>]) -> Option<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for node in path.iter().rev() {
+            let Node::Expr(expr) = node else {
+                if spans.is_empty() && matches!(node, Node::Name(_)) {
+                    continue;
+                }
+                break;
+            };
+            let names = match &expr.kind {
+                ExprKind::Name(_) => expr.span == self.word.span,
+                ExprKind::Field(_, name) => name.span == self.word.span,
+                ExprKind::Call(name, _) | ExprKind::Fold(name, ..) => name.span == self.word.span,
+                ExprKind::Method(_, name, _) => name.span == self.word.span,
+                ExprKind::Index(base, _) => spans.last() == Some(&base.span),
+                ExprKind::Int(_) | ExprKind::Bool(_) => expr.span == self.word.span,
+                ExprKind::Str(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Range(..)
+                | ExprKind::List(_)
+                | ExprKind::Set(_)
+                | ExprKind::Each(..)
+                | ExprKind::If(..)
+                | ExprKind::Error => false,
+            };
+            if !names {
+                break;
+            }
+            spans.push(expr.span);
+        }
+        spans.last().copied()
+    }
+
+    /// An expression without a definition in a text: a builtin name, a buffer, a number, a call of the language.
+    fn expr(&self, expr: Span) -> Vec<String> {
+        let mut said = Vec::new();
+        let place = self.semantics.place(self.part, expr);
+        let text = declared::written(self.analysis, &self.semantics, place);
+        if let Some(ty) = typed::type_of(&self.semantics.resolved.unit, place) {
+            said.push(code(&format!("{text}: {ty}")));
+        }
+        said.extend(self.worth(expr));
+        said.extend(self.word_text());
+        said
+    }
+
+    /// What an expression is worth, and how many bytes a slice has.
+    fn worth(&self, expr: Span) -> Vec<String> {
+        let place = self.semantics.place(self.part, expr);
+        let mut said: Vec<String> = self.lines(place).into_iter().collect();
+        let observed = &self.concrete.observed.values;
+        let first = observed.range((place, None)..=(place, Some(u32::MAX))).next();
+        if let (Some(program), Some(((_, Some(rank)), worths))) = (&self.concrete.program, first)
+            && let (Some(Worth::Chunk(operand)), Some(rank)) =
+                (worths.first(), program.ranks.lookup(ir::RankId(*rank)))
+        {
+            let chunks = if operand.size == 1 { "chunk" } else { "chunks" };
+            let bytes = self.bytes(program, rank, operand);
+            said.push(format!("{} {chunks}{bytes}", operand.size));
+        }
+        said
+    }
+
+    fn lines(&self, place: Span) -> Option<String> {
+        let concrete = &self.concrete;
+        let found: Values = values::values(&concrete.observed, place, concrete.program.as_ref())?;
+        Some(format!("```text\n{}\n```", found.lines().join("\n")))
+    }
+}
+
+/// The innermost statement of a path, and where it stands.
+fn statement<'t>(path: &[Node<'t>]) -> Option<(&'t StmtKind, Span)> {
+    path.iter().rev().find_map(|node| match node {
+        Node::Stmt(statement) => Some((&statement.kind, statement.span)),
+        Node::ProgramItem(item) => match &item.kind {
+            ProgramItemKind::Statement(kind) => Some((kind, item.span)),
+            ProgramItemKind::Implements(_)
+            | ProgramItemKind::Options(_)
+            | ProgramItemKind::Scratch(_)
+            | ProgramItemKind::Channel(_)
+            | ProgramItemKind::Semaphore(_) => None,
+        },
+        Node::Item(_)
+        | Node::Clause(_)
+        | Node::Body(_)
+        | Node::Parameter(_)
+        | Node::Type(_)
+        | Node::Option(_)
+        | Node::Binder(_)
+        | Node::Operand(_)
+        | Node::Argument(_)
+        | Node::Expr(_)
+        | Node::Index(_)
+        | Node::Name(_) => None,
+    })
+}
+
+fn code(text: &str) -> String {
+    format!("```ccl\n{text}\n```")
+}
+
+/// How many ends of a family rank 0 has, and whom the first of them meets.
+fn channels(rank: &ir::Rank, family: &str) -> Option<String> {
+    let members = rank.channels.iter().filter(|row| operations::is_member(&row.name, family));
+    let members: Vec<&ir::Channel> = members.collect();
+    let peers: Vec<String> =
+        members.iter().filter_map(|row| row.peer()).map(|peer| peer.0.to_string()).collect();
+    let ends = counted(members.len(), "end");
+    (!members.is_empty()).then(|| match peers.is_empty() {
+        true => format!("{ends} on rank 0"),
+        false => format!("{ends} on rank 0, to {}", ranks(&peers)),
+    })
+}
+
+fn ranks(peers: &[String]) -> String {
+    let noun = if peers.len() == 1 { "rank" } else { "ranks" };
+    let mut shown: Vec<String> = peers.iter().take(8).cloned().collect();
+    if peers.len() > 8 {
+        shown.push("..".to_owned());
+    }
+    format!("{noun} {}", shown.join(", "))
+}
+
+/// The ids of a family's blocks on rank 0.
+fn blocks(rank: &ir::Rank, family: &str) -> Option<String> {
+    let ids: Vec<String> =
+        operations::blocks_of(rank, family).map(|(id, _)| id.0.to_string()).collect();
+    let noun = if ids.len() == 1 { "thread block" } else { "thread blocks" };
+    let mut shown: Vec<String> = ids.iter().take(16).cloned().collect();
+    if ids.len() > 16 {
+        shown.push("..".to_owned());
+    }
+    (!ids.is_empty()).then(|| format!("{noun} {} on rank 0", shown.join(", ")))
+}
+
+/// "8 ranks, 7 thread blocks, 112 operations", those that the author wrote.
+fn size(program: &ir::Program) -> String {
+    let blocks = program.ranks.iter().map(|rank| rank.blocks.len()).max().unwrap_or(0);
+    let mut operations = 0;
+    operations::each(program, &mut |_| operations += 1);
+    format!(
+        "{}, {}, {}",
+        counted(program.ranks.len(), "rank"),
+        counted(blocks, "thread block"),
+        counted(operations, "operation")
+    )
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

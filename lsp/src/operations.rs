@@ -1,0 +1,133 @@
+//! Operations of an elaborated program by the statements that they come from.
+
+use compiler::ir::{Action, Block, BlockId, Op, Operand, Program, Rank, RankId};
+use compiler::plan;
+use compiler::source::{Place, Span};
+use std::collections::BTreeMap;
+
+/// An operation, and where it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Done<'p> {
+    /// On which rank.
+    pub rank: RankId,
+    /// In which thread block.
+    pub block: BlockId,
+    /// The operation.
+    pub op: &'p Op,
+}
+
+/// Every operation, those in pipelines after the pipelines themselves.
+pub fn each<'p>(program: &'p Program, visit: &mut dyn FnMut(Done<'p>)) {
+    for (rank, row) in program.ranks.entries() {
+        for (block, ops) in row.blocks.entries() {
+            in_list(rank, block, &ops.ops, visit);
+        }
+    }
+}
+
+fn in_list<'p>(rank: RankId, block: BlockId, ops: &'p [Op], visit: &mut dyn FnMut(Done<'p>)) {
+    for op in ops {
+        visit(Done { rank, block, op });
+        if let Action::Pipeline(pipeline) = &op.action {
+            in_list(rank, block, &pipeline.body, visit);
+        }
+    }
+}
+
+/// The operations of a statement: those that it is the place of, and where it calls a procedure, those in there.
+#[must_use]
+pub fn of_statement(program: &Program, statement: Span) -> Vec<Done<'_>> {
+    let mut found = Vec::new();
+    each(program, &mut |done| {
+        let places = program.origins.places(done.op.origin);
+        if places.contains(&Place::Source(statement))
+            && !matches!(done.op.action, Action::Pipeline(_))
+        {
+            found.push(done);
+        }
+    });
+    found
+}
+
+/// How often which operation of a plan is among some: `7 put, 1 nop`. Where it is the same on all ranks, for one rank.
+#[must_use]
+pub fn census(done: &[Done<'_>], ranks: usize) -> String {
+    let mut by_rank: BTreeMap<RankId, BTreeMap<&str, usize>> = BTreeMap::new();
+    for one in done {
+        let counts = by_rank.entry(one.rank).or_default();
+        *counts.entry(plan::action_name(&one.op.action)).or_default() += 1;
+    }
+    let mut all: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, count) in by_rank.values().flatten() {
+        *all.entry(name).or_default() += count;
+    }
+    let first = by_rank.values().next();
+    let same = by_rank.len() == ranks && by_rank.values().all(|counts| Some(counts) == first);
+    let (counts, scope) = match first.filter(|_| same) {
+        Some(first) => (first, "on each rank"),
+        None => (&all, "over all ranks"),
+    };
+    let texts: Vec<String> =
+        counts.iter().map(|(name, count)| format!("{count} `{name}`")).collect();
+    format!("{} {scope}", texts.join(", "))
+}
+
+/// The bytes of a slice in a message of so many. A message is cut into units of the alignment, of which earlier chunks
+/// have one more where they do not come out even.
+#[must_use]
+pub fn bytes(program: &Program, rank: &Rank, operand: &Operand, message: u64) -> Option<u64> {
+    let gathers = program.collective.name == "allgather";
+    let chunks = u64::from(if gathers { rank.output_chunks } else { rank.input_chunks });
+    let unit = u64::from(program.options.alignment.max(1));
+    let units = message / unit;
+    let (each, more) = (units.checked_div(chunks)?, units.checked_rem(chunks)?);
+    let until = |chunk: u64| chunk * each + chunk.min(more);
+    let (first, size) = (u64::from(operand.index), u64::from(operand.size));
+    Some((until(first + size) - until(first)) * unit)
+}
+
+/// A number of bytes with its unit.
+#[must_use]
+pub fn bytes_text(bytes: u64) -> String {
+    for (unit, name) in [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
+        if bytes >= unit {
+            let tenths = bytes * 10 / unit;
+            return match tenths % 10 {
+                0 => format!("{} {name}", tenths / 10),
+                rest => format!("{}.{rest} {name}", tenths / 10),
+            };
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+/// The thread blocks of a family, with their ids.
+pub fn blocks_of<'p>(
+    rank: &'p Rank,
+    family: &'p str,
+) -> impl Iterator<Item = (BlockId, &'p Block)> {
+    rank.blocks.entries().filter(move |(_, block)| is_member(&block.name, family))
+}
+
+/// Whether a name with indices is one of a family.
+#[must_use]
+pub fn is_member(name: &str, family: &str) -> bool {
+    name.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_the_unit_that_reads_best() {
+        let texts: Vec<String> = [0, 1023, 1024, 1536, 1 << 20].map(bytes_text).to_vec();
+        assert_eq!(texts, ["0 bytes", "1023 bytes", "1 KiB", "1.5 KiB", "1 MiB"]);
+    }
+
+    #[test]
+    fn a_family_is_known_by_its_whole_name() {
+        assert!(is_member("send[1]", "send") && is_member("send", "send"));
+        assert!(!is_member("sender[1]", "send"));
+    }
+}

@@ -1,0 +1,229 @@
+//! Values in words: what an expression is worth on each rank, short enough to stand beside the text.
+
+use compiler::elaborate::observe::{Observed, Worth};
+use compiler::ir;
+use compiler::source::Span;
+use compiler::table::Id as _;
+
+/// How many members of a list are shown.
+const MEMBERS: usize = 9;
+
+/// How many ranks are shown, where they differ.
+const RANKS: usize = 8;
+
+/// How many values are shown of what has several on one rank.
+const SEVERAL: usize = 8;
+
+/// What a place is worth: once for all ranks, or on each rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// The same wherever it is evaluated.
+    Same(String),
+    /// For each rank, in order.
+    Each(Vec<(u32, String)>),
+}
+
+/// The values of a place, none where it was not evaluated.
+#[must_use]
+pub fn values(observed: &Observed, span: Span, program: Option<&ir::Program>) -> Option<Values> {
+    let once = observed.values.get(&(span, None));
+    let each: Vec<(u32, String)> = observed
+        .values
+        .range((span, Some(0))..=(span, Some(u32::MAX)))
+        .filter_map(|((_, rank), worths)| Some((*rank, worths)).and_then(|(r, w)| Some((r?, w))))
+        .map(|(rank, worths)| {
+            (rank, several(worths, program.and_then(|all| all.ranks.lookup(ir::RankId(rank)))))
+        })
+        .collect();
+    let Some((_, first)) = each.first() else {
+        return Some(Values::Same(several(once?, None)));
+    };
+    let ranks = program.map_or(each.len(), |program| program.ranks.len());
+    let same = each.len() == ranks && each.iter().all(|(_, text)| text == first);
+    Some(if same { Values::Same(first.clone()) } else { Values::Each(each) })
+}
+
+impl Values {
+    /// In a line: `3`, or `1, 2, .., 0` for the ranks in order.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match self {
+            Values::Same(text) => text.clone(),
+            Values::Each(each) => {
+                let texts: Vec<String> = each.iter().map(|(_, text)| text.clone()).collect();
+                cut(&texts, 4, texts.len() as u64).join(" | ")
+            }
+        }
+    }
+
+    /// In lines: one for all, or one a rank.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            Values::Same(text) => vec![format!("= {text}")],
+            Values::Each(each) => {
+                let mut lines: Vec<String> = each
+                    .iter()
+                    .take(RANKS)
+                    .map(|(rank, text)| format!("rank {rank}: {text}"))
+                    .collect();
+                if each.len() > RANKS {
+                    lines.push(format!("and {} ranks more", each.len() - RANKS));
+                }
+                lines
+            }
+        }
+    }
+}
+
+fn several(worths: &[Worth], rank: Option<&ir::Rank>) -> String {
+    let texts: Vec<String> = worths.iter().map(|worth| text(worth, rank)).collect();
+    cut(&texts, SEVERAL, texts.len() as u64).join(", ")
+}
+
+/// The first members and the last one, where there are too many.
+fn cut(texts: &[String], most: usize, count: u64) -> Vec<String> {
+    if count as usize <= most {
+        return texts.to_vec();
+    }
+    let mut shown: Vec<String> = texts.iter().take(most.saturating_sub(2)).cloned().collect();
+    shown.push("..".to_owned());
+    // The last one is known only where all were kept.
+    shown.extend(texts.last().filter(|_| texts.len() as u64 == count).cloned());
+    shown
+}
+
+/// A value as it would be written.
+#[must_use]
+pub fn text(worth: &Worth, rank: Option<&ir::Rank>) -> String {
+    match worth {
+        Worth::Int(value) => value.to_string(),
+        Worth::Bool(value) => value.to_string(),
+        Worth::Text(text) => format!("{text:?}"),
+        Worth::Chunk(operand) => chunk(operand, rank),
+        Worth::Channel(id) => {
+            let channel = rank.and_then(|rank| rank.channels.lookup(*id));
+            channel.map_or_else(|| format!("channel {}", id.index()), |row| row.name.to_string())
+        }
+        Worth::Semaphore(id) => {
+            let semaphore = rank.and_then(|rank| rank.semaphores.lookup(*id));
+            semaphore
+                .map_or_else(|| format!("semaphore {}", id.index()), |row| row.name.to_string())
+        }
+        Worth::List(members, count) => list(members, *count, rank),
+    }
+}
+
+fn list(members: &[Worth], count: u64, rank: Option<&ir::Rank>) -> String {
+    if let (Some((first, last)), true) = (consecutive(members), members.len() as u64 == count) {
+        return format!("{first}..{}", last + 1);
+    }
+    let texts: Vec<String> = members.iter().map(|member| text(member, rank)).collect();
+    format!("[{}]", cut(&texts, MEMBERS, count).join(", "))
+}
+
+/// The ends of three numbers or more that follow each other.
+fn consecutive(members: &[Worth]) -> Option<(i64, i64)> {
+    let mut numbers = members.iter().map(|worth| match worth {
+        Worth::Int(value) => Some(*value),
+        Worth::Bool(_)
+        | Worth::Text(_)
+        | Worth::Chunk(_)
+        | Worth::Channel(_)
+        | Worth::Semaphore(_)
+        | Worth::List(..) => None,
+    });
+    let first = numbers.next()??;
+    let mut last = first;
+    for number in numbers {
+        if number? != last + 1 {
+            return None;
+        }
+        last += 1;
+    }
+    (last > first + 1).then_some((first, last))
+}
+
+/// A slice of a buffer. Of scratch it has the names and indices of the region of this rank; peers' regions may have
+/// others.
+#[must_use]
+pub fn chunk(operand: &ir::Operand, rank: Option<&ir::Rank>) -> String {
+    let buffer = match operand.buffer {
+        ir::Buffer::Input => slice("input", operand.index, operand.size),
+        ir::Buffer::Output => slice("output", operand.index, operand.size),
+        ir::Buffer::Scratch => rank
+            .filter(|_| operand.place == ir::Where::Local)
+            .and_then(|rank| region(operand, rank))
+            .unwrap_or_else(|| slice("scratch", operand.index, operand.size)),
+    };
+    match operand.place {
+        ir::Where::Local => buffer,
+        ir::Where::Remote(peer) => format!("({}).{buffer}", peer.0),
+        ir::Where::Switch(channel) => {
+            let name = rank.and_then(|rank| rank.channels.lookup(channel));
+            format!("{}.{buffer}", name.map_or("switch", |channel| &channel.name))
+        }
+    }
+}
+
+fn slice(buffer: &str, index: u32, size: u32) -> String {
+    match size {
+        1 => format!("{buffer}[{index}]"),
+        _ => format!("{buffer}[{index}..{}]", index + size),
+    }
+}
+
+/// A slice of one region by its indices; where it is not one chunk, of a region of one dimension.
+fn region(operand: &ir::Operand, rank: &ir::Rank) -> Option<String> {
+    let region = rank.regions.iter().rfind(|region| region.offset <= operand.index)?;
+    let mut rest = (operand.index - region.offset) as usize;
+    let mut indices = Vec::new();
+    for values in region.dimensions.iter().rev() {
+        let count = values.len().max(1);
+        indices.push(*values.get(rest % count)?);
+        rest /= count;
+    }
+    let texts: Vec<String> = indices.iter().rev().map(ToString::to_string).collect();
+    (rest == 0 && operand.size == 1).then(|| format!("{}[{}]", region.name, texts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_shown_by_their_ends() {
+        let ints = |list: &[i64]| {
+            Worth::List(list.iter().map(|n| Worth::Int(*n)).collect(), list.len() as u64)
+        };
+        assert_eq!(text(&ints(&[0, 1, 2, 3]), None), "0..4");
+        assert_eq!(text(&ints(&[3, 4]), None), "[3, 4]");
+        assert_eq!(text(&ints(&[]), None), "[]");
+        let odd: Vec<i64> = (0..20).map(|n| 2 * n + 1).collect();
+        assert_eq!(text(&ints(&odd), None), "[1, 3, 5, 7, 9, 11, 13, .., 39]");
+        // Of a longer list only the beginning is known.
+        assert_eq!(
+            text(&Worth::List(vec![Worth::Int(0); 64], 90), None),
+            "[0, 0, 0, 0, 0, 0, 0, ..]"
+        );
+    }
+
+    #[test]
+    fn chunks_of_regions_have_their_indices() {
+        let region = |name: &str, offset, dimensions: &[&[i64]]| ir::Region {
+            name: name.into(),
+            offset,
+            dimensions: dimensions.iter().map(|values| (*values).into()).collect(),
+        };
+        let regions =
+            vec![region("inbox", 0, &[&[1, 2, 3]]), region("stage", 3, &[&[4, 5], &[0, 1]])];
+        let rank = ir::Rank { regions, ..ir::Rank::default() };
+        let operand =
+            |place, index, size| ir::Operand { place, buffer: ir::Buffer::Scratch, index, size };
+        assert_eq!(chunk(&operand(ir::Where::Local, 1, 1), Some(&rank)), "inbox[2]");
+        assert_eq!(chunk(&operand(ir::Where::Local, 5, 1), Some(&rank)), "stage[5, 0]");
+        assert_eq!(chunk(&operand(ir::Where::Local, 3, 2), Some(&rank)), "scratch[3..5]");
+        let remote = ir::Where::Remote(ir::RankId(7));
+        assert_eq!(chunk(&operand(remote, 1, 1), Some(&rank)), "(7).scratch[1]");
+    }
+}
