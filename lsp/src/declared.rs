@@ -41,7 +41,7 @@ pub enum Declared<'u> {
 /// What is declared at a place: that of its name.
 #[must_use]
 pub fn declared(unit: &Unit, at: Span) -> Option<Declared<'_>> {
-    for row in unit.constants.iter().filter(|row| row.span == at) {
+    if let Some(row) = unit.constants.iter().find(|row| row.span == at) {
         return Some(Declared::Constant(&row.name, &row.value.ty));
     }
     for row in unit.functions.iter() {

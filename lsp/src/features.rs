@@ -1,10 +1,15 @@
 //! What an editor can ask for, one file each: from an analysis and a position to types of the protocol.
 
 pub mod actions;
+pub mod folding;
 pub mod formatting;
+pub mod hints;
 pub mod hover;
+pub mod lens;
+pub mod links;
 pub mod navigation;
 pub mod occurrences;
 pub mod problems;
 pub mod pull;
+pub mod selection;
 pub mod symbols;

@@ -149,9 +149,7 @@ fn in_item<'t>(kind: &'t ItemKind, into: &mut Vec<Node<'t>>) {
         ItemKind::Use(item) => {
             into.extend(item.path.iter().map(Node::Name));
             for name in &item.names {
-                if item.braced {
-                    into.push(Node::Name(&name.name));
-                }
+                into.push(Node::Name(&name.name));
                 into.extend(name.alias.as_ref().map(Node::Name));
             }
         }

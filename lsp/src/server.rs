@@ -5,7 +5,9 @@
 
 use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
 use crate::analysis::Analysis;
-use crate::features::{actions, formatting, navigation, pull, symbols};
+use crate::features::{
+    actions, folding, formatting, hints, hover, lens, links, navigation, pull, selection, symbols,
+};
 use crate::parent;
 use crate::publisher::{Notice, Publisher, Tell, Work};
 use crate::sequencer::{Exit, Sequencer};
@@ -14,20 +16,23 @@ use crate::text::Encoding;
 use crate::workspace::Workspace;
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionProviderCapability,
-    CodeActionResponse, DiagnosticOptions, DiagnosticServerCapabilities,
-    DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
-    DidChangeWatchedFilesRegistrationOptions, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, DocumentDiagnosticParams, DocumentDiagnosticReportResult,
-    DocumentFormattingParams, DocumentHighlight, DocumentHighlightParams,
+    CodeActionResponse, CodeLens, CodeLensOptions, CodeLensParams, DiagnosticOptions,
+    DiagnosticServerCapabilities, DidChangeConfigurationParams, DidChangeTextDocumentParams,
+    DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions,
+    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentDiagnosticParams,
+    DocumentDiagnosticReportResult, DocumentFormattingParams, DocumentHighlight,
+    DocumentHighlightParams, DocumentLink, DocumentLinkOptions, DocumentLinkParams,
     DocumentOnTypeFormattingOptions, DocumentOnTypeFormattingParams, DocumentRangeFormattingParams,
-    DocumentSymbolParams, DocumentSymbolResponse, FileSystemWatcher, GlobPattern,
-    GotoDefinitionParams, GotoDefinitionResponse, InitializeParams, InitializeResult,
-    InitializedParams, Location, OneOf, Position, PrepareRenameResponse, ReferenceParams,
-    Registration, RenameOptions, RenameParams, ServerCapabilities, ServerInfo, SymbolInformation,
-    TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextEdit, Url, WorkDoneProgressOptions, WorkspaceDiagnosticParams,
-    WorkspaceDiagnosticReportResult, WorkspaceEdit, WorkspaceFoldersServerCapabilities,
-    WorkspaceServerCapabilities, WorkspaceSymbolParams,
+    DocumentSymbolParams, DocumentSymbolResponse, FileSystemWatcher, FoldingRange,
+    FoldingRangeParams, FoldingRangeProviderCapability, GlobPattern, GotoDefinitionParams,
+    GotoDefinitionResponse, Hover, HoverParams, HoverProviderCapability, InitializeParams,
+    InitializeResult, InitializedParams, InlayHint, InlayHintParams, Location, OneOf, Position,
+    PrepareRenameResponse, ReferenceParams, Registration, RenameOptions, RenameParams,
+    SelectionRange, SelectionRangeParams, SelectionRangeProviderCapability, ServerCapabilities,
+    ServerInfo, SymbolInformation, TextDocumentPositionParams, TextDocumentSyncCapability,
+    TextDocumentSyncKind, TextDocumentSyncOptions, TextEdit, Url, WorkDoneProgressOptions,
+    WorkspaceDiagnosticParams, WorkspaceDiagnosticReportResult, WorkspaceEdit,
+    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities, WorkspaceSymbolParams,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -313,6 +318,58 @@ impl LanguageServer for Ccl {
         })
     }
 
+    async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
+        self.place(params.text_document_position_params, |snapshot, url, position| {
+            let analysis = snapshot.analysis(url);
+            hover::hover(&analysis, analysis.lines.offset(position))
+        })
+        .await
+    }
+
+    async fn inlay_hint(&self, params: InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
+        let range = params.range;
+        self.about(params.text_document.uri, move |file| {
+            Some(hints::hints(file, file.lines.offsets(range)))
+        })
+        .await
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        let url = params.text_document.uri;
+        let (file, publisher) = (url.clone(), self.publisher.clone());
+        let answer = move |snapshot: &Snapshot| {
+            let version = snapshot.open.get(&file).map(|open| open.version);
+            let known = publisher.latest(&file).filter(|known| Some(known.version) == version);
+            Some(lens::lenses(&snapshot.analysis(&file), &file, known.as_ref()))
+        };
+        self.ask(Some(url), answer).await
+    }
+
+    async fn folding_range(&self, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
+        self.about(params.text_document.uri, |file| Some(folding::folds(file))).await
+    }
+
+    async fn selection_range(
+        &self,
+        params: SelectionRangeParams,
+    ) -> Result<Option<Vec<SelectionRange>>> {
+        let positions = params.positions;
+        self.about(params.text_document.uri, move |file| {
+            let around = |at: &Position| selection::around(file, file.lines.offset(*at));
+            Some(positions.iter().map(around).collect())
+        })
+        .await
+    }
+
+    async fn document_link(&self, params: DocumentLinkParams) -> Result<Option<Vec<DocumentLink>>> {
+        let url = params.text_document.uri;
+        let file = url.clone();
+        let answer = move |snapshot: &Snapshot| {
+            Some(links::links(&snapshot.analysis(&file), &|name| snapshot.url(name)))
+        };
+        self.ask(Some(url), answer).await
+    }
+
     async fn document_symbol(
         &self,
         params: DocumentSymbolParams,
@@ -396,6 +453,15 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             prepare_provider: Some(true),
             work_done_progress_options: WorkDoneProgressOptions::default(),
         })),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        inlay_hint_provider: Some(OneOf::Left(true)),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
+        selection_range_provider: Some(SelectionRangeProviderCapability::Simple(true)),
+        document_link_provider: Some(DocumentLinkOptions {
+            resolve_provider: Some(false),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
         document_symbol_provider: Some(OneOf::Left(true)),
         workspace_symbol_provider: Some(OneOf::Left(true)),
         workspace: Some(WorkspaceServerCapabilities {

@@ -212,6 +212,12 @@ impl Loading {
     }
 }
 
+/// The name that an imported file has in a source map; none where there can be no such file.
+#[must_use]
+pub fn imported(from: &str, use_: &ast::Use) -> Option<String> {
+    locate(from, use_, root_span(use_)).ok().map(|(name, _)| name)
+}
+
 /// The name of the file that a `use` names, and its text if it is the library's.
 fn locate(
     from: &str,

@@ -5,7 +5,7 @@ use crate::analysis::{Analysis, Part, Semantics};
 use crate::concrete::{self, Concrete};
 use crate::declared::{self, Declared};
 use crate::nodes::Node;
-use crate::operations::{self, Done};
+use crate::operations::{self, Done, counted};
 use crate::typed;
 use crate::values::{self, Values};
 use compiler::elaborate::observe::Worth;
@@ -356,8 +356,4 @@ fn size(program: &ir::Program) -> String {
         counted(blocks, "thread block"),
         counted(operations, "operation")
     )
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

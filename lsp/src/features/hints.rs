@@ -1,0 +1,298 @@
+//! Hints between the words: types and values of names, names of arguments, ids of thread blocks, and where the threads
+//! of a block meet without being told to.
+//!
+//! A value is one where all ranks agree, else one for each rank in their order.
+
+use crate::analysis::{Analysis, Part, Semantics};
+use crate::concrete::{self, Concrete};
+use crate::declared::{self, Declared};
+use crate::nodes::Node;
+use crate::operations;
+use crate::typed;
+use crate::values;
+use compiler::ir::{Action, Op, Program};
+use compiler::resolve::program::{Parameter, Type};
+use compiler::source::{Place, Span};
+use compiler::syntax::ast::{
+    Argument, Binder, Block, Expr, ExprKind, Let, Name, ProgramItemKind, Stmt, StmtKind,
+};
+use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The longest value that is shown.
+const LONGEST: usize = 40;
+
+/// The hints in a range of a file, in the order of the text.
+#[must_use]
+pub fn hints(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<InlayHint> {
+    let mut hints = Vec::new();
+    for part in analysis.parts() {
+        if part.end < range.start || range.end < part.start {
+            continue;
+        }
+        let semantics = analysis.semantics(part);
+        let concrete = concrete::concrete(analysis.database, part.declaration);
+        let mut scene = Scene { analysis, part, semantics, concrete, found: Vec::new() };
+        for item in &analysis.parsed(part).file.items {
+            Node::Item(item).walk(&mut |node| scene.node(node));
+        }
+        scene.meetings();
+        let inside = |hint: &Hint| range.start <= hint.at && hint.at <= range.end;
+        scene.found.retain(inside);
+        scene.found.sort_by_key(|hint| hint.at);
+        hints.extend(scene.found.into_iter().map(|hint| hint.made(analysis)));
+    }
+    hints
+}
+
+/// A hint with its offset in the file.
+struct Hint {
+    at: u32,
+    label: String,
+    kind: Option<InlayHintKind>,
+    tooltip: Option<&'static str>,
+    /// Whether a blank follows it.
+    before: bool,
+}
+
+impl Hint {
+    fn made(self, analysis: &Analysis<'_>) -> InlayHint {
+        InlayHint {
+            position: analysis.lines.position(self.at),
+            label: InlayHintLabel::String(self.label),
+            kind: self.kind,
+            text_edits: None,
+            tooltip: self.tooltip.map(|text| InlayHintTooltip::String(text.to_owned())),
+            padding_left: Some(!self.before && self.kind.is_none()),
+            padding_right: Some(self.before),
+            data: None,
+        }
+    }
+}
+
+struct Scene<'a, 'db> {
+    analysis: &'a Analysis<'db>,
+    part: Part<'db>,
+    semantics: Semantics<'db>,
+    concrete: Arc<Concrete>,
+    found: Vec<Hint>,
+}
+
+impl Scene<'_, '_> {
+    fn node(&mut self, node: Node<'_>) {
+        match node {
+            Node::Stmt(Stmt { kind, .. }) => self.statement(kind),
+            Node::ProgramItem(item) => match &item.kind {
+                ProgramItemKind::Statement(kind) => self.statement(kind),
+                ProgramItemKind::Implements(item) => self.arguments(&item.name, &item.arguments),
+                ProgramItemKind::Options(_)
+                | ProgramItemKind::Scratch(_)
+                | ProgramItemKind::Channel(_)
+                | ProgramItemKind::Semaphore(_) => {}
+            },
+            Node::Binder(binder) => self.binder(binder),
+            Node::Expr(Expr { kind: ExprKind::Call(name, arguments), .. }) => {
+                self.arguments(name, arguments);
+            }
+            Node::Item(_)
+            | Node::Clause(_)
+            | Node::Body(_)
+            | Node::Parameter(_)
+            | Node::Type(_)
+            | Node::Option(_)
+            | Node::Operand(_)
+            | Node::Argument(_)
+            | Node::Expr(_)
+            | Node::Index(_)
+            | Node::Name(_) => {}
+        }
+    }
+
+    fn statement(&mut self, kind: &StmtKind) {
+        match kind {
+            StmtKind::Let(item) => self.binding(item),
+            StmtKind::Block(block) => self.block(block),
+            StmtKind::Call(name, arguments) => self.arguments(name, arguments),
+            StmtKind::Require(_)
+            | StmtKind::For(..)
+            | StmtKind::If(_)
+            | StmtKind::Group(..)
+            | StmtKind::Pipeline(..)
+            | StmtKind::Barrier(_)
+            | StmtKind::Sync
+            | StmtKind::Transfer(_)
+            | StmtKind::Synchronise(_) => {}
+        }
+    }
+
+    /// `let next: rank = 1 | 2 | 0`
+    fn binding(&mut self, item: &Let) {
+        let place = self.semantics.place(self.part, item.value.span);
+        let ty = typed::type_of(&self.semantics.resolved.unit, place);
+        if let (Some(ty), None) = (ty, &item.ty) {
+            self.add(item.name.span.end, format!(": {ty}"), Some(InlayHintKind::TYPE));
+        }
+        self.value(&item.value);
+    }
+
+    /// The values that a list has.
+    fn binder(&mut self, binder: &Binder) {
+        self.value(&binder.list);
+    }
+
+    fn value(&mut self, expr: &Expr) {
+        if let ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Str(_) = expr.kind {
+            return;
+        }
+        let place = self.semantics.place(self.part, expr.span);
+        let program = self.concrete.program.as_ref();
+        let Some(found) = values::values(&self.concrete.observed, place, program) else { return };
+        let line = found.line();
+        let text = declared::written(self.analysis, &self.semantics, place);
+        if line.len() <= LONGEST && line != text {
+            self.add(expr.span.end, format!("= {line}"), None);
+        }
+    }
+
+    /// Names of parameters before arguments that do not say them.
+    fn arguments(&mut self, name: &Name, arguments: &[Argument]) {
+        let place = self.semantics.place(self.part, name.span);
+        let definition = declared::definition(&self.semantics, place);
+        let unit = self.semantics.resolved.clone();
+        let declared = definition.and_then(|at| declared::declared(&unit.unit, at));
+        let parameters: &[Parameter] = match declared {
+            Some(
+                Declared::Function(_, parameters, _)
+                | Declared::Procedure(_, parameters)
+                | Declared::Collective(_, parameters),
+            ) => parameters,
+            Some(
+                Declared::Parameter(..)
+                | Declared::Local(..)
+                | Declared::Constant(..)
+                | Declared::Program(_)
+                | Declared::Scratch(..)
+                | Declared::Channel(..)
+                | Declared::Semaphore(..)
+                | Declared::Block(_),
+            )
+            | None => return,
+        };
+        for (argument, parameter) in arguments.iter().zip(parameters) {
+            let says_it =
+                matches!(&argument.value.kind, ExprKind::Name(name) if *name == parameter.name);
+            // One list of channels needs no name: there is nothing that it could be mixed up with.
+            let alone = parameters.len() == 1 && matches!(parameter.ty, Type::List(_));
+            if argument.name.is_none() && !says_it && !alone {
+                let at = self.part.start + argument.value.span.start;
+                self.found.push(Hint {
+                    at,
+                    label: format!("{}:", parameter.name),
+                    kind: Some(InlayHintKind::PARAMETER),
+                    tooltip: None,
+                    before: true,
+                });
+            }
+        }
+    }
+
+    /// The ids of blocks on the first rank that has them.
+    fn block(&mut self, block: &Block) {
+        let Some(program) = &self.concrete.program else { return };
+        let has = program.ranks.entries().find_map(|(rank, row)| {
+            let ids: Vec<u32> =
+                operations::blocks_of(row, &block.name.text).map(|(id, _)| id.0).collect();
+            (!ids.is_empty()).then_some((rank, ids))
+        });
+        let Some((rank, ids)) = has else { return };
+        let range = match ids.as_slice() {
+            [one] => format!("thread block {one}"),
+            [first, .., last] if (last - first) as usize + 1 == ids.len() => {
+                format!("thread blocks {first}..={last}")
+            }
+            _ => return,
+        };
+        let place = if rank.0 == 0 { String::new() } else { format!(" on rank {}", rank.0) };
+        let Some(body) = &block.body else {
+            self.add(block.name.span.end, format!("{range}{place}"), None);
+            return;
+        };
+        self.add(body.span.start + 1, format!("{range}{place}"), None);
+    }
+
+    /// Where the passes let the threads of a block meet.
+    fn meetings(&mut self) {
+        let lowered = concrete::lowered(self.analysis.database, self.part.declaration);
+        let Some(program) = lowered else { return };
+        let explicit = explicit(&self.concrete);
+        let mut places = BTreeSet::new();
+        for rank in program.ranks.iter() {
+            for block in rank.blocks.iter() {
+                self.in_list(&program, &block.ops, &mut places);
+            }
+        }
+        for (span, before) in places {
+            if explicit.contains(&span) {
+                continue;
+            }
+            let spot = self.semantics.spot(span);
+            self.found.push(Hint {
+                at: if before { spot.start } else { spot.end },
+                label: "sync".to_owned(),
+                kind: None,
+                tooltip: Some("the threads of the block meet here"),
+                before,
+            });
+        }
+    }
+
+    fn in_list(&self, program: &Program, ops: &[Op], places: &mut BTreeSet<(Span, bool)>) {
+        for (i, op) in ops.iter().enumerate() {
+            match &op.action {
+                Action::Pipeline(pipeline) => self.in_list(program, &pipeline.body, places),
+                Action::Sync => {
+                    let Some(span) = self.own(program, op) else { continue };
+                    let next = ops.get(i + 1).and_then(|next| self.own(program, next));
+                    places.insert((span, next == Some(span)));
+                }
+                Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Wait(_)
+                | Action::Flush(_)
+                | Action::Acquire(_)
+                | Action::Release(_)
+                | Action::Transfer(_) => {}
+            }
+        }
+    }
+
+    /// The statement of this declaration from which an operation comes.
+    fn own(&self, program: &Program, op: &Op) -> Option<Span> {
+        program.origins.places(op.origin).into_iter().find_map(|place| match place {
+            Place::Source(span) if self.semantics.is_own(span) => Some(span),
+            Place::Source(_) | Place::Plan(_) => None,
+        })
+    }
+
+    fn add(&mut self, at: u32, label: String, kind: Option<InlayHintKind>) {
+        let at = self.part.start + at;
+        self.found.push(Hint { at, label, kind, tooltip: None, before: false });
+    }
+}
+
+/// The statements that are meetings themselves.
+fn explicit(concrete: &Concrete) -> BTreeSet<Span> {
+    let mut places = BTreeSet::new();
+    if let Some(program) = &concrete.program {
+        operations::each(program, &mut |done| {
+            if let (Action::Sync | Action::Barrier { .. }, Place::Source(span)) =
+                (&done.op.action, program.origins.place(done.op.origin))
+            {
+                places.insert(span);
+            }
+        });
+    }
+    places
+}

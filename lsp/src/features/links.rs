@@ -1,0 +1,39 @@
+//! Imports as links to the files that they name, the library's among them.
+
+use crate::analysis::Analysis;
+use compiler::resolve::load;
+use compiler::source::Span;
+use compiler::syntax::ast::{ItemKind, Use, UseRoot};
+use lsp_types::{DocumentLink, Url};
+
+/// The links of a file; `url` says where a file is that the compiler calls so.
+#[must_use]
+pub fn links(analysis: &Analysis<'_>, url: &dyn Fn(&str) -> Option<Url>) -> Vec<DocumentLink> {
+    let mut links = Vec::new();
+    for part in analysis.parts() {
+        for item in &analysis.parsed(part).file.items {
+            let ItemKind::Use(used) = &item.kind else { continue };
+            let range = part.range(module(used));
+            let range = analysis.lines.range(range);
+            let target = load::imported(&analysis.name(), used).and_then(|name| url(&name));
+            let tooltip = Some("open the imported file".to_owned());
+            links.extend(target.map(|target| DocumentLink {
+                range,
+                target: Some(target),
+                tooltip,
+                data: None,
+            }));
+        }
+    }
+    links
+}
+
+/// Where the name of a module stands: a path without its quotes, or `std` and what follows.
+fn module(used: &Use) -> Span {
+    match &used.root {
+        UseRoot::File(path) => {
+            Span { start: path.span.start + 1, end: path.span.end - 1, ..path.span }
+        }
+        UseRoot::Name(root) => used.path.iter().fold(root.span, |all, name| all.to(name.span)),
+    }
+}

@@ -1,0 +1,45 @@
+//! What a selection grows to: the word, what it is a part of, the declaration, the file.
+
+use crate::analysis::Analysis;
+use crate::nodes::Node;
+use compiler::source::FileId;
+use compiler::syntax::token::tokens;
+use lsp_types::SelectionRange;
+use std::ops::Range;
+
+/// For an offset, the ranges around it; the outermost is the parent of all.
+#[must_use]
+pub fn around(analysis: &Analysis<'_>, offset: u32) -> SelectionRange {
+    let whole = 0..analysis.text().len() as u32;
+    let mut ranges: Vec<Range<u32>> = Vec::from([whole]);
+    if let Some(part) = analysis.part_at(offset) {
+        let parsed = analysis.parsed(part);
+        let at = offset - part.start;
+        let text = part.declaration.text(analysis.database);
+        for item in &parsed.file.items {
+            if item.span.start <= at && at <= item.span.end {
+                let path = Node::Item(item).path(at);
+                ranges.extend(path.iter().map(|node| part.range(node.span())));
+            }
+        }
+        let mut words = tokens(FileId(0), &text).tokens.into_iter();
+        let word = words.rfind(|word| word.span.start <= at && at <= word.span.end);
+        ranges.extend(word.map(|word| part.range(word.span)));
+    }
+    nested(analysis, ranges)
+}
+
+/// Ranges in each other, each once.
+fn nested(analysis: &Analysis<'_>, ranges: Vec<Range<u32>>) -> SelectionRange {
+    let mut last: Range<u32> = 0..u32::MAX;
+    let mut result: Option<SelectionRange> = None;
+    for range in ranges {
+        let inside = last.start <= range.start && range.end <= last.end;
+        if inside && range != last {
+            let parent = result.map(Box::new);
+            result = Some(SelectionRange { range: analysis.lines.range(range.clone()), parent });
+            last = range;
+        }
+    }
+    result.unwrap_or(SelectionRange { range: analysis.lines.range(0..0), parent: None })
+}
