@@ -6,6 +6,7 @@
 //!   actor's queue is there in the order of arrival. Without this four of them run side by side.
 //! - `exit` ends the process: the library waits for a peer that may never close its end.
 //! - `"params": null` is as good as none.
+//! - What the protocol calls `workspace.diagnostics` among a client's abilities, lsp-types calls `workspace.diagnostic`.
 
 use serde_json::Value;
 use std::future::{self, Future};
@@ -58,11 +59,30 @@ where
             "shutdown" => self.shut_down.store(true, Ordering::Relaxed),
             _ => {}
         }
-        let mut answer = self.inner.call(without_null(request));
+        let mut answer = self.inner.call(renamed(without_null(request)));
         match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(done) => Box::pin(future::ready(done)),
             Poll::Pending => answer,
         }
+    }
+}
+
+fn renamed(request: Request) -> Request {
+    if request.method() != "initialize" {
+        return request;
+    }
+    let (method, id, mut params) = request.into_parts();
+    let workspace =
+        params.as_mut().and_then(|params| params.pointer_mut("/capabilities/workspace"));
+    if let Some(Value::Object(workspace)) = workspace
+        && let Some(diagnostics) = workspace.remove("diagnostics")
+    {
+        workspace.insert("diagnostic".to_owned(), diagnostics);
+    }
+    let request = Request::build(method).params(params.unwrap_or_default());
+    match id {
+        Some(id) => request.id(id).finish(),
+        None => request.finish(),
     }
 }
 

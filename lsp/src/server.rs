@@ -172,7 +172,7 @@ impl LanguageServer for Ccl {
             tokio::spawn(work.run());
         }
         Ok(InitializeResult {
-            capabilities: capabilities(encoding),
+            capabilities: capabilities(encoding, abilities.pulls),
             server_info: Some(ServerInfo {
                 name: "ccl-lsp".to_owned(),
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -422,7 +422,14 @@ fn root(params: &InitializeParams) -> Option<PathBuf> {
 }
 
 /// What this server can do.
-fn capabilities(encoding: Encoding) -> ServerCapabilities {
+fn capabilities(encoding: Encoding, pulls: bool) -> ServerCapabilities {
+    // Who is offered both would show everything twice.
+    let asked = DiagnosticServerCapabilities::Options(DiagnosticOptions {
+        identifier: Some("ccl".to_owned()),
+        inter_file_dependencies: true,
+        workspace_diagnostics: true,
+        work_done_progress_options: WorkDoneProgressOptions::default(),
+    });
     ServerCapabilities {
         position_encoding: Some(encoding.kind()),
         text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
@@ -430,12 +437,7 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             change: Some(TextDocumentSyncKind::INCREMENTAL),
             ..TextDocumentSyncOptions::default()
         })),
-        diagnostic_provider: Some(DiagnosticServerCapabilities::Options(DiagnosticOptions {
-            identifier: Some("ccl".to_owned()),
-            inter_file_dependencies: true,
-            workspace_diagnostics: true,
-            work_done_progress_options: WorkDoneProgressOptions::default(),
-        })),
+        diagnostic_provider: pulls.then_some(asked),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
             ..CodeActionOptions::default()
