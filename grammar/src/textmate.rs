@@ -45,7 +45,7 @@ fn patterns() -> Vec<Value> {
         }),
         json!({
             "match": format!(r"{begins}({})\b", words(&[Kind::Transfer, Kind::Synchronise])),
-            "captures": { "1": { "name": "keyword.operator.verb.ccl" } },
+            "captures": { "1": { "name": "support.function.verb.ccl" } },
         }),
         rule("keyword.declaration.ccl", &whole(&[Kind::Declaration])),
         rule("keyword.control.ccl", &whole(&[Kind::Control])),
