@@ -1,0 +1,20 @@
+// Makes `out`: the extension as one file, and the grammar, which is made from the compiler's table of words.
+
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { build } from 'esbuild';
+
+process.chdir(new URL('..', import.meta.url).pathname);
+mkdirSync('out', { recursive: true });
+copyFileSync('../../grammar/ccl.tmLanguage.json', 'out/ccl.tmLanguage.json');
+await build({
+  entryPoints: ['src/extension.ts'],
+  outfile: 'out/extension.js',
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  external: ['vscode'],
+  mainFields: ['module', 'main'],
+  minify: true,
+  sourcemap: false,
+});

@@ -1,0 +1,50 @@
+/** Where the parts of an execution plan stand in its JSON text. */
+
+import { findNodeAtLocation, Node, parseTree } from 'jsonc-parser';
+import type { PlanPlace } from './reports';
+
+/** A range of characters. */
+export interface Extent {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Text that is longer is not looked at. */
+const LONGEST = 64 << 20;
+
+/** Whether a JSON text looks like an execution plan: an object that has ranks and says which collective it is. */
+export function looksLikePlan(text: string): boolean {
+  return text.length <= LONGEST && /^\s*\{/.test(text) && /"gpus"\s*:/.test(text) && /"collective"\s*:/.test(text);
+}
+
+/** The tree of a plan, to look places up in. */
+export function planTree(text: string): Node | undefined {
+  return parseTree(text, [], { allowTrailingComma: false });
+}
+
+/** Where a place stands: an operation, or else its block, or else its rank. */
+export function extentOf(tree: Node | undefined, place: PlanPlace): Extent | undefined {
+  const rank = tree && findNodeAtLocation(tree, ['gpus', place.rank]);
+  if (rank === undefined || place.block === null) {
+    return rank && headOf(rank);
+  }
+  const block = findNodeAtLocation(rank, ['threadblocks', place.block]);
+  if (block === undefined || place.operation === null) {
+    return headOf(block ?? rank);
+  }
+  const operation = flatten(findNodeAtLocation(block, ['ops']))[place.operation];
+  return operation ?? headOf(block);
+}
+
+/** Operations in the order of the file, a pipeline before its body. */
+function flatten(list: Node | undefined): Node[] {
+  return (list?.children ?? []).flatMap((operation) => [
+    operation,
+    ...flatten(findNodeAtLocation(operation, ['ops'])),
+  ]);
+}
+
+/** The first member of an object, so that not all of a rank is underlined. */
+function headOf(node: Node): Extent {
+  return node.children?.[0] ?? node;
+}

@@ -1,0 +1,107 @@
+/** The language server's life: found, started, watched, stopped, started again. */
+
+import * as vscode from 'vscode';
+import { LanguageClient, LanguageClientOptions, ServerOptions, State } from 'vscode-languageclient/node';
+import { prepared, prepareReport } from './reported';
+import type { Status } from './status';
+import { findServer, offerSettings } from './tools';
+
+/** What the rest of the extension can do with the server. */
+export interface Server {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/** A server that is not started yet. */
+export function createServer(
+  extension: vscode.ExtensionContext,
+  output: vscode.LogOutputChannel,
+  status: Status,
+): Server {
+  let client: LanguageClient | undefined;
+
+  async function start(): Promise<void> {
+    const command = findServer(extension);
+    if (command === undefined) {
+      status.show('missing');
+      await offerMissing(output);
+      return;
+    }
+    output.info(`language server: ${command}`);
+    client = createClient(command, output);
+    client.onDidChangeState(({ newState }) => status.show(stateName(newState)));
+    status.show('starting');
+    try {
+      await client.start();
+    } catch (error) {
+      status.show('stopped');
+      output.error(`the language server did not start: ${String(error)}`);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const old = client;
+    client = undefined;
+    try {
+      await old?.dispose();
+    } catch (error) {
+      output.warn(`the language server did not stop in time: ${String(error)}`);
+    }
+  }
+
+  async function restart(): Promise<void> {
+    await stop();
+    await start();
+  }
+
+  return { start, stop, restart };
+}
+
+function createClient(command: string, output: vscode.LogOutputChannel): LanguageClient {
+  const server: ServerOptions = { command, args: ['--stdio'] };
+  const options: LanguageClientOptions = {
+    documentSelector: [
+      { scheme: 'file', language: 'ccl' },
+      { scheme: 'untitled', language: 'ccl' },
+    ],
+    outputChannel: output,
+    initializationOptions: vscode.workspace.getConfiguration('ccl'),
+    synchronize: {
+      configurationSection: 'ccl',
+      fileEvents: vscode.workspace.createFileSystemWatcher('**/*.ccl'),
+    },
+    middleware: {
+      // The server is asked for reports, of one file and of all, or else tells them.
+      handleDiagnostics: (uri, diagnostics, next) => next(uri, prepared(uri, diagnostics)),
+      provideDiagnostics: async (document, known, token, next) => {
+        const report = await next(document, known, token);
+        const uri = document instanceof vscode.Uri ? document : document.uri;
+        return report && prepareReport(uri, report);
+      },
+      provideWorkspaceDiagnostics: (known, token, report, next) =>
+        next(known, token, (chunk) => {
+          chunk?.items.forEach((file) => prepareReport(file.uri, file));
+          report(chunk);
+        }),
+    },
+  };
+  return new LanguageClient('ccl', 'ccl', server, options);
+}
+
+function stateName(state: State): 'starting' | 'running' | 'stopped' {
+  switch (state) {
+    case State.Running:
+      return 'running';
+    case State.Stopped:
+      return 'stopped';
+    default:
+      return 'starting';
+  }
+}
+
+async function offerMissing(output: vscode.LogOutputChannel): Promise<void> {
+  output.error('there is no ccl-lsp: not in ccl.server.path, not in the extension, not on the PATH');
+  // Nobody waits for the answer: the commands work without the server.
+  void offerSettings('The language server, ccl-lsp, was not found.', 'ccl.server.path');
+}

@@ -1,0 +1,64 @@
+// The TextMate grammar, read by the library that VS Code reads it with.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { test } from 'node:test';
+
+const require = createRequire(import.meta.url);
+const oniguruma = require('vscode-oniguruma');
+const textmate = require('vscode-textmate');
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+
+const wasm = readFileSync(require.resolve('vscode-oniguruma/release/onig.wasm'));
+const onigLib = oniguruma.loadWASM(wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.length)).then(() => ({
+  createOnigScanner: (patterns) => new oniguruma.OnigScanner(patterns),
+  createOnigString: (text) => new oniguruma.OnigString(text),
+}));
+const registry = new textmate.Registry({
+  onigLib,
+  loadGrammar: async () =>
+    textmate.parseRawGrammar(readFileSync(path.join(ROOT, 'grammar/ccl.tmLanguage.json'), 'utf8'), 'ccl.json'),
+});
+const grammar = await registry.loadGrammar('source.ccl');
+
+/** The pieces of a text with their innermost scopes. */
+function pieces(text) {
+  let state = textmate.INITIAL;
+  return text.split('\n').flatMap((line) => {
+    const { tokens, ruleStack } = grammar.tokenizeLine(line, state);
+    state = ruleStack;
+    return tokens.map(({ startIndex, endIndex, scopes }) => [line.slice(startIndex, endIndex).trim(), scopes.at(-1)]);
+  });
+}
+
+function scopes(text) {
+  return Object.fromEntries(pieces(text).filter(([piece]) => piece !== ''));
+}
+
+test('words get the colors of their kinds', () => {
+  const found = scopes('    put output[rank] -> p.output[0] via mem[p] relaxed; // why');
+  assert.equal(found['put'], 'support.function.verb.ccl');
+  assert.equal(found['->'], 'keyword.operator.ccl');
+  assert.equal(found['via'], 'keyword.control.ccl');
+  assert.equal(found['rank'], 'variable.language.ccl');
+  assert.equal(found['0'], 'constant.numeric.ccl');
+  assert.equal(found['mem'], 'variable.other.ccl');
+  assert.equal(found['// why'], 'comment.line.double-slash.ccl');
+  assert.equal(scopes('program copy(n: rank = 512KiB)')['copy'], 'entity.name.function.ccl');
+  assert.equal(scopes('program copy(n: rank = 512KiB)')['rank'], 'support.type.ccl');
+  assert.equal(scopes('program copy(n: rank = 512KiB)')['512KiB'], 'constant.numeric.ccl');
+  assert.equal(scopes('topology t;')['topology'], 'invalid.illegal.reserved.ccl');
+});
+
+test('nothing in a sound program is marked as wrong', () => {
+  const listed = execFileSync('git', ['ls-files', 'examples', 'stdlib', 'compiler/tests/language'], { cwd: ROOT, encoding: 'utf8' });
+  const files = listed.split('\n').filter((file) => file.endsWith('.ccl'));
+  assert.ok(files.length > 40);
+  for (const file of files) {
+    const wrong = pieces(readFileSync(path.join(ROOT, file), 'utf8')).filter(([, scope]) => scope.startsWith('invalid'));
+    assert.deepEqual(wrong, [], file);
+  }
+});
