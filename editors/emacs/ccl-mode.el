@@ -1,0 +1,165 @@
+;;; ccl-mode.el --- Programs of collective communication  -*- lexical-binding: t -*-
+
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "27.1"))
+;; Keywords: languages
+
+;;; Commentary:
+
+;; Colors, indentation, an index and the language server for `.ccl' files.  Emacs has a library `ccl' of its own, which is
+;; about something else: all names here begin with `ccl-mode'.
+
+;;; Code:
+
+(require 'prog-mode)
+(require 'rx)
+
+(defgroup ccl-mode nil
+  "Programs of collective communication."
+  :group 'languages
+  :prefix "ccl-mode-")
+
+(defcustom ccl-mode-server '("ccl-lsp" "--stdio")
+  "The command line of the language server."
+  :type '(repeat string))
+
+(defcustom ccl-mode-indent 4
+  "By how many columns a level is indented."
+  :type 'natnum
+  :safe #'natnump)
+
+(defconst ccl-mode--declarations
+  '("use" "let" "fn" "proc" "collective" "program" "options" "require" "scratch" "channel" "semaphore" "block" "group"
+    "pipeline"))
+
+(defconst ccl-mode--controls '("for" "in" "if" "else" "as" "via" "relaxed"))
+
+(defconst ccl-mode--future '("topology" "link" "flow" "synthesize"))
+
+(defconst ccl-mode--verbs
+  '("copy" "put" "put_with_signal" "put_with_signal_and_flush" "get" "reduce" "broadcast" "put_packets" "read_put_packets"
+    "copy_packets" "unpack_packets" "reduce_packets" "broadcast_packets" "signal" "wait" "flush" "acquire" "release"
+    "barrier" "sync"))
+
+(defconst ccl-mode--types '("int" "bool" "rank" "chunk" "buffer" "channel" "semaphore" "block"))
+
+(defconst ccl-mode--builtins
+  '("rank" "ranks" "peers" "node" "nodes" "local_rank" "ranks_per_node" "node_peers" "rail_peers" "input" "output"
+    "in_place" "ensures" "op" "to" "std" "unit" "slice" "of" "chunks"))
+
+(defconst ccl-mode--functions
+  '("rank_at" "min" "max" "abs" "sum" "all" "any" "memory" "port" "switch" "len" "position" "contains" "step" "rev"))
+
+(defconst ccl-mode--options
+  '("name" "protocol" "threads" "instances" "replication" "message_size" "alignment" "double_scratch" "reuse_resources"
+    "tags" "fuse" "auto_sync"))
+
+(defconst ccl-mode--values '("Simple" "LL" "interleaved" "none" "before" "after" "both"))
+
+(defconst ccl-mode--attributes '("allow" "shared" "clobber"))
+
+(defun ccl-mode--words (words)
+  "A pattern for WORDS, each by itself."
+  (regexp-opt words 'symbols))
+
+(defconst ccl-mode--font-lock
+  `((,(rx bol (* space) (group "//" (or "!" (seq "/" (or eol (not "/")))) (* nonl))) 1 font-lock-doc-face t)
+    (,(rx "#[" (* (not "]")) "]") 0 font-lock-preprocessor-face keep)
+    (,(rx symbol-start (or "fn" "proc" "collective" "program") (+ space) (group (+ (or (syntax word) (syntax symbol)))))
+     1 font-lock-function-name-face)
+    (,(rx symbol-start (or "scratch" "channel" "semaphore" "block" "let") (+ space)
+          (group (+ (or (syntax word) (syntax symbol)))))
+     1 font-lock-variable-name-face)
+    (,(concat "\\(?:^\\|[];{}]\\)[ \t]*" (ccl-mode--words ccl-mode--verbs)) 1 font-lock-builtin-face)
+    (,(concat "\\(?::\\|->\\)[ \t]*" (ccl-mode--words ccl-mode--types)) 1 font-lock-type-face)
+    (,(ccl-mode--words ccl-mode--declarations) . font-lock-keyword-face)
+    (,(ccl-mode--words ccl-mode--controls) . font-lock-keyword-face)
+    (,(ccl-mode--words ccl-mode--future) . font-lock-warning-face)
+    (,(ccl-mode--words '("true" "false")) . font-lock-constant-face)
+    (,(concat (ccl-mode--words ccl-mode--functions) "[ \t]*(") 1 font-lock-function-name-face)
+    (,(concat (ccl-mode--words ccl-mode--options) "[ \t]*=[^=]") 1 font-lock-variable-name-face)
+    (,(concat "=[ \t]*" (ccl-mode--words ccl-mode--values)) 1 font-lock-constant-face)
+    (,(ccl-mode--words ccl-mode--attributes) . font-lock-preprocessor-face)
+    (,(ccl-mode--words ccl-mode--builtins) . font-lock-builtin-face)
+    (,(rx symbol-start digit (* (or digit "_")) (? (or "KiB" "MiB" "GiB")) symbol-end) . font-lock-constant-face)))
+
+(defvar ccl-mode-syntax-table
+  (let ((table (make-syntax-table)))
+    (modify-syntax-entry ?_ "_" table)
+    (modify-syntax-entry ?/ ". 12" table)
+    (modify-syntax-entry ?\n ">" table)
+    (modify-syntax-entry ?\" "\"" table)
+    (modify-syntax-entry ?\\ "\\" table)
+    (dolist (sign '(?+ ?- ?* ?% ?& ?| ?^ ?! ?< ?> ?= ?. ?\; ?: ?# ?,))
+      (modify-syntax-entry sign "." table))
+    table)
+  "Comments, strings and words of ccl.")
+
+(defvar ccl-mode-imenu
+  `((nil ,(rx bol (* space) (or "fn" "proc" "collective" "program") (+ space)
+              (group (+ (or (syntax word) (syntax symbol)))) (* space) "(")
+         1)
+    ("Blocks" ,(rx bol (* space) "block" (+ space) (group (+ (or (syntax word) (syntax symbol))))) 1)
+    ("Channels" ,(rx bol (* space) "channel" (+ space) (group (+ (or (syntax word) (syntax symbol))))) 1))
+  "What the index of a file lists.")
+
+(defun ccl-mode--depth ()
+  "How many brackets are open at this line, without those that it closes at once."
+  (save-excursion
+    (back-to-indentation)
+    (let ((depth (save-excursion (car (syntax-ppss (line-beginning-position))))))
+      (while (looking-at "[]})]")
+        (setq depth (1- depth))
+        (forward-char))
+      (max depth 0))))
+
+(defun ccl-mode--continues ()
+  "Whether the line goes on with what the line before began."
+  (save-excursion
+    (back-to-indentation)
+    (unless (looking-at "[]})]\\|//\\|$")
+      (let ((opening (nth 1 (syntax-ppss))))
+        (forward-comment (- (point)))
+        (if (eq (char-before) ?,)
+            (ccl-mode--body opening)
+          (not (memq (char-before) '(?\; ?{ ?} ?\[ ?\( ?\] nil))))))))
+
+(defun ccl-mode--body (opening)
+  "Whether the bracket at OPENING is that of a body, and not of a list."
+  (save-excursion
+    (and opening
+         (goto-char opening)
+         (eq (char-after) ?{)
+         (progn (skip-chars-backward " \t") t)
+         (memq (char-syntax (or (char-before) ?\s)) '(?w ?_ ?\))))))
+
+(defun ccl-mode-indent-line ()
+  "Indent this line by the brackets around it."
+  (interactive)
+  (let ((column (* ccl-mode-indent (+ (ccl-mode--depth) (if (ccl-mode--continues) 1 0)))))
+    (if (<= (current-column) (current-indentation))
+        (indent-line-to column)
+      (save-excursion (indent-line-to column)))))
+
+;;;###autoload
+(define-derived-mode ccl-mode prog-mode "ccl"
+  "A mode for programs of collective communication."
+  (setq-local comment-start "// ")
+  (setq-local comment-end "")
+  (setq-local comment-start-skip "//[/!]?[ \t]*")
+  (setq-local font-lock-defaults '(ccl-mode--font-lock))
+  (setq-local indent-line-function #'ccl-mode-indent-line)
+  (setq-local indent-tabs-mode nil)
+  (setq-local electric-indent-chars (append "{}()[];" electric-indent-chars))
+  (setq-local imenu-generic-expression ccl-mode-imenu))
+
+;;;###autoload
+(add-to-list 'auto-mode-alist '("\\.ccl\\'" . ccl-mode))
+
+(defvar eglot-server-programs)
+(with-eval-after-load 'eglot
+  (add-to-list 'eglot-server-programs (cons 'ccl-mode ccl-mode-server)))
+
+(provide 'ccl-mode)
+
+;;; ccl-mode.el ends here

@@ -1,0 +1,9 @@
+; Which names are known where.
+
+[(function) (procedure) (collective) (program) (body) (for) (each) (set) (ensures)] @local.scope
+
+(parameter name: (identifier) @local.definition.variable.parameter)
+(binder name: (identifier) @local.definition.variable)
+(let name: (identifier) @local.definition.variable)
+
+(identifier) @local.reference

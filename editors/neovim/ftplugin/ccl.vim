@@ -1,0 +1,15 @@
+" How ccl files are edited: comments, a level of four spaces, words.
+if exists('b:did_ftplugin')
+  finish
+endif
+let b:did_ftplugin = 1
+
+setlocal commentstring=//\ %s
+setlocal comments=:///,://!,://
+setlocal formatoptions-=t formatoptions+=croql
+setlocal expandtab shiftwidth=4 softtabstop=4
+setlocal cindent cinoptions=j1,J1,(s,m1,+s cinkeys=0{,0},0),0],!^F,o,O,e
+setlocal suffixesadd=.ccl
+
+let b:undo_ftplugin = 'setlocal commentstring< comments< formatoptions< expandtab< shiftwidth< softtabstop<'
+      \ . ' cindent< cinoptions< cinkeys< suffixesadd<'
