@@ -1,0 +1,106 @@
+"""Sessions of real editors, recorded by `support/record.py`, said again to the server as fast as it takes them.
+
+Whatever the order and the speed: every request is answered without an error, versions never go back, and in the end the
+server reports of each open file what it would report of the same text opened afresh.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.paths import SERVER
+from support.programs import FOLDER
+from support.wire import Wire
+
+SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.jsonl"))
+
+# What a client may be told of a request that a later edit has made pointless, or that it took back.
+POINTLESS = {-32800, -32801}
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda path: path.stem)
+def test_a_session_replayed(session, tmp_path):
+    folder = tmp_path / "workspace"
+    shutil.copytree(FOLDER, folder)
+    messages = [json.loads(line.replace("$ROOT", str(folder))) for line in session.read_text().splitlines()]
+    closing = next(index for index, message in enumerate(messages) if message.get("method") == "shutdown")
+
+    wire = Wire([str(SERVER), "--stdio"], folder)
+    texts = {}
+    for message in messages[:closing]:
+        if "method" not in message:
+            # An answer to something that the server asks.
+            wire.until("a question", lambda: any(question["id"] == message["id"] for question in wire.questions))
+        wire.send(message)
+        if message.get("method") == "initialize":
+            wire.until("initialize", lambda: message["id"] in wire.answers)
+        follow(texts, message)
+
+    asked = [message for message in messages[:closing] if "method" in message and "id" in message]
+    assert len(asked) > 3
+    wire.until("all answers", lambda: all(message["id"] in wire.answers for message in asked))
+    for message in asked:
+        error = wire.answers[message["id"]].get("error")
+        assert error is None or error["code"] in POINTLESS, (message["method"], error)
+
+    expected = reports_of(texts, folder, messages[0]["params"])
+    same = lambda: all(wire.diagnostics.get(uri, [(None, [])])[-1][1] == reports for uri, reports in expected.items())
+    wire.until("the reports of fresh files", same)
+    for published in wire.diagnostics.values():
+        versions = [version for version, _ in published if version is not None]
+        assert versions == sorted(versions)
+
+    for message in messages[closing:]:
+        wire.send(message)
+    assert wire.end() == 0
+
+
+def test_there_are_sessions():
+    editors = {path.stem.split("-")[0] for path in SESSIONS}
+    assert editors >= {"neovim", "emacs", "vscode"}
+
+
+def reports_of(texts, folder, initialize):
+    """What a fresh server reports of texts."""
+    wire = Wire([str(SERVER), "--stdio"], folder)
+    wire.ask(0, "initialize", initialize)
+    wire.send({"method": "initialized", "params": {}})
+    for uri, text in texts.items():
+        document = {"uri": uri, "languageId": "ccl", "version": 1, "text": text}
+        wire.send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+    wire.until("reports", lambda: all(uri in wire.diagnostics for uri in texts))
+    quiet = lambda: wire.said.empty()
+    wire.ask(1, "textDocument/documentSymbol", {"textDocument": {"uri": next(iter(texts))}})
+    wire.until("quiet", quiet)
+    found = {uri: wire.diagnostics[uri][-1][1] for uri in texts}
+    wire.ask(2, "shutdown", None)
+    wire.send({"method": "exit"})
+    assert wire.end() == 0
+    return found
+
+
+def follow(texts, message):
+    """Keeps the texts of open files as the editor has them."""
+    params, method = message.get("params"), message.get("method")
+    if method == "textDocument/didOpen":
+        texts[params["textDocument"]["uri"]] = params["textDocument"]["text"]
+    elif method == "textDocument/didClose":
+        texts.pop(params["textDocument"]["uri"], None)
+    elif method == "textDocument/didChange":
+        uri = params["textDocument"]["uri"]
+        for change in params["contentChanges"]:
+            texts[uri] = changed(texts[uri], change)
+
+
+def changed(text, change):
+    if "range" not in change:
+        return change["text"]
+    units = text.encode("utf-16-le")
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode("utf-16-le")) + 2)
+    offset = lambda at: min(starts[min(at["line"], len(lines))] + 2 * at["character"], len(units))
+    start, end = offset(change["range"]["start"]), offset(change["range"]["end"])
+    return (units[:start] + change["text"].encode("utf-16-le") + units[end:]).decode("utf-16-le")

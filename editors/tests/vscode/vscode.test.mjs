@@ -1,0 +1,170 @@
+// The extension in a real VS Code, as someone at the keyboard sees it. What was seen is kept in pictures.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { closeAll, decorated, goTo, lines, openFile, ROOT, runCommand, shoot, startSession, until } from './session.mjs';
+
+const SERVER = process.env.CCL_LSP ?? path.join(ROOT, 'target/debug/ccl-lsp');
+const COMPILER = process.env.CCLC ?? path.join(ROOT, 'target/debug/cclc');
+const EXTENSION = path.join(ROOT, 'editors/vscode/out/ccl.vsix');
+
+let session;
+let page;
+
+before(async () => {
+  const settings = {
+    'ccl.server.path': SERVER,
+    'ccl.compiler.path': COMPILER,
+  };
+  session = await startSession(EXTENSION, settings);
+  page = session.page;
+});
+
+after(async () => {
+  await session?.stop();
+});
+
+/** A test whose failure is kept in a picture. */
+function seen(name, body) {
+  test(name, { timeout: 120_000 }, async () => {
+    try {
+      await closeAll(page);
+      await body();
+    } catch (error) {
+      await shoot(page, `failed ${name}`);
+      throw error;
+    }
+  });
+}
+
+const source = (name) => readFileSync(path.join(session.workspace, name), 'utf8');
+
+/** The line, from 1, that has a text. */
+function lineOf(name, text) {
+  return source(name).split('\n').findIndex((line) => line.includes(text)) + 1;
+}
+
+function status() {
+  return page.textContent('.statusbar-item[id*="ccl.status"]');
+}
+
+seen('the server runs, and a sound program has no reports', async () => {
+  await openFile(page, 'gather.ccl');
+  await until('the status item', async () => (await page.$$('.statusbar-item[id*="ccl.status"] .codicon-check')).length === 1);
+  assert.match(await status(), /ccl/);
+  assert.deepEqual(await decorated(page, 'squiggly-error'), []);
+});
+
+seen('a race is underlined on both lines', async () => {
+  await openFile(page, 'race.ccl');
+  await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
+  assert.deepEqual(await decorated(page, 'squiggly-error'), ['            put output[rank] -> p.output[rank] via mem[p];']);
+  assert.deepEqual(await decorated(page, 'squiggly-info'), ['        copy input[0] -> output[rank];']);
+  assert.equal((await page.$$('.editor-group-container.active .squiggly-error')).length, 1, 'told once');
+  await goTo(page, lineOf('race.ccl', 'put output'), 13);
+  await runCommand(page, 'Go to Next Problem (Error, Warning, Info)');
+  await page.waitForSelector('.marker-widget');
+  assert.match(await page.textContent('.marker-widget'), /while block `fill` may be writing it/);
+  await shoot(page, 'race');
+});
+
+seen('a quick fix mends a typo', async () => {
+  await openFile(page, 'typo.ccl');
+  await until('an error', async () => (await decorated(page, 'squiggly-error')).length === 1);
+  await goTo(page, lineOf('typo.ccl', 'inptu'), 15);
+  await page.keyboard.press('Control+.');
+  await page.waitForSelector('.action-widget .monaco-list-row');
+  await shoot(page, 'fix');
+  assert.match(await page.textContent('.action-widget .monaco-list-row:has(.title)'), /input/);
+  await page.keyboard.press('Enter');
+  await until('no error', async () => (await decorated(page, 'squiggly-error')).length === 0);
+  assert.ok((await lines(page)).includes('        copy input[0] -> output[rank];'));
+});
+
+seen('hover tells what a name is', async () => {
+  await openFile(page, 'gather.ccl');
+  await goTo(page, lineOf('gather.ccl', 'let next'), 18);
+  await runCommand(page, 'Show or Focus Hover');
+  await page.waitForSelector('.monaco-hover:not(.hidden) .rendered-markdown');
+  await until('the hover', async () => /comes after/.test(await page.textContent('.monaco-hover:not(.hidden)')));
+  await shoot(page, 'hover');
+  await page.keyboard.press('Escape');
+});
+
+seen('a procedure is renamed everywhere', async () => {
+  await openFile(page, 'gather.ccl');
+  await goTo(page, lineOf('gather.ccl', 'meet(mem)'), 11);
+  await page.keyboard.press('F2');
+  await page.waitForSelector('.rename-box input');
+  await page.fill('.rename-box input', 'handshake');
+  await shoot(page, 'rename');
+  await page.keyboard.press('Enter');
+  await until('the new name', async () => (await lines(page)).filter((line) => line.includes('handshake')).length === 3);
+});
+
+seen('the elaborated program stands beside the source, and selections are linked', async () => {
+  await openFile(page, 'gather.ccl');
+  await runCommand(page, 'ccl: Show Elaborated Program');
+  const group = (number) => `.split-view-view:nth-child(${number}) .editor-group-container`;
+  const other = group(2);
+  await until('the view', async () => (await lines(page, other)).some((line) => line.includes('dump, not meant')));
+  await goTo(page, lineOf('gather.ccl', 'put output[rank] -> p.output'), 13);
+  const marked = () => decorated(page, 'cdr[class*="ced-"]', other);
+  await until('marks', async () => (await marked()).length >= 2);
+  assert.ok((await marked()).every((line) => /put output\[\d\] -> \(\d\)\.output/.test(line)), String(await marked()));
+  await runCommand(page, 'View: Toggle Primary Side Bar Visibility');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await shoot(page, 'elaborated');
+  const wait = page.locator(`${other} .view-line`, { hasText: 'wait mem[0]' }).first();
+  await wait.click();
+  const back = () => decorated(page, 'cdr[class*="ced-"]', group(1));
+  await until('marks in the source', async () => (await back()).some((line) => line.includes('wait c[*];')));
+  assert.ok((await back()).some((line) => line.includes('meet(mem);')), String(await back()));
+  await shoot(page, 'elaborated back');
+  await runCommand(page, 'View: Toggle Primary Side Bar Visibility');
+});
+
+seen('a plan is verified when it is opened', async () => {
+  await openFile(page, 'plan.json');
+  await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
+  assert.deepEqual(await decorated(page, 'squiggly-error'), [source('plan.json').split('\n')[3]]);
+  await goTo(page, 4, 3);
+  await runCommand(page, 'Show or Focus Hover');
+  await until('the hover', async () => /signals over/.test(await page.textContent('.monaco-hover:not(.hidden)')));
+  await shoot(page, 'plan');
+  await page.keyboard.press('Escape');
+});
+
+seen('the code under the cursor is explained', async () => {
+  await openFile(page, 'race.ccl');
+  await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
+  await goTo(page, lineOf('race.ccl', 'put output'), 14);
+  await runCommand(page, 'ccl: Explain Code');
+  await page.waitForSelector('.tab[data-resource-name*="E0501"], .tab[aria-label*="E0501"]');
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await shoot(page, 'explain');
+});
+
+seen('a plan is built', async () => {
+  await openFile(page, 'gather.ccl');
+  await runCommand(page, 'ccl: Build Execution Plan');
+  await page.waitForSelector('.notification-toast:has-text("Built gather.plan.json")');
+  assert.equal(JSON.parse(source('gather.plan.json')).collective, 'allgather');
+  await runCommand(page, 'Notifications: Clear All Notifications');
+});
+
+seen('a task runs the compiler, and its reports are problems', async () => {
+  await openFile(page, 'missing_wait.ccl');
+  await runCommand(page, 'Tasks: Run Task');
+  const row = (text) => page.locator('.quick-input-list .monaco-list-row', { hasText: text });
+  await row(/^ccl$/).click();
+  await row('check missing_wait.ccl').click();
+  await page.waitForSelector('.terminal-wrapper, .terminal.xterm');
+  await runCommand(page, 'Problems: Focus on Problems View');
+  const problems = () => page.textContent('.markers-panel');
+  await until('the problem', async () => /cclc\(?E0603/.test((await problems()) ?? ''));
+  await shoot(page, 'task');
+  await runCommand(page, 'View: Close Panel');
+});
