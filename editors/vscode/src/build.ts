@@ -2,7 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { programWords, savedProgram } from './programs';
+import { targetOf } from './programs';
 import { cclTask } from './tasks';
 import { folderOf, needCompiler, runCompiler } from './tools';
 
@@ -12,20 +12,24 @@ export function registerBuild(
   output: vscode.LogOutputChannel,
 ): vscode.Disposable[] {
   return [
-    vscode.commands.registerCommand('ccl.build', () => build(extension, output)),
-    vscode.commands.registerCommand('ccl.run', () => run(extension)),
+    vscode.commands.registerCommand('ccl.buildPlan', (...target) => build(extension, output, target)),
+    vscode.commands.registerCommand('ccl.run', (...target) => run(extension, target)),
   ];
 }
 
-async function build(extension: vscode.ExtensionContext, output: vscode.LogOutputChannel): Promise<void> {
+async function build(
+  extension: vscode.ExtensionContext,
+  output: vscode.LogOutputChannel,
+  named: unknown[],
+): Promise<void> {
   const compiler = needCompiler(extension);
-  const editor = compiler && (await savedProgram());
-  if (!compiler || !editor) {
+  const target = compiler && (await targetOf(...named));
+  if (!compiler || !target) {
     return;
   }
-  const file = editor.document.uri;
+  const file = target.document.uri;
   const plan = file.fsPath.replace(/\.ccl$/, '') + '.plan.json';
-  const words = ['build', '--message-format', 'short', ...programWords(editor), '-o', plan];
+  const words = ['build', '--message-format', 'short', ...target.words, '-o', plan];
   const done = await runCompiler(compiler, [...words, file.fsPath], file);
   output.info([compiler, ...words, file.fsPath].join(' '));
   output.info(done.stdout + done.stderr);
@@ -49,18 +53,18 @@ async function showFailed(stderr: string, output: vscode.LogOutputChannel): Prom
   }
 }
 
-async function run(extension: vscode.ExtensionContext): Promise<void> {
+async function run(extension: vscode.ExtensionContext, named: unknown[]): Promise<void> {
   const compiler = needCompiler(extension);
-  const editor = compiler && (await savedProgram());
-  if (!compiler || !editor) {
+  const target = compiler && (await targetOf(...named));
+  if (!compiler || !target) {
     return;
   }
-  const file = editor.document.uri;
+  const file = target.document.uri;
   const definition = {
     type: 'ccl',
     command: 'run',
     file: file.fsPath,
-    arguments: programWords(editor),
+    arguments: target.words,
   };
   await vscode.tasks.executeTask(cclTask(compiler, definition, file));
 }

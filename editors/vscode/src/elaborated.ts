@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { Dump, linesFrom, parseDump, placesOf } from './links';
-import { programWords, savedProgram } from './programs';
+import { targetOf } from './programs';
 import type { SourcePlace } from './reports';
 import { needCompiler, runCompiler } from './tools';
 
@@ -43,16 +43,16 @@ export function registerElaborated(
     changed.fire(uri);
   }
 
-  async function show(): Promise<void> {
-    const editor = await savedProgram();
-    if (editor === undefined) {
+  async function show(...named: unknown[]): Promise<void> {
+    const target = await targetOf(...named);
+    if (target === undefined) {
       return;
     }
-    const source = editor.document.uri;
+    const source = target.document.uri;
     const uri = source.with({ scheme: SCHEME, path: `${source.path.replace(/\.ccl$/, '')} (elaborated).ccl` });
     const view: View = {
       source,
-      words: programWords(editor),
+      words: target.words,
       text: '',
       dump: undefined,
     };
@@ -61,7 +61,7 @@ export function registerElaborated(
     const document = await vscode.workspace.openTextDocument(uri);
     const shown = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false };
     await vscode.window.showTextDocument(document, shown);
-    select(editor, views, mark);
+    visible(source.toString()).forEach((editor) => select(editor, views, mark));
   }
 
   return [

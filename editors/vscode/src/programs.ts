@@ -10,25 +10,52 @@ export function programsOf(text: string): { name: string; line: number }[] {
   });
 }
 
+/** A program that a command is about. */
+export interface Target {
+  readonly document: vscode.TextDocument;
+  /** What says so on the compiler's command line, with the program's parameters. */
+  readonly words: string[];
+}
+
 /**
- * The words that say which program of a file is meant, the one at the cursor, and with which parameters: those of the
- * settings that it has, overruled by a comment above it, as `// ccl: ranks=16`.
+ * The program that is meant, saved, or undefined after a message: the one that a lens names by its file and name, or
+ * the one at the cursor.
  */
-export function programWords(editor: vscode.TextEditor): string[] {
-  const { document, selection } = editor;
-  const programs = programsOf(document.getText());
-  const here = programs.filter(({ line }) => line <= selection.active.line).at(-1) ?? programs[0];
-  if (here === undefined) {
-    return [];
+export async function targetOf(file?: unknown, name?: unknown): Promise<Target | undefined> {
+  const named = typeof file === 'string' ? await vscode.workspace.openTextDocument(vscode.Uri.parse(file)) : undefined;
+  const editor = vscode.window.activeTextEditor;
+  const document = named ?? editor?.document;
+  if (document?.languageId !== 'ccl') {
+    void vscode.window.showInformationMessage('Open a ccl program first.');
+    return undefined;
   }
-  const choice = programs.length > 1 ? ['--program', here.name] : [];
+  if (document.isDirty || document.uri.scheme === 'untitled') {
+    await document.save();
+  }
+  if (document.uri.scheme !== 'file') {
+    return undefined;
+  }
+  const programs = programsOf(document.getText());
+  const line = editor?.document === document ? editor.selection.active.line : 0;
+  const here =
+    programs.find((program) => program.name === name) ??
+    programs.filter((program) => program.line <= line).at(-1) ??
+    programs[0];
+  const choice = here && programs.length > 1 ? ['--program', here.name] : [];
+  return { document, words: [...choice, ...(here ? parameters(document, here.line) : [])] };
+}
+
+/** The settings' parameters that a program has, overruled by a comment above it, as `// ccl: ranks=16`. */
+function parameters(document: vscode.TextDocument, line: number): string[] {
   const lines = document.getText().split('\n');
-  const header = lines.slice(here.line).join('\n').split('{', 1)[0] ?? '';
+  const header = lines.slice(line).join('\n').split('{', 1)[0] ?? '';
   const given = vscode.workspace.getConfiguration('ccl', document.uri).get<Record<string, unknown>>('parameters', {});
-  const known = Object.entries(given).filter(([name]) => /^\w+$/.test(name) && new RegExp(`\\b${name}\\b`).test(header));
+  const known = Object.entries(given).filter(
+    ([name]) => /^\w+$/.test(name) && new RegExp(`\\b${name}\\b`).test(header),
+  );
   const settings = new Map(known.map(([name, value]) => [name, String(value)]));
-  directive(lines, here.line).forEach(([name, value]) => settings.set(name, value));
-  return [...choice, ...[...settings].flatMap(([name, value]) => ['-D', `${name}=${value}`])];
+  directive(lines, line).forEach(([name, value]) => settings.set(name, value));
+  return [...settings].flatMap(([name, value]) => ['-D', `${name}=${value}`]);
 }
 
 /** What the comment `// ccl: ..` says that stands above a line, among documentation and attributes. */
@@ -58,17 +85,4 @@ function topLevel(text: string): string[] {
     }
   }
   return parts.map((part) => part.trim()).filter((part) => part !== '');
-}
-
-/** The editor of a program that is saved, or undefined after a message. */
-export async function savedProgram(): Promise<vscode.TextEditor | undefined> {
-  const editor = vscode.window.activeTextEditor;
-  if (editor?.document.languageId !== 'ccl') {
-    void vscode.window.showInformationMessage('Open a ccl program first.');
-    return undefined;
-  }
-  if (editor.document.uri.scheme !== 'file' || editor.document.isDirty) {
-    await editor.document.save();
-  }
-  return editor.document.uri.scheme === 'file' ? editor : undefined;
 }

@@ -20,7 +20,7 @@ const LOOKS: Record<Condition, { icon: string; text: string }> = {
 const CHOICES: readonly (readonly [label: string, command: string])[] = [
   ['$(debug-restart) Restart the language server', 'ccl.restart'],
   ['$(open-preview) Show the elaborated program', 'ccl.showElaborated'],
-  ['$(package) Build the execution plan', 'ccl.build'],
+  ['$(package) Build the execution plan', 'ccl.buildPlan'],
   ['$(output) Show the output', 'ccl.showOutput'],
 ];
 
