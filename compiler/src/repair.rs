@@ -36,6 +36,8 @@ fn fix(sources: &SourceMap, change: &Change) -> Option<Fix> {
         Change::Move { what, past, side, .. } => {
             (moved(&statement(what)?, &statement(past)?, *side)?, Certainty::Guess)
         }
+        // Where options stand is no statement's matter.
+        Change::DoubleScratch => return None,
         Change::Handshake { at, side, relaxed } => {
             (vec![statement(at)?.handshake(*side, *relaxed)?], Certainty::Sure)
         }

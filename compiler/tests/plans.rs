@@ -2,6 +2,9 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
+use compiler::check;
+use compiler::diagnostic::Change;
+use compiler::interrupt::Interrupt;
 use compiler::plan::listing::{Form, Settings, listing};
 use compiler::source::FileId;
 use std::borrow::Cow;
@@ -89,6 +92,22 @@ fn every_golden_can_be_read() {
     }
 }
 
+#[test]
+fn one_mistake_is_one_finding() {
+    let mut changes = Vec::new();
+    for path in goldens("json") {
+        let text = std::fs::read_to_string(&path).expect("a plan");
+        let (program, _) = compiler::plan::read::read(FileId(0), &text);
+        let reports = check::check(&program.expect("a program"), &Interrupt::default());
+        assert!(reports.len() <= 2, "{}: {reports:?}", path.display());
+        changes.extend(reports.into_iter().filter_map(|report| report.change));
+    }
+    // The exit handshake of the NVLS plans is too weak, and `send_recv` lacks a flush: both in several plans.
+    let strong = changes.iter().filter(|change| matches!(change, Change::Strong { .. }));
+    let flush = changes.iter().filter(|change| matches!(change, Change::Flush { .. }));
+    assert!(strong.count() >= 8 && flush.count() >= 2, "{changes:?}");
+}
+
 /// A sequence of numbers that look random and are the same every time.
 struct Random(u64);
 
@@ -151,9 +170,9 @@ fn no_text_makes_the_reader_panic() {
         if let Some(program) = program {
             read += 1;
             compiler::plan::write::write(&program, &mut Vec::new()).expect("a vector takes all");
-            let settings = compiler::check::limits::Limits::default();
+            let settings = check::limits::Limits::default();
             let mut rank_of = |id| Cow::Borrowed(&program.ranks[id]);
-            let _ = compiler::check::limits::check(&program, &mut rank_of, &settings);
+            let _ = check::limits::check(&program, &mut rank_of, &settings);
         }
         if let Ok(plan) = compiler::plan::parse(FileId(0), &text) {
             shown += 1;

@@ -8,6 +8,8 @@
 //! 4. a signal goes behind the one, or a wait before the other;
 //! 5. a new signal and wait, over the channels of the one or the other.
 //!
+//! For packets that meet those of the launch before, a doubled scratch comes first.
+//!
 //! A change helps where the finding is gone, nothing stands still, and nothing new of the same kind has come. Each is
 //! tried on the whole program, as often as its size allows.
 
@@ -37,7 +39,10 @@ pub(super) fn mend(
     findings: Vec<Diagnostic>,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
-    let Some(past) = Past::new(program).filter(|_| !findings.is_empty()) else { return findings };
+    if findings.iter().all(|finding| finding.witness.is_none()) {
+        return findings;
+    }
+    let Some(past) = Past::new(program) else { return findings };
     let mut trials = Trials { program, interrupt, left: BUDGET, size: size(program), before: None };
     let mut kept: Vec<Diagnostic> = Vec::new();
     let mut open: Vec<Diagnostic> = findings;
@@ -172,8 +177,12 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     if let Some(at) = first_access.and_then(|first| first.event.place).filter(|_| strong(code)) {
         changes.push(Change::Handshake { at, side: Side::After, relaxed: false });
     }
-    if let Some(at) = second_place.filter(|_| matches!(code, Code::E0501 | Code::E0510)) {
-        let relaxed = code == Code::E0510;
+    if code == Code::E0515 && !past.program.options.double_scratch && writes_packets(past, second) {
+        changes.push(Change::DoubleScratch);
+    }
+    if let Some(at) = second_place.filter(|_| code != Code::E0512) {
+        // That a rank has started can be told by a relaxed signal, and what it did in the launch before is over then.
+        let relaxed = matches!(code, Code::E0510 | Code::E0515);
         changes.push(Change::Handshake { at, side: Side::Before, relaxed });
     }
     changes
@@ -195,6 +204,12 @@ fn joins(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     events.filter_map(|event| event.place).map(|before| Change::Join { before }).collect()
 }
 
+/// Halves of scratch are for packets only: plain puts know the first one.
+fn writes_packets(past: &Past, moment: Moment) -> bool {
+    let Some(Action::Transfer(transfer)) = action(past, moment) else { return false };
+    ir::memory::accesses(transfer).filter(|access| access.write).all(|access| access.packets)
+}
+
 fn strong(code: Code) -> bool {
     matches!(code, Code::E0501 | Code::E0512)
 }
@@ -212,8 +227,9 @@ fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let mut pairs: Vec<Vec<Place>> = Vec::new();
     for wait in moments.iter().skip(start).rev() {
         for signal in relaxed_signals(past, *wait) {
-            let places = [signal, *wait].into_iter().filter_map(|at| relaxed_place(past, at));
-            let places: BTreeSet<Place> = places.collect();
+            // In a plan every rank has a wait of its own for what a statement signals.
+            let met = std::iter::once(*wait).chain(waits(past, signal)).chain([signal]);
+            let places: BTreeSet<Place> = met.filter_map(|at| relaxed_place(past, at)).collect();
             let pair: Vec<Place> = places.into_iter().collect();
             let mut before = Run::new(past);
             if pairs.len() < MOST_PAIRS
@@ -238,6 +254,17 @@ fn relaxed_signals(past: &Past, wait: Moment) -> Vec<Moment> {
     let rank = past.rank(wait.agent);
     let signals = list.channels.iter().filter_map(|channel| past.signal_for(rank, *channel, wait));
     signals.filter(|signal| list.relaxed || relaxed_place(past, *signal).is_some()).collect()
+}
+
+/// The waits that an operation's signals meet.
+fn waits(past: &Past, signal: Moment) -> Vec<Moment> {
+    let Some(Action::Signal(list)) = action(past, signal) else { return Vec::new() };
+    let rank = past.rank(signal.agent);
+    let Some(row) = past.program.ranks.lookup(rank) else { return Vec::new() };
+    let ends = list.channels.iter().filter_map(|channel| row.channels.lookup(*channel));
+    let ends = ends.filter_map(|end| Some((end.peer()?, end.partner?)));
+    ends.filter_map(|(peer, there)| past.wait_for(peer, there, past.giver(signal, there, peer)?))
+        .collect()
 }
 
 /// The place of a signal or wait that is relaxed.

@@ -34,6 +34,8 @@ pub enum Change {
         /// Where it stands then.
         side: Side,
     },
+    /// Launches take turns with two halves of scratch.
+    DoubleScratch,
     /// Both ends of a statement's channels signal and wait.
     Handshake {
         /// The statement.
@@ -73,6 +75,7 @@ impl Change {
             Change::Move { verb, side: Side::Before, .. } => {
                 format!("`{verb}` before it, not after")
             }
+            Change::DoubleScratch => "take `double_scratch = true`".to_owned(),
             Change::Handshake { side: Side::After, .. } => {
                 "signal and wait over its channels after it".to_owned()
             }

@@ -66,12 +66,14 @@ fn at_size(program: &Program, report: &Value, size: Size) -> Result<(), String> 
                 false => Err(format!("it ends with {end:?}")),
             }
         }
-        Some("value") => match run(&code, &promised, Kind::Plain, LAUNCHES, witness)?.1 {
-            Some(Verdict::WrongValue { rank, cell, .. }) => {
-                wrong_value(&code, &witness["memory"], rank, cell)
-            }
-            other => Err(format!("it ends with {other:?}")),
-        },
+        Some("value") => {
+            let (mut machine, verdict, _) = run(&code, &promised, Kind::Plain, LAUNCHES, witness)?;
+            let Some(Verdict::WrongValue { rank, cell, .. }) = verdict else {
+                return Err(format!("it ends with {verdict:?}"));
+            };
+            wrong_value(&code, &witness["memory"], rank, cell)?;
+            ways(&code, &machine.trace.take().unwrap_or_default(), witness)
+        }
         Some(_) | None => Err("no kind".to_owned()),
     }
 }
@@ -285,6 +287,27 @@ fn deadlock(machine: &Machine<'_>, circle: &Value) -> Result<(), String> {
         };
         if !blocked.iter().any(stands) {
             return Err(format!("block {block} does not stand at {event}: {blocked:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the operations of ways write one after the other. What is missing may end where the schedule does not come.
+fn ways(code: &Code, trace: &[(Site, usize, bool)], witness: &Value) -> Result<(), String> {
+    let empty = |name: &str| witness[name].as_array().is_none_or(Vec::is_empty);
+    let paths = witness["paths"].as_array().expect("paths");
+    if !empty("doubled") && paths.len() != 2 {
+        return Err(format!("{} ways of what is there twice", paths.len()));
+    }
+    if empty("doubled") && !empty("missing") {
+        return Ok(());
+    }
+    for path in paths {
+        let mut at = 0;
+        for hop in path.as_array().expect("a path") {
+            let rest = trace.iter().skip(at);
+            let next = { rest }.position(|(site, _, write)| *write && is(code, *site, hop));
+            at += next.ok_or_else(|| format!("{hop} does not come in its turn"))?;
         }
     }
     Ok(())

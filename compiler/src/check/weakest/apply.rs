@@ -11,6 +11,10 @@ use crate::table::Table;
 pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
     let mut changed = program.clone();
     let mut done = false;
+    if *change == Change::DoubleScratch {
+        changed.options.double_scratch = true;
+        return Some(changed);
+    }
     for rank in changed.ranks.iter_mut() {
         for block in rank.blocks.iter_mut() {
             let scene = Scene { origins: &program.origins, channels: &rank.channels };
@@ -39,6 +43,7 @@ impl Scene<'_> {
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }
+            | Change::DoubleScratch
             | Change::Handshake { .. } => Some(list),
         }
     }
@@ -85,6 +90,7 @@ impl Scene<'_> {
             | Change::Strong { .. }
             | Change::Flush { .. }
             | Change::Handshake { .. }
+            | Change::DoubleScratch
             | Change::Move { .. } => list.push(op),
         }
         Some(())
