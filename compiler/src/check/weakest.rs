@@ -174,15 +174,18 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     if matches!(code, Code::E0501 | Code::E0510) {
         changes.extend(beside(past, second, Side::Before));
     }
-    if let Some(at) = first_access.and_then(|first| first.event.place).filter(|_| strong(code)) {
-        changes.push(Change::Handshake { at, side: Side::After, relaxed: false });
-    }
-    if code == Code::E0515 && !past.program.options.double_scratch && writes_packets(past, second) {
+    let across = code == Code::E0515;
+    let second_packets = across && writes_packets(past, second);
+    if second_packets && !past.program.options.double_scratch {
         changes.push(Change::DoubleScratch);
+    }
+    let first_place = first_access.and_then(|first| first.event.place);
+    if let Some(at) = first_place.filter(|_| across || matches!(code, Code::E0501 | Code::E0512)) {
+        changes.push(Change::Handshake { at, side: Side::After, relaxed: false });
     }
     if let Some(at) = second_place.filter(|_| code != Code::E0512) {
         // That a rank has started can be told by a relaxed signal, and what it did in the launch before is over then.
-        let relaxed = matches!(code, Code::E0510 | Code::E0515);
+        let relaxed = across || code == Code::E0510;
         changes.push(Change::Handshake { at, side: Side::Before, relaxed });
     }
     changes
@@ -208,10 +211,6 @@ fn joins(past: &Past, code: Code, race: &Race) -> Vec<Change> {
 fn writes_packets(past: &Past, moment: Moment) -> bool {
     let Some(Action::Transfer(transfer)) = action(past, moment) else { return false };
     ir::memory::accesses(transfer).filter(|access| access.write).all(|access| access.packets)
-}
-
-fn strong(code: Code) -> bool {
-    matches!(code, Code::E0501 | Code::E0512)
 }
 
 /// Relaxed signals and waits on the way from the first to the second, one pair at a time, then all of them.

@@ -76,12 +76,10 @@ impl Change {
                 format!("`{verb}` before it, not after")
             }
             Change::DoubleScratch => "take `double_scratch = true`".to_owned(),
-            Change::Handshake { side: Side::After, .. } => {
-                "signal and wait over its channels after it".to_owned()
-            }
-            Change::Handshake { side: Side::Before, relaxed, .. } => {
+            Change::Handshake { side, relaxed, .. } => {
+                let side = if *side == Side::After { "after" } else { "before" };
                 let enough = if *relaxed { "; `relaxed` is enough" } else { "" };
-                format!("signal and wait over its channels before it{enough}")
+                format!("signal and wait over its channels {side} it{enough}")
             }
         }
     }
