@@ -109,7 +109,7 @@ fn turns(program: &Program) -> Vec<Turn> {
     let ranks = program.ranks.len() as u32;
     let width = program.ranks_per_node.max(1);
     let mut turns = vec![Turn::Ring { ranks, step: 1 }];
-    let nodes = width > 1 && width < ranks && ranks % width == 0;
+    let nodes = width > 1 && width < ranks && ranks.is_multiple_of(width);
     if nodes {
         turns.push(Turn::Grid { nodes: ranks / width, width });
     }
