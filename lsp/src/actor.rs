@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tokio::sync::oneshot;
 
-/// How many questions are worked on at once.
-const ANSWERERS: usize = 2;
+/// How many questions are worked on at once: some wait for checks, and the others must not wait for them.
+const ANSWERERS: usize = 8;
 
 /// What the actor is told.
 pub enum Command {

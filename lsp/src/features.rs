@@ -9,6 +9,7 @@ pub mod lens;
 pub mod links;
 pub mod navigation;
 pub mod occurrences;
+pub mod partners;
 pub mod problems;
 pub mod pull;
 pub mod selection;

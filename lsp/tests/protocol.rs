@@ -179,6 +179,37 @@ fn names_lead_to_each_other() {
 }
 
 #[test]
+fn a_signal_leads_to_its_waits_and_a_channel_to_its_other_end() {
+    let mut client = Client::new(None, json!({}));
+    let text = GATHER
+        .replacen(
+            "channel mem[p in peers] = memory(p);",
+            "channel mem[p in peers] = memory(p) to back[rank];\n    \
+            channel back[p in peers] = memory(p) to mem[rank];",
+            1,
+        )
+        .replacen("wait mem[*] relaxed", "wait back[*] relaxed", 1)
+        .replacen(
+            "signal mem[*];\n        wait mem[*];",
+            "signal mem[*];\n        wait back[*];",
+            1,
+        );
+    client.open(URI, &text);
+    assert_eq!(client.settled(URI, 1), [] as [Value; 0]);
+    let mut lines = |line, character| {
+        let mut asked = at(URI, line, character);
+        asked["context"] = json!({"includeDeclaration": false});
+        let places = client.request("textDocument/references", asked);
+        let places = places.as_array().unwrap().iter();
+        places.map(|place| place["range"]["start"]["line"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(7, 10), [8], "the first signal lets the first wait pass");
+    assert_eq!(lines(11, 10), [10], "the last wait takes the last signal");
+    assert_eq!(lines(4, 13), [5, 7, 9, 10, 5], "uses, then the other end");
+    client.finish();
+}
+
+#[test]
 fn a_text_is_formatted_without_moving_what_stays() {
     let mut client = Client::new(None, json!({}));
     let loose = GATHER.replacen("ranks: int = 4", "ranks:int=4", 1);

@@ -4,6 +4,7 @@
 //! refused where the new name is no name or is taken in a declaration that it would change, and for the library.
 
 use super::occurrences::{self, Occurrence};
+use super::partners;
 use crate::actor::Snapshot;
 use crate::analysis::{Analysis, Spot};
 use crate::database::{self, Db as _};
@@ -21,7 +22,8 @@ pub fn definition(snapshot: &Snapshot, url: &Url, position: Position) -> Option<
     snapshot.location(&found.target)
 }
 
-/// Every place that names the same as the name at a position.
+/// Every place that names the same as the name at a position; for a channel also the declarations at the other ends,
+/// for the first word of an operation the operations that meet it.
 #[must_use]
 pub fn references(
     snapshot: &Snapshot,
@@ -30,8 +32,13 @@ pub fn references(
     declaration: bool,
 ) -> Option<Vec<Location>> {
     let analysis = snapshot.analysis(url);
-    let target = occurrences::at(&analysis, analysis.lines.offset(position))?.target;
-    let places = everywhere(snapshot, &target);
+    let offset = analysis.lines.offset(position);
+    if let Some(partners) = partners::of_operation(&analysis, offset) {
+        return Some(partners.iter().filter_map(|place| snapshot.location(place)).collect());
+    }
+    let target = occurrences::at(&analysis, offset)?.target;
+    let mut places = everywhere(snapshot, &target);
+    places.extend(partners::of_channel(&analysis, &target));
     let places = places.iter().skip(usize::from(!declaration));
     Some(places.filter_map(|place| snapshot.location(place)).collect())
 }
