@@ -64,6 +64,7 @@ pub struct Publisher {
     queue: UnboundedSender<Message>,
     latest: Arc<Mutex<BTreeMap<Url, Known>>>,
     pulls: Arc<AtomicBool>,
+    refreshes: Arc<AtomicBool>,
 }
 
 impl Publisher {
@@ -73,19 +74,22 @@ impl Publisher {
         let (queue, messages) = unbounded_channel();
         let latest: Arc<Mutex<BTreeMap<Url, Known>>> = Arc::default();
         let pulls = Arc::new(AtomicBool::new(false));
+        let refreshes = Arc::new(AtomicBool::new(false));
         let work = Work {
             messages,
             latest: latest.clone(),
             held: BTreeMap::new(),
             tell,
             pulls: pulls.clone(),
+            refreshes: refreshes.clone(),
         };
-        (Publisher { queue, latest, pulls }, work)
+        (Publisher { queue, latest, pulls, refreshes }, work)
     }
 
-    /// The client asks for diagnostics, and is not to be sent any.
-    pub fn hold_back(&self) {
+    /// The client asks for diagnostics, and is not to be sent any; it is told that they have changed if `refreshes`.
+    pub fn hold_back(&self, refreshes: bool) {
         self.pulls.store(true, Ordering::Relaxed);
+        self.refreshes.store(refreshes, Ordering::Relaxed);
     }
 
     /// Hands over what was found out.
@@ -113,6 +117,7 @@ pub struct Work {
     held: BTreeMap<Url, (Instant, Known)>,
     tell: Arc<Tell>,
     pulls: Arc<AtomicBool>,
+    refreshes: Arc<AtomicBool>,
 }
 
 impl Work {
@@ -191,7 +196,7 @@ impl Work {
             return None;
         }
         if self.pulls.load(Ordering::Relaxed) {
-            return settled.then_some(Notice::Refresh);
+            return (settled && self.refreshes.load(Ordering::Relaxed)).then_some(Notice::Refresh);
         }
         Some(Notice::Diagnostics(url, Some(version), diagnostics))
     }

@@ -62,8 +62,10 @@ struct Ccl {
 /// What a client can do, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default)]
 struct Abilities {
-    /// It asks for diagnostics, and again when it is told that they have changed.
+    /// It asks for diagnostics.
     pulls: bool,
+    /// It asks again when it is told that they have changed.
+    refreshes: bool,
     /// It watches files for servers.
     watches: bool,
 }
@@ -162,7 +164,7 @@ impl LanguageServer for Ccl {
         let abilities = abilities(&params);
         let _ = self.abilities.set(abilities);
         if abilities.pulls {
-            self.publisher.hold_back();
+            self.publisher.hold_back(abilities.refreshes);
         }
         let publisher = self.publisher.clone();
         let actor = actor::start(workspace, encoding, settings.unwrap_or_default(), publisher);
@@ -397,7 +399,8 @@ fn abilities(params: &InitializeParams) -> Abilities {
     let diagnostic = workspace.and_then(|workspace| workspace.diagnostic.as_ref());
     let refreshes = diagnostic.and_then(|diagnostic| diagnostic.refresh_support);
     Abilities {
-        pulls: text.is_some_and(|text| text.diagnostic.is_some()) && refreshes.unwrap_or(false),
+        pulls: text.is_some_and(|text| text.diagnostic.is_some()),
+        refreshes: refreshes.unwrap_or(false),
         watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
     }
 }
