@@ -7,6 +7,7 @@ pub mod limits;
 
 mod clobber;
 mod deadlock;
+mod explore;
 mod found;
 mod matching;
 mod names;
@@ -45,11 +46,24 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
             let races = weakest::mend(program, races, interrupt);
             let racing = races.iter().any(|report| report.severity == Severity::Error);
             let broken = if racing { Vec::new() } else { promise::check(program, &memory) };
-            races.into_iter().chain(broken).collect()
+            races.into_iter().chain(broken).chain(shared(program)).collect()
         }
         Outcome::TooLong => {
             not_made(program, "for deadlocks, races and what its outputs hold", interrupt)
         }
+    }
+}
+
+/// What is wrong of counters that blocks share, as their author accepts, or not proved.
+fn shared(program: &ir::Program) -> Vec<Diagnostic> {
+    let unproved = matching::unproved(program);
+    if unproved.is_empty() {
+        return unproved;
+    }
+    match explore::explore(program) {
+        explore::Explored::Free => Vec::new(),
+        explore::Explored::Stuck(report) => vec![*report],
+        explore::Explored::Unknown => unproved,
     }
 }
 

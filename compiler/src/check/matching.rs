@@ -5,11 +5,14 @@
 //! * E0602: no more waits on one end of a channel than signals on the other;
 //! * E0603: no more signals than waits;
 //! * E0605: one block signals over an end and one waits on it; where signals pass over a port channel, one block uses
-//!   it; one block acquires a semaphore. With several, which signal a wait matches would depend on the schedule;
+//!   it; one block acquires a semaphore. With several, which signal a wait matches would depend on the schedule. So it
+//!   would with several threads of one block that do not meet in between ([`lanes`]);
+//! * W0502: where its author accepts that, no more is said of deadlocks than what one schedule shows;
 //! * E0606: as many releases of a semaphore as acquires.
 //!
 //! What happens in a pipeline happens once for each window: such operations are counted apart, by window.
 
+mod lanes;
 mod report;
 
 use super::found::Found;
@@ -137,6 +140,11 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             }
         }
     }
+    for (id, rank) in program.ranks.entries() {
+        for one in lanes::unordered(program, rank) {
+            found.add(report::several_threads(program, id, &one));
+        }
+    }
     let mut found = found.finish("place");
     // Where a signal is missing, one too many elsewhere is the same mistake: it went over the wrong channel.
     match found.iter().any(|report| report.code == Code::E0602) {
@@ -155,6 +163,26 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
         false => found.extend(surplus.finish("place")),
     }
     found
+}
+
+/// What is not proved of a program in which blocks share counters, as their authors accept.
+pub(super) fn unproved(program: &ir::Program) -> Vec<Diagnostic> {
+    let mut found = Found::default();
+    for (id, rank) in program.ranks.entries() {
+        let uses = uses_of(rank);
+        for (channel, ends) in rank.channels.iter().zip(uses.channels.iter()) {
+            let pushes = ends.signals.total() > 0 && ends.pushes.blocks.len() > 1;
+            if pushes || ends.signals.blocks.len() > 1 || ends.waits.blocks.len() > 1 {
+                found.add(report::unproved(program, id, &channel.name, channel.origin));
+            }
+        }
+        for (semaphore, counters) in rank.semaphores.iter().zip(uses.semaphores.iter()) {
+            if counters.acquires.blocks.len() > 1 {
+                found.add(report::unproved(program, id, &semaphore.name, semaphore.origin));
+            }
+        }
+    }
+    found.finish("place")
 }
 
 fn uses_of(rank: &ir::Rank) -> Uses {

@@ -1,6 +1,7 @@
 //! Races: two accesses to the same memory, one of them a write, that nothing orders.
 //!
-//! In: a program in which every wait is answered and every counter has one user. Then all schedules have the same
+//! In: a program in which every wait is answered and every counter has one user; of one that has several only what they
+//! tell in every schedule counts ([`guarantee`]). Then all schedules have the same
 //! events in the same order, as far as there is one, and one run through the program decides. The run keeps for every
 //! thread block what it knows to have happened ([`clock`]), and for every cell of memory who touched it last
 //! ([`cells`]). Rules, with their codes:
@@ -27,13 +28,14 @@ mod block;
 mod cells;
 mod clock;
 mod fold;
+mod guarantee;
 mod history;
 mod machine;
 mod memory;
 mod overlay;
 mod packets;
 mod report;
-mod step;
+pub(super) mod step;
 mod sync;
 mod turn;
 mod witness;
@@ -44,8 +46,13 @@ use crate::ir;
 use crate::source::Place;
 use agents::Agents;
 use fold::Fold;
+use guarantee::Guarantees;
 use history::History;
 use std::collections::BTreeSet;
+
+/// How often what waits can count on is found from what they could count on before, where there are several users of one
+/// counter: first nothing, then what follows from that alone, and so on.
+const ROUNDS: u32 = 3;
 
 /// The most cells of memory that are followed.
 const MOST_CELLS: u64 = 20_000_000;
@@ -130,11 +137,24 @@ fn followed<'p>(
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
     let agents = Agents::new(program, fold.turn());
-    let how = (fold, &agents);
+    let mut guarantees = Guarantees::default();
+    let first = |guarantees: &Guarantees| {
+        let new = (None, History::default());
+        machine::run(program, (fold, &agents, guarantees), parts, new, interrupt)
+    };
     // The first run finds out how the launch before left things; the second one is checked against it.
-    let new = (None, History::default());
-    let (before, history) = machine::run(program, how, parts, new, interrupt)?;
+    let (mut before, mut history) = first(&guarantees)?;
+    let several = before.counters.several();
+    for round in 0..if several.is_empty() { 0 } else { ROUNDS } {
+        let lookup = clock::Lookup { history: &history, agents: &agents };
+        guarantees = match round {
+            0 => Guarantees::new(several.clone()),
+            _ => before.counters.guarantees(lookup, several.clone()),
+        };
+        (before, history) = first(&guarantees)?;
+    }
     let again = (Some(&before), history);
+    let how = (fold, &agents, &guarantees);
     let (mut after, _) = machine::run(program, how, parts, again, interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice

@@ -128,6 +128,7 @@ catalogue! {
     W0205: "unused name",
     W0301: "a hole in the thread-block ids",
     W0501: "a check that was not made",
+    W0502: "an order that is not proved",
     W0901: "a map that is of no use",
 
     N0301: "message sizes rounded",

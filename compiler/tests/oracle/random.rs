@@ -179,12 +179,13 @@ fn tell(program: &mut Program, from: u32, to: u32, k: u32, relaxed: bool) {
     push(program, to, receiver, Action::Wait(over(end(to, from, k))));
 }
 
-/// A release in one block, an acquire in the next.
+/// A release in one block, now and then in another one, an acquire in the next.
 fn handed_on(program: &mut Program, lot: &mut Lot) {
     let (rank, _) = two_ranks(program, lot);
     let count = blocks(program);
     let which = lot.below(2);
-    let (giver, taker) = (which % count, (which + 1) % count);
+    let taker = (which + 1) % count;
+    let giver = if lot.once_in(3) { lot.below(count) } else { which % count };
     if giver == taker || !room(program, rank, giver) || !room(program, rank, taker) {
         return;
     }

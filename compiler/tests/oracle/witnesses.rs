@@ -6,14 +6,29 @@ use crate::replay::replay;
 use compiler::check;
 use compiler::diagnostic::json;
 use compiler::interrupt::Interrupt;
-use compiler::ir::Program;
+use compiler::ir::{Action, Block, Op, Program, Semaphore};
 use compiler::source::SourceMap;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What no schedule shows: nothing was checked. Where counters have several users (E0605) nothing is shown either, since
-/// which signal meets which wait is open.
+/// What no schedule shows: nothing was checked. Where counters have several users nothing is shown either ([`shares`]),
+/// since which signal meets which wait is open.
 const WITHOUT: [&str; 1] = ["W0501"];
+
+/// Whether several blocks release a semaphore, or use what may be shared.
+fn shares(program: &Program) -> bool {
+    program.ranks.iter().any(|rank| {
+        let released = |block: &Block, id| {
+            let of = |op: &Op| matches!(&op.action, Action::Release(list) if list.contains(&id));
+            block.ops.iter().any(of)
+        };
+        let several = |(id, semaphore): (_, &Semaphore)| {
+            let blocks = rank.blocks.iter().filter(|block| released(block, id));
+            semaphore.shared || blocks.count() > 1
+        };
+        rank.channels.iter().any(|channel| channel.shared) || rank.semaphores.entries().any(several)
+    })
+}
 
 /// What the checker is known to report though it is right, or though nothing can be shown: the beginning of the kind of
 /// mutant, and the code.
@@ -39,7 +54,7 @@ type Rates = BTreeMap<String, [u32; 2]>;
 fn judge(what: &str, kind: &str, program: &Program, rates: &mut Rates) -> Vec<String> {
     let mut wrong = Vec::new();
     let reports = reports(program);
-    if reports.iter().any(|report| report["code"] == "E0605") {
+    if reports.iter().any(|report| report["code"] == "E0605") || shares(program) {
         return wrong;
     }
     for report in reports {

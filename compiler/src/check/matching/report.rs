@@ -1,5 +1,6 @@
 //! Counters out of balance in words, with what shows it.
 
+use super::lanes::Unordered;
 use super::{Counters, Flow, Use};
 use crate::check::deadlock;
 use crate::check::past::{Moment, Past, Run};
@@ -166,4 +167,37 @@ pub(super) fn out_of_balance(
         Some(place) => report.and(place, "released here"),
         None => report,
     }
+}
+
+/// Two threads of a block that use a counter without meeting in between.
+pub(super) fn several_threads(program: &ir::Program, rank: RankId, one: &Unordered) -> Diagnostic {
+    let block = program.ranks.lookup(rank).and_then(|rank| rank.blocks.lookup(one.block));
+    let block = block.map_or("", |block| &*block.name);
+    let (name, does) = (&one.name, one.does);
+    let message = format!(
+        "two threads of block `{block}` of rank {} {does} `{name}` without meeting",
+        rank.0
+    );
+    let (first, second) = (program.origins.place(one.first), program.origins.place(one.second));
+    let report = Diagnostic::new(Code::E0605, second, message).note(
+        "entry k of a list is thread k's: which of the two comes first depends on the schedule",
+    );
+    let report = if first == second { report } else { report.and(first, "the first") };
+    report.help("put `sync;` between the two, or name the channels in the same order in both")
+}
+
+/// A counter that blocks share, as its author accepts.
+pub(super) fn unproved(
+    program: &ir::Program,
+    rank: RankId,
+    name: &str,
+    origin: OriginId,
+) -> Diagnostic {
+    let message = format!(
+        "several blocks share `{name}` of rank {}: that none waits for ever is not proved",
+        rank.0
+    );
+    Diagnostic::new(Code::W0502, program.origins.place(origin), message)
+        .note("which signal meets which wait depends on the schedule; one schedule was run to its end")
+        .note("orders and races are proved all the same: only what comes first in every schedule counts")
 }

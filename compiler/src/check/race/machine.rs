@@ -10,6 +10,7 @@ use super::block::Block;
 use super::cells::{Cells, Place, Touch};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
+use super::guarantee::Guarantees;
 use super::history::{FlowId, History, MomentId, NONE, Source};
 use super::overlay;
 use super::step::{Step, steps};
@@ -61,6 +62,8 @@ pub(super) struct After<'p> {
     pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
     /// What the blocks of each rank that is followed know when they end.
     pub(super) ends: Vec<Clock>,
+    /// What was told over channels and by semaphores.
+    pub(super) counters: Counters,
     /// What was found.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
@@ -82,6 +85,7 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) program: &'p Program,
     pub(super) fold: &'b Fold,
     pub(super) agents: &'b Agents,
+    pub(super) guarantees: &'b Guarantees,
     pub(super) parts: u32,
     pub(super) before: Option<&'b After<'p>>,
     pub(super) history: History,
@@ -114,7 +118,7 @@ pub(super) struct Actor<'c, 'p> {
 /// too.
 pub(super) fn run<'p>(
     program: &'p Program,
-    (fold, agents): (&Fold, &Agents),
+    (fold, agents, guarantees): (&Fold, &Agents, &Guarantees),
     parts: u32,
     (before, mut history): (Option<&After<'p>>, History),
     interrupt: &Interrupt,
@@ -129,7 +133,7 @@ pub(super) fn run<'p>(
             blocks.push(Block::new((agent, history.chain_of(agent)), rank, steps));
         }
     }
-    let mut machine = Machine::new(program, (fold, agents), parts, (before, history));
+    let mut machine = Machine::new(program, (fold, agents, guarantees), parts, (before, history));
     let mut moved = true;
     while moved {
         moved = false;
@@ -158,7 +162,7 @@ impl<'c> Actor<'c, '_> {
 impl<'p, 'b> Machine<'p, 'b> {
     fn new(
         program: &'p Program,
-        (fold, agents): (&'b Fold, &'b Agents),
+        (fold, agents, guarantees): (&'b Fold, &'b Agents, &'b Guarantees),
         parts: u32,
         (before, history): (Option<&'b After<'p>>, History),
     ) -> Self {
@@ -167,6 +171,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             program,
             fold,
             agents,
+            guarantees,
             parts,
             before,
             history,
@@ -379,8 +384,8 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
             }
         }
-        let Machine { cells, packets, conflicts, history, .. } = self;
-        (After { cells, packets, ends, conflicts }, history)
+        let Machine { cells, packets, counters, conflicts, history, .. } = self;
+        (After { cells, packets, ends, counters, conflicts }, history)
     }
 }
 

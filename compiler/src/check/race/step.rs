@@ -6,17 +6,17 @@ use std::ops::Range;
 
 /// An operation as it is run once.
 #[derive(Clone, Debug)]
-pub(super) struct Step<'p> {
+pub(in crate::check) struct Step<'p> {
     /// The operation.
-    pub(super) op: &'p Op,
+    pub(in crate::check) op: &'p Op,
     /// In a pipeline, which cells of its operands.
     pub(super) window: Option<Range<u64>>,
     /// Whether all threads of the block meet before it.
-    pub(super) joined: bool,
+    pub(in crate::check) joined: bool,
 }
 
 /// The steps of a block.
-pub(super) fn steps<'p>(
+pub(in crate::check) fn steps<'p>(
     program: &'p Program,
     windows: &Windows,
     ops: &'p [Op],

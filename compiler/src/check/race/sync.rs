@@ -1,12 +1,14 @@
 //! What blocks tell each other: signals, semaphores, barriers.
 
-use super::agents::Agent;
 use super::block::Block;
+use super::clock::Lookup;
+use super::guarantee::{Given, Guarantees, Taken, Which};
 use super::history::Source;
 use super::machine::Machine;
 use crate::ir::{Action, ChannelId, ChannelKind, Rank, RankId, SemaphoreId};
 use crate::table::{Id, Table};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// What is told over channels and by semaphores.
 #[derive(Default)]
@@ -17,9 +19,8 @@ pub(super) struct Counters {
 
 #[derive(Default)]
 struct Counter {
-    given: Vec<Source>,
-    givers: SmallVec<[Agent; 1]>,
-    taken: usize,
+    given: Vec<Given>,
+    taken: Vec<Taken>,
 }
 
 impl Counters {
@@ -32,31 +33,51 @@ impl Counters {
         }
     }
 
-    fn signals(&mut self, rank: RankId, channel: ChannelId) -> Option<&mut Counter> {
-        self.signals.iter_mut().nth(rank.index())?.get_mut(channel.index())
+    /// The counters with several users.
+    pub(super) fn several(&self) -> BTreeSet<Which> {
+        self.all().filter(|(_, counter)| counter.is_shared()).map(|(which, _)| which).collect()
     }
 
-    fn semaphore(&mut self, rank: RankId, id: SemaphoreId) -> Option<&mut Counter> {
-        self.semaphores.iter_mut().nth(rank.index())?.get_mut(id.index())
+    /// What can be counted on, as far as this run tells.
+    pub(super) fn guarantees(&self, lookup: Lookup<'_>, several: BTreeSet<Which>) -> Guarantees {
+        let mut guarantees = Guarantees::new(several);
+        for (which, counter) in self.all() {
+            if guarantees.concern(which) {
+                guarantees.add(lookup, which, &counter.given, &counter.taken);
+            }
+        }
+        guarantees
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Which, &Counter)> {
+        let signals = self.signals.entries().flat_map(|(rank, list)| {
+            let which = move |at| Which::Channel(rank, ChannelId::from_index(at));
+            list.iter().enumerate().map(move |(at, counter)| (which(at), counter))
+        });
+        let semaphores = self.semaphores.entries().flat_map(|(rank, list)| {
+            let which = move |at| Which::Semaphore(rank, SemaphoreId::from_index(at));
+            list.iter().enumerate().map(move |(at, counter)| (which(at), counter))
+        });
+        signals.chain(semaphores)
+    }
+
+    fn of(&mut self, which: Which) -> Option<&mut Counter> {
+        let (table, rank, at) = match which {
+            Which::Channel(rank, channel) => (&mut self.signals, rank, channel.index()),
+            Which::Semaphore(rank, id) => (&mut self.semaphores, rank, id.index()),
+        };
+        table.iter_mut().nth(rank.index())?.get_mut(at)
     }
 }
 
 impl Counter {
-    fn give(&mut self, giver: Agent, source: Source) {
-        self.given.push(source);
-        if !self.givers.contains(&giver) {
-            self.givers.push(giver);
-        }
-    }
-
-    /// What the `count`-th taker knows: with one giver all that was given up to there; with several only where it took
-    /// all there are, since their order depends on the schedule.
-    fn heard(&self, count: usize) -> &[Source] {
-        let given = self.given.as_slice();
-        if self.givers.len() > 1 {
-            return if count < given.len() { &[] } else { given };
-        }
-        count.checked_sub(1).and_then(|at| given.get(at..=at)).unwrap_or_default()
+    fn is_shared(&self) -> bool {
+        let differ = |mut agents: Vec<u32>| {
+            agents.dedup();
+            agents.len() > 1
+        };
+        differ(self.given.iter().map(|one| one.act.0).collect())
+            || differ(self.taken.iter().map(|one| one.act.0).collect())
     }
 }
 
@@ -122,9 +143,9 @@ impl<'p> Machine<'p, '_> {
             true => Source::Run(moment, back),
             false => Source::All(moment, back),
         };
-        let giver = self.agents.moved(block.agent, back);
-        if let Some(counter) = self.counters.signals(rank, there) {
-            counter.give(giver, source);
+        let act = (self.agents.moved(block.agent, back), block.at as u32);
+        if let Some(counter) = self.counters.of(Which::Channel(rank, there)) {
+            counter.given.push(Given { act, source });
         }
     }
 
@@ -136,30 +157,49 @@ impl<'p> Machine<'p, '_> {
         relaxed: bool,
     ) -> bool {
         let rank = block.rank;
-        let ready = channels.iter().all(|channel| {
-            self.counters
-                .signals(rank, *channel)
-                .is_some_and(|counter| counter.taken < counter.given.len())
-        });
-        if !ready {
+        let which = |channel: &ChannelId| Which::Channel(rank, *channel);
+        if !channels.iter().all(|channel| self.is_ready(which(channel), 0)) {
             return false;
         }
         for (thread, channel) in channels.iter().enumerate() {
             let port = self.program.ranks[rank].channels[*channel].kind() == ChannelKind::Port;
-            let Some(counter) = self.counters.signals(rank, *channel) else { continue };
-            counter.taken += 1;
-            for source in counter.heard(counter.taken) {
-                block.hear(thread as u8, if relaxed && !port { source.run() } else { *source });
+            for source in self.take(block, which(channel), 0) {
+                block.hear(thread as u8, if relaxed && !port { source.run() } else { source });
             }
         }
         true
     }
 
+    /// Whether there is one more to take, of so many that were there at the start.
+    fn is_ready(&mut self, which: Which, start: usize) -> bool {
+        let counter = self.counters.of(which);
+        counter.is_some_and(|counter| counter.taken.len() < counter.given.len() + start)
+    }
+
+    /// A block takes one more; what that tells. With one user at each end it is what the last one told that is needed,
+    /// otherwise what those told that are needed in every schedule.
+    fn take(&mut self, block: &Block<'p>, which: Which, start: usize) -> SmallVec<[Source; 1]> {
+        let act = (block.agent, block.at as u32);
+        let shared = self.guarantees.concern(which);
+        let Some(counter) = self.counters.of(which) else { return SmallVec::new() };
+        let own = |one: &&Taken| !shared || one.act.0 == block.agent;
+        let needs = (counter.taken.iter().filter(own).count() + 1).saturating_sub(start);
+        counter.taken.push(Taken { act, needs });
+        if !shared {
+            let last = needs.checked_sub(1).and_then(|at| counter.given.get(at));
+            return last.iter().map(|one| one.source).collect();
+        }
+        let known = self.guarantees.of(which, act);
+        let told = counter.given.iter().filter(|one| known.contains(&one.act));
+        told.map(|one| one.source).collect()
+    }
+
     /// A thread releases a semaphore.
     pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u8, id: SemaphoreId) {
         let moment = block.moment(&mut self.history, thread);
-        if let Some(counter) = self.counters.semaphore(block.rank, id) {
-            counter.give(block.agent, Source::All(moment, 0));
+        let act = (block.agent, block.at as u32);
+        if let Some(counter) = self.counters.of(Which::Semaphore(block.rank, id)) {
+            counter.given.push(Given { act, source: Source::All(moment, 0) });
         }
     }
 
@@ -168,20 +208,13 @@ impl<'p> Machine<'p, '_> {
         let rank = block.rank;
         let program = self.program;
         let initial = |id: SemaphoreId| program.ranks[rank].semaphores[id].initial.max(0) as usize;
-        let ready = list.iter().all(|id| {
-            self.counters
-                .semaphore(rank, *id)
-                .is_some_and(|counter| counter.taken < counter.given.len() + initial(*id))
-        });
-        if !ready {
+        let which = |id: SemaphoreId| Which::Semaphore(rank, id);
+        if !list.iter().all(|id| self.is_ready(which(*id), initial(*id))) {
             return false;
         }
         for (thread, id) in list.iter().enumerate() {
-            let Some(counter) = self.counters.semaphore(rank, *id) else { continue };
-            counter.taken += 1;
-            let count = counter.taken.saturating_sub(initial(*id));
-            for source in counter.heard(count) {
-                block.hear(thread as u8, *source);
+            for source in self.take(block, which(*id), initial(*id)) {
+                block.hear(thread as u8, source);
             }
         }
         true
