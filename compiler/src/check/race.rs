@@ -119,20 +119,20 @@ fn conflicts<'p>(
     if cells.saturating_mul(u64::from(parts)) > MOST_CELLS {
         return None;
     }
-    // What goes wrong anywhere goes wrong on rank 0 where all do the same; who else has it is then found by following all.
-    if let Some(fold) = Fold::of(program, parts)
-        && followed(program, &fold, parts, left, interrupt)?.is_empty()
-    {
-        return Some(Vec::new());
+    // What goes wrong anywhere goes wrong on a rank that is followed; who else has it is then found by following all.
+    if let Some(fold) = Fold::of(program, parts) {
+        let found = follow(program, (&fold, parts), left, interrupt)?;
+        if found.is_empty() {
+            return Some(found);
+        }
     }
-    followed(program, &Fold::none(), parts, left, interrupt)
+    follow(program, (&Fold::none(), parts), left, interrupt)
 }
 
-/// All conflicts; none if the program cannot be followed.
-fn followed<'p>(
+/// The conflicts of the ranks that are followed.
+fn follow<'p>(
     program: &'p ir::Program,
-    fold: &Fold,
-    parts: u32,
+    (fold, parts): (&Fold, u32),
     left: &ir::run::Memory,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {

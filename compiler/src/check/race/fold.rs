@@ -6,12 +6,14 @@
 
 mod marks;
 mod same;
+#[cfg(test)]
+mod tests;
 
 use super::cells::Place;
 use super::overlay;
 use super::turn::{By, Turn};
-use crate::ir::memory::home;
-use crate::ir::{Buffer, ChannelId, Program, Rank, RankId};
+use crate::ir::memory::{accesses, home};
+use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
 
 /// How ranks are laid on each other.
@@ -136,6 +138,26 @@ fn chunks(rank: &Rank, buffer: Buffer) -> u32 {
 /// The turn that puts the rank that stands for one in its place, undone.
 fn back(turn: Turn, rank: RankId) -> By {
     turn.back(turn.home(rank).1)
+}
+
+/// Whether an operation tells nobody anything and hears nothing, but moves plain data: several such operations in a row,
+/// none of which touches what another one writes, may stand in any order.
+fn is_quiet(op: &Op) -> bool {
+    match &op.action {
+        Action::Transfer(transfer) => {
+            op.sync.is_none()
+                && transfer.via != Some(ChannelKind::Port)
+                && !accesses(transfer).any(|access| access.packets)
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
+    }
 }
 
 /// A table's rows, one for each rank.

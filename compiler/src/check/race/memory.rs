@@ -278,10 +278,10 @@ impl<'p> Machine<'p, '_> {
         if overtaken {
             return true;
         }
-        // Mostly it is the rank itself that did it.
-        let likely = [actor.rank, first.rank];
+        // Mostly it is the rank itself that knows what it did.
+        let likely = [first.rank, actor.rank];
         likely.into_iter().any(|rank| knows(rank) && went_on(rank))
-            || self.program.ranks.ids().any(|rank| knows(rank) && went_on(rank))
+            || self.program.ranks.ids().any(|rank| went_on(rank) && knows(rank))
     }
 }
 

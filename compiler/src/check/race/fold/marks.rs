@@ -5,7 +5,7 @@
 //! it; then blocks again by what they use, and cells by those blocks.
 
 use super::super::turn::{By, Turn};
-use super::{Folded, back, chunks, per_rank};
+use super::{Folded, back, chunks, is_quiet, per_rank};
 use crate::ir::memory::{home, source_is_packets, writes_packets};
 use crate::ir::{Action, Buffer, ChannelId, Link, Op, Operand, Program, RankId, Where};
 use crate::table::Id;
@@ -107,9 +107,8 @@ fn blocks(
     let Some(rank) = program.ranks.lookup(here) else { return Vec::new() };
     let mut list = Vec::with_capacity(rank.blocks.len());
     for block in &rank.blocks {
-        let mut mark = 1;
+        let mut mark = 1_u64;
         each(&block.ops, &mut |at, op| {
-            mark = mix(mark, mix(at, kind(op)));
             let mut sum = 0_u64;
             used(program, here, op, &mut |used| {
                 let what = match used {
@@ -130,7 +129,7 @@ fn blocks(
                 };
                 sum = sum.wrapping_add(what);
             });
-            mark = mix(mark, sum);
+            mark = mark.wrapping_add(mix(mix(at, kind(op)), sum));
         });
         list.push(if known { mix(mark, 0) } else { mark });
     }
@@ -265,11 +264,13 @@ enum Used {
     Cells(RankId, usize, u32, u32, u64),
 }
 
-/// Every operation with its number, those in pipelines too.
+/// Every operation with its number, those in pipelines too. Those whose order does not matter have the same.
 fn each(ops: &[Op], visit: &mut dyn FnMut(u64, &Op)) {
-    let mut at = 0;
+    let (mut at, mut was_quiet) = (0, false);
     crate::ir::run::each_op(ops, &mut |op| {
-        at += 1;
+        let quiet = is_quiet(op);
+        at += u64::from(!(quiet && was_quiet));
+        was_quiet = quiet;
         visit(at, op);
     });
 }

@@ -7,8 +7,8 @@
 
 use super::super::step::meet;
 use super::super::turn::{By, Turn};
-use super::{Fold, back, chunks, row};
-use crate::ir::memory::{home, source_is_packets, writes_packets};
+use super::{Fold, back, chunks, is_quiet, row};
+use crate::ir::memory::{Extent, accesses, cells, home, source_is_packets, writes_packets};
 use crate::ir::{
     Action, Block, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank,
     RankId, Transfer, Verb, Where,
@@ -157,22 +157,76 @@ impl Check<'_> {
                 ones.len() == members.len() && { turned }
                     .all(|at| at.is_some_and(|at| members.iter().any(|m| m.0 == *at)))
             }
-            (Action::Barrier { .. }, _) | (_, Action::Barrier { .. }) => false,
-            _ => true,
+            (one, op) => {
+                let barrier = |action: &Action| matches!(action, Action::Barrier { .. });
+                !barrier(one) && !barrier(op)
+            }
         })
     }
 
     fn ops(&self, view: (RankId, By), ops: &[Op], ones: &[Op], threads: &mut Threads) -> bool {
         let mut before: Option<&Op> = None;
-        ops.len() == ones.len()
-            && ops.iter().zip(ones).all(|(op, one)| {
-                let met = before.is_some_and(|before| meet(self.program, before, one));
-                before = Some(one);
-                if met || matches!(one.action, Action::Sync | Action::Barrier { .. }) {
-                    *threads = Threads::default();
+        let mut at = 0;
+        while let (Some(op), Some(one)) = (ops.get(at), ones.get(at)) {
+            let met = before.is_some_and(|before| meet(self.program, before, one));
+            if met || matches!(one.action, Action::Sync | Action::Barrier { .. }) {
+                *threads = Threads::default();
+            }
+            let same = op.sync == one.sync && self.op(view, op, one, threads);
+            if !same {
+                let quiet = |ops: &[Op]| ops.iter().skip(at).take_while(|op| is_quiet(op)).count();
+                let count = quiet(ones);
+                let both = ops.get(at..at + count).zip(ones.get(at..at + count));
+                let found = both.is_some_and(|both| count == quiet(ops) && self.run(view, both));
+                if count == 0 || !found {
+                    return false;
                 }
-                op.sync == one.sync && self.op(view, op, one, threads)
-            })
+                at += count - 1;
+            }
+            before = ones.get(at);
+            at += 1;
+        }
+        ops.len() == ones.len()
+    }
+
+    /// Whether operations in a row that tell nobody anything are the same in some order, which does not matter.
+    fn run(&self, view: (RankId, By), (ops, ones): (&[Op], &[Op])) -> bool {
+        let same = |i: usize, j: usize| match (ops.get(i), ones.get(j)) {
+            (Some(op), Some(one)) => self.op(view, op, one, &mut Threads::default()),
+            (Some(_) | None, _) => false,
+        };
+        order(ones.len(), same).is_some() && self.is_apart(self.turn.home(view.0).0, ones)
+    }
+
+    /// Whether no operation touches what another one writes.
+    fn is_apart(&self, here: RankId, ops: &[Op]) -> bool {
+        let mut touched: Vec<(Extent, usize, bool)> = Vec::new();
+        for (at, op) in ops.iter().enumerate() {
+            let Action::Transfer(transfer) = &op.action else { continue };
+            for access in accesses(transfer) {
+                cells(&self.program.ranks, here, &access.operand, false, &mut |extent| {
+                    touched.push((extent, at, access.write));
+                });
+            }
+        }
+        touched.sort_unstable();
+        let mut last: Option<(Extent, usize, bool)> = None;
+        touched.into_iter().all(|(extent, at, write)| {
+            let apart = last.is_none_or(|(before, op, written)| {
+                !before.overlaps(&extent) || op == at || !write && !written
+            });
+            // Of two that overlap without harm the one that reaches further is kept, as a write if either is one.
+            last = Some(match last.filter(|(before, ..)| before.overlaps(&extent)) {
+                Some((before, op, written)) if before.end > extent.end => {
+                    (before, if op == at { op } else { usize::MAX }, write || written)
+                }
+                Some((_, op, written)) => {
+                    (extent, if op == at { op } else { usize::MAX }, write || written)
+                }
+                None => (extent, at, write),
+            });
+            apart
+        })
     }
 
     fn op(&self, view: (RankId, By), op: &Op, one: &Op, threads: &mut Threads) -> bool {
@@ -247,7 +301,7 @@ impl Check<'_> {
         let packets = (0..a.sources.len()).any(|i| source_is_packets(a, i))
             || (0..a.destinations.len()).any(|i| writes_packets(a.verb, i));
         // Threads that go on without the others know of the packets that they have seen to.
-        if packets && !port && !threads.keep_if_set() {
+        if packets && !port && !threads.keep(None) {
             return false;
         }
         if matches!(a.verb, Verb::Reduce | Verb::ReducePackets) && !port {
@@ -335,11 +389,6 @@ impl Threads {
             }
             Some(known) => *known == order && few(known),
         }
-    }
-
-    /// No other order than the given one, as far as operations follow without a meeting.
-    fn keep_if_set(&mut self) -> bool {
-        self.keep(None)
     }
 }
 
