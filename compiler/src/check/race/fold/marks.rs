@@ -7,7 +7,7 @@
 use super::super::turn::{By, Turn};
 use super::{Folded, back, chunks, is_quiet, per_rank};
 use crate::ir::memory::{home, source_is_packets, writes_packets};
-use crate::ir::{Action, Buffer, ChannelId, Link, Op, Operand, Program, RankId, Where};
+use crate::ir::{Action, Block, Buffer, ChannelId, Link, Op, Operand, Program, RankId, Where};
 use crate::table::Id;
 
 /// The marks of what one rank has.
@@ -37,7 +37,8 @@ pub(super) fn fold(program: &Program, turn: Turn) -> Option<Vec<Folded>> {
     let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
     for round in 0..2 {
         for rank in program.ranks.ids() {
-            let blocks = blocks(program, (turn, back(turn, rank)), rank, &marks, round > 0);
+            let known = (round > 0).then_some(marks.as_slice());
+            let blocks = blocks(View { program, turn, marks: known }, rank);
             if let Some(marks) = marks.get_mut(rank.index()) {
                 marks.blocks = blocks;
             }
@@ -46,7 +47,9 @@ pub(super) fn fold(program: &Program, turn: Turn) -> Option<Vec<Folded>> {
                 return None;
             }
         }
-        use_all(program, turn, &mut marks);
+        let known = (round > 0).then_some(marks.as_slice());
+        let uses = use_all(View { program, turn, marks: known }, &marks);
+        settle(program, turn, uses, &mut marks);
     }
     let first = |rank| marks.get(turn.home(rank).0.index());
     program.ranks.ids().zip(&marks).map(|(rank, marks)| folded(first(rank)?, marks)).collect()
@@ -97,47 +100,49 @@ fn mix(a: u64, b: u64) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
-fn blocks(
-    program: &Program,
-    (turn, back): (Turn, By),
-    here: RankId,
-    marks: &[Marks],
-    known: bool,
-) -> Vec<u64> {
-    let Some(rank) = program.ranks.lookup(here) else { return Vec::new() };
-    let mut list = Vec::with_capacity(rank.blocks.len());
-    for block in &rank.blocks {
-        let mut mark = 1_u64;
-        each(&block.ops, &mut |at, op| {
-            let mut sum = 0_u64;
-            used(program, here, op, &mut |used| {
-                let what = match used {
-                    Used::Channel(id, role) => {
-                        let own = channel(program, (turn, back), here, id);
-                        mix(own ^ role, if known { one(marks, here, id.0) } else { 0 })
-                    }
-                    Used::Semaphore(id, role) => {
-                        let list = marks.get(here.index()).map(|marks| marks.semaphores.as_slice());
-                        mix(role, if known { at_of(list, id) } else { 0 })
-                    }
-                    Used::Cells(rank, buffer, start, size, role) => {
-                        let cells = marks.get(rank.index()).and_then(|m| m.cells.get(buffer));
-                        let cell = if known { at_of(cells.map(Vec::as_slice), start) } else { 0 };
-                        let seen = u64::from(turn.then(rank.0, back));
-                        mix(mix(role, seen << 2 | buffer as u64), mix(u64::from(size), cell))
-                    }
-                };
-                sum = sum.wrapping_add(what);
-            });
-            mark = mark.wrapping_add(mix(mix(at, kind(op)), sum));
-        });
-        list.push(if known { mix(mark, 0) } else { mark });
-    }
-    list
+/// What marks are made from.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    program: &'a Program,
+    turn: Turn,
+    /// The marks of the round before, if there was one.
+    marks: Option<&'a [Marks]>,
 }
 
-fn one(marks: &[Marks], here: RankId, channel: u32) -> u64 {
-    at_of(marks.get(here.index()).map(|marks| marks.channels.as_slice()), channel)
+fn blocks(view: View<'_>, here: RankId) -> Vec<u64> {
+    let Some(rank) = view.program.ranks.lookup(here) else { return Vec::new() };
+    let mark = |block: &Block| {
+        let mut sum = 0_u64;
+        each(&block.ops, &mut |at, op| sum = sum.wrapping_add(mix(at, operation(view, here, op))));
+        mix(sum, block.ops.len() as u64)
+    };
+    rank.blocks.iter().map(mark).collect()
+}
+
+/// The mark of an operation: its kind, and what it uses.
+fn operation(view: View<'_>, here: RankId, op: &Op) -> u64 {
+    let back = back(view.turn, here);
+    let known = |rank: RankId| view.marks.and_then(|marks| marks.get(rank.index()));
+    let mut sum = 0_u64;
+    used(view.program, here, op, &mut |used| {
+        let what = match used {
+            Used::Channel(id, role) => {
+                let own = channel(view.program, (view.turn, back), here, id);
+                mix(own ^ role, at_of(known(here).map(|marks| marks.channels.as_slice()), id.0))
+            }
+            Used::Semaphore(id, role) => {
+                mix(role, at_of(known(here).map(|marks| marks.semaphores.as_slice()), id))
+            }
+            Used::Cells(rank, buffer, start, size, role) => {
+                let cells = known(rank).and_then(|marks| marks.cells.get(buffer));
+                let seen = u64::from(view.turn.then(rank.0, back));
+                let cell = at_of(cells.map(Vec::as_slice), start);
+                mix(mix(role, seen << 2 | buffer as u64), mix(u64::from(size), cell))
+            }
+        };
+        sum = sum.wrapping_add(what);
+    });
+    mix(kind(op), sum)
 }
 
 fn at_of(list: Option<&[u64]>, at: u32) -> u64 {
@@ -145,7 +150,8 @@ fn at_of(list: Option<&[u64]>, at: u32) -> u64 {
 }
 
 /// Marks everything by the blocks that use it.
-fn use_all(program: &Program, turn: Turn, marks: &mut [Marks]) {
+fn use_all(view: View<'_>, marks: &[Marks]) -> Vec<Uses> {
+    let (program, turn) = (view.program, view.turn);
     let mut uses: Vec<Uses> = per_rank(program, |rank| Uses {
         channels: vec![0; rank.channels.len()],
         semaphores: vec![0; rank.semaphores.len()],
@@ -156,7 +162,7 @@ fn use_all(program: &Program, turn: Turn, marks: &mut [Marks]) {
         for (block, row) in rank.blocks.entries() {
             let own = at_of(marks.get(here.index()).map(|m| m.blocks.as_slice()), block.0);
             each(&row.ops, &mut |at, op| {
-                let own = mix(own, at);
+                let own = mix(mix(own, at), operation(view, here, op));
                 used(program, here, op, &mut |used| match used {
                     Used::Channel(id, role) => {
                         let list = uses.get_mut(here.index()).map(|uses| &mut uses.channels);
@@ -178,7 +184,7 @@ fn use_all(program: &Program, turn: Turn, marks: &mut [Marks]) {
             });
         }
     }
-    settle(program, turn, uses, marks);
+    uses
 }
 
 fn add(list: Option<&mut Vec<u64>>, at: u32, mark: u64) {
