@@ -27,9 +27,34 @@ use race::Races;
 /// Operations and elements that the run may look at: a few seconds' worth.
 const STEPS: u64 = 30_000_000;
 
+/// Which ranks the search for races follows. What is found is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks {
+    /// As few as stand for all, where ranks do the same.
+    Few,
+    /// Every rank for itself.
+    All,
+}
+
 /// Checks a program.
 #[must_use]
 pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
+    check_following(program, Ranks::Few, interrupt)
+}
+
+/// How many ranks stand for all.
+#[must_use]
+pub fn followed(program: &ir::Program) -> usize {
+    race::followed(program)
+}
+
+/// Checks a program, its ranks followed as is said.
+#[must_use]
+pub fn check_following(
+    program: &ir::Program,
+    ranks: Ranks,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
     let unbalanced = matching::check(program);
     if !unbalanced.is_empty() || interrupt.is_set() {
         return unbalanced;
@@ -39,7 +64,7 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
             weakest::mend(program, deadlock::explain(program, &stuck), interrupt)
         }
         Outcome::Finished(memory) => {
-            let races = match race::check(program, &memory, interrupt) {
+            let races = match race::check(program, &memory, ranks, interrupt) {
                 Races::Found(races) => races,
                 Races::Unknown => not_made(program, "for races", interrupt),
             };

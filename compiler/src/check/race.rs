@@ -40,6 +40,7 @@ mod sync;
 mod turn;
 mod witness;
 
+use super::Ranks;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
@@ -84,11 +85,22 @@ impl Met {
 }
 
 /// Looks for races in a program that leaves memory like this.
-pub(super) fn check(program: &ir::Program, left: &ir::run::Memory, interrupt: &Interrupt) -> Races {
-    match conflicts(program, left, interrupt) {
+pub(super) fn check(
+    program: &ir::Program,
+    left: &ir::run::Memory,
+    ranks: Ranks,
+    interrupt: &Interrupt,
+) -> Races {
+    match conflicts(program, left, ranks, interrupt) {
         Some(conflicts) => Races::Found(report::reports(program, conflicts)),
         None => Races::Unknown,
     }
+}
+
+/// How many ranks stand for all.
+pub(super) fn followed(program: &ir::Program) -> usize {
+    let fold = Fold::of(program, ir::run::parts(program));
+    fold.map_or(program.ranks.len(), |fold| fold.followed(program).count())
 }
 
 /// Everything that meets; none where that cannot be found out.
@@ -97,36 +109,36 @@ pub(super) fn met(
     left: &ir::run::Memory,
     interrupt: &Interrupt,
 ) -> Option<BTreeSet<Met>> {
-    let conflicts = conflicts(program, left, interrupt)?;
+    let conflicts = conflicts(program, left, Ranks::Few, interrupt)?;
     Some(report::met(program, &conflicts))
 }
 
 fn conflicts<'p>(
     program: &'p ir::Program,
     left: &ir::run::Memory,
+    ranks: Ranks,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
     let parts = ir::run::parts(program);
-    let cells: u64 = program
-        .ranks
-        .iter()
-        .map(|rank| {
-            u64::from(rank.input_chunks)
-                + u64::from(rank.output_chunks)
-                + 2 * u64::from(rank.scratch_chunks)
-        })
-        .sum();
-    if cells.saturating_mul(u64::from(parts)) > MOST_CELLS {
-        return None;
-    }
     // What goes wrong anywhere goes wrong on a rank that is followed; who else has it is then found by following all.
-    if let Some(fold) = Fold::of(program, parts) {
+    let fold = if ranks == Ranks::Few { Fold::of(program, parts) } else { None };
+    if let Some(fold) = fold {
         let found = follow(program, (&fold, parts), left, interrupt)?;
         if found.is_empty() {
             return Some(found);
         }
     }
     follow(program, (&Fold::none(), parts), left, interrupt)
+}
+
+/// Whether the memory of the ranks that are followed is too much.
+fn is_too_large(program: &ir::Program, fold: &Fold, parts: u32) -> bool {
+    let chunks = fold.followed(program).filter_map(|id| program.ranks.lookup(id)).map(|rank| {
+        u64::from(rank.input_chunks)
+            + u64::from(rank.output_chunks)
+            + 2 * u64::from(rank.scratch_chunks)
+    });
+    chunks.sum::<u64>().saturating_mul(u64::from(parts)) > MOST_CELLS
 }
 
 /// The conflicts of the ranks that are followed.
@@ -136,6 +148,9 @@ fn follow<'p>(
     left: &ir::run::Memory,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
+    if is_too_large(program, fold, parts) {
+        return None;
+    }
     let agents = Agents::new(program, fold.turn());
     let mut guarantees = Guarantees::default();
     let first = |guarantees: &Guarantees| {

@@ -6,8 +6,6 @@
 
 mod marks;
 mod same;
-#[cfg(test)]
-mod tests;
 
 use super::cells::Place;
 use super::overlay;
