@@ -1,7 +1,7 @@
 //! Whether a run left what the collective promises.
 
 use super::Memory;
-use super::value::Contribution;
+use super::value::{Contribution, Value};
 use crate::ir::{Buffer, OriginId, Program, Promise, RankId};
 use std::collections::BTreeMap;
 
@@ -24,19 +24,28 @@ pub struct Broken {
     pub last_writer: Option<OriginId>,
 }
 
-/// Every output chunk that breaks a promise, by rank and chunk; of each the first part that does.
+/// Every output chunk that breaks a promise, by rank and chunk; of each the first part that does. What many ranks are
+/// promised is worked out once, and what was copied from one place is compared once.
 #[must_use]
 pub fn broken_promises(program: &Program, memory: &Memory) -> Vec<Broken> {
-    let mut broken = Vec::new();
+    let mut alike: BTreeMap<*const Promise, Vec<RankId>> = BTreeMap::new();
     for (id, rank) in program.ranks.entries() {
-        for promise in rank.promises.iter() {
+        alike.entry(rank.promises.as_ptr()).or_default().push(id);
+    }
+    let mut broken = Vec::new();
+    for ranks in alike.values() {
+        let first = ranks.first().and_then(|id| program.ranks.lookup(*id));
+        for promise in first.iter().flat_map(|rank| rank.promises.iter()) {
             let expected = expected(promise);
-            broken.extend(
-                (0..memory.parts())
-                    .find_map(|part| compare(memory, id, promise.chunk, part, &expected)),
-            );
+            let mut kept: Vec<Option<&Value>> = vec![None; memory.parts() as usize];
+            for id in ranks {
+                broken.extend((0..).zip(&mut kept).find_map(|(part, kept)| {
+                    compare(memory, *id, (promise.chunk, part), &expected, kept)
+                }));
+            }
         }
     }
+    broken.sort_by_key(|broken| (broken.rank, broken.chunk));
     broken
 }
 
@@ -53,16 +62,20 @@ fn expected(promise: &Promise) -> BTreeMap<(u32, u32), u32> {
     expected
 }
 
-fn compare(
-    memory: &Memory,
+/// What is wrong with a part of a chunk. `kept` is what was last found to be right there.
+fn compare<'m>(
+    memory: &'m Memory,
     rank: RankId,
-    chunk: u32,
-    part: u32,
+    (chunk, part): (u32, u32),
     expected: &BTreeMap<(u32, u32), u32>,
+    kept: &mut Option<&'m Value>,
 ) -> Option<Broken> {
     let parts = memory.parts();
     let cell =
         memory.read(rank, Buffer::Output, u64::from(chunk) * u64::from(parts) + u64::from(part))?;
+    if kept.is_some_and(|kept| kept.is_shared_with(&cell.value)) {
+        return None;
+    }
     let found = cell.value.contributions();
     let source = |c: &Contribution| (c.rank, c.cell / parts);
     let promised = |c: &Contribution| c.cell % parts == part && expected.contains_key(&source(c));
@@ -82,7 +95,9 @@ fn compare(
         unexpected: found.iter().filter(|c| !promised(c)).map(source).collect(),
         last_writer: cell.writer,
     };
-    let kept =
-        broken.missing.is_empty() && broken.doubled.is_empty() && broken.unexpected.is_empty();
-    (!kept).then_some(broken)
+    if broken.missing.is_empty() && broken.doubled.is_empty() && broken.unexpected.is_empty() {
+        *kept = Some(&cell.value);
+        return None;
+    }
+    Some(broken)
 }

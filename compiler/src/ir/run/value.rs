@@ -34,6 +34,14 @@ pub enum Value {
 const NOTHING: Contribution = Contribution { rank: Contribution::NOBODY, cell: 0, count: 1 };
 
 impl Value {
+    /// Whether the two are one sum that was copied.
+    pub(super) fn is_shared_with(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Many(one), Value::Many(other)) => Arc::ptr_eq(one, other),
+            (Value::Nothing | Value::One(_) | Value::Many(_), _) => false,
+        }
+    }
+
     /// The contributions, ascending by rank and cell.
     #[must_use]
     pub fn contributions(&self) -> &[Contribution] {
