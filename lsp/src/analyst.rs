@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 use compiler::interrupt::Interrupt;
 use lsp_types::Url;
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -133,8 +133,10 @@ impl Worker {
                 }
             }
         };
-        // A job that is cancelled is followed by another one about the same files.
-        salsa::Cancelled::catch(AssertUnwindSafe(look)).ok()?;
+        // A job that is cancelled is followed by another one about the same files. One that fails takes its diagnostics
+        // with it, and nothing else.
+        let look = AssertUnwindSafe(|| salsa::Cancelled::catch(AssertUnwindSafe(look)));
+        panic::catch_unwind(look).ok()?.ok()?;
         let settings = Configuration::get(&snapshot.database).settings(&snapshot.database);
         (!doubtful.is_empty()).then(|| Doubts {
             subjects: doubtful,
