@@ -5,6 +5,7 @@
 
 pub mod limits;
 
+mod classes;
 mod clobber;
 mod deadlock;
 mod explore;
@@ -22,6 +23,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Outcome};
+use classes::Class;
 use race::Races;
 
 /// Operations and elements that the run may look at: a few seconds' worth.
@@ -59,16 +61,57 @@ pub fn check_following(
     if !unbalanced.is_empty() || interrupt.is_set() {
         return unbalanced;
     }
-    match run::run(program, STEPS) {
-        Outcome::Stuck(stuck) => {
-            weakest::mend(program, deadlock::explain(program, &stuck), interrupt)
+    let parts = run::parts(program);
+    let found = with_parts(program, parts, ranks, interrupt);
+    if !found.is_empty() {
+        return weakest::mend(program, parts, found, interrupt);
+    }
+    for class in classes::others(program, parts) {
+        if interrupt.is_set() {
+            break;
         }
+        let looked_at = class.program.as_ref().unwrap_or(program);
+        let found = with_parts(looked_at, class.parts, ranks, interrupt);
+        if !found.is_empty() {
+            return told(program, &class, found, interrupt);
+        }
+    }
+    Vec::new()
+}
+
+/// Reports with the messages that they are for. Changes, and the way to what is found, are of the program that was
+/// looked at: where that is another one, there are none.
+fn told(
+    program: &ir::Program,
+    class: &Class,
+    found: Vec<Diagnostic>,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    let found = match &class.program {
+        None => weakest::mend(program, class.parts, found, interrupt),
+        Some(_) => found,
+    };
+    let seen = found.into_iter().map(|mut report| {
+        report.witness = report.witness.filter(|_| class.program.is_none());
+        report.note(class.said.as_str())
+    });
+    seen.collect()
+}
+
+/// Checks a balanced program whose chunks are cut into so many parts.
+fn with_parts(
+    program: &ir::Program,
+    parts: u32,
+    ranks: Ranks,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    match run::run_in(program, parts, STEPS) {
+        Outcome::Stuck(stuck) => deadlock::explain(program, parts, &stuck),
         Outcome::Finished(memory) => {
             let races = match race::check(program, &memory, ranks, interrupt) {
                 Races::Found(races) => races,
                 Races::Unknown => not_made(program, "for races", interrupt),
             };
-            let races = weakest::mend(program, races, interrupt);
             let racing = races.iter().any(|report| report.severity == Severity::Error);
             let broken = if racing { Vec::new() } else { promise::check(program, &memory) };
             races.into_iter().chain(broken).chain(shared(program)).collect()

@@ -17,12 +17,12 @@ use crate::ir::{
 };
 
 /// Says why the blocks that are stuck are.
-pub(super) fn explain(program: &ir::Program, stuck: &[Stuck]) -> Vec<Diagnostic> {
+pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec<Diagnostic> {
     let waits_for: Vec<Option<usize>> =
         stuck.iter().map(|one| provider(program, stuck, one)).collect();
     if let Some(unanswered) = waits_for.iter().position(Option::is_none) {
         let one = stuck.get(unanswered);
-        let report = one.map(|one| shown(program, &[one], never_answered(program, one)));
+        let report = one.map(|one| shown(program, parts, &[one], never_answered(program, one)));
         return report.into_iter().collect();
     }
     // Everyone waits for someone: following the arcs leads into a circle.
@@ -39,11 +39,11 @@ pub(super) fn explain(program: &ir::Program, stuck: &[Stuck]) -> Vec<Diagnostic>
     }
     let circle: Vec<&Stuck> = circle.iter().filter_map(|index| stuck.get(*index)).collect();
     let report = circle_report(program, &circle);
-    report.map(|report| shown(program, &circle, report)).into_iter().collect()
+    report.map(|report| shown(program, parts, &circle, report)).into_iter().collect()
 }
 
-fn shown(program: &ir::Program, circle: &[&Stuck], report: Diagnostic) -> Diagnostic {
-    match Past::new(program) {
+fn shown(program: &ir::Program, parts: u32, circle: &[&Stuck], report: Diagnostic) -> Diagnostic {
+    match Past::new(program, parts) {
         Some(past) => show(&past, circle, report),
         None => report,
     }

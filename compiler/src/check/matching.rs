@@ -108,7 +108,7 @@ struct Uses {
 /// Checks every channel and semaphore.
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
-    let past = LazyCell::new(|| Past::new(program));
+    let past = LazyCell::new(|| Past::new(program, ir::run::parts(program)));
     let (mut found, mut surplus) = (Found::default(), Found::default());
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {

@@ -16,7 +16,7 @@ pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     let broken = run::broken_promises(program, memory);
     let Some(first) = broken.first() else { return Vec::new() };
     let report = report(program, first);
-    let report = match Past::new(program) {
+    let report = match Past::new(program, memory.parts()) {
         Some(past) => path::show(&past, memory, first, report),
         None => report,
     };

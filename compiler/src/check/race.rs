@@ -92,7 +92,7 @@ pub(super) fn check(
     interrupt: &Interrupt,
 ) -> Races {
     match conflicts(program, left, ranks, interrupt) {
-        Some(conflicts) => Races::Found(report::reports(program, conflicts)),
+        Some(conflicts) => Races::Found(report::reports(program, left.parts(), conflicts)),
         None => Races::Unknown,
     }
 }
@@ -119,7 +119,7 @@ fn conflicts<'p>(
     ranks: Ranks,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
-    let parts = ir::run::parts(program);
+    let parts = left.parts();
     // What goes wrong anywhere goes wrong on a rank that is followed; who else has it is then found by following all.
     let fold = if ranks == Ranks::Few { Fold::of(program, parts) } else { None };
     if let Some(fold) = fold {

@@ -13,7 +13,7 @@
 //! overlap without being the same, where ranks differ in scratch, and for reductions of scratch of this rank: MSCCL++'s
 //! executor does not take the sources after the first round the ring.
 
-use super::race::{self, Races};
+use super::race;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome};
 use crate::ir::{
@@ -158,9 +158,9 @@ impl Unrolled {
             Outcome::Stuck(_) | Outcome::TooLong => None,
         };
         let (Some(after), Some(wanted)) = (run(&round), run(&straight)) else { return false };
-        let races = race::check(&round, &after, super::Ranks::Few, &Interrupt::default());
+        let races = race::met(&round, &after, &Interrupt::default());
         let same = |rank| after.output(&round, rank) == wanted.output(&straight, rank);
-        matches!(races, Races::Found(found) if found.is_empty()) && round.ranks.ids().all(same)
+        races.is_some_and(|found| found.is_empty()) && round.ranks.ids().all(same)
     }
 
     /// The program with its windows written out, and rings of so many `common`; none where it is too large.

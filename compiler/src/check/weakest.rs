@@ -33,17 +33,19 @@ const BUDGET: usize = 1_000_000;
 /// How many pairs of a relaxed signal and its wait are tried.
 const MOST_PAIRS: usize = 8;
 
-/// Looks for changes, and leaves out what goes away with them.
+/// Looks for changes in a program whose chunks are cut into so many parts, and leaves out what goes away with them.
 pub(super) fn mend(
     program: &ir::Program,
+    parts: u32,
     findings: Vec<Diagnostic>,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     if findings.iter().all(|finding| finding.witness.is_none()) {
         return findings;
     }
-    let Some(past) = Past::new(program) else { return findings };
-    let mut trials = Trials { program, interrupt, left: BUDGET, size: size(program), before: None };
+    let Some(past) = Past::new(program, parts) else { return findings };
+    let size = size(program, parts);
+    let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, before: None };
     let mut kept: Vec<Diagnostic> = Vec::new();
     let mut open: Vec<Diagnostic> = findings;
     open.reverse();
@@ -71,15 +73,16 @@ fn changed(mut finding: Diagnostic, change: Change, others: usize) -> Diagnostic
 }
 
 /// Operations and cells.
-fn size(program: &ir::Program) -> usize {
+fn size(program: &ir::Program, parts: u32) -> usize {
     let cells = |rank: &ir::Rank| rank.input_chunks + rank.output_chunks + rank.scratch_chunks;
-    let cells = program.ranks.iter().map(cells).sum::<u32>() * run::parts(program);
+    let cells = program.ranks.iter().map(cells).sum::<u32>().saturating_mul(parts);
     let blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
     cells as usize + blocks.map(|block| ir::count_ops(&block.ops)).sum::<usize>()
 }
 
 struct Trials<'a> {
     program: &'a ir::Program,
+    parts: u32,
     interrupt: &'a Interrupt,
     left: usize,
     size: usize,
@@ -107,7 +110,9 @@ impl Trials<'_> {
         if self.interrupt.is_set() || !matching::check(changed).is_empty() {
             return None;
         }
-        let Outcome::Finished(memory) = run::run(changed, STEPS) else { return None };
+        let Outcome::Finished(memory) = run::run_in(changed, self.parts, STEPS) else {
+            return None;
+        };
         let after = race::met(changed, &memory, self.interrupt)?;
         let sound = || after.is_empty() && broken_promises(changed, &memory).is_empty();
         (!whole || sound()).then_some(after)

@@ -199,11 +199,12 @@ pub fn groups(transfer: &Transfer) -> Vec<Group> {
 }
 
 /// Which cells of an operand of `length` cells are a block's: its slice, and in a pipeline the window of that, counted
-/// from the slice's beginning.
+/// from the slice's beginning. Cells that do not come out even go to the first slices, one each, as the executor has it.
 #[must_use]
 pub fn covered(slice: Option<Slice>, window: Option<&Range<u64>>, length: u64) -> Range<u64> {
     let slice = slice.unwrap_or(Slice { index: 0, count: 1 });
-    let bound = |i: u64| length.saturating_mul(i) / u64::from(slice.count.max(1));
+    let count = u64::from(slice.count.max(1));
+    let bound = |i: u64| (length / count).saturating_mul(i).saturating_add(i.min(length % count));
     let part = bound(u64::from(slice.index))..bound(u64::from(slice.index) + 1);
     match window {
         Some(window) => {

@@ -3,7 +3,7 @@
 use super::{Agent, Chain, Line, Past, Places, Request};
 use crate::diagnostic::witness::Step;
 use crate::ir::memory::{Group, covered, groups, home, writes_packets};
-use crate::ir::run::{Windows, parts, windows};
+use crate::ir::run::{Windows, windows};
 use crate::ir::{
     Action, ChannelId, ChannelKind, Link, Op, Operand, Program, RankId, Transfer, Verb, Where,
 };
@@ -19,9 +19,8 @@ const MOST_ROWS: usize = 2_000_000;
 pub(super) type Packets = FxHashMap<(RankId, u64), Places>;
 
 impl<'p> Past<'p> {
-    /// Lays a program out; none where it is too large.
-    pub(in crate::check) fn new(program: &'p Program) -> Option<Past<'p>> {
-        let parts = parts(program);
+    /// Lays a program out whose chunks are cut into so many parts; none where it is too large.
+    pub(in crate::check) fn new(program: &'p Program, parts: u32) -> Option<Past<'p>> {
         let windows = windows(program);
         let mut past = Past {
             program,

@@ -28,12 +28,12 @@ struct Group<'c, 'p> {
 
 /// One report for each pair of places. Where threads of a block do not meet, or a rank is touched too early, what
 /// follows from it is left out.
-pub(super) fn reports(program: &Program, conflicts: Vec<Conflict>) -> Vec<Diagnostic> {
+pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -> Vec<Diagnostic> {
     if conflicts.is_empty() {
         return Vec::new();
     }
-    let words = Words { program, parts: crate::ir::run::parts(program) };
-    let past = Past::new(program);
+    let words = Words { program, parts };
+    let past = Past::new(program, parts);
     let mut found = Found::default();
     let mut shown = 0;
     for group in grouped(program, &conflicts) {

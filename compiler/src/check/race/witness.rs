@@ -54,7 +54,7 @@ pub(super) fn show(
             buffer: names::buffer(conflict.second.said.0),
             start: cells.start,
             end: cells.end,
-            parts: crate::ir::run::parts(past.program),
+            parts: past.parts(),
         },
         first: first.map(|moment| Access {
             event: past.event(moment),

@@ -1,0 +1,152 @@
+//! The sizes of messages that a program is checked for beside the one that makes all of its parts whole.
+//!
+//! In: a program, and into how many parts a chunk is cut so that slices of groups and windows of pipelines are whole.
+//! Out: what else has to be looked at. A chunk has a whole number of units of `alignment`, the same everywhere.
+//!
+//! * Slices. The executor deals the units of an operation out to a group's blocks and gives one more to the first of
+//!   them where they do not come out even: with less than one for each, the last blocks have nothing to do. Operations
+//!   of one size on the same chunks are dealt out alike, so that it matters for those of several sizes, and where blocks
+//!   without work hear of nothing. Numbers of units from the least that the plan serves to that and twice the number of
+//!   parts are looked at: the ends of slices repeat themselves, shifted alike. In a program that is large, the least only.
+//! * Windows. A message that is no larger than a window goes through a pipeline once, and what the second round would
+//!   have waited for is not waited for. The last of several windows may be shorter; it is so in all operations alike.
+
+use crate::ir::run;
+use crate::ir::{Action, Op, Operand, Program, Rank};
+use std::collections::BTreeSet;
+
+/// A program with sizes of which something is to be known.
+pub(super) struct Class {
+    /// The program; none where it is the one that was asked for.
+    pub(super) program: Option<Program>,
+    /// Into how many parts a chunk is cut.
+    pub(super) parts: u32,
+    /// For which messages this is.
+    pub(super) said: String,
+}
+
+/// Cells that all classes of slices may have together; of larger programs one class is looked at.
+const MOST_CELLS: u64 = 400_000;
+
+/// What else to look at.
+pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
+    let mut classes = Vec::new();
+    for units in uneven(program, parts) {
+        let said = format!(
+            "so where a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot share evenly",
+            if units == 1 { "" } else { "s" }
+        );
+        classes.push(Class { program: None, parts: units, said });
+    }
+    if has_pipelines(program) {
+        let straight = once(program);
+        let said = "so where a message is no larger than a window of a pipeline".to_owned();
+        let parts = run::parts(&straight);
+        classes.push(Class { program: Some(straight), parts, said });
+    }
+    classes
+}
+
+/// Numbers of units to a chunk for which slices are uneven and may matter.
+fn uneven(program: &Program, parts: u32) -> Vec<u32> {
+    let shapes = shapes(program);
+    if shapes.is_empty() || has_pipelines(program) {
+        return Vec::new();
+    }
+    let least = least_units(program);
+    let end = least.saturating_add(parts.saturating_mul(2));
+    let cells = chunks(program).saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
+    // Where all are dealt out alike, only blocks that have nothing to do differ.
+    let one = shapes.len() == 1 || cells > MOST_CELLS;
+    let units: BTreeSet<u32> = if one { [least].into() } else { (least..=end).collect() };
+    let is_even = |units: u32| {
+        shapes.iter().all(|shape| {
+            (u64::from(shape.size) * u64::from(units)).is_multiple_of(u64::from(shape.count))
+        })
+    };
+    let has_work = |units: u32| {
+        shapes.iter().all(|shape| u64::from(shape.size) * u64::from(units) >= shape.count.into())
+    };
+    let matters = |units: &u32| !is_even(*units) && (shapes.len() > 1 || !has_work(*units));
+    units.into_iter().filter(matters).collect()
+}
+
+/// How an operation is dealt out to a group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Shape {
+    /// Its chunks.
+    size: u32,
+    /// Among how many blocks.
+    count: u32,
+    /// Where it begins, in times its size.
+    offset: u32,
+}
+
+/// The shapes of operations whose slices end within chunks.
+fn shapes(program: &Program) -> BTreeSet<Shape> {
+    let mut shapes = BTreeSet::new();
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        run::each_op(&block.ops, &mut |op| {
+            let Action::Transfer(transfer) = &op.action else { return };
+            let Some(slice) = transfer.slice.filter(|slice| slice.count > 1) else { return };
+            let shape = |operand: &Operand| Shape {
+                size: operand.size,
+                count: slice.count,
+                offset: operand.index % operand.size.max(1),
+            };
+            let operands = transfer.sources.iter().chain(&transfer.destinations).map(shape);
+            shapes.extend(operands.filter(|shape| !shape.size.is_multiple_of(shape.count)));
+        });
+    }
+    shapes
+}
+
+/// The fewest units that a chunk has.
+fn least_units(program: &Program) -> u32 {
+    let options = &program.options;
+    let gathers = program.collective.name == "allgather";
+    let compared = |rank: &Rank| if gathers { rank.output_chunks } else { rank.input_chunks };
+    let chunks = program.ranks.iter().map(compared).filter(|chunks| *chunks > 0).min().unwrap_or(1);
+    let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
+    let unit = u64::from(options.alignment) * u64::from(chunks) * u64::from(copies);
+    let least = options.min_message_size.unwrap_or(0).div_ceil(unit.max(1));
+    u32::try_from(least.max(1)).unwrap_or(run::MOST_PARTS).min(run::MOST_PARTS)
+}
+
+fn chunks(program: &Program) -> u64 {
+    let of_rank = |rank: &Rank| {
+        u64::from(rank.input_chunks)
+            + u64::from(rank.output_chunks)
+            + u64::from(rank.scratch_chunks)
+    };
+    program.ranks.iter().map(of_rank).sum()
+}
+
+fn has_pipelines(program: &Program) -> bool {
+    let is_pipeline = |op: &Op| matches!(op.action, Action::Pipeline(_));
+    let mut blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
+    blocks.any(|block| block.ops.iter().any(is_pipeline))
+}
+
+/// The program with every pipeline gone through once, all at once.
+fn once(program: &Program) -> Program {
+    let mut program = program.clone();
+    for block in program.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut()) {
+        let mut ops = Vec::with_capacity(block.ops.len());
+        for op in block.ops.drain(..) {
+            match op.action {
+                Action::Pipeline(pipeline) => ops.extend(pipeline.body),
+                Action::Sync
+                | Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Wait(_)
+                | Action::Flush(_)
+                | Action::Acquire(_)
+                | Action::Release(_)
+                | Action::Transfer(_) => ops.push(op),
+            }
+        }
+        block.ops = ops;
+    }
+    program
+}
