@@ -4,6 +4,7 @@ import json
 import queue
 import subprocess
 import threading
+import time
 
 from .record import read, write
 
@@ -14,7 +15,7 @@ class Wire:
     def __init__(self, command, cwd):
         self.server = subprocess.Popen(command, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.said = queue.Queue()
-        self.answers, self.diagnostics, self.questions = {}, {}, []
+        self.answers, self.diagnostics, self.questions, self.asked = {}, {}, [], 0
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
@@ -44,13 +45,38 @@ class Wire:
             params = message["params"]
             self.diagnostics.setdefault(params["uri"], []).append((params.get("version"), params["diagnostics"]))
 
-    def ask(self, number, method, params):
+    def ask(self, method, params):
         """A request and its answer."""
+        self.asked += 1
+        number = f"test {self.asked}"
         self.send({"id": number, "method": method, "params": params})
         self.until(method, lambda: number in self.answers)
         return self.answers[number]
 
+    def reports(self, uris):
+        """What is reported of files, when nothing more comes: asked for, where the client is one that asks."""
+        found = None
+        while found != (found := self._reports(uris)):
+            time.sleep(0.5)
+        return found
+
+    def until_reported(self, expected, timeout=20):
+        """Waits until just this is reported."""
+        end = time.time() + timeout
+        while (found := self._reports(expected)) != expected:
+            assert time.time() < end, f"reported: {found}\nexpected: {expected}"
+            time.sleep(0.1)
+
+    def _reports(self, uris):
+        initialized = next(answer for answer in self.answers.values() if "capabilities" in (answer.get("result") or {}))
+        if "diagnosticProvider" in initialized["result"]["capabilities"]:
+            asked = {uri: self.ask("textDocument/diagnostic", {"textDocument": {"uri": uri}}) for uri in uris}
+            return {uri: answer["result"]["items"] for uri, answer in asked.items()}
+        self.until("reports", lambda: self.said.empty() and all(uri in self.diagnostics for uri in uris))
+        return {uri: self.diagnostics[uri][-1][1] for uri in uris}
+
     def end(self):
-        """Waits for the server to be gone, and gives its exit status."""
-        self.server.stdin.close()
+        """Says good-bye, waits for the server to be gone, and gives its exit status."""
+        self.ask("shutdown", None)
+        self.send({"method": "exit"})
         return self.server.wait(timeout=10)

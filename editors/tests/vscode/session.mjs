@@ -114,15 +114,15 @@ export async function lines(page, group = '.editor-group-container.active') {
   );
 }
 
-/** The texts of the lines that have a decoration of a class, in the active editor or another one. */
+/** The numbers of the lines that have a decoration of a class, in the active editor or another one. */
 export async function decorated(page, mark, group = '.editor-group-container.active') {
   return page.$$eval(
     `${group} .view-overlays .${mark}`,
     (marks, where) => {
-      const found = [...document.querySelectorAll(`${where} .view-line`)];
-      const tops = marks.map((found) => parseFloat(found.parentElement.style.top));
-      const wanted = [...new Set(tops)].sort((a, b) => a - b);
-      return wanted.map((top) => found.find((line) => parseFloat(line.style.top) === top)?.textContent.replaceAll('\u00a0', ' '));
+      const top = (line) => parseFloat(line.style.top);
+      const margin = [...document.querySelectorAll(`${where} .margin-view-overlays > div`)];
+      const number = (mark) => margin.find((line) => top(line) === top(mark.parentElement))?.textContent;
+      return [...new Set(marks.map(number).map(Number))].sort((a, b) => a - b);
     },
     group,
   );

@@ -1,6 +1,7 @@
 // The extension in a real VS Code, as someone at the keyboard sees it. What was seen is kept in pictures.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -60,8 +61,8 @@ seen('the server runs, and a sound program has no reports', async () => {
 seen('a race is underlined on both lines', async () => {
   await openFile(page, 'race.ccl');
   await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
-  assert.deepEqual(await decorated(page, 'squiggly-error'), ['            put output[rank] -> p.output[rank] via mem[p];']);
-  assert.deepEqual(await decorated(page, 'squiggly-info'), ['        copy input[0] -> output[rank];']);
+  assert.deepEqual(await decorated(page, 'squiggly-error'), [lineOf('race.ccl', 'put output')]);
+  assert.deepEqual(await decorated(page, 'squiggly-info'), [lineOf('race.ccl', 'copy input')]);
   assert.equal((await page.$$('.editor-group-container.active .squiggly-error')).length, 1, 'told once');
   await goTo(page, lineOf('race.ccl', 'put output'), 13);
   await runCommand(page, 'Go to Next Problem (Error, Warning, Info)');
@@ -74,13 +75,16 @@ seen('a quick fix mends a typo', async () => {
   await openFile(page, 'typo.ccl');
   await until('an error', async () => (await decorated(page, 'squiggly-error')).length === 1);
   await goTo(page, lineOf('typo.ccl', 'inptu'), 15);
-  await page.keyboard.press('Control+.');
-  await page.waitForSelector('.action-widget .monaco-list-row');
+  await until('the fixes', async () => {
+    await page.keyboard.press('Control+.');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    return (await page.$('.action-widget .monaco-list-row')) !== null;
+  });
   await shoot(page, 'fix');
   assert.match(await page.textContent('.action-widget .monaco-list-row:has(.title)'), /input/);
   await page.keyboard.press('Enter');
   await until('no error', async () => (await decorated(page, 'squiggly-error')).length === 0);
-  assert.ok((await lines(page)).includes('        copy input[0] -> output[rank];'));
+  assert.ok((await lines(page)).some((line) => line.includes('copy input[0]')));
 });
 
 seen('hover tells what a name is', async () => {
@@ -113,15 +117,14 @@ seen('the elaborated program stands beside the source, and selections are linked
   await goTo(page, lineOf('gather.ccl', 'put output[rank] -> p.output'), 13);
   const marked = () => decorated(page, 'cdr[class*="ced-"]', other);
   await until('marks', async () => (await marked()).length >= 2);
-  assert.ok((await marked()).every((line) => /put output\[\d\] -> \(\d\)\.output/.test(line)), String(await marked()));
+  const dump = execFileSync(COMPILER, ['dump', 'gather.ccl'], { cwd: session.workspace, encoding: 'utf8' }).split('\n');
+  assert.ok((await marked()).every((line) => /put output.*\/\/ p = /.test(dump[line - 1])), String(await marked()));
   await runCommand(page, 'View: Toggle Primary Side Bar Visibility');
-  await new Promise((resolve) => setTimeout(resolve, 500));
   await shoot(page, 'elaborated');
   const wait = page.locator(`${other} .view-line`, { hasText: 'wait mem[0]' }).first();
   await wait.click();
   const back = () => decorated(page, 'cdr[class*="ced-"]', group(1));
-  await until('marks in the source', async () => (await back()).some((line) => line.includes('wait c[*];')));
-  assert.ok((await back()).some((line) => line.includes('meet(mem);')), String(await back()));
+  await until('marks in the source', async () => (await back()).includes(lineOf('gather.ccl', 'meet(mem);')));
   await shoot(page, 'elaborated back');
   await runCommand(page, 'View: Toggle Primary Side Bar Visibility');
 });
@@ -129,7 +132,7 @@ seen('the elaborated program stands beside the source, and selections are linked
 seen('a plan is verified when it is opened', async () => {
   await openFile(page, 'plan.json');
   await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
-  assert.deepEqual(await decorated(page, 'squiggly-error'), [source('plan.json').split('\n')[3]]);
+  assert.deepEqual(await decorated(page, 'squiggly-error'), [lineOf('plan.json', 'rlxsignal')]);
   await goTo(page, 4, 3);
   await runCommand(page, 'Show or Focus Hover');
   await until('the hover', async () => /signals over/.test(await page.textContent('.monaco-hover:not(.hidden)')));
@@ -158,13 +161,15 @@ seen('a plan is built', async () => {
 seen('a task runs the compiler, and its reports are problems', async () => {
   await openFile(page, 'missing_wait.ccl');
   await runCommand(page, 'Tasks: Run Task');
-  const row = (text) => page.locator('.quick-input-list .monaco-list-row', { hasText: text });
-  await row(/^ccl$/).click();
-  await row('check missing_wait.ccl').click();
+  const input = '.quick-input-widget input[placeholder*="task to run"]:visible';
+  for (const choice of ['ccl', 'check missing_wait.ccl']) {
+    await page.waitForSelector(input);
+    await page.fill(input, choice);
+    await page.click(`.quick-input-list .monaco-list-row.focused:has-text("${choice}")`);
+  }
   await page.waitForSelector('.terminal-wrapper, .terminal.xterm');
   await runCommand(page, 'Problems: Focus on Problems View');
   const problems = () => page.textContent('.markers-panel');
   await until('the problem', async () => /cclc\(?E0603/.test((await problems()) ?? ''));
   await shoot(page, 'task');
-  await runCommand(page, 'View: Close Panel');
 });
