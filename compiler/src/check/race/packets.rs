@@ -4,6 +4,7 @@
 //! may have several writers, which all write the same value (E0521): its reader has heard of what all of them know.
 
 use super::access::Access;
+use super::agents::NOBODY;
 use super::cells::{Place, Touch};
 use super::clock::Clock;
 use super::history::{FlowId, MomentId, NONE, Source};
@@ -125,9 +126,10 @@ impl<'p> Machine<'p, '_> {
         (self.history.meeting(both), 0)
     }
 
-    /// What two writers of one packet both made it from.
+    /// What two writers of one packet both made it from. There is one more flow whatever it is, so that flows have the
+    /// same numbers in every launch.
     fn common_flow(
-        &self,
+        &mut self,
         first: Option<(FlowId, By)>,
         second: Option<(FlowId, By)>,
     ) -> Option<(FlowId, By)> {
@@ -135,10 +137,23 @@ impl<'p> Machine<'p, '_> {
         let from = |(late, by), early| {
             Clock::told(&[Source::Read(late, by)]).consumed(self.lookup(), early)
         };
-        if from(second, first) {
-            return Some(first);
-        }
-        from(first, second).then_some(second)
+        let all = |(flow, by)| {
+            let clock = Clock::told(&[Source::Read(flow, by)]);
+            // Nobody is found, and everything looked into.
+            clock.heard_any(self.lookup(), NOBODY);
+            clock.run(self.lookup()).elements
+        };
+        let mut both = match (from(second, first), from(first, second)) {
+            (true, _) => vec![first],
+            (false, true) => vec![second],
+            (false, false) => {
+                let others = all(second);
+                all(first).into_iter().filter(|one| others.binary_search(one).is_ok()).collect()
+            }
+        };
+        let flow = self.history.next_flow();
+        self.history.flow(NOBODY, &mut both);
+        Some((flow, 0))
     }
 }
 
