@@ -1,257 +1,248 @@
-//! Kernels run: the CUDA source of a program is compiled for the CPU, with ThreadSanitizer or AddressSanitizer, and run on
-//! all ranks with real data.
+//! Kernels run: the CUDA source of programs is compiled for the CPU, with ThreadSanitizer or AddressSanitizer, and run on
+//! all ranks with real data, launch after launch.
 //!
-//! `kernels/check.cpp` says what a run is. Needs g++; without it every test here fails.
+//! `kernels/check.cpp` says what a run is. Programs must come out right and without a report. Of programs with a mistake,
+//! `cclc` must refuse every one, and a run of its kernels, made by force, must show it. Needs g++; without it these tests
+//! fail.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
-use compiler::cuda;
-use compiler::diagnostic::Severity;
-use compiler::diagnostic::render::{self, Colors};
-use compiler::driver::{self, Proof, Target};
-use compiler::elaborate::Settings;
-use compiler::interrupt::Interrupt;
-use compiler::ir::{self, Buffer};
-use compiler::optimize::replicate;
-use compiler::resolve::program::{Expr, ExprKind, Type};
-use compiler::source::SourceMap;
+#[path = "kernels/build.rs"]
+mod build;
+#[path = "kernels/mutants.rs"]
+mod mutants;
+#[path = "kernels/promises.rs"]
+mod promises;
+
+use build::{Run, Sanitizer, Subject};
+use compiler::driver::Proof;
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, LazyLock};
-use tempfile::TempDir;
+
+/// A run as most are made: floats, sums.
+const PLAIN: Run = Run { threads: 1, chunk_bytes: 96, launches: 4, type_: 0, op: 0, packet: 0 };
+
+/// Seconds that a thread may wait for one thing; sanitizers and neighbors are slow.
+const PATIENCE: &str = "60";
 
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
-    for file in algorithms() {
-        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+    for file in ccl_files("../stdlib/ccl/algorithms") {
         for ranks in [2, 4] {
-            let file = file.clone();
-            trials.push(Trial::test(format!("library/{stem}/{ranks}"), move || {
-                right(&file, &[("ranks", ranks), ("ranks_per_node", ranks / 2)])
-            }));
+            let subject = subject(&file, None, &[("ranks", ranks), ("ranks_per_node", ranks / 2)]);
+            let name = format!("library/{}/{ranks}", stem(&file));
+            trials.push(Trial::test(name, move || right(&subject)));
         }
+    }
+    for file in ccl_files("tests/language").into_iter().chain(ccl_files("tests/kernels")) {
+        for program in programs(&fs::read_to_string(&file).unwrap()) {
+            for ranks in [2, 4] {
+                let subject =
+                    subject(&file, Some(&program), &[("ranks", ranks), ("ranks_per_node", 2)]);
+                let name = format!("{}/{program}/{ranks}", stem(&file));
+                trials.push(Trial::test(name, move || right(&subject)));
+            }
+        }
+    }
+    for name in ["allreduce_allpairs", "allreduce_packets", "allreduce_nvls"] {
+        let subject = subject(&algorithm(name), None, &[("ranks", 3)]);
+        trials.push(Trial::test(format!("types/{name}"), move || types(&subject)));
+    }
+    for name in ["allgather_allpairs", "allgather_ring", "reducescatter_ring", "alltoall_packets"] {
+        let subject = subject(&algorithm(name), None, &[("ranks", 3)]);
+        trials.push(Trial::test(format!("bounds/{name}"), move || bounds(&subject)));
+    }
+    for name in ["allgather_allpairs", "allreduce_allpairs", "allreduce_packets"] {
+        trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
+    }
+    trials.push(Trial::test("misuse", || misuse(&algorithm("allreduce_packets"))));
+    let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
+    trials.push(clang.with_ignored_flag(!build::has_clang()));
+    for mutant in mutants::MUTANTS {
+        trials.push(Trial::test(format!("mutants/{}", mutant.name), || wrong(mutant)));
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn algorithms() -> Vec<PathBuf> {
-    let folder = root("../stdlib/ccl/algorithms");
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
+/// No race, no wrong value, no deadlock.
+fn right(subject: &Subject) -> Result<(), Failed> {
+    let built = match build::build(subject, Proof::Needed) {
+        // Not every program is for every number of ranks.
+        Err(report) if report.contains("[E0313]") || report.contains("[E0314]") => return Ok(()),
+        built => built?,
+    };
+    let check = build::compile(&built, Sanitizer::Thread, "1", "1")?;
+    for packet in packets(&built) {
+        clean(&check, Run { threads: 2, packet, ..PLAIN })?;
+    }
+    clean(&check, PLAIN)
 }
 
-fn root(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-/// A program's kernels in a folder, with everything that is needed to run them.
-struct Built {
-    folder: TempDir,
-    packets: bool,
-}
-
-/// Runs a program under ThreadSanitizer: no race, no wrong value, no deadlock.
-fn right(file: &Path, parameters: &[(&str, i64)]) -> Result<(), Failed> {
-    let Some(built) = build(file, parameters, Proof::Needed)? else { return Ok(()) };
-    let check = compile(&built, Sanitizer::Thread)?;
-    let packets: &[&str] = if built.packets { &["0", "1"] } else { &["0"] };
-    for packet in packets {
-        for threads in ["1", "2"] {
-            let words = [threads, "96", "4", "0", "0", packet];
-            let run = Command::new(&check)
-                .args(words)
-                .env("TSAN_OPTIONS", "history_size=7 exitcode=66")
-                .output()
-                .unwrap();
-            if run.status.code() != Some(0) {
-                let said = String::from_utf8_lossy(&run.stderr);
-                return Err(Failed::from(format!("{words:?} ended with {:?}\n{said}", run.status)));
+/// Every type, every operation, chunks that are no multiple of 16 bytes.
+fn types(subject: &Subject) -> Result<(), Failed> {
+    let built = build::build(subject, Proof::Needed)?;
+    let check = build::compile(&built, Sanitizer::Address, "63", "7")?;
+    let switch = subject.file.contains("nvls");
+    let chunk_bytes = if switch { 48 } else { 104 };
+    for type_ in 0..6 {
+        for op in 0..3 {
+            // The switch knows no bytes, and of floats only sums.
+            if switch && (type_ == 5 || (type_ == 0 && op > 0)) {
+                continue;
+            }
+            for packet in packets(&built) {
+                clean(&check, Run { threads: 2, chunk_bytes, type_, op, packet, ..PLAIN })?;
             }
         }
     }
     Ok(())
 }
 
-/// Writes a program's kernels and what they are to do; nothing where the program is not for these parameters.
-fn build(file: &Path, parameters: &[(&str, i64)], proof: Proof) -> Result<Option<Built>, Failed> {
-    let mut sources = SourceMap::default();
-    let path = file.display().to_string();
-    let main = sources.add(path, fs::read_to_string(file)?);
-    let mut read =
-        |path: &str| fs::read_to_string(path).map(Arc::from).map_err(|error| error.to_string());
-    let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
-    let program = unit.programs.ids().next().ok_or("no program")?;
-    let mut settings = Settings::default();
-    let span = unit.programs[program].span;
-    for (name, value) in parameters {
-        let value = Expr { kind: ExprKind::Int(*value), span, ty: Type::Int };
-        if unit.programs[program].parameters.iter().any(|parameter| parameter.name == *name) {
-            settings.parameters.push(((*name).to_owned(), value));
+/// Nothing is touched outside of the buffers, whatever the size.
+fn bounds(subject: &Subject) -> Result<(), Failed> {
+    let built = build::build(subject, Proof::Needed)?;
+    let check = build::compile(&built, Sanitizer::Address, "32", "1")?;
+    let sizes: &[u32] = if built.packets { &[8, 40, 16_384] } else { &[1, 15, 16, 33, 16_384] };
+    for chunk_bytes in sizes {
+        clean(&check, Run { threads: 3, chunk_bytes: *chunk_bytes, type_: 5, ..PLAIN })?;
+    }
+    Ok(())
+}
+
+/// The kernels that `docs/kernels` shows are those that are made, and no role has more than two and a half times the lines
+/// that it has by hand.
+fn readable(name: &str) -> Result<(), Failed> {
+    let mut subject = subject(&algorithm(name), None, &[]);
+    subject.file = format!("stdlib/ccl/algorithms/{name}.ccl");
+    let made = build::source(&subject, name)?;
+    let shown = folder("../docs/kernels").join(format!("{name}.cu"));
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&shown, &made)?;
+    }
+    if fs::read_to_string(&shown)? != made {
+        return Err(Failed::from(format!("{} is not what is made", shown.display())));
+    }
+    let by_hand = fs::read_to_string(folder("../docs/kernels/by_hand.cu"))?;
+    let prefix = format!("void {name}_");
+    let roles: Vec<&str> =
+        by_hand.lines().filter_map(|line| line.split_once(&prefix)?.1.split('(').next()).collect();
+    for role in &roles {
+        let hand = length(&by_hand, &format!("{prefix}{role}("));
+        let made = length(&made, &format!("void block_{role}("));
+        if made == 0 || 2 * made > 5 * hand {
+            return Err(Failed::from(format!("`{role}` has {made} lines, {hand} by hand")));
         }
     }
-    let (kernels, found) =
-        driver::lower_to_kernels(&unit, program, &settings, proof, &Interrupt::default());
-    reports.extend(found);
-    let Some(kernels) = kernels else {
-        return Err(Failed::from(render::human(&sources, &reports, Colors::Off)));
-    };
-    let target = Target { sms: 132, worst: Severity::Error };
-    let (files, found) = driver::write_cuda(&kernels, target, "program", &sources);
-    let Some(files) = files else {
-        return Err(Failed::from(render::human(&sources, &found, Colors::Off)));
-    };
-    let folder = tempfile::tempdir()?;
-    fs::write(folder.path().join("program.cu"), &files.source)?;
-    fs::write(folder.path().join("program.h"), &files.header)?;
-    fs::write(folder.path().join(cuda::DEVICE_HEADER), &files.device)?;
-    let program = replicate::replicate(kernels.program().clone());
-    fs::write(folder.path().join("promises.h"), promises(&program, &files.source))?;
-    let says = |text: &str| files.source.contains(text);
-    Ok(Some(Built { folder, packets: says("bool packets = true") }))
+    if roles.is_empty() { Err(Failed::from("nothing is written by hand")) } else { Ok(()) }
 }
 
-/// What the collective promises, as C++.
-fn promises(program: &ir::Program, source: &str) -> String {
-    let mut text = "struct Promise { unsigned rank, chunk, first, count; };\nstruct Term { unsigned rank, chunk; };\n".to_owned();
-    let (mut rows, mut terms, mut count) = (String::new(), String::new(), 0);
-    for (rank, row) in program.ranks.entries() {
-        for promise in row.promises.iter() {
-            let first = count;
-            for term in &promise.terms {
-                for i in 0..i64::from(term.count) {
-                    let rank = i64::from(term.rank) + i * i64::from(term.rank_step);
-                    let chunk = i64::from(term.chunk) + i * i64::from(term.chunk_step);
-                    let _ = write!(terms, "{{{rank}, {chunk}}}, ");
-                    count += 1;
-                }
-            }
-            let _ = writeln!(
-                rows,
-                "    {{{}, {}, {first}, {}}},",
-                rank.0,
-                promise.chunk,
-                count - first
-            );
+/// How many lines a function has.
+fn length(text: &str, opening: &str) -> usize {
+    let body = text.lines().skip_while(|line| !line.contains(opening));
+    body.take_while(|line| *line != "}").count()
+}
+
+/// What is wrong is refused before anything is launched; the header is good for C.
+fn misuse(file: &Path) -> Result<(), Failed> {
+    let mut subject = subject(file, None, &[("ranks", 4)]);
+    subject.text = subject
+        .text
+        .replace("double_scratch = true;", "double_scratch = true; message_size = ..=1GiB;");
+    let built = build::build(&subject, Proof::Needed)?;
+    let check = build::compile_c(&built, "misuse.c")?;
+    let output = std::process::Command::new(check).output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
+}
+
+/// The kernels are not only what g++ takes.
+fn with_clang(file: &Path) -> Result<(), Failed> {
+    let built = build::build(&subject(file, None, &[("ranks", 4)]), Proof::Needed)?;
+    build::compile_with_clang(&built).map_err(Failed::from)
+}
+
+fn packets(built: &build::Built) -> std::ops::Range<u32> {
+    if built.packets { 0..2 } else { 0..1 }
+}
+
+fn clean(check: &Path, run: Run) -> Result<(), Failed> {
+    let output = build::run(check, run, PATIENCE);
+    if output.status.code() == Some(0) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Failed::from(format!("{run:?} ended with {:?}\n{said}", output.status)))
+}
+
+/// Refused by the checks, and shown to be wrong by a run.
+fn wrong(mutant: &mutants::Mutant) -> Result<(), Failed> {
+    let mut subject = subject(&algorithm(mutant.file), None, mutant.parameters);
+    if !subject.text.contains(mutant.from) {
+        return Err(Failed::from(format!("`{}` is not in the program", mutant.from)));
+    }
+    subject.text = subject.text.replace(mutant.from, mutant.to);
+    match build::build(&subject, Proof::Needed) {
+        Ok(_) => return Err(Failed::from("the checks find nothing")),
+        Err(report) if !mutant.codes.iter().any(|code| report.contains(code)) => {
+            return Err(Failed::from(format!("not {:?}, but\n{report}", mutant.codes)));
+        }
+        Err(_) => {}
+    }
+    let built = build::build(&subject, Proof::Reported)?;
+    let check = build::compile(&built, Sanitizer::Thread, "1", "1")?;
+    for threads in [2, 1, 2, 2] {
+        let output = build::run(&check, Run { threads, ..PLAIN }, "5");
+        match output.status.code() {
+            Some(2 | 3 | 66) => return Ok(()),
+            Some(0) => {}
+            _ => return Err(Failed::from(String::from_utf8_lossy(&output.stderr).into_owned())),
         }
     }
-    let _ = writeln!(text, "static const Promise promises[] = {{\n{rows}}};");
-    let _ = writeln!(text, "static const Term terms[] = {{{terms}}};");
-    let list = |name: &str, number: &dyn Fn(&ir::Rank) -> u32| {
-        let numbers: Vec<String> =
-            program.ranks.iter().map(|rank| number(rank).to_string()).collect();
-        format!("[[maybe_unused]] static const unsigned {name}[] = {{{}}};\n", numbers.join(", "))
-    };
-    text.push_str(&list("input_chunks", &|rank| rank.input_chunks));
-    text.push_str(&list("output_chunks", &|rank| rank.output_chunks));
-    text.push_str(&list("offsets", &|rank| rank.alias.map_or(0, |alias| alias.offset)));
-    let inner = program.ranks.iter().find_map(|rank| rank.alias).map(|alias| alias.inner);
-    let inner = match inner {
-        Some(Buffer::Input) => 1,
-        Some(Buffer::Output) => 2,
-        Some(Buffer::Scratch) | None => 0,
-    };
-    let varies = source.contains("bool one_size = false");
-    let _ = writeln!(text, "#define INNER {inner}\nstatic const bool varies = {varies};");
-    if let Some(groups) = source
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("static constexpr uint32_t groups = "))
-    {
-        let groups = groups.trim_end_matches(';');
-        if groups != "0" {
-            let _ = writeln!(text, "#define GROUPS {groups}");
-        }
-    }
-    text
+    Err(Failed::from("no run shows the mistake"))
 }
 
-/// Compiles a program's kernels for the CPU, and the check around them.
-fn compile(built: &Built, sanitizer: Sanitizer) -> Result<PathBuf, Failed> {
-    let folder = built.folder.path();
-    let check = folder.join("check");
-    let machine = match sanitizer {
-        Sanitizer::Thread => &*THREAD_MACHINE,
-        Sanitizer::Address => &*ADDRESS_MACHINE,
-    };
-    let machine = machine.as_ref().map_err(|error| Failed::from(error.clone()))?;
-    let mut compiler = sanitizer.compiler();
-    compiler
-        .args(["-DPROGRAM=program", "-DCCL_OPS=1", "-DCCL_TYPES=1"])
-        .arg("-I")
-        .arg(folder)
-        .args(["-x", "c++"])
-        .arg(folder.join("program.cu"))
-        .arg(root("tests/kernels/check.cpp"))
-        .args(["-x", "none"])
-        .arg(machine.path().join("cpu.o"))
-        .arg("-o")
-        .arg(&check);
-    done(&mut compiler)?;
-    Ok(check)
-}
-
-#[derive(Clone, Copy)]
-enum Sanitizer {
-    Thread,
-    Address,
-}
-
-impl Sanitizer {
-    fn compiler(self) -> Command {
-        let mut compiler = Command::new("g++");
-        compiler
-            .args([
-                "-std=c++20",
-                "-O1",
-                "-g",
-                "-pthread",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-Wno-tsan",
-            ])
-            .arg(match self {
-                Sanitizer::Thread => "-fsanitize=thread",
-                Sanitizer::Address => "-fsanitize=address,undefined",
-            });
-        compiler
+fn subject(file: &Path, program: Option<&str>, parameters: &[(&str, i64)]) -> Subject {
+    Subject {
+        file: file.display().to_string(),
+        text: any_size(&fs::read_to_string(file).unwrap()),
+        program: program.map(str::to_owned),
+        parameters: parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
     }
 }
 
-/// What runs the blocks, compiled once.
-static THREAD_MACHINE: LazyLock<Result<TempDir, String>> =
-    LazyLock::new(|| machine(Sanitizer::Thread));
-static ADDRESS_MACHINE: LazyLock<Result<TempDir, String>> =
-    LazyLock::new(|| machine(Sanitizer::Address));
-
-fn machine(sanitizer: Sanitizer) -> Result<TempDir, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    fs::write(folder.path().join(cuda::DEVICE_HEADER), cuda::device_header())
-        .map_err(|error| error.to_string())?;
-    let mut compiler = sanitizer.compiler();
-    compiler
-        .arg("-I")
-        .arg(folder.path())
-        .arg("-c")
-        .arg(root("tests/kernels/cpu.cpp"))
-        .arg("-o")
-        .arg(folder.path().join("cpu.o"));
-    done(&mut compiler)?;
-    Ok(folder)
+/// The text without bounds on messages: those here are short.
+fn any_size(text: &str) -> String {
+    let mut parts = text.split("message_size = ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(';').map_or("", |(_, rest)| rest))
 }
 
-fn done(command: &mut Command) -> Result<(), String> {
-    let run = command
-        .output()
-        .map_err(|error| format!("g++ is needed to run kernels on the CPU: {error}"))?;
-    if run.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&run.stderr).into_owned())
-    }
+/// The names of a text's programs.
+fn programs(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| line.strip_prefix("program "));
+    names.map(|rest| rest.split('(').next().unwrap_or_default().to_owned()).collect()
+}
+
+fn algorithm(name: &str) -> PathBuf {
+    let file = format!("{name}.ccl");
+    let own = build::kernels(&file);
+    if own.exists() { own } else { folder("../stdlib/ccl/algorithms").join(file) }
+}
+
+fn ccl_files(name: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "ccl"));
+    files.sort();
+    files
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap().to_string_lossy().into_owned()
 }

@@ -64,11 +64,16 @@ fn quoted(name: &str) -> String {
 
 fn opening(scene: &Scene) -> String {
     let (program, name) = (scene.program, scene.name);
+    let needs = if scene.layout.groups.is_empty() {
+        ""
+    } else {
+        "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n#error \"switch channels need sm_90 or later\"\n#endif\n"
+    };
     let in_place = if program.collective.in_place { "in place" } else { "out of place" };
     format!(
         "// {name}: {} of {} ranks, {in_place}. Made by cclc {}; to be changed in the .ccl file.\n\
          // {name}.h says how it is used. A rank runs one thread block for each of its blocks, all at once.\n\
-         #include \"{}.h\"\n#include \"{}\"\n\nnamespace {name}_kernels {{\n",
+         #include \"{}.h\"\n#include \"{}\"\n{needs}\nnamespace {name}_kernels {{\n",
         program.collective.name,
         program.ranks.len(),
         env!("CARGO_PKG_VERSION"),

@@ -27,7 +27,7 @@ template <class P> struct Words {
 // thread k's. Where threads must meet in between, `sync` stands.
 template <class P> struct Block {
     const Arguments<P> &arguments;
-    const uint32_t rank;
+    mutable uint32_t rank;
     const uint32_t block;
     uint32_t launch = 0;  // the number of this launch, from 1 on
 
@@ -44,7 +44,11 @@ template <class P> struct Block {
 
     static CCL_DEVICE uint32_t thread() { return thread_number(); }
     static CCL_DEVICE uint32_t threads() { return thread_count<P::threads>(); }
-    CCL_DEVICE void sync() const { meet(); }
+    // Nothing that follows from the rank is kept in registers from one operation to the next.
+    CCL_DEVICE void sync() const {
+        meet();
+        forget(rank);
+    }
 
     // Ranks. Peers are all ranks but this one, ascending.
     CCL_DEVICE uint32_t peer(uint32_t i) const { return i + (i >= rank); }
@@ -150,56 +154,16 @@ template <class P> struct Block {
     }
 
     // Data.
-    template <int N> CCL_DEVICE void copy(Part part, Spots<N> to, Spots<1> from) const { move(part, to, from); }
-    template <int N> CCL_DEVICE void put(Part part, Spots<N> to, Spots<1> from) const { move(part, to, from); }
-    template <int N> CCL_DEVICE void get(Part part, Spots<N> to, Spots<1> from) const { move(part, to, from); }
+    template <int N> CCL_DEVICE void copy(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
+    template <int N> CCL_DEVICE void put(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
+    template <int N> CCL_DEVICE void get(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
 
     // Combines what is at all sources and stores it at all destinations.
     template <class K, class Op = typename K::Op, int N, int M>
     CCL_DEVICE void reduce(Part part, Spots<N> to, Spots<M> from) const {
-        using T = typename K::Type;
-        constexpr int batch = M <= 2 ? 4 : M <= 4 ? 2 : 1;
-        const size_t step = threads();
-        size_t i = thread();
-        if (aligned(to, part) && aligned(from, part)) {
-            for (; i + (batch - 1) * step < part.bytes / 16; i += batch * step) {
-                V16 read[batch][M];
-                CCL_UNROLL
-                for (int b = 0; b < batch; ++b) {
-                    CCL_UNROLL
-                    for (int m = 0; m < M; ++m) read[b][m] = load<V16>(from.at[m] + part.offset + 16 * (i + b * step));
-                }
-                CCL_UNROLL
-                for (int b = 0; b < batch; ++b) {
-                    Elements<T, V16> all(read[b][0]);
-                    CCL_UNROLL
-                    for (int m = 1; m < M; ++m) all.add(Op(), read[b][m]);
-                    V16 sum = all.bits();
-                    CCL_UNROLL
-                    for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * (i + b * step), sum);
-                }
-            }
-            for (; i < part.bytes / 16; i += step) {
-                Elements<T, V16> all(load<V16>(from.at[0] + part.offset + 16 * i));
-                CCL_UNROLL
-                for (int m = 1; m < M; ++m) all.add(Op(), load<V16>(from.at[m] + part.offset + 16 * i));
-                V16 sum = all.bits();
-                CCL_UNROLL
-                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * i, sum);
-            }
-        }
-        for (; 16 * i < part.bytes; i += step) {
-            const size_t last = smaller(part.bytes, 16 * i + 16);
-            for (size_t at = 16 * i; at < last; at += sizeof(T)) {
-                auto sum = wide(load<T>(from.at[0] + part.offset + at));
-                CCL_UNROLL
-                for (int m = 1; m < M; ++m) sum = combined(Op(), sum, wide(load<T>(from.at[m] + part.offset + at)));
-                CCL_UNROLL
-                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + at, narrow<T>(sum));
-            }
-        }
+        if constexpr (N + M <= apart_operands) combine_apart<K, Op>(part, to, from);
+        else combine<K, Op>(part, to, from);
     }
-
     // Data through the switch, which combines what it loads and stores to all. Multiples of 16 bytes.
     template <class K> CCL_DEVICE void load_reduce(Part part, Spots<1> to, MulticastSpot from) const {
         for (size_t at = part.offset + 16 * thread(); at < part.offset + part.bytes; at += 16 * threads())
@@ -317,7 +281,88 @@ template <class P> struct Block {
         return bits % 16 == 0;
     }
 
-    template <int N> CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) const {
+    static constexpr int apart_operands = 9;
+    template <int N> static CCL_DEVICE void moved(Part part, Spots<N> to, Spots<1> from) {
+        if constexpr (N + 1 <= apart_operands) move_apart(part, to, from);
+        else move(part, to, from);
+    }
+    // Operations of few operands are compiled once and called: a program has many of them, and all together need more
+    // registers than there are.
+    template <int N> static CCL_APART void move_apart(Part part, Spots<N> to, Spots<1> from) { move(part, to, from); }
+    template <class K, class Op, int N, int M>
+    static CCL_APART void combine_apart(Part part, Spots<N> to, Spots<M> from) {
+        combine<K, Op>(part, to, from);
+    }
+
+    template <class K, class Op, int N, int M>
+    static CCL_DEVICE void combine(Part part, Spots<N> to, Spots<M> from) {
+        using T = typename K::Type;
+        // As many loads at once as keep memory busy without running out of registers.
+        constexpr int batch = M <= 2 ? 4 : M <= 4 ? 2 : 1;
+        const size_t step = threads();
+        size_t i = thread();
+        if (aligned(to, part) && aligned(from, part)) {
+            for (; i + (batch - 1) * step < part.bytes / 16; i += batch * step) reduce_wide<K, Op, batch>(part, i, to, from);
+            for (; i < part.bytes / 16; i += step) reduce_wide<K, Op, 1>(part, i, to, from);
+        }
+        for (; 16 * i < part.bytes; i += step) {
+            const size_t last = smaller(part.bytes, 16 * i + 16);
+            for (size_t at = 16 * i; at < last; at += sizeof(T)) {
+                auto sum = wide(load<T>(from.at[0] + part.offset + at));
+                CCL_UNROLL
+                for (int m = 1; m < M; ++m) sum = combined(Op(), sum, wide(load<T>(from.at[m] + part.offset + at)));
+                CCL_UNROLL
+                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + at, narrow<T>(sum));
+            }
+        }
+    }
+
+    // Combines element i, and as many more at the distance of the threads as `Batch` says.
+    template <class K, class Op, int Batch, int N, int M>
+    static CCL_DEVICE void reduce_wide(Part part, size_t i, Spots<N> to, Spots<M> from) {
+        constexpr int sources = M < 4 ? M : 4;
+        V16 read[Batch][sources];
+        load_some<Batch, 0>(part, i, from, read);
+        Elements<typename K::Type, V16> all[Batch];
+        CCL_UNROLL
+        for (int b = 0; b < Batch; ++b) {
+            all[b] = Elements<typename K::Type, V16>(read[b][0]);
+            CCL_UNROLL
+            for (int m = 1; m < sources; ++m) all[b].add(Op(), read[b][m]);
+        }
+        add_rest<Op, Batch, sources>(part, i, from, all);
+        CCL_UNROLL
+        for (int b = 0; b < Batch; ++b) {
+            V16 sum = all[b].bits();
+            CCL_UNROLL
+            for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * (i + b * threads()), sum);
+        }
+    }
+    template <int Batch, int First, int Sources, int M>
+    static CCL_DEVICE void load_some(Part part, size_t i, Spots<M> from, V16 (&read)[Batch][Sources]) {
+        CCL_UNROLL
+        for (int b = 0; b < Batch; ++b) {
+            CCL_UNROLL
+            for (int m = 0; m < Sources; ++m)
+                read[b][m] = load<V16>(from.at[First + m] + part.offset + 16 * (i + b * threads()));
+        }
+    }
+    template <class Op, int Batch, int First, int M, class Sums>
+    static CCL_DEVICE void add_rest(Part part, size_t i, Spots<M> from, Sums &all) {
+        if constexpr (First < M) {
+            constexpr int sources = M - First < 4 ? M - First : 4;
+            V16 read[Batch][sources];
+            load_some<Batch, First>(part, i, from, read);
+            CCL_UNROLL
+            for (int b = 0; b < Batch; ++b) {
+                CCL_UNROLL
+                for (int m = 0; m < sources; ++m) all[b].add(Op(), read[b][m]);
+            }
+            add_rest<Op, Batch, First + sources>(part, i, from, all);
+        }
+    }
+
+    template <int N> static CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) {
         constexpr int batch = 4;
         const size_t step = threads();
         const char *source = from.at[0] + part.offset;

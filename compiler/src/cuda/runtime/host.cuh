@@ -201,7 +201,7 @@ template <class P, class E> struct Program {
         memset(&arguments, 0, sizeof arguments);
         arguments.rank = (uint32_t)setup.rank;
         arguments.half = half_bytes(message_bytes);
-        const uint32_t groups = P::groups, semaphores = P::semaphores;
+        uint32_t groups = P::groups, semaphores = P::semaphores;
         for (uint32_t g = 0; g < groups; ++g) arguments.multicast[g] = (Multicast)setup.multicast[g];
         bool done = clear_memory(setup.memory.sync, sync_bytes()) &&
                     clear_memory(setup.memory.scratch, scratch_bytes(message_bytes));

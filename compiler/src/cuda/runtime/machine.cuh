@@ -13,12 +13,14 @@
 
 #if defined(__CUDACC__)
 #define CCL_DEVICE __device__ __forceinline__
+#define CCL_APART __device__ __noinline__
 #define CCL_KERNEL(threads) __global__ void __launch_bounds__(threads, 1)
 #define CCL_ARGUMENT const __grid_constant__
 #define CCL_TABLE static __device__ const
 #define CCL_UNROLL _Pragma("unroll")
 #else
 #define CCL_DEVICE inline
+#define CCL_APART inline
 #define CCL_KERNEL(threads) void
 #define CCL_ARGUMENT const
 #define CCL_TABLE static const
@@ -59,6 +61,7 @@ template <uint32_t Threads> CCL_DEVICE constexpr uint32_t thread_count() { retur
 CCL_DEVICE void meet() { __syncthreads(); }
 CCL_DEVICE void idle(const Word *, Word) {}
 CCL_DEVICE void heard(uint32_t, uint32_t) {}
+CCL_DEVICE void forget(uint32_t &number) { asm volatile("" : "+r"(number)); }
 
 using F16 = __half;
 using Bf16 = __nv_bfloat16;
@@ -115,6 +118,7 @@ inline uint32_t thread_number() { return ccl_cpu_self.thread; }
 template <uint32_t> inline uint32_t thread_count() { return ccl_cpu_self.threads; }
 inline void meet() { ccl_cpu_meet(); }
 inline void idle(const Word *at, Word wanted) { ccl_cpu_idle(at, wanted); }
+inline void forget(uint32_t &) {}
 inline void heard(uint32_t rank, uint32_t from) { ccl_cpu_heard(rank, from); }
 
 // The upper half of a float, or a float with fewer bits of exponent and fraction; rounded to nearest, ties to even.
@@ -225,6 +229,7 @@ template <class T, class V> struct Elements {
     static constexpr int count = sizeof(V) / sizeof(T);
     decltype(wide(T())) element[count];
 
+    Elements() = default;
     CCL_DEVICE explicit Elements(V bits) {
         T narrow[count];
         memcpy(narrow, &bits, sizeof(V));
@@ -244,6 +249,30 @@ template <class T, class V> struct Elements {
         memcpy(&bits, narrowed, sizeof(V));
         return bits;
     }
+};
+
+// Four bytes are combined at once: as many words as bytes would be too many.
+#if defined(__CUDACC__)
+CCL_DEVICE uint32_t bytes_combined(Sum, uint32_t a, uint32_t b) { return __vadd4(a, b); }
+CCL_DEVICE uint32_t bytes_combined(Min, uint32_t a, uint32_t b) { return __vminu4(a, b); }
+CCL_DEVICE uint32_t bytes_combined(Max, uint32_t a, uint32_t b) { return __vmaxu4(a, b); }
+#else
+template <class Op> inline uint32_t bytes_combined(Op op, uint32_t a, uint32_t b) {
+    uint32_t all = 0;
+    for (int i = 0; i < 32; i += 8) all |= (combined(op, a >> i & 0xff, b >> i & 0xff) & 0xff) << i;
+    return all;
+}
+#endif
+template <class V> struct Elements<uint8_t, V> {
+    V words;
+
+    Elements() = default;
+    CCL_DEVICE explicit Elements(V bits) : words(bits) {}
+    template <class Op> CCL_DEVICE void add(Op op, V bits) {
+        CCL_UNROLL
+        for (size_t i = 0; i < sizeof(V) / 4; ++i) words.word[i] = bytes_combined(op, words.word[i], bits.word[i]);
+    }
+    CCL_DEVICE V bits() const { return words; }
 };
 
 // ---- Packets: data and the number of the launch in one access ------------------------------------------------------

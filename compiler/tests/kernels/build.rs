@@ -1,0 +1,253 @@
+//! From a program's text to something that runs it on the CPU under a sanitizer.
+
+use super::promises::promises;
+use compiler::cuda;
+use compiler::diagnostic::Severity;
+use compiler::diagnostic::render::{self, Colors};
+use compiler::driver::{self, Kernels, Proof, Target};
+use compiler::elaborate::Settings;
+use compiler::interrupt::Interrupt;
+use compiler::optimize::replicate;
+use compiler::resolve::program::{Expr, ExprKind, Type};
+use compiler::source::SourceMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Arc, LazyLock};
+use tempfile::TempDir;
+
+/// A program and what it is built with. Parameters that it does not have are left out.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    /// The file's name, for reports.
+    pub(crate) file: String,
+    pub(crate) text: String,
+    /// Which program of the file; the first where none is named.
+    pub(crate) program: Option<String>,
+    pub(crate) parameters: Vec<(String, i64)>,
+}
+
+/// A program's kernels in a folder, with what they are to do.
+pub(crate) struct Built {
+    pub(crate) folder: TempDir,
+    pub(crate) packets: bool,
+}
+
+/// The text of a program's kernels.
+pub(crate) fn source(subject: &Subject, name: &str) -> Result<String, String> {
+    lower(subject, Proof::Needed, name).map(|(_, files)| files.source)
+}
+
+/// Writes a program's kernels, or says why there are none.
+pub(crate) fn build(subject: &Subject, proof: Proof) -> Result<Built, String> {
+    let (kernels, files) = lower(subject, proof, "program")?;
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("program.cu", &files.source);
+    write("program.h", &files.header);
+    write(cuda::DEVICE_HEADER, &files.device);
+    let program = replicate::replicate(kernels.program().clone());
+    write("promises.h", &promises(&program, &files.source));
+    let packets = files.source.contains("bool packets = true");
+    Ok(Built { folder, packets })
+}
+
+fn lower(subject: &Subject, proof: Proof, name: &str) -> Result<(Kernels, cuda::Files), String> {
+    let mut sources = SourceMap::default();
+    let main = sources.add(subject.file.clone(), subject.text.clone());
+    let mut read =
+        |path: &str| fs::read_to_string(path).map(Arc::from).map_err(|error| error.to_string());
+    let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
+    let named = |name: &str| subject.program.as_deref().is_none_or(|wanted| wanted == name);
+    let program = unit.programs.entries().find(|(_, program)| named(&program.name));
+    let (id, program) = program.ok_or_else(|| render::human(&sources, &reports, Colors::Off))?;
+    let mut settings = Settings::default();
+    for (name, value) in &subject.parameters {
+        if program.parameters.iter().any(|parameter| parameter.name == *name) {
+            let kind = ExprKind::Int(*value);
+            let value = Expr { kind, span: program.span, ty: Type::Int };
+            settings.parameters.push((name.clone(), value));
+        }
+    }
+    let (kernels, found) =
+        driver::lower_to_kernels(&unit, id, &settings, proof, &Interrupt::default());
+    reports.extend(found);
+    let kernels = kernels.ok_or_else(|| render::human(&sources, &reports, Colors::Off))?;
+    let target = Target { sms: 132, worst: Severity::Error };
+    let (files, found) = driver::write_cuda(&kernels, target, name, &sources);
+    let files = files.ok_or_else(|| render::human(&sources, &found, Colors::Off))?;
+    Ok((kernels, files))
+}
+
+/// How a run is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) threads: u32,
+    pub(crate) chunk_bytes: u32,
+    pub(crate) launches: u32,
+    /// Numbers of `ccl_type`, `ccl_op` and `ccl_packet`.
+    pub(crate) type_: u32,
+    pub(crate) op: u32,
+    pub(crate) packet: u32,
+}
+
+/// Runs what [`compile`] made.
+pub(crate) fn run(check: &Path, run: Run, waiting_limit: &str) -> Output {
+    let words = [run.threads, run.chunk_bytes, run.launches, run.type_, run.op, run.packet];
+    Command::new(check)
+        .args(words.map(|word| word.to_string()))
+        .env("TSAN_OPTIONS", "history_size=7 exitcode=66")
+        .env("ASAN_OPTIONS", "exitcode=67 detect_leaks=0")
+        .env("UBSAN_OPTIONS", "halt_on_error=1 exitcode=68 print_stacktrace=1")
+        .env("WAITING_LIMIT", waiting_limit)
+        .output()
+        .unwrap()
+}
+
+/// Compiles a program's kernels for the CPU, and the check around them.
+pub(crate) fn compile(
+    built: &Built,
+    sanitizer: Sanitizer,
+    types: &str,
+    ops: &str,
+) -> Result<PathBuf, String> {
+    let folder = built.folder.path();
+    let check = folder.join("check");
+    let machine = match sanitizer {
+        Sanitizer::Thread => &*THREAD_MACHINE,
+        Sanitizer::Address => &*ADDRESS_MACHINE,
+    };
+    let machine = machine.as_ref().map_err(Clone::clone)?;
+    let mut compiler = sanitizer.compiler();
+    compiler
+        .arg("-DPROGRAM=program")
+        .arg(format!("-DCCL_TYPES={types}"))
+        .arg(format!("-DCCL_OPS={ops}"))
+        .arg("-I")
+        .arg(folder)
+        .args(["-x", "c++"])
+        .arg(folder.join("program.cu"))
+        .arg(kernels("check.cpp"))
+        .args(["-x", "none"])
+        .arg(machine.path().join("cpu.o"))
+        .arg("-o")
+        .arg(&check);
+    done(&mut compiler)?;
+    Ok(check)
+}
+
+/// Compiles a program's kernels, for a machine with room for two blocks, and a file of this folder in C.
+pub(crate) fn compile_c(built: &Built, file: &str) -> Result<PathBuf, String> {
+    let folder = built.folder.path();
+    let (object, main, all) =
+        (folder.join("main.o"), folder.join("program.o"), folder.join("misuse"));
+    let strict = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"];
+    done(
+        Command::new("gcc")
+            .arg("-std=c11")
+            .args(strict)
+            .arg(folder)
+            .arg("-c")
+            .arg(kernels(file))
+            .arg("-o")
+            .arg(&object),
+    )?;
+    let mut compiler = Sanitizer::Address.compiler();
+    compiler
+        .args(["-DCCL_CPU_BLOCKS=2", "-DCCL_TYPES=1", "-DCCL_OPS=1", "-I"])
+        .arg(folder)
+        .args(["-x", "c++", "-c"]);
+    done(compiler.arg(folder.join("program.cu")).arg("-o").arg(&main))?;
+    let machine = ADDRESS_MACHINE.as_ref().map_err(Clone::clone)?.path().join("cpu.o");
+    done(Sanitizer::Address.compiler().args([&object, &main, &machine]).arg("-o").arg(&all))?;
+    Ok(all)
+}
+
+/// Whether there is a clang to compile with.
+pub(crate) fn has_clang() -> bool {
+    Command::new("clang++").arg("--version").output().is_ok()
+}
+
+/// Compiles a program's kernels with clang.
+pub(crate) fn compile_with_clang(built: &Built) -> Result<(), String> {
+    let folder = built.folder.path();
+    let mut compiler = Command::new("clang++");
+    compiler.args([
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsyntax-only",
+        "-x",
+        "c++",
+        "-I",
+    ]);
+    done(compiler.arg(folder).arg(folder.join("program.cu")))
+}
+
+/// Who judges.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sanitizer {
+    Thread,
+    Address,
+}
+
+impl Sanitizer {
+    fn compiler(self) -> Command {
+        let mut compiler = Command::new("g++");
+        compiler
+            .args([
+                "-std=c++20",
+                "-O1",
+                "-g",
+                "-pthread",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-Wno-tsan",
+            ])
+            .arg(match self {
+                Sanitizer::Thread => "-fsanitize=thread",
+                Sanitizer::Address => "-fsanitize=address,undefined",
+            });
+        compiler
+    }
+}
+
+/// What runs the blocks, compiled once.
+static THREAD_MACHINE: LazyLock<Result<TempDir, String>> =
+    LazyLock::new(|| machine(Sanitizer::Thread));
+static ADDRESS_MACHINE: LazyLock<Result<TempDir, String>> =
+    LazyLock::new(|| machine(Sanitizer::Address));
+
+fn machine(sanitizer: Sanitizer) -> Result<TempDir, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    fs::write(folder.path().join(cuda::DEVICE_HEADER), cuda::device_header())
+        .map_err(|error| error.to_string())?;
+    let mut compiler = sanitizer.compiler();
+    compiler
+        .arg("-I")
+        .arg(folder.path())
+        .arg("-c")
+        .arg(kernels("cpu.cpp"))
+        .arg("-o")
+        .arg(folder.path().join("cpu.o"));
+    done(&mut compiler)?;
+    Ok(folder)
+}
+
+fn done(command: &mut Command) -> Result<(), String> {
+    let run = command
+        .output()
+        .map_err(|error| format!("g++ is needed to run kernels on the CPU: {error}"))?;
+    if run.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&run.stderr).into_owned())
+    }
+}
+
+/// A file beside this one.
+pub(crate) fn kernels(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels").join(name)
+}
