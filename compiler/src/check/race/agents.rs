@@ -60,6 +60,12 @@ impl Agents {
         self.blocks.lookup(rank).cloned().unwrap_or_default()
     }
 
+    /// The first block of a block's rank; none of a proxy's.
+    pub(super) fn first_of(&self, agent: Agent) -> Option<Agent> {
+        let rank = RankId(*self.owners.get(agent as usize)?);
+        self.blocks.lookup(rank).map(|blocks| blocks.start).filter(|_| !self.is_proxy(agent))
+    }
+
     /// Whether an agent is a proxy.
     pub(super) fn is_proxy(&self, agent: Agent) -> bool {
         self.blocks.iter().next_back().is_some_and(|last| agent >= last.end)

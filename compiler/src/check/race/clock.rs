@@ -46,7 +46,7 @@ struct Sight {
     met: FxHashMap<(u32, By), u32>,
     /// Moments to be looked into, and where in its chain that ends.
     ahead: VecDeque<(MomentId, By, u32)>,
-    /// Ranks that were asked for and found, by their first block.
+    /// Ranks that were met, by their first block.
     started: FxHashSet<Agent>,
     /// Packets that were read.
     read: Reading,
@@ -163,14 +163,9 @@ impl Clock {
             return true;
         }
         self.look(lookup, |sights| {
-            let run = &mut sights.steps;
-            let found = run.started.contains(&agents.start)
-                || agents.clone().any(|agent| run.known.contains_key(&agent))
-                || run.go_back(lookup, |met, _| agents.contains(&met));
-            if found {
-                run.started.insert(agents.start);
-            }
-            found
+            let steps = &mut sights.steps;
+            !agents.is_empty() && steps.started.contains(&agents.start)
+                || steps.go_back(lookup, |met, _| agents.contains(&met))
         })
     }
 
@@ -289,6 +284,9 @@ impl Sight {
         self.ahead.push_back((id, by, *end));
         *end = id + 1;
         let agent = lookup.agents.moved(moment.agent, by);
+        if self.way == Way::Steps {
+            self.started.extend(lookup.agents.first_of(agent));
+        }
         let known = self.known.entry(agent).or_insert(0);
         *known = moment.seen.max(*known);
         Some((agent, moment.seen))
