@@ -31,10 +31,10 @@ def write(stream, body):
 def hidden(body):
     """A message without what differs from one recording to the next."""
     root = os.environ["CCL_ROOT"]
-    message = json.loads(body.decode().replace(root, "$ROOT"))
+    message = json.loads(body)
     if "processId" in (message.get("params") or {}):
         message["params"]["processId"] = None
-    return json.dumps(message, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False).replace(root, "$ROOT")
 
 
 def main():
