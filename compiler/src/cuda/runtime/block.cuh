@@ -396,6 +396,7 @@ template <class P> struct Block {
     // Calls `act` with the offset of each packet's data.
     template <class K, class F> CCL_DEVICE void packets_of(Part part, F act) const {
         constexpr size_t bytes = sizeof(typename K::Packet::Payload);
+        CCL_ROLLED
         for (size_t at = bytes * thread(); at < part.bytes; at += bytes * threads()) act(part.offset + at);
     }
     template <class K> CCL_DEVICE auto read(const char *from, size_t at) const {

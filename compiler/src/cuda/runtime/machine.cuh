@@ -18,6 +18,7 @@
 #define CCL_ARGUMENT const __grid_constant__
 #define CCL_TABLE static __device__ const
 #define CCL_UNROLL _Pragma("unroll")
+#define CCL_ROLLED _Pragma("unroll 1")
 #else
 #define CCL_DEVICE inline
 #define CCL_APART inline
@@ -25,6 +26,7 @@
 #define CCL_ARGUMENT const
 #define CCL_TABLE static const
 #define CCL_UNROLL
+#define CCL_ROLLED
 // What runs kernels on a CPU provides these.
 extern "C" {
 void ccl_cpu_meet(void);                                // the threads of a block meet
