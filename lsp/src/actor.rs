@@ -25,7 +25,7 @@ use std::thread;
 use tokio::sync::oneshot;
 
 /// How many questions are worked on at once: some wait for checks, and the others must not wait for them.
-const ANSWERERS: usize = 8;
+const ANSWERERS: usize = 4;
 
 /// What the actor is told.
 pub enum Command {

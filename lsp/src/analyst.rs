@@ -61,8 +61,11 @@ impl Analyst {
     pub fn start(disk: Arc<Disk>, publisher: Publisher) -> Analyst {
         let next = Arc::new(Mutex::new(None));
         let (wake, awake) = mpsc::channel();
-        let worker = Worker { next: next.clone(), publisher: publisher.clone(), disk };
+        let (settler, jobs) = mpsc::channel();
+        let worker = Worker { next: next.clone(), publisher: publisher.clone(), settler };
         thread::spawn(move || worker.run(&awake));
+        let teller = publisher.clone();
+        thread::spawn(move || settle(&jobs, &teller, &*disk));
         Analyst { next, wake, publisher }
     }
 
@@ -82,7 +85,8 @@ impl Analyst {
 struct Worker {
     next: Arc<Mutex<Option<Job>>>,
     publisher: Publisher,
-    disk: Arc<Disk>,
+    /// The thread that looks at whole files.
+    settler: Sender<(Doubts, Interrupt)>,
 }
 
 /// Files with errors, and all that is needed to look at them without a snapshot.
@@ -114,7 +118,7 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => {
                     settling = Interrupt::default();
                     if let Some(doubts) = doubts.take() {
-                        self.settle(doubts, settling.clone());
+                        let _ = self.settler.send((doubts, settling.clone()));
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -169,23 +173,28 @@ impl Worker {
         publish(Stage::Whole, &found.findings);
         false
     }
+}
 
-    /// Looks at whole files, on a thread of its own.
-    fn settle(&self, doubts: Doubts, interrupt: Interrupt) {
-        let (publisher, disk) = (self.publisher.clone(), self.disk.clone());
-        thread::spawn(move || {
-            for subject in &doubts.subjects {
-                let (texts, settings) = (&doubts.texts, &doubts.settings);
-                let found = diagnostics::whole(&subject.name, texts, &*disk, settings, &interrupt);
-                if interrupt.is_set() {
-                    return;
-                }
-                let text = |name: &str| texts.get(name).cloned()?.ok();
-                let url = |name: &str| actor::url(&doubts.open, &doubts.workspace, name);
-                let context = Context::new(doubts.encoding, &text, &url);
-                let problems = problems::problems(&context, &subject.name, &found);
-                publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);
-            }
-        });
+/// Looks at whole files, one job after the other.
+fn settle(jobs: &Receiver<(Doubts, Interrupt)>, publisher: &Publisher, disk: &Disk) {
+    while let Ok((doubts, interrupt)) = jobs.recv() {
+        // A file that cannot be looked at keeps what its declarations say on their own.
+        let _ =
+            panic::catch_unwind(AssertUnwindSafe(|| whole(&doubts, &interrupt, publisher, disk)));
+    }
+}
+
+fn whole(doubts: &Doubts, interrupt: &Interrupt, publisher: &Publisher, disk: &Disk) {
+    for subject in &doubts.subjects {
+        let (texts, settings) = (&doubts.texts, &doubts.settings);
+        let found = diagnostics::whole(&subject.name, texts, &disk, settings, interrupt);
+        if interrupt.is_set() {
+            return;
+        }
+        let text = |name: &str| texts.get(name).cloned()?.ok();
+        let url = |name: &str| actor::url(&doubts.open, &doubts.workspace, name);
+        let context = Context::new(doubts.encoding, &text, &url);
+        let problems = problems::problems(&context, &subject.name, &found);
+        publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);
     }
 }

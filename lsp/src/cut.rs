@@ -1,9 +1,9 @@
 //! A file's text to the texts of its declarations.
 //!
 //! In: any text. Out: where each declaration begins; a piece goes to where the next one begins, so that the pieces
-//! together are the text. A piece begins in the first column with a word that only begins declarations (`use`, `fn`,
-//! `proc`, `program`), or outside all brackets with `let` or `collective`; comments, documentation and attributes
-//! directly above it are part of it.
+//! together are the text. A piece begins with a line whose first word only begins declarations (`use`, `fn`, `proc`,
+//! `program`), or in the first column and outside all brackets with `let` or `collective`; comments, documentation and
+//! attributes directly above it are part of it.
 //!
 //! Pieces that have no syntax errors each have none together, and mean the same. Nothing is promised of others: then
 //! the file is looked at as a whole.
@@ -102,10 +102,13 @@ impl Scan<'_> {
 }
 
 fn begins_declaration(line: &[u8], depth: usize) -> bool {
+    let blanks = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let first_column = blanks == 0;
+    let line = line.get(blanks..).unwrap_or_default();
     let length = line.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     match line.get(..length.unwrap_or(line.len())) {
         Some(b"use" | b"fn" | b"proc" | b"program") => true,
-        Some(b"let" | b"collective") => depth == 0,
+        Some(b"let" | b"collective") => first_column && depth == 0,
         Some(_) | None => false,
     }
 }

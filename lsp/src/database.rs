@@ -269,6 +269,8 @@ pub fn directory<'db>(db: &'db dyn Db, document: Document) -> Arc<Directory<'db>
     for (_, declaration) in &outline(db, document).declarations {
         let names = names(db, *declaration);
         let position = directory.declarations.len();
+        // What shares a piece with a program could not be found by others.
+        directory.clashes |= names.program && names.declares.len() > 1;
         for (_, name) in &names.declares {
             if names.program {
                 directory.clashes |= !directory.programs.insert(name.clone());
@@ -294,7 +296,7 @@ pub struct Directory<'db> {
     pub declaring: BTreeMap<String, Vec<usize>>,
     /// The names of programs.
     pub programs: BTreeSet<String>,
-    /// Whether a name may be declared twice.
+    /// Whether a name may be declared twice, or not be found.
     pub clashes: bool,
 }
 

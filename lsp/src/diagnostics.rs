@@ -114,14 +114,7 @@ pub fn proofs(database: &Database, document: Document) -> Vec<Finding> {
         let home = program.map(|program| semantics.spot(program.span));
         let found = proved.reports.iter().filter_map(|report| semantic(&semantics, report));
         findings.extend(found.map(|finding| at_home(finding, home.as_ref())));
-        findings.extend(proved.complaint.clone().map(|why| {
-            let spot = Spot {
-                name: document.name(database).to_string(),
-                start: part.start,
-                end: part.start,
-            };
-            complaint(spot, why)
-        }));
+        findings.extend(home.zip(proved.complaint.clone()).map(|(spot, why)| complaint(spot, why)));
     }
     findings
 }

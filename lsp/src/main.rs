@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         }
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_time()
         .enable_io()
         .build()

@@ -94,3 +94,20 @@ fn a_comment_asks_for_other_parameters() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].message, "the program `gather_5` has no parameter `rnaks`");
 }
+
+#[test]
+fn a_program_that_does_not_begin_in_the_first_column_is_checked() {
+    let mut database = database();
+    let text = text().replacen("program gather_2", "  program gather_2", 1);
+    let raced = text.replacen(
+        "program gather_2(ranks: int = 4) {\n    collective allgather(ranks, in_place = true);\n    \
+         channel mem[p in peers] = memory(p);\n    block main {\n        signal mem[*] relaxed;\n        \
+         wait mem[*] relaxed;\n",
+        "program gather_2(ranks: int = 4) {\n    collective allgather(ranks, in_place = true);\n    \
+         channel mem[p in peers] = memory(p);\n    block main {\n",
+        1,
+    );
+    assert_ne!(raced, text);
+    assert_eq!(after(&mut database, &text).1, [] as [&str; 0]);
+    assert_ne!(after(&mut database, &raced).1, [] as [&str; 0]);
+}
