@@ -1,6 +1,8 @@
 //! What an editor can ask for, one file each: from an analysis and a position to types of the protocol.
 
 pub mod actions;
+pub mod calls;
+pub mod completion;
 pub mod folding;
 pub mod formatting;
 pub mod hints;
@@ -13,4 +15,6 @@ pub mod partners;
 pub mod problems;
 pub mod pull;
 pub mod selection;
+pub mod signature;
 pub mod symbols;
+pub mod tokens;

@@ -6,7 +6,8 @@
 use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
 use crate::analysis::Analysis;
 use crate::features::{
-    actions, folding, formatting, hints, hover, lens, links, navigation, pull, selection, symbols,
+    actions, calls, completion, folding, formatting, hints, hover, lens, links, navigation, pull,
+    selection, signature, symbols, tokens,
 };
 use crate::parent;
 use crate::publisher::{Notice, Publisher, Tell, Work};
@@ -15,8 +16,11 @@ use crate::settings::Settings;
 use crate::text::Encoding;
 use crate::workspace::Workspace;
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionProviderCapability,
-    CodeActionResponse, CodeLens, CodeLensOptions, CodeLensParams, DiagnosticOptions,
+    CallHierarchyIncomingCall, CallHierarchyIncomingCallsParams, CallHierarchyItem,
+    CallHierarchyOutgoingCall, CallHierarchyOutgoingCallsParams, CallHierarchyPrepareParams,
+    CallHierarchyServerCapability, CodeActionKind, CodeActionOptions, CodeActionParams,
+    CodeActionProviderCapability, CodeActionResponse, CodeLens, CodeLensOptions, CodeLensParams,
+    CompletionOptions, CompletionParams, CompletionResponse, DiagnosticOptions,
     DiagnosticServerCapabilities, DidChangeConfigurationParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentDiagnosticParams,
@@ -28,12 +32,17 @@ use lsp_types::{
     GotoDefinitionResponse, Hover, HoverParams, HoverProviderCapability, InitializeParams,
     InitializeResult, InitializedParams, InlayHint, InlayHintParams, Location, OneOf, Position,
     PrepareRenameResponse, ReferenceParams, Registration, RenameOptions, RenameParams,
-    SelectionRange, SelectionRangeParams, SelectionRangeProviderCapability, ServerCapabilities,
-    ServerInfo, SymbolInformation, TextDocumentPositionParams, TextDocumentSyncCapability,
-    TextDocumentSyncKind, TextDocumentSyncOptions, TextEdit, Url, WorkDoneProgressOptions,
-    WorkspaceDiagnosticParams, WorkspaceDiagnosticReportResult, WorkspaceEdit,
-    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities, WorkspaceSymbolParams,
+    SelectionRange, SelectionRangeParams, SelectionRangeProviderCapability, SemanticToken,
+    SemanticTokens, SemanticTokensDelta, SemanticTokensDeltaParams, SemanticTokensFullDeltaResult,
+    SemanticTokensFullOptions, SemanticTokensOptions, SemanticTokensParams,
+    SemanticTokensRangeParams, SemanticTokensRangeResult, SemanticTokensResult, ServerCapabilities,
+    ServerInfo, SignatureHelp, SignatureHelpOptions, SignatureHelpParams, SymbolInformation,
+    TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextEdit, Url, WorkDoneProgressOptions, WorkspaceDiagnosticParams,
+    WorkspaceDiagnosticReportResult, WorkspaceEdit, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities, WorkspaceSymbolParams,
 };
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -57,6 +66,35 @@ struct Ccl {
     work: Mutex<Option<Work>>,
     /// What the client can do.
     abilities: OnceLock<Abilities>,
+    /// The semantic tokens that it has.
+    painted: Painted,
+}
+
+/// The semantic tokens that were sent last of each file, for those who ask only for what has changed.
+#[derive(Default)]
+struct Painted(Mutex<(u64, BTreeMap<Url, Picture>)>);
+
+/// Tokens, and by what name they were sent.
+type Picture = (String, Vec<SemanticToken>);
+
+impl Painted {
+    /// Notes what is sent; gives it a name, and what was sent before with its name.
+    fn replace(&self, url: Url, data: Vec<SemanticToken>) -> (String, Option<Picture>) {
+        let mut painted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        painted.0 += 1;
+        let id = painted.0.to_string();
+        let before = painted.1.insert(url, (id.clone(), data));
+        (id, before)
+    }
+
+    fn forget(&self, url: &Url) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.remove(url);
+    }
+}
+
+/// The semantic tokens of a whole file.
+fn all_tokens(analysis: &Analysis<'_>) -> Vec<SemanticToken> {
+    tokens::tokens_in(analysis, 0..analysis.text().len() as u32)
 }
 
 /// What a client can do, as far as it matters here.
@@ -68,6 +106,8 @@ struct Abilities {
     refreshes: bool,
     /// It watches files for servers.
     watches: bool,
+    /// It takes texts with places to fill in.
+    snippets: bool,
 }
 
 impl Ccl {
@@ -89,7 +129,15 @@ impl Ccl {
         });
         let (publisher, work) = Publisher::new(tell);
         let work = Mutex::new(Some(work));
-        Ccl { client, exit, actor: OnceLock::new(), publisher, work, abilities: OnceLock::new() }
+        Ccl {
+            client,
+            exit,
+            actor: OnceLock::new(),
+            publisher,
+            work,
+            abilities: OnceLock::new(),
+            painted: Painted::default(),
+        }
     }
 
     fn tell(&self, command: Command) {
@@ -207,6 +255,7 @@ impl LanguageServer for Ccl {
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
+        self.painted.forget(&params.text_document.uri);
         self.tell(Command::Close(params.text_document.uri));
     }
 
@@ -320,6 +369,86 @@ impl LanguageServer for Ccl {
         })
     }
 
+    async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
+        let snippets = self.abilities.get().is_some_and(|abilities| abilities.snippets);
+        self.place(params.text_document_position, move |snapshot, url, position| {
+            let analysis = snapshot.analysis(url);
+            let items = completion::completions(&analysis, analysis.lines.offset(position));
+            let items = if snippets { items } else { completion::plain(items) };
+            Some(CompletionResponse::Array(items))
+        })
+        .await
+    }
+
+    async fn signature_help(&self, params: SignatureHelpParams) -> Result<Option<SignatureHelp>> {
+        self.place(params.text_document_position_params, |snapshot, url, position| {
+            let analysis = snapshot.analysis(url);
+            signature::help(&analysis, analysis.lines.offset(position))
+        })
+        .await
+    }
+
+    async fn semantic_tokens_full(
+        &self,
+        params: SemanticTokensParams,
+    ) -> Result<Option<SemanticTokensResult>> {
+        let url = params.text_document.uri;
+        let data = self.about(url.clone(), all_tokens).await?;
+        let (result_id, _) = self.painted.replace(url, data.clone());
+        let result_id = Some(result_id);
+        Ok(Some(SemanticTokensResult::Tokens(SemanticTokens { result_id, data })))
+    }
+
+    async fn semantic_tokens_full_delta(
+        &self,
+        params: SemanticTokensDeltaParams,
+    ) -> Result<Option<SemanticTokensFullDeltaResult>> {
+        let (url, known) = (params.text_document.uri, params.previous_result_id);
+        let data = self.about(url.clone(), all_tokens).await?;
+        let (result_id, before) = self.painted.replace(url, data.clone());
+        let result_id = Some(result_id);
+        Ok(Some(match before.filter(|(id, _)| *id == known) {
+            Some((_, old)) => SemanticTokensFullDeltaResult::TokensDelta(SemanticTokensDelta {
+                result_id,
+                edits: tokens::delta(&old, &data),
+            }),
+            None => SemanticTokensFullDeltaResult::Tokens(SemanticTokens { result_id, data }),
+        }))
+    }
+
+    async fn semantic_tokens_range(
+        &self,
+        params: SemanticTokensRangeParams,
+    ) -> Result<Option<SemanticTokensRangeResult>> {
+        let range = params.range;
+        let data = self.about(params.text_document.uri, move |file: &Analysis<'_>| {
+            tokens::tokens_in(file, file.lines.offsets(range))
+        });
+        let tokens = SemanticTokens { result_id: None, data: data.await? };
+        Ok(Some(SemanticTokensRangeResult::Tokens(tokens)))
+    }
+
+    async fn prepare_call_hierarchy(
+        &self,
+        params: CallHierarchyPrepareParams,
+    ) -> Result<Option<Vec<CallHierarchyItem>>> {
+        self.place(params.text_document_position_params, calls::prepare).await
+    }
+
+    async fn incoming_calls(
+        &self,
+        params: CallHierarchyIncomingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyIncomingCall>>> {
+        self.ask(None, move |snapshot| calls::incoming(snapshot, &params.item)).await
+    }
+
+    async fn outgoing_calls(
+        &self,
+        params: CallHierarchyOutgoingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyOutgoingCall>>> {
+        self.ask(None, move |snapshot| calls::outgoing(snapshot, &params.item)).await
+    }
+
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         self.place(params.text_document_position_params, |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
@@ -397,11 +526,14 @@ fn abilities(params: &InitializeParams) -> Abilities {
     let workspace = params.capabilities.workspace.as_ref();
     let watching = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
     let diagnostic = workspace.and_then(|workspace| workspace.diagnostic.as_ref());
+    let completion = text.and_then(|text| text.completion.as_ref());
+    let item = completion.and_then(|completion| completion.completion_item.as_ref());
     let refreshes = diagnostic.and_then(|diagnostic| diagnostic.refresh_support);
     Abilities {
         pulls: text.is_some_and(|text| text.diagnostic.is_some()),
         refreshes: refreshes.unwrap_or(false),
         watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
+        snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
     }
 }
 
@@ -458,6 +590,25 @@ fn capabilities(encoding: Encoding, pulls: bool) -> ServerCapabilities {
             prepare_provider: Some(true),
             work_done_progress_options: WorkDoneProgressOptions::default(),
         })),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: Some([".", ":", "[", "(", " "].map(str::to_owned).into()),
+            ..CompletionOptions::default()
+        }),
+        signature_help_provider: Some(SignatureHelpOptions {
+            trigger_characters: Some(vec!["(".to_owned(), ",".to_owned()]),
+            retrigger_characters: None,
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
+        semantic_tokens_provider: Some(
+            SemanticTokensOptions {
+                work_done_progress_options: WorkDoneProgressOptions::default(),
+                legend: tokens::legend(),
+                range: Some(true),
+                full: Some(SemanticTokensFullOptions::Delta { delta: Some(true) }),
+            }
+            .into(),
+        ),
+        call_hierarchy_provider: Some(CallHierarchyServerCapability::Simple(true)),
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         inlay_hint_provider: Some(OneOf::Left(true)),
         code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),

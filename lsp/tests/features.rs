@@ -12,10 +12,12 @@
 mod answers;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use server::analysis::Analysis;
+use lsp_types::Url;
+use server::actor::{Open, Snapshot};
 use server::database::Database;
 use server::text::Encoding;
 use server::workspace::Workspace;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,8 +77,15 @@ fn answer(file: &Path, text: &str) -> Result<String, String> {
     let mut database = Database::new(Arc::new(move |name: &str| reader.read(name)));
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     database.set_text(&name, Ok(text.into()));
-    let analysis = Analysis::new(&database, &workspace, &name, Encoding::Utf16);
-    answers::answer(&stem(folder), &analysis, cursor(text))
+    let url = Url::from_file_path(file).unwrap();
+    let open = Open { version: 1, text: text.into(), name };
+    let snapshot = Snapshot {
+        open: Arc::new(BTreeMap::from([(url.clone(), open)])),
+        workspace: Arc::new(workspace),
+        encoding: Encoding::Utf16,
+        database,
+    };
+    answers::answer(&stem(folder), &snapshot, &url, cursor(text))
 }
 
 /// The offset that a line with a `^` points to: that of the same column in the line above.

@@ -1,26 +1,36 @@
 //! Answers as text, one form for each feature.
 
 use lsp_types::{
-    CodeLens, FoldingRange, HoverContents, InlayHint, InlayHintLabel, Range, SelectionRange, Url,
+    CodeLens, FoldingRange, HoverContents, InlayHint, InlayHintLabel, ParameterLabel, Position,
+    Range, SelectionRange, SemanticToken, Url,
 };
+use server::actor::Snapshot;
 use server::analysis::Analysis;
-use server::features::{folding, hints, hover, lens, links, selection};
+use server::features::{
+    calls, completion, folding, hints, hover, lens, links, selection, signature, tokens,
+};
 use server::publisher::{Known, Stage};
 
 /// What a feature, named as its folder is, says.
 pub(crate) fn answer(
     feature: &str,
-    analysis: &Analysis<'_>,
+    snapshot: &Snapshot,
+    url: &Url,
     cursor: Option<u32>,
 ) -> Result<String, String> {
+    let analysis = &snapshot.analysis(url);
     let at = || cursor.ok_or("there is no `^`".to_owned());
     let end = analysis.text().len() as u32;
     match feature {
+        "calls" => Ok(called(snapshot, url, analysis.lines.position(at()?))),
+        "completion" => Ok(completed(analysis, at()?)),
         "folding" => Ok(lines(folding::folds(analysis).iter().map(folded))),
         "hints" => Ok(hinted(analysis, &hints::hints(analysis, 0..end))),
         "hover" => Ok(hovered(analysis, at()?)),
         "lens" => Ok(lensed(analysis)),
         "links" => Ok(linked(analysis)),
+        "signature" => Ok(taken(analysis, at()?)),
+        "tokens" => Ok(painted(analysis, &tokens::tokens_in(analysis, 0..end))),
         "selection" => Ok(selected(analysis, &selection::around(analysis, at()?))),
         _ => Err(format!("`{feature}` is no feature")),
     }
@@ -108,4 +118,63 @@ fn selected(analysis: &Analysis<'_>, selection: &SelectionRange) -> String {
         next = selection.parent.as_deref();
     }
     shown
+}
+
+/// The callers and the called, with the number of calls.
+fn called(snapshot: &Snapshot, url: &Url, position: Position) -> String {
+    let Some(items) = calls::prepare(snapshot, url, position) else { return "nothing".to_owned() };
+    let mut shown = String::new();
+    for item in &items {
+        shown += &format!("{}\n", item.name);
+        for call in calls::incoming(snapshot, item).unwrap_or_default() {
+            shown += &format!("<- {} {}\n", call.from.name, call.from_ranges.len());
+        }
+        for call in calls::outgoing(snapshot, item).unwrap_or_default() {
+            shown += &format!("-> {} {}\n", call.to.name, call.from_ranges.len());
+        }
+    }
+    shown
+}
+
+/// What could be written, with what it is.
+fn completed(analysis: &Analysis<'_>, at: u32) -> String {
+    let items = completion::completions(analysis, at);
+    lines(items.iter().map(|item| match &item.detail {
+        Some(detail) => format!("{}  ({detail})", item.label),
+        None => item.label.clone(),
+    }))
+}
+
+/// The signature, with the current argument between `«` and `»`.
+fn taken(analysis: &Analysis<'_>, at: u32) -> String {
+    let Some(help) = signature::help(analysis, at) else { return "nothing".to_owned() };
+    let signature = help.signatures.first().unwrap();
+    let parameters = signature.parameters.as_deref().unwrap_or_default();
+    let active = parameters.get(signature.active_parameter.unwrap_or(0) as usize);
+    match active.map(|parameter| &parameter.label) {
+        Some(ParameterLabel::Simple(text)) => {
+            signature.label.replacen(text.as_str(), &format!("«{text}»"), 1)
+        }
+        Some(_) | None => signature.label.clone(),
+    }
+}
+
+/// A line a token: its text and what it is.
+fn painted(analysis: &Analysis<'_>, all: &[SemanticToken]) -> String {
+    let legend = tokens::legend();
+    let (mut line, mut character) = (0, 0);
+    lines(all.iter().map(|token| {
+        if token.delta_line > 0 {
+            character = 0;
+        }
+        line += token.delta_line;
+        character += token.delta_start;
+        let start = Position::new(line, character);
+        let text = text(analysis, Range::new(start, Position::new(line, character + token.length)));
+        let role = legend.token_types.get(token.token_type as usize).unwrap().as_str();
+        let modifiers = legend.token_modifiers.iter().enumerate();
+        let set = modifiers.filter(|(bit, _)| token.token_modifiers_bitset & (1 << bit) != 0);
+        let names: Vec<&str> = set.map(|(_, name)| name.as_str()).collect();
+        format!("{text}  {role} {}", names.join(" ")).trim_end().to_owned()
+    }))
 }

@@ -1,0 +1,263 @@
+//! Words, snippets and names as items of a completion.
+
+use super::scope::Level;
+use compiler::resolve::{index, library_text};
+use compiler::source::FileId;
+use compiler::syntax;
+use compiler::syntax::token::{Kind, Token};
+use lsp_types::{
+    CompletionItem, CompletionItemKind, Documentation, InsertTextFormat, MarkupContent, MarkupKind,
+};
+
+/// What begins a declaration of a file.
+const DECLARATIONS: &[(&str, &str)] = &[
+    ("use", "use std::${1:collectives}::$2;"),
+    ("let", "let ${1:name} = $2;"),
+    ("fn", "fn ${1:name}(${2:r: rank}) -> ${3:rank} = $0;"),
+    ("proc", "proc ${1:name}(${2:c: channel[]}) {\n    $0\n}"),
+    (
+        "collective",
+        "collective ${1:name}(ranks: int) {\n    input[${2:1}];\n    output[${3:ranks}];\n    ensures for r in 0..ranks { output[r] == r.input[0] }\n}",
+    ),
+    (
+        "program",
+        "program ${1:name}(ranks: int = ${2:8}) {\n    collective ${3:allgather}(ranks);\n    channel mem[p in peers] = memory(p);\n\n    block main {\n        $0\n    }\n}",
+    ),
+];
+
+/// What stands only at the top level of a program.
+const PROGRAM: &[(&str, &str)] = &[
+    ("collective", "collective ${1:allgather}(ranks);"),
+    ("options", "options {\n    $0\n}"),
+    ("scratch", "scratch ${1:inbox}[${2:p in peers}];"),
+    ("channel", "channel ${1:mem}[${2:p in peers}] = ${3|memory,port|}(${4:p});"),
+    ("semaphore", "semaphore ${1:ready}[${2:p in peers}] = 0;"),
+    ("block", "block ${1:main} {\n    $0\n}"),
+    ("group", "group ${1:work}[*] {\n    $0\n}"),
+    ("barrier", "barrier $1;"),
+];
+
+/// The clauses of a collective.
+const CLAUSES: &[(&str, &str)] = &[
+    ("input", "input[${1:chunks}];"),
+    ("output", "output[${1:chunks}];"),
+    ("in_place", "in_place { input = output[$1]; }"),
+    ("ensures", "ensures for ${1:c} in ${2:0..chunks} { output[${1:c}] == $0 }"),
+    ("let", "let ${1:name} = $2;"),
+    ("require", "require ${1:condition}, \"${2:why}\";"),
+];
+
+/// What can stand in every body.
+const STATEMENTS: &[(&str, &str)] = &[
+    ("let", "let ${1:name} = $2;"),
+    ("require", "require ${1:condition}, \"${2:why}\";"),
+    ("for", "for ${1:p} in ${2:peers} {\n    $0\n}"),
+    ("if", "if ${1:condition} {\n    $0\n}"),
+];
+
+const PIPELINE: (&str, &str) =
+    ("pipeline", "pipeline unit = ${1:512KiB}, chunks = ${2:1} {\n    $0\n}");
+
+/// A word and its snippet.
+pub(super) fn snippet(word: &str, text: &str) -> CompletionItem {
+    CompletionItem {
+        label: word.to_owned(),
+        kind: Some(CompletionItemKind::KEYWORD),
+        documentation: documented(word),
+        insert_text: Some(text.to_owned()),
+        insert_text_format: Some(InsertTextFormat::SNIPPET),
+        ..CompletionItem::default()
+    }
+}
+
+/// A word as it is.
+pub(super) fn word(text: &str) -> CompletionItem {
+    CompletionItem {
+        label: text.to_owned(),
+        kind: Some(CompletionItemKind::KEYWORD),
+        documentation: documented(text),
+        ..CompletionItem::default()
+    }
+}
+
+fn documented(word: &str) -> Option<Documentation> {
+    let found = grammar::WORDS.iter().find(|known| known.text == word)?;
+    Some(Documentation::String(found.doc.to_owned()))
+}
+
+fn snippets(rows: &[(&str, &str)]) -> Vec<CompletionItem> {
+    rows.iter().map(|(word, text)| snippet(word, text)).collect()
+}
+
+/// What begins a declaration of a file.
+pub(super) fn declarations() -> Vec<CompletionItem> {
+    snippets(DECLARATIONS)
+}
+
+/// What begins a part of a program.
+pub(super) fn program_words() -> Vec<CompletionItem> {
+    snippets(PROGRAM)
+}
+
+/// The clauses of a collective.
+pub(super) fn clauses() -> Vec<CompletionItem> {
+    snippets(CLAUSES)
+}
+
+/// Statements that move nothing.
+pub(super) fn statements(level: Level) -> Vec<CompletionItem> {
+    let mut found = snippets(STATEMENTS);
+    if matches!(level, Level::Program | Level::Block | Level::Procedure) {
+        found.push(snippet(PIPELINE.0, PIPELINE.1));
+    }
+    if level == Level::Window {
+        found.extend(snippets(PROGRAM).into_iter().filter(|item| item.label == "block"));
+    }
+    if matches!(level, Level::Block | Level::Procedure) {
+        found.push(snippet("sync", "sync;"));
+    }
+    found
+}
+
+/// Verbs with the shape of their operands.
+pub(super) fn operation(kind: grammar::Kind) -> Vec<CompletionItem> {
+    let verbs = grammar::of_kind(kind).filter(|word| !matches!(word.text, "barrier" | "sync"));
+    verbs
+        .map(|word| {
+            let forms: Vec<String> =
+                grammar::verbs::forms(word.text).map(grammar::verbs::Form::row).collect();
+            let head = "| verb | sources | destinations | channel | plan |\n| --- | --- | --- | --- | --- |";
+            let value = format!("{}\n\n{head}\n{}", word.doc, forms.join("\n"));
+            let first = grammar::verbs::forms(word.text).next();
+            let text = match (kind, first.is_some_and(|form| !form.channels.is_empty())) {
+                (grammar::Kind::Transfer, true) => {
+                    format!("{} $1 -> $2 via $3;", word.text)
+                }
+                (grammar::Kind::Transfer, false) => format!("{} $1 -> $2;", word.text),
+                _ => format!("{} $1;", word.text),
+            };
+            CompletionItem {
+                kind: Some(CompletionItemKind::FUNCTION),
+                documentation: Some(Documentation::MarkupContent(MarkupContent {
+                    kind: MarkupKind::Markdown,
+                    value,
+                })),
+                ..snippet(word.text, &text)
+            }
+        })
+        .collect()
+}
+
+/// Whether a verb moves data.
+pub(super) fn is_transfer(verb: Kind) -> bool {
+    grammar::of_kind(grammar::Kind::Transfer).any(|word| word.text == verb.text())
+}
+
+/// What can follow the operands of a verb.
+pub(super) fn modifiers(verb: Kind) -> Vec<CompletionItem> {
+    let mut found = Vec::new();
+    if matches!(verb, Kind::Signal | Kind::Wait) {
+        found.push(word("relaxed"));
+    }
+    if matches!(verb, Kind::Reduce | Kind::ReducePackets) {
+        found.push(snippet("op", "op = ${1|sum,min,max|}"));
+    }
+    found.push(snippet("sync", "sync = ${1|before,after,both,none|}"));
+    found
+}
+
+/// Makers of channels.
+pub(super) fn links() -> Vec<CompletionItem> {
+    let rows = [
+        ("memory", "memory(${1:p});"),
+        ("port", "port(${1:p});"),
+        ("switch", "switch(${1:0..ranks}, ${2:input});"),
+    ];
+    snippets(&rows)
+}
+
+/// The options of a program.
+pub(super) fn options() -> Vec<CompletionItem> {
+    let options = grammar::of_kind(grammar::Kind::Option);
+    options.map(|word| snippet(word.text, &format!("{} = $1;", word.text))).collect()
+}
+
+/// The words of one kind but some.
+pub(super) fn kind_words(kind: grammar::Kind, but: &[&str]) -> Vec<CompletionItem> {
+    let words = grammar::of_kind(kind).filter(|word| !but.contains(&word.text));
+    words
+        .map(|found| CompletionItem {
+            label: found.text.to_owned(),
+            kind: Some(CompletionItemKind::KEYWORD),
+            documentation: Some(Documentation::String(found.doc.to_owned())),
+            ..CompletionItem::default()
+        })
+        .collect()
+}
+
+/// A name as it is.
+pub(super) fn name(name: &str) -> CompletionItem {
+    CompletionItem {
+        label: name.to_owned(),
+        kind: Some(CompletionItemKind::VARIABLE),
+        ..CompletionItem::default()
+    }
+}
+
+/// A buffer behind a dot.
+pub(super) fn field(buffer: &str, detail: &str) -> CompletionItem {
+    CompletionItem { kind: Some(CompletionItemKind::FIELD), ..slice(buffer, detail) }
+}
+
+/// A slice of a buffer.
+pub(super) fn slice(buffer: &str, detail: &str) -> CompletionItem {
+    CompletionItem {
+        kind: Some(CompletionItemKind::VARIABLE),
+        detail: Some(detail.to_owned()),
+        documentation: None,
+        ..snippet(buffer, &format!("{buffer}[$1]"))
+    }
+}
+
+/// A switch channel, of which a buffer follows.
+pub(super) fn dotted(channel: &str) -> CompletionItem {
+    CompletionItem { insert_text: Some(format!("{channel}.")), ..name(channel) }
+}
+
+/// A family of channels, semaphores or blocks.
+pub(super) fn family(family: &str, indices: bool, detail: &str) -> CompletionItem {
+    let text = if indices { format!("{family}[$1]") } else { family.to_owned() };
+    CompletionItem {
+        kind: Some(CompletionItemKind::VARIABLE),
+        detail: Some(detail.to_owned()),
+        documentation: None,
+        ..snippet(family, &text)
+    }
+}
+
+/// What can follow `use`: modules of the library, and the names in one.
+pub(super) fn imports(statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let words: Vec<&str> = statement.iter().skip(1).map(|token| token.text).collect();
+    match words.as_slice() {
+        [] => vec![snippet("std", "std::")],
+        ["std", "::"] => library().into_iter().map(|module| name(&module)).collect(),
+        ["std", "::", module, "::", ..] => {
+            let Some(text) = library_text(&format!("std::{module}")) else { return Vec::new() };
+            let (file, _) = syntax::parse(FileId(0), text);
+            let entries = index(&file).entries.into_iter();
+            entries
+                .map(|entry| CompletionItem {
+                    detail: Some(entry.kind.noun().to_owned()),
+                    ..name(&entry.name)
+                })
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The modules of the library that can be imported from.
+fn library() -> Vec<String> {
+    let modules = stdlib::FILES.iter().map(|(name, _)| *name);
+    modules.filter(|name| !name.contains('/')).map(str::to_owned).collect()
+}

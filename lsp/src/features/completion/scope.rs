@@ -1,0 +1,384 @@
+//! What is in sight of the cursor: where it stands, and which names are declared there.
+//!
+//! In: the tokens before the cursor, those of the whole declaration, and what could be resolved of it. Bodies that are
+//! closed before the cursor hide what they bind.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+
+use super::items;
+use crate::analysis::{Analysis, Part};
+use crate::database::Resolved;
+use compiler::resolve::program::Frame;
+use compiler::syntax::token::{Kind, Token};
+use lsp_types::{CompletionItem, CompletionItemKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Where a statement would stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// At the top of a file.
+    File,
+    /// In a collective's declaration.
+    Collective,
+    /// At the top level of a program.
+    Program,
+    /// In `options`.
+    Options,
+    /// In a block, or a pipeline in one.
+    Block,
+    /// In a group.
+    Group,
+    /// In a procedure.
+    Procedure,
+    /// In a pipeline at the top level, which opens blocks.
+    Window,
+}
+
+/// What a family of channels leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Link {
+    Memory,
+    Port,
+    Switch,
+}
+
+/// A family of the program.
+#[derive(Clone, Debug)]
+struct Family {
+    name: String,
+    word: Kind,
+    indices: bool,
+    link: Option<Link>,
+}
+
+/// What is in sight.
+pub(super) struct Scope<'a> {
+    level: Level,
+    /// Where the statement at the cursor begins among the tokens before it.
+    start: usize,
+    families: Vec<Family>,
+    /// Names that are bound around the cursor.
+    bound: BTreeSet<String>,
+    types: BTreeMap<String, String>,
+    resolved: Arc<Resolved>,
+    analysis: &'a Analysis<'a>,
+}
+
+impl<'a> Scope<'a> {
+    /// What is in sight behind some tokens.
+    pub(super) fn new<'db: 'a>(
+        analysis: &'a Analysis<'db>,
+        part: Part<'db>,
+        before: &[Token<'_>],
+        all: &[Token<'_>],
+    ) -> Scope<'a> {
+        let resolved = crate::database::resolved(analysis.database, part.declaration);
+        let (level, start, bound) = read(before);
+        let mut types = BTreeMap::new();
+        let unit = &resolved.unit;
+        let frames: Vec<&Frame> = unit
+            .programs
+            .iter()
+            .map(|row| &row.frame)
+            .chain(unit.procedures.iter().map(|row| &row.frame))
+            .chain(unit.functions.iter().map(|row| &row.frame))
+            .collect();
+        // Where two have the same name, that of the program counts.
+        for local in frames.into_iter().rev().flat_map(|frame| frame.iter()) {
+            types.insert(local.name.clone(), local.ty.to_string());
+        }
+        Scope { level, start, families: families(all), bound, types, resolved, analysis }
+    }
+
+    /// Where the cursor stands.
+    pub(super) fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The tokens of the statement at the cursor.
+    pub(super) fn statement<'t, 's>(&self, before: &'s [Token<'t>]) -> &'s [Token<'t>] {
+        before.get(self.start..).unwrap_or_default()
+    }
+
+    /// Whether the colon at the end stands between binders and a value.
+    pub(super) fn in_fold(&self, statement: &[Token<'_>]) -> bool {
+        statement.iter().any(|token| token.kind == Kind::In)
+            && !statement.iter().any(|token| matches!(token.kind, Kind::Fn | Kind::Proc))
+    }
+
+    /// The type of a name.
+    pub(super) fn type_of(&self, name: &str) -> Option<String> {
+        if let Some(family) = self.families.iter().find(|family| family.name == name) {
+            return Some(family.word.text().to_owned());
+        }
+        match name {
+            "rank" => Some("rank".to_owned()),
+            "peers" | "node_peers" | "rail_peers" => Some("rank[]".to_owned()),
+            _ => self.types.get(name).cloned().filter(|ty| ty != "?"),
+        }
+    }
+
+    /// The names around the cursor that are ranks.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = &str> {
+        let is_rank = |name: &&String| {
+            matches!(self.types.get(*name).map(String::as_str), Some("rank" | "int" | "?") | None)
+                && !matches!(name.as_str(), "ranks" | "ranks_per_node")
+        };
+        self.bound.iter().filter(is_rank).map(String::as_str)
+    }
+
+    /// The buffers, with what they are.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let regions = self.of(Kind::Scratch).map(|family| (family.name.as_str(), "scratch"));
+        [("input", "buffer"), ("output", "buffer")].into_iter().chain(regions)
+    }
+
+    /// Channels of the kinds that fit.
+    pub(super) fn channels(
+        &self,
+        fits: &dyn Fn(Link) -> bool,
+    ) -> impl Iterator<Item = CompletionItem> {
+        let families = self.of(Kind::Channel).filter(|family| family.link.is_none_or(fits));
+        let own: Vec<CompletionItem> = families.map(item).collect();
+        own.into_iter().chain(self.lists_of("channel"))
+    }
+
+    /// Semaphores.
+    pub(super) fn semaphores(&self) -> impl Iterator<Item = CompletionItem> {
+        self.of(Kind::Semaphore).map(item).chain(self.lists_of("semaphore"))
+    }
+
+    /// The names of blocks.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &str> {
+        self.of(Kind::Block).map(|family| family.name.as_str())
+    }
+
+    /// The channels and what they lead to.
+    pub(super) fn links(&self) -> impl Iterator<Item = (&str, Link)> {
+        self.of(Kind::Channel).filter_map(|family| Some((family.name.as_str(), family.link?)))
+    }
+
+    /// Whether a name is bound around the cursor.
+    pub(super) fn binds(&self, name: &str) -> bool {
+        self.bound.contains(name)
+    }
+
+    /// Names that are bound around the cursor, with their types.
+    pub(super) fn values(&self) -> impl Iterator<Item = CompletionItem> {
+        self.bound.iter().map(|name| CompletionItem {
+            detail: self.types.get(name).cloned(),
+            ..items::name(name)
+        })
+    }
+
+    /// Functions and constants of the file.
+    pub(super) fn functions(&self) -> impl Iterator<Item = CompletionItem> {
+        let unit = &self.resolved.unit;
+        let functions = unit.functions.iter().filter(|row| self.is_named(&row.name));
+        let functions = functions.map(|row| called(&row.name, CompletionItemKind::FUNCTION));
+        let constants = unit.constants.iter().filter(|row| self.is_named(&row.name));
+        let constants = constants.map(|row| CompletionItem {
+            kind: Some(CompletionItemKind::CONSTANT),
+            ..items::name(&row.name)
+        });
+        functions.chain(constants)
+    }
+
+    /// Procedures that can be called.
+    pub(super) fn procedures(&self) -> impl Iterator<Item = CompletionItem> {
+        let named = self.names(|unit| unit.procedures.iter().map(|row| row.name.clone()).collect());
+        named.into_iter().map(|name| {
+            let text = format!("{name}($1);");
+            CompletionItem {
+                kind: Some(CompletionItemKind::METHOD),
+                documentation: None,
+                ..items::snippet(&name, &text)
+            }
+        })
+    }
+
+    /// Collectives that can be implemented.
+    pub(super) fn collectives(&self) -> Vec<CompletionItem> {
+        let named =
+            self.names(|unit| unit.collectives.iter().map(|row| row.name.clone()).collect());
+        named.iter().map(|name| called(name, CompletionItemKind::INTERFACE)).collect()
+    }
+
+    fn names(
+        &self,
+        of: impl Fn(&compiler::resolve::program::Unit) -> Vec<String>,
+    ) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for part in self.analysis.parts() {
+            // Imports and declarations know what they bring.
+            let resolved = crate::database::resolved(self.analysis.database, part.declaration);
+            names.extend(of(&resolved.unit));
+        }
+        names.retain(|name| self.is_named(name));
+        names
+    }
+
+    /// Whether the file declares or imports a name.
+    fn is_named(&self, name: &str) -> bool {
+        let directory = crate::database::directory(self.analysis.database, self.analysis.document);
+        directory.declaring.contains_key(name)
+    }
+
+    fn of(&self, word: Kind) -> impl Iterator<Item = &Family> {
+        self.families.iter().filter(move |family| family.word == word)
+    }
+
+    /// Bound names of a type or of lists of it.
+    fn lists_of(&self, member: &'static str) -> impl Iterator<Item = CompletionItem> {
+        let fits = move |name: &&String| {
+            self.types.get(*name).is_some_and(|ty| ty.trim_end_matches("[]") == member)
+        };
+        self.bound.iter().filter(fits).map(|name| items::name(name))
+    }
+}
+
+fn called(name: &str, kind: CompletionItemKind) -> CompletionItem {
+    let text = format!("{name}($1)");
+    CompletionItem { kind: Some(kind), documentation: None, ..items::snippet(name, &text) }
+}
+
+fn item(family: &Family) -> CompletionItem {
+    let detail = match family.link {
+        Some(Link::Memory) => "memory channel",
+        Some(Link::Port) => "port channel",
+        Some(Link::Switch) => "switch channel",
+        None => family.word.text(),
+    };
+    items::family(&family.name, family.indices, detail)
+}
+
+/// The families that a program declares, wherever the cursor is.
+fn families(all: &[Token<'_>]) -> Vec<Family> {
+    let mut found: Vec<Family> = Vec::new();
+    for (i, pair) in all.windows(3).enumerate() {
+        let [word, name, next] = pair else { continue };
+        let declares =
+            matches!(word.kind, Kind::Scratch | Kind::Channel | Kind::Semaphore | Kind::Block);
+        if !declares || !name.kind.is_name() || found.iter().any(|one| one.name == name.text) {
+            continue;
+        }
+        let rest = all.get(i..).unwrap_or_default().iter();
+        let mut rest = rest.take_while(|token| token.kind != Kind::Semicolon);
+        let link = match word.kind {
+            Kind::Channel => rest.find_map(|token| match token.text {
+                "memory" => Some(Link::Memory),
+                "port" => Some(Link::Port),
+                "switch" => Some(Link::Switch),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let indices = next.kind == Kind::LeftBracket;
+        found.push(Family { name: name.text.to_owned(), word: word.kind, indices, link });
+    }
+    found
+}
+
+/// A bracket that is open.
+struct Open {
+    /// The word that the statement before it begins with.
+    head: Option<Kind>,
+    bracket: Kind,
+    /// What was bound before the statement that it stands in, and is again when a body closes.
+    bound: BTreeSet<String>,
+}
+
+/// Where the cursor is, where its statement begins, and what is bound there.
+fn read(before: &[Token<'_>]) -> (Level, usize, BTreeSet<String>) {
+    let mut reader = Reader::default();
+    for (i, token) in before.iter().enumerate() {
+        reader.token(before, i, token.kind);
+    }
+    (level(&reader.open), reader.start, reader.bound)
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reader {
+    open: Vec<Open>,
+    /// What is bound where the statement begins.
+    base: BTreeSet<String>,
+    /// What is bound in it.
+    bound: BTreeSet<String>,
+    start: usize,
+}
+
+impl Reader {
+    fn token(&mut self, before: &[Token<'_>], i: usize, kind: Kind) {
+        if self.ends_parameter(before, i, kind) {
+            self.bound.extend(name_at(before, i.checked_sub(1)));
+        }
+        match kind {
+            Kind::LeftBrace | Kind::LeftBracket | Kind::LeftParen => self.opens(before, i, kind),
+            Kind::RightBrace | Kind::RightBracket | Kind::RightParen => self.closes(i),
+            Kind::Semicolon => {
+                if before.get(self.start).is_some_and(|token| token.kind == Kind::Let) {
+                    self.base.extend(name_at(before, Some(self.start + 1)));
+                }
+                self.bound.clone_from(&self.base);
+                self.start = i + 1;
+            }
+            Kind::In => self.bound.extend(name_at(before, i.checked_sub(1))),
+            _ => {}
+        }
+    }
+
+    /// Whether a parameter's name stands before a token.
+    fn ends_parameter(&self, before: &[Token<'_>], i: usize, kind: Kind) -> bool {
+        let ends = matches!(kind, Kind::Colon | Kind::Equal | Kind::Comma | Kind::RightParen);
+        let two = i.checked_sub(2).and_then(|i| before.get(i)).map(|token| token.kind);
+        let [only] = self.open.as_slice() else { return false };
+        ends && only.bracket == Kind::LeftParen
+            && matches!(two, Some(Kind::LeftParen | Kind::Comma))
+            && matches!(only.head, Some(Kind::Program | Kind::Proc | Kind::Fn | Kind::Collective))
+    }
+
+    fn opens(&mut self, before: &[Token<'_>], i: usize, kind: Kind) {
+        let head = before.get(self.start).map(|token| token.kind);
+        let last = i.checked_sub(1).and_then(|i| before.get(i)).map(|token| token.kind);
+        let value = matches!(last, Some(Kind::In | Kind::Equal | Kind::LeftParen | Kind::Comma));
+        let body = kind == Kind::LeftBrace && !value;
+        let bracket = if body { Kind::LeftBrace } else { Kind::LeftParen };
+        self.open.push(Open { head, bracket, bound: self.base.clone() });
+        if body {
+            self.base.clone_from(&self.bound);
+            self.start = i + 1;
+        }
+    }
+
+    fn closes(&mut self, i: usize) {
+        let Some(closed) = self.open.pop() else { return };
+        if closed.bracket == Kind::LeftBrace {
+            self.base = closed.bound;
+            self.bound.clone_from(&self.base);
+            self.start = i + 1;
+        }
+    }
+}
+
+fn name_at(tokens: &[Token<'_>], at: Option<usize>) -> Option<String> {
+    let token = at.and_then(|at| tokens.get(at))?;
+    token.kind.is_name().then(|| token.text.to_owned())
+}
+
+fn level(open: &[Open]) -> Level {
+    let mut level = Level::File;
+    for open in open.iter().filter(|open| open.bracket == Kind::LeftBrace) {
+        level = match (open.head, level) {
+            (Some(Kind::Program), _) => Level::Program,
+            (Some(Kind::Proc), _) => Level::Procedure,
+            (Some(Kind::Collective), Level::File) => Level::Collective,
+            (Some(Kind::Options), _) => Level::Options,
+            (Some(Kind::Block), _) => Level::Block,
+            (Some(Kind::Group), _) => Level::Group,
+            (Some(Kind::Pipeline), Level::Program) => Level::Window,
+            (Some(_) | None, level) => level,
+        };
+    }
+    level
+}

@@ -1,0 +1,130 @@
+//! What a call takes, with the argument at the cursor: functions, procedures, collectives, functions of the language.
+//!
+//! The brackets around the cursor are found among the tokens, so that half a call is enough.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+
+use crate::analysis::Analysis;
+use crate::declared::{self, Declared};
+use compiler::resolve::program::Parameter;
+use compiler::source::{FileId, Span};
+use compiler::syntax::token::{Kind, Token, tokens};
+use lsp_types::{
+    Documentation, ParameterInformation, ParameterLabel, SignatureHelp, SignatureInformation,
+};
+
+/// What the language's own functions take.
+const BUILTIN: &[(&str, &[&str])] = &[
+    ("memory", &["peer: rank"]),
+    ("port", &["peer: rank"]),
+    ("switch", &["ranks: rank[]", "buffer: buffer"]),
+    ("rank_at", &["node: int", "local_rank: int"]),
+    ("min", &["a: int", "b: int"]),
+    ("max", &["a: int", "b: int"]),
+    ("abs", &["a: int"]),
+    ("position", &["value"]),
+    ("contains", &["value"]),
+    ("step", &["n: int"]),
+];
+
+/// The signature of the call around an offset.
+#[must_use]
+pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
+    let part = analysis.part_at(offset)?;
+    let text = part.declaration.text(analysis.database);
+    let cut = tokens(FileId(0), &text).tokens;
+    let before = cut.partition_point(|token| token.span.end <= offset - part.start);
+    let call = call(cut.get(..before)?)?;
+    let semantics = analysis.semantics(part);
+    let unit = &semantics.resolved.unit;
+    let written = |span: Span| declared::written(analysis, &semantics, span);
+    let place = semantics.place(part, call.name.span);
+    let definition = declared::definition(&semantics, place);
+    let declared = definition.and_then(|at| declared::declared(unit, at));
+    let texts = |list: &[Parameter]| -> Vec<String> {
+        list.iter().map(|one| declared::parameter(one, &written)).collect()
+    };
+    let (word, parameters, result) = match declared {
+        Some(Declared::Function(_, list, result)) => ("fn ", texts(list), format!(" -> {result}")),
+        Some(Declared::Procedure(_, list)) => ("proc ", texts(list), String::new()),
+        Some(Declared::Collective(_, list)) => {
+            let mut texts = texts(list);
+            texts.extend(["in_place: bool = false".to_owned(), "op = sum".to_owned()]);
+            ("collective ", texts, String::new())
+        }
+        Some(_) | None => {
+            let (_, list) = BUILTIN.iter().find(|(name, _)| *name == call.name.text)?;
+            ("", list.iter().map(|text| (*text).to_owned()).collect(), String::new())
+        }
+    };
+    let documentation = definition
+        .and_then(|at| declared::documentation(analysis, &semantics, at))
+        .or_else(|| builtin_text(call.name.text));
+    let active = call.active(&parameters);
+    let label = format!("{word}{}({}){result}", call.name.text, parameters.join(", "));
+    let information = |text: String| ParameterInformation {
+        label: ParameterLabel::Simple(text),
+        documentation: None,
+    };
+    Some(SignatureHelp {
+        signatures: vec![SignatureInformation {
+            label,
+            documentation: documentation.map(Documentation::String),
+            parameters: Some(parameters.into_iter().map(information).collect()),
+            active_parameter: Some(active),
+        }],
+        active_signature: Some(0),
+        active_parameter: Some(active),
+    })
+}
+
+fn builtin_text(name: &str) -> Option<String> {
+    use grammar::Kind as Words;
+    let kinds = [Words::Link, Words::Function, Words::Method];
+    let mut words = kinds.into_iter().flat_map(grammar::of_kind);
+    words.find(|word| word.text == name).map(|word| word.doc.to_owned())
+}
+
+/// A call that is open at the cursor.
+struct Call<'t> {
+    name: Token<'t>,
+    /// How many arguments are finished.
+    position: usize,
+    /// The name that the current argument gives.
+    named: Option<&'t str>,
+}
+
+impl Call<'_> {
+    fn active(&self, parameters: &[String]) -> u32 {
+        let named = self.named.and_then(|name| {
+            parameters.iter().position(|text| text.split([':', ' ']).next() == Some(name))
+        });
+        named.unwrap_or(self.position) as u32
+    }
+}
+
+/// The innermost bracket that is open behind a name.
+fn call<'t>(before: &[Token<'t>]) -> Option<Call<'t>> {
+    let (mut depth, mut position, mut named) = (0_usize, 0, None);
+    for (i, token) in before.iter().enumerate().rev() {
+        match token.kind {
+            Kind::RightParen | Kind::RightBracket | Kind::RightBrace => depth += 1,
+            Kind::LeftParen if depth == 0 => {
+                let name = i.checked_sub(1).and_then(|i| before.get(i))?;
+                return name.kind.is_name().then_some(Call { name: *name, position, named });
+            }
+            // In the brackets of an argument.
+            Kind::LeftBracket if depth == 0 => {}
+            Kind::LeftBrace | Kind::Semicolon if depth == 0 => return None,
+            Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => {
+                depth = depth.saturating_sub(1);
+            }
+            Kind::Comma if depth == 0 => position += 1,
+            Kind::Equal if depth == 0 && position == 0 => {
+                let name = i.checked_sub(1).and_then(|i| before.get(i));
+                named = name.filter(|name| name.kind.is_name()).map(|name| name.text);
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,261 @@
+//! Semantic tokens: what each word is, by what the compiler says that it names.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+
+use crate::analysis::{Analysis, Part};
+use crate::declared::{Declared, declared};
+use compiler::source::{FileId, Span};
+use compiler::syntax::token::{Class, Kind, Token, tokens};
+use lsp_types::{
+    SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokensEdit,
+    SemanticTokensLegend,
+};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What a word is; the order is that of the legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Keyword,
+    Verb,
+    Function,
+    Procedure,
+    Collective,
+    Program,
+    Variable,
+    Parameter,
+    Property,
+    Type,
+    Word,
+    Module,
+    Number,
+    Text,
+    Comment,
+    Operator,
+    Scratch,
+    Semaphore,
+}
+
+/// Where a name is introduced.
+const DECLARATION: u32 = 1;
+/// What cannot change: constants of a file.
+const READONLY: u32 = 1 << 1;
+/// What the language brings along.
+const BUILTIN: u32 = 1 << 2;
+
+/// The names of the numbers in tokens.
+#[must_use]
+pub fn legend() -> SemanticTokensLegend {
+    SemanticTokensLegend {
+        token_types: vec![
+            SemanticTokenType::KEYWORD,
+            SemanticTokenType::MACRO,
+            SemanticTokenType::FUNCTION,
+            SemanticTokenType::METHOD,
+            SemanticTokenType::INTERFACE,
+            SemanticTokenType::CLASS,
+            SemanticTokenType::VARIABLE,
+            SemanticTokenType::PARAMETER,
+            SemanticTokenType::PROPERTY,
+            SemanticTokenType::TYPE,
+            SemanticTokenType::ENUM_MEMBER,
+            SemanticTokenType::NAMESPACE,
+            SemanticTokenType::NUMBER,
+            SemanticTokenType::STRING,
+            SemanticTokenType::COMMENT,
+            SemanticTokenType::OPERATOR,
+            SemanticTokenType::STRUCT,
+            SemanticTokenType::EVENT,
+        ],
+        token_modifiers: vec![
+            SemanticTokenModifier::DECLARATION,
+            SemanticTokenModifier::READONLY,
+            SemanticTokenModifier::DEFAULT_LIBRARY,
+        ],
+    }
+}
+
+/// The tokens of the declarations that a range of a file touches.
+#[must_use]
+pub fn tokens_in(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<SemanticToken> {
+    let mut all: Vec<(Span, Role, u32)> = Vec::new();
+    for part in analysis.parts() {
+        if part.end >= range.start && part.start <= range.end {
+            in_part(analysis, part, &mut all);
+        }
+    }
+    let (mut line, mut character) = (0, 0);
+    let mut encoded = Vec::with_capacity(all.len());
+    for (span, role, modifiers) in all {
+        let place = analysis.lines.range(span.start..span.end);
+        let start = place.start;
+        if start.line != line {
+            character = 0;
+        }
+        encoded.push(SemanticToken {
+            delta_line: start.line - line,
+            delta_start: start.character - character,
+            length: place.end.character.saturating_sub(start.character),
+            token_type: role as u32,
+            token_modifiers_bitset: modifiers,
+        });
+        (line, character) = (start.line, start.character);
+    }
+    encoded
+}
+
+/// The edits from one list of tokens to another, in numbers of which each token has five.
+#[must_use]
+pub fn delta(old: &[SemanticToken], new: &[SemanticToken]) -> Vec<SemanticTokensEdit> {
+    let before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let rest = old.len().min(new.len()) - before;
+    let after = old.iter().rev().zip(new.iter().rev()).take(rest);
+    let after = after.take_while(|(old, new)| old == new).count();
+    if before == old.len() && before == new.len() {
+        return Vec::new();
+    }
+    let data = new.get(before..new.len() - after).unwrap_or_default().to_vec();
+    vec![SemanticTokensEdit {
+        start: 5 * before as u32,
+        delete_count: 5 * (old.len() - before - after) as u32,
+        data: Some(data),
+    }]
+}
+
+fn in_part(analysis: &Analysis<'_>, part: Part<'_>, all: &mut Vec<(Span, Role, u32)>) {
+    let text = part.declaration.text(analysis.database);
+    let cut = tokens(FileId(0), &text);
+    let semantics = analysis.semantics(part);
+    let unit = &semantics.resolved.unit;
+    let mut names: BTreeMap<Span, Span> = BTreeMap::new();
+    for (place, definition) in &semantics.resolved.uses.definitions {
+        names.insert(*place, *definition);
+    }
+    let mut found: Vec<(Span, Role, u32)> = Vec::new();
+    for (i, token) in cut.tokens.iter().enumerate() {
+        let near = Near {
+            before: i.checked_sub(1).and_then(|i| cut.tokens.get(i)),
+            after: cut.tokens.get(i + 1),
+        };
+        let named = || {
+            let place = semantics.place(part, token.span);
+            let definition = names.get(&place).copied();
+            let declares = definition.is_none_or(|definition| definition == place);
+            let declared = declared(unit, definition.unwrap_or(place))?;
+            Some(named(&declared, declares))
+        };
+        let role = if token.kind.is_name() { named() } else { None };
+        if let Some((role, modifiers)) = role.or_else(|| plain(token, near)) {
+            found.push((token.span, role, modifiers));
+        }
+    }
+    found.extend(cut.comments.iter().map(|comment| (comment.span, Role::Comment, 0)));
+    found.sort_by_key(|(span, ..)| span.start);
+    all.extend(found.into_iter().map(|(span, role, modifiers)| {
+        let range = part.range(span);
+        (Span { start: range.start, end: range.end, ..span }, role, modifiers)
+    }));
+}
+
+/// The tokens beside one.
+#[derive(Clone, Copy)]
+struct Near<'t> {
+    before: Option<&'t Token<'t>>,
+    after: Option<&'t Token<'t>>,
+}
+
+fn named(declared: &Declared<'_>, declares: bool) -> (Role, u32) {
+    let here = if declares { DECLARATION } else { 0 };
+    match declared {
+        Declared::Parameter(..) => (Role::Parameter, here),
+        Declared::Local(..) => (Role::Variable, here),
+        Declared::Constant(..) => (Role::Variable, here | READONLY),
+        Declared::Function(..) => (Role::Function, here),
+        Declared::Procedure(..) => (Role::Procedure, here),
+        Declared::Collective(..) => (Role::Collective, here),
+        Declared::Program(_) | Declared::Block(_) => (Role::Program, here),
+        Declared::Scratch(..) => (Role::Scratch, here),
+        Declared::Channel(..) => (Role::Property, here),
+        Declared::Semaphore(..) => (Role::Semaphore, here),
+    }
+}
+
+/// What a token is that names nothing of the file.
+fn plain(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
+    match token.kind {
+        Kind::Int => return Some((Role::Number, 0)),
+        Kind::Str | Kind::OpenStr => return Some((Role::Text, 0)),
+        Kind::Doc | Kind::InnerDoc | Kind::Comment => return Some((Role::Comment, 0)),
+        Kind::Name => return word(token, near),
+        Kind::Wrong => return None,
+        _ if token.text.is_empty() => return None,
+        _ => {}
+    }
+    match token.kind.class() {
+        Class::Reserved => Some((Role::Keyword, 0)),
+        Class::Verb => Some((Role::Verb, 0)),
+        Class::Word => word(token, near),
+        Class::Mark => {
+            let sign = grammar::of_kind(grammar::Kind::Operator);
+            sign.into_iter().any(|word| word.text == token.text).then_some((Role::Operator, 0))
+        }
+    }
+}
+
+/// A word with a meaning in its place.
+fn word(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
+    use grammar::Kind as Words;
+    let before = near.before.map(|token| token.text);
+    let after = near.after.map(|token| token.text);
+    let is = |kind: Words| grammar::of_kind(kind).any(|word| word.text == token.text);
+    if before == Some("::") || after == Some("::") {
+        return Some((Role::Module, BUILTIN));
+    }
+    if before == Some(".") {
+        return Some((if is(Words::Method) { Role::Function } else { Role::Property }, BUILTIN));
+    }
+    if before == Some(":") && is(Words::Type)
+        || before == Some("->") && is(Words::Type) && after != Some("[")
+    {
+        return Some((Role::Type, BUILTIN));
+    }
+    if after == Some("(") && (is(Words::Function) || is(Words::Link)) {
+        return Some((Role::Function, BUILTIN));
+    }
+    if after == Some("=") && (is(Words::Option) || is(Words::Clause)) {
+        return Some((Role::Property, BUILTIN));
+    }
+    if is(Words::Builtin) {
+        return Some((Role::Variable, READONLY | BUILTIN));
+    }
+    if before == Some("=") && (is(Words::Value) || is(Words::Function)) || is(Words::Attribute) {
+        return Some((Role::Word, BUILTIN));
+    }
+    if matches!(token.kind, Kind::Input | Kind::Output) {
+        return Some((Role::Property, BUILTIN));
+    }
+    is(Words::Clause).then_some((Role::Keyword, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(length: u32) -> SemanticToken {
+        SemanticToken { length, ..SemanticToken::default() }
+    }
+
+    #[test]
+    fn a_delta_is_what_lies_between_what_is_the_same() {
+        let list = |lengths: &[u32]| lengths.iter().map(|n| token(*n)).collect::<Vec<_>>();
+        let edit = |old: &[u32], new: &[u32]| {
+            delta(&list(old), &list(new)).first().map(|edit| {
+                let data = edit.data.clone().unwrap_or_default();
+                (edit.start, edit.delete_count, data.iter().map(|t| t.length).collect::<Vec<_>>())
+            })
+        };
+        assert_eq!(edit(&[1, 2, 3], &[1, 2, 3]), None);
+        assert_eq!(edit(&[1, 2, 3], &[1, 9, 9, 3]), Some((5, 5, vec![9, 9])));
+        assert_eq!(edit(&[1, 1], &[1]), Some((5, 5, vec![])));
+        assert_eq!(edit(&[], &[4]), Some((0, 0, vec![4])));
+    }
+}
