@@ -95,6 +95,10 @@ pub(super) struct Effects {
     pub(super) uses: SmallVec<[(Use, usize); 4]>,
     /// Whether all threads meet between the touches and the rest.
     pub(super) meets: bool,
+    /// Whether each thread learns something by the packets that it reads.
+    pub(super) hears: bool,
+    /// Whether another rank's memory is touched, and not as packets: that rank must be known to have started.
+    pub(super) visits: bool,
 }
 
 /// What an operation does. Pipelines, barriers and joins do nothing themselves.
@@ -139,8 +143,11 @@ fn uses<T: Copy>(list: &List<T>, name: fn(T) -> Use) -> SmallVec<[(Use, usize); 
 
 fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
     if transfer.via != Some(ChannelKind::Port) {
+        let touches: SmallVec<[Touch; 8]> = touches(scene, transfer, mark).collect();
         return Effects {
-            touches: touches(scene, transfer, mark).collect(),
+            hears: touches.iter().any(|touch| touch.packets && !touch.write),
+            visits: touches.iter().any(|touch| !touch.packets && touch.extent.rank != scene.here),
+            touches,
             heeds: true,
             ..Effects::default()
         };

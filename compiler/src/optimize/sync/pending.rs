@@ -5,6 +5,8 @@
 //!   are only read: they wait for themselves;
 //! - a data operation touches what an earlier one touched, one of them writes, and the threads may not be the same
 //!   ([`super::lanes::conflict`]); packets may be read after they were written, since the reader waits for them;
+//! - another rank's memory is touched, and not as packets, after packets were read: what tells that the rank has started
+//!   may have been one of them, and another thread's;
 //! - a `signal`, `release`, `put_with_signal` comes after a data operation (only some threads' work would be told of),
 //!   relaxed signals included;
 //! - a `put` over a port channel reads or overwrites what a data operation wrote, or overwrites what one read;
@@ -24,6 +26,7 @@ pub(super) struct Pending {
     touches: BTreeMap<(RankId, Buffer, u64), SmallVec<[Touch; 1]>>,
     longest: u64,
     acquired: usize,
+    heard: bool,
     uses: BTreeMap<Use, usize>,
 }
 
@@ -33,6 +36,7 @@ impl Pending {
         self.touches.clear();
         self.longest = 0;
         self.acquired = 0;
+        self.heard = false;
         self.uses.clear();
     }
 
@@ -42,6 +46,7 @@ impl Pending {
             self.clear();
         } else {
             effects.touches.into_iter().for_each(|touch| self.touch(touch));
+            self.heard |= effects.hears;
         }
         self.acquired = self.acquired.max(effects.acquires);
         self.uses.extend(effects.uses);
@@ -59,7 +64,8 @@ impl Pending {
     /// Whether the operation needs a join before it.
     pub(super) fn blocks(&self, scene: Scene, effects: &Effects) -> bool {
         let heeds = effects.heeds && self.acquired > 0;
-        if heeds || effects.touches.iter().any(|touch| self.conflicts(scene, touch)) {
+        let strange = effects.visits && self.heard;
+        if heeds || strange || effects.touches.iter().any(|touch| self.conflicts(scene, touch)) {
             return true;
         }
         !effects.meets && self.blocks_threads(scene, effects)
