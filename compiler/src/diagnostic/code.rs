@@ -127,6 +127,7 @@ catalogue! {
     W0204: "unused semaphore",
     W0205: "unused name",
     W0301: "a hole in the thread-block ids",
+    W0302: "a block that is opened too late to be meant",
     W0501: "a check that was not made",
     W0502: "an order that is not proved",
     W0901: "a map that is of no use",

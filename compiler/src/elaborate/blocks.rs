@@ -24,6 +24,8 @@ pub(super) struct Blocks {
     /// Barriers by first use: the blocks' rows, ascending.
     pub(super) barriers: Vec<Vec<u32>>,
     barrier_ids: BTreeMap<Vec<u32>, u32>,
+    /// Families without a declaration that were named with an index left open, and where first.
+    left_open: BTreeMap<BlockFamilyId, Span>,
 }
 
 /// One block.
@@ -178,7 +180,7 @@ impl<'a> Eval<'_, 'a> {
         let domain = self.block_domain(id);
         let (tuples, several) = match &domain {
             Some(domain) => self.index_tuples(domain, indices)?,
-            None => self.undeclared(id, indices)?,
+            None => self.undeclared(id, indices, span)?,
         };
         let mut rows = Vec::with_capacity(tuples.len());
         for tuple in &tuples {
@@ -211,8 +213,13 @@ impl<'a> Eval<'_, 'a> {
                 return Err(self.fail_at(String::new(), no_block(span, name, indices)));
             }
         };
-        let origin = self.origin;
-        Ok(self.blocks.row(id, indices, number, origin))
+        let (origin, before) = (self.origin, self.blocks.rows.len());
+        let row = self.blocks.row(id, indices, number, origin);
+        if let Some(open) = self.blocks.left_open.get(&id).filter(|_| row as usize == before) {
+            let report = too_late(span, *open, &self.world.program.blocks[id].name, indices);
+            self.shared.reports.add(self.rank, String::new(), report);
+        }
+        Ok(row)
     }
 
     /// The blocks of a family without a declaration: those mentioned so far, where an index leaves it open.
@@ -220,18 +227,16 @@ impl<'a> Eval<'_, 'a> {
         &mut self,
         id: BlockFamilyId,
         indices: &'a [Index],
+        span: Span,
     ) -> Evaluated<(Vec<Vec<i64>>, bool)> {
         let known = self.blocks.mentioned(id);
-        if indices.is_empty() {
-            return Ok(if self.world.program.blocks[id].arity == 0 {
-                (vec![Vec::new()], true)
-            } else {
-                (known, true)
-            });
+        if indices.is_empty() && self.world.program.blocks[id].arity == 0 {
+            return Ok((vec![Vec::new()], true));
         }
-        if indices.iter().all(|index| matches!(index, Index::At(_))) {
+        if !indices.is_empty() && indices.iter().all(|index| matches!(index, Index::At(_))) {
             return self.index_tuples(&Domain::Leaf, indices);
         }
+        self.blocks.left_open.entry(id).or_insert(span);
         let mut kept = known;
         for (position, index) in indices.iter().enumerate() {
             let (allowed, open) = match index {
@@ -252,12 +257,22 @@ impl<'a> Eval<'_, 'a> {
     }
 }
 
-fn no_block(span: Span, name: &str, indices: &[i64]) -> Diagnostic {
+fn too_late(span: Span, open: Span, name: &str, indices: &[i64]) -> Diagnostic {
+    let block = indexed(name, indices);
+    Diagnostic::new(Code::W0302, span, format!("block {block} is opened too late to be meant"))
+        .label("opened here")
+        .and(open, format!("this means the blocks of `{name}` that were opened before it"))
+        .help(format!("declare the family, `block {name}[..];`, before both"))
+}
+
+/// "`name[1, 2]`".
+fn indexed(name: &str, indices: &[i64]) -> String {
     let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
-    Diagnostic::new(
-        Code::E0304,
-        span,
-        format!("there is no block `{name}[{}]` here", indices.join(", ")),
-    )
-    .help(format!("the declaration of `{name}` says which there are"))
+    format!("`{name}[{}]`", indices.join(", "))
+}
+
+fn no_block(span: Span, name: &str, indices: &[i64]) -> Diagnostic {
+    let block = indexed(name, indices);
+    Diagnostic::new(Code::E0304, span, format!("there is no block {block} here"))
+        .help(format!("the declaration of `{name}` says which there are"))
 }

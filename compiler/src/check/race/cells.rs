@@ -33,6 +33,8 @@ pub(super) struct Touch<'p> {
     pub(super) said: (Buffer, u64),
     /// Whether it writes.
     pub(super) write: bool,
+    /// Whether as a packet.
+    pub(super) packet: bool,
     /// How its elements fall to threads.
     pub(super) share: Share,
     /// Where its operand begins.

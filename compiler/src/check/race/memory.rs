@@ -299,6 +299,7 @@ fn touch<'p>(
         element: element.number,
         said: access.said,
         write,
+        packet: access.packet,
         share: access.share,
         base: access.base,
         flow: (flow, 0),
@@ -312,6 +313,7 @@ fn ordered(lookup: Lookup<'_>, actor: &Actor, first: &Touch, second: &Touch) -> 
     let same_thread = first.agent == second.agent
         && first.share == second.share
         && first.share != super::cells::Share::Other
+        && first.packet == second.packet
         && first.base == second.base;
     same_operation && first.element == second.element
         || same_thread
