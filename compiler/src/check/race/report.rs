@@ -211,10 +211,12 @@ impl Words<'_> {
     fn threads(&self, conflict: &Conflict) -> Diagnostic {
         let (first, second) = (&conflict.first, &conflict.second);
         let place = self.place(conflict);
+        let what = match first.write && second.write {
+            true => "both write".to_string(),
+            false => format!("{} and {}", bare(first), bare(second)),
+        };
         let message = format!(
-            "threads of one block {} and {} {place} of rank {} without meeting in between",
-            bare(first),
-            bare(second),
+            "threads of one block {what} {place} of rank {} without meeting in between",
             conflict.place.rank.0
         );
         Diagnostic::new(Code::E0503, self.at(second), message)
