@@ -196,8 +196,10 @@ pub(super) fn declarations(program: &Program, names: &Names, tables: &mut Tables
             tables.list("semaphores", &semaphores, "rank"),
             tables.rows("semaphore_initial", &rows, "i"),
         );
+        let shared = program.ranks.iter().flat_map(|rank| &rank.semaphores).any(|sem| sem.shared);
+        let shared = if shared { ", shared" } else { "" };
         text.push_str(&format!(
-            "    #[allow(W0204)]\n    semaphore sem[i in 0..{count}] = {value};\n"
+            "    #[allow(W0204{shared})]\n    semaphore sem[i in 0..{count}] = {value};\n"
         ));
     }
     let blocks = column(|rank| rank.blocks.len());
