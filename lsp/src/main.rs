@@ -2,6 +2,8 @@
 //!
 //! `--stdio` says what it does anyway, since some clients always say it.
 
+mod arena;
+
 use server::sequencer::Exit;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
             }
         }
     }
+    arena::share();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_time()
