@@ -220,7 +220,7 @@ pub struct Region {
     pub name: Arc<str>,
     /// Its first chunk.
     pub offset: u32,
-    /// The values of each dimension, in order; the last dimension is contiguous.
+    /// The values of each dimension, in order; the last dimension is contiguous. None of a family whose rows differ.
     pub dimensions: Vec<Arc<[i64]>>,
 }
 

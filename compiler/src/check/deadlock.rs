@@ -8,45 +8,72 @@
 //!
 //! What waits for a block in a circle is no mistake of its own, and is not reported.
 
+use super::names;
 use super::past::{Moment, Past, Run};
-use crate::diagnostic::witness::{Finding, Step, Wait, Witness};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
+use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::run::{self, Awaits, Outcome, Stuck};
-use crate::ir::{
-    self, Action, BlockId, ChannelId, ChannelKind, Op, RankId, SemaphoreId, Transfer, Verb, Where,
-};
+use crate::ir::{self, Action, Buffer, RankId};
+
+/// How many blocks of a circle are named.
+const NAMED: usize = 4;
+
+/// A block that cannot go on.
+struct Standing<'a> {
+    stuck: &'a Stuck,
+    moment: Moment,
+}
+
+/// What a block waits for: another one, which would give it at a moment that it does not come to.
+#[derive(Clone, Copy)]
+struct Arc {
+    to: usize,
+    given: Moment,
+}
 
 /// Says why the blocks that are stuck are.
 pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec<Diagnostic> {
-    let waits_for: Vec<Option<usize>> =
-        stuck.iter().map(|one| provider(program, stuck, one)).collect();
-    if let Some(unanswered) = waits_for.iter().position(Option::is_none) {
-        let one = stuck.get(unanswered);
-        let report = one.map(|one| shown(program, parts, &[one], never_answered(program, one)));
+    let Some(past) = Past::new(program, parts) else {
+        return stuck.first().map(|one| in_short(program, one)).into_iter().collect();
+    };
+    let standing: Vec<Standing> = stuck.iter().filter_map(|one| standing(&past, one)).collect();
+    let arcs: Vec<Option<Arc>> = standing.iter().map(|one| arc(&past, &standing, one)).collect();
+    if let Some(unanswered) = arcs.iter().position(Option::is_none) {
+        let one = standing.get(unanswered);
+        let report = one.map(|one| show(&past, &[(one, None)], never_answered(&past, one)));
         return report.into_iter().collect();
     }
     // Everyone waits for someone: following the arcs leads into a circle.
+    let next = |at: usize| arcs.get(at).copied().flatten();
     let mut at = 0;
-    for _ in stuck {
-        at = waits_for.get(at).copied().flatten().unwrap_or(at);
+    for _ in &standing {
+        at = next(at).map_or(at, |arc| arc.to);
     }
-    let mut circle = vec![at];
-    while let Some(Some(next)) = circle.last().and_then(|last| waits_for.get(*last)) {
-        if circle.contains(next) {
+    let mut circle: Vec<(&Standing, Option<Arc>)> = Vec::new();
+    let start = at;
+    while let Some((one, arc)) = standing.get(at).zip(next(at)) {
+        circle.push((one, Some(arc)));
+        at = arc.to;
+        if at == start {
             break;
         }
-        circle.push(*next);
     }
-    let circle: Vec<&Stuck> = circle.iter().filter_map(|index| stuck.get(*index)).collect();
-    let report = circle_report(program, &circle);
-    report.map(|report| shown(program, parts, &circle, report)).into_iter().collect()
+    let report = circle_report(&past, &circle);
+    report.map(|report| show(&past, &circle, report)).into_iter().collect()
 }
 
-fn shown(program: &ir::Program, parts: u32, circle: &[&Stuck], report: Diagnostic) -> Diagnostic {
-    match Past::new(program, parts) {
-        Some(past) => show(&past, circle, report),
-        None => report,
-    }
+fn standing<'a>(past: &Past, stuck: &'a Stuck) -> Option<Standing<'a>> {
+    let step = Step { operation: stuck.operation, inner: stuck.inner };
+    Some(Standing { stuck, moment: past.at_step(stuck.rank, stuck.block, step)? })
+}
+
+/// Who would have to go on first; none where nobody gives what is waited for.
+fn arc(past: &Past, standing: &[Standing], one: &Standing) -> Option<Arc> {
+    past.needs(one.moment)?.into_iter().find_map(|given| {
+        let (agent, at) = past.line(given)?;
+        let behind = |other: &Standing| other.moment.agent == agent && other.moment.at <= at;
+        Some(Arc { to: standing.iter().position(behind)?, given })
+    })
 }
 
 /// Adds to a report some block that stands still in the end, where the one that is told of does not come as far. Without
@@ -54,7 +81,8 @@ fn shown(program: &ir::Program, parts: u32, circle: &[&Stuck], report: Diagnosti
 pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) -> Diagnostic {
     if let Outcome::Stuck(stuck) = run::run(past.program, super::STEPS) {
         for one in &stuck {
-            report = show(past, &[one], report);
+            let Some(one) = standing(past, one) else { continue };
+            report = show(past, &[(&one, None)], report);
             if report.witness.as_ref().is_some_and(|witness| !witness.schedule.is_empty()) {
                 return report;
             }
@@ -65,129 +93,46 @@ pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) ->
 }
 
 /// Adds to a report who waits for whom, and a schedule that leads there.
-fn show(past: &Past, circle: &[&Stuck], mut report: Diagnostic) -> Diagnostic {
-    let program = past.program;
-    let moment = |stuck: &&Stuck| {
-        let step = Step { operation: stuck.operation, inner: stuck.inner };
-        past.at_step(stuck.rank, stuck.block, step)
-    };
-    let Some(moments) = circle.iter().map(moment).collect::<Option<Vec<Moment>>>() else {
-        return report;
-    };
+fn show(past: &Past, circle: &[(&Standing, Option<Arc>)], mut report: Diagnostic) -> Diagnostic {
     let mut run = Run::new(past);
-    let reached = moments.iter().all(|moment| run.stand_at(*moment));
+    let reached = circle.iter().all(|(one, _)| run.stand_at(one.moment));
     let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
-    let waits = moments
-        .iter()
-        .zip(circle)
-        .map(|(moment, stuck)| Wait { event: past.event(*moment), awaits: what(program, stuck) });
+    let waits = circle.iter().map(|(one, arc)| Wait {
+        event: past.event(one.moment),
+        awaits: what(past, one, *arc),
+        given_by: arc.map(|arc| past.event(arc.given)),
+    });
     let finding = Finding::Deadlock { circle: waits.collect() };
     report.witness = Some(Box::new(Witness { finding, schedule }));
     report
 }
 
-/// Who would have to go on first: a stuck block that could give what is waited for.
-fn provider(program: &ir::Program, stuck: &[Stuck], one: &Stuck) -> Option<usize> {
-    let rank = program.ranks.lookup(one.rank)?;
-    let gives = |other: &Stuck| -> bool {
-        if (other.rank, other.block) == (one.rank, one.block) {
-            return false;
-        }
-        match one.awaits {
-            Awaits::Signal(channel) => {
-                let end = rank.channels.lookup(channel);
-                end.is_some_and(|end| {
-                    end.peer() == Some(other.rank)
-                        && end
-                            .partner
-                            .is_some_and(|there| has(program, other, &|op| signals(op, there)))
-                })
-            }
-            Awaits::Semaphore(id) => {
-                other.rank == one.rank && has(program, other, &|op| releases(op, id))
-            }
-            Awaits::Barrier(id) => {
-                let members = rank.barriers.lookup(id);
-                other.rank == one.rank
-                    && other.awaits != Awaits::Barrier(id)
-                    && members.is_some_and(|members| members.contains(&other.block))
-            }
-            Awaits::Packets => {
-                has(program, other, &|op| writes_packets_to(op, other.rank, one.rank))
-            }
-        }
-    };
-    stuck.iter().position(gives)
-}
-
-fn block(program: &ir::Program, rank: RankId, block: BlockId) -> Option<&ir::Block> {
-    program.ranks.lookup(rank)?.blocks.lookup(block)
-}
-
-fn has(program: &ir::Program, stuck: &Stuck, wanted: &dyn Fn(&Op) -> bool) -> bool {
-    fn any(ops: &[Op], wanted: &dyn Fn(&Op) -> bool) -> bool {
-        ops.iter().any(|op| match &op.action {
-            Action::Pipeline(pipeline) => any(&pipeline.body, wanted),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Transfer(_) => wanted(op),
-        })
-    }
-    block(program, stuck.rank, stuck.block).is_some_and(|block| any(&block.ops, wanted))
-}
-
-fn signals(op: &Op, channel: ChannelId) -> bool {
-    match &op.action {
-        Action::Signal(signal) => signal.channels.contains(&channel),
-        Action::Transfer(transfer) => {
-            let signalling =
-                matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
-            signalling
-                && transfer.via == Some(ChannelKind::Port)
-                && transfer.channels.contains(&channel)
-        }
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
-    }
-}
-
-fn releases(op: &Op, semaphore: SemaphoreId) -> bool {
-    matches!(&op.action, Action::Release(list) if list.contains(&semaphore))
-}
-
-fn writes_packets_to(op: &Op, from: RankId, to: RankId) -> bool {
-    let Action::Transfer(transfer) = &op.action else { return false };
-    let reaches = |transfer: &Transfer| {
-        transfer.destinations.iter().enumerate().any(|(index, operand)| {
-            ir::memory::writes_packets(transfer.verb, index)
-                && match operand.place {
-                    Where::Local => from == to,
-                    Where::Remote(peer) => peer == to,
-                    Where::Switch(_) => true,
-                }
-        })
-    };
-    reaches(transfer)
-}
-
 /// "block `main` of rank 0"
 fn who(program: &ir::Program, stuck: &Stuck) -> String {
-    let name = block(program, stuck.rank, stuck.block).map_or("", |block| &block.name);
-    format!("block `{name}` of rank {}", stuck.rank.0)
+    let block = program.ranks.lookup(stuck.rank).and_then(|rank| rank.blocks.lookup(stuck.block));
+    format!("block `{}` of rank {}", block.map_or("", |block| &block.name), stuck.rank.0)
 }
 
-/// "a signal of rank 1"
-fn what(program: &ir::Program, stuck: &Stuck) -> String {
+/// "rank 1's signal on `ring[1]`"
+fn what(past: &Past, one: &Standing, arc: Option<Arc>) -> String {
+    if one.stuck.awaits != Awaits::Packets {
+        return counted(past.program, one.stuck);
+    }
+    match (past.unwritten_packet(one.moment), arc) {
+        (Some((rank, cell)), _) => format!("packets in {}", slot(past, rank, cell)),
+        (None, Some(arc)) => format!("packets of rank {}", past.rank(arc.given.agent).0),
+        (None, None) => "packets in its scratch".to_string(),
+    }
+}
+
+/// "`inbox[1]`"
+fn slot(past: &Past, rank: RankId, cell: u64) -> String {
+    let chunk = cell / u64::from(past.parts().max(1));
+    names::chunk(past.program, rank, Buffer::Scratch, chunk)
+}
+
+/// What is counted, or met.
+fn counted(program: &ir::Program, stuck: &Stuck) -> String {
     let rank = program.ranks.lookup(stuck.rank);
     match stuck.awaits {
         Awaits::Signal(id) => {
@@ -212,36 +157,112 @@ fn situation(program: &ir::Program, stuck: &Stuck) -> String {
     if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
-fn never_answered(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
-    let (who, what) = (who(program, stuck), what(program, stuck));
-    let code = if stuck.awaits == Awaits::Packets { Code::E0604 } else { Code::E0602 };
-    Diagnostic::new(
+fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
+    let program = past.program;
+    let (who, what) = (who(program, one.stuck), what(past, one, None));
+    let (code, never) = match one.stuck.awaits {
+        Awaits::Packets => (Code::E0604, "which nobody writes"),
+        Awaits::Signal(_) => (Code::E0602, "which it never sends"),
+        Awaits::Semaphore(_) => (Code::E0602, "which never comes"),
+        Awaits::Barrier(_) => (Code::E0602, "which do not all come to it"),
+    };
+    let report = Diagnostic::new(
         code,
-        program.origins.place(stuck.origin),
-        format!("{who} waits for {what}, and nobody gives it"),
+        program.origins.place(one.stuck.origin),
+        format!("{who} waits for {what}, {never}"),
     )
-    .label(format!("stands here for ever{}", situation(program, stuck)))
+    .label(format!("stands here for ever{}", situation(program, one.stuck)));
+    match one.stuck.awaits {
+        Awaits::Packets => with_nearest(past, one, report),
+        Awaits::Signal(_) | Awaits::Semaphore(_) | Awaits::Barrier(_) => report,
+    }
 }
 
-fn circle_report(program: &ir::Program, circle: &[&Stuck]) -> Option<Diagnostic> {
-    let first = circle.first()?;
-    let chain: Vec<String> = circle.iter().skip(1).map(|stuck| who(program, stuck)).collect();
-    let through =
-        if chain.is_empty() { "itself".to_string() } else { chain.join(", and that one for ") };
+/// Points to who writes packets nearest to those that are missing.
+fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
+    let report = report.help("write to the slot that is read, or read the one that is written");
+    let nearest = past.unwritten_packet(one.moment).and_then(|at| past.nearest_packet(at));
+    let Some(((rank, cell), writer)) = nearest else { return report };
+    let (name, event) = (slot(past, rank, cell), past.event(writer));
+    match event.place {
+        Some(place) => report.and(place, format!("rank {} writes {name} here", event.rank)),
+        None => report,
+    }
+}
+
+/// A report without the circle, of a program that is too large to look for it.
+fn in_short(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
+    let (who, what) = (who(program, stuck), counted(program, stuck));
+    Diagnostic::new(
+        Code::E0601,
+        program.origins.place(stuck.origin),
+        format!("deadlock: {who} waits for {what}, which never comes"),
+    )
+    .label(format!("stands here for ever{}", situation(program, stuck)))
+    .help("check it with fewer chunks or ranks: then the report says who waits for whom")
+}
+
+fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Diagnostic> {
+    let program = past.program;
+    let (first, arc) = circle.first()?;
     let mut report = Diagnostic::new(
         Code::E0601,
-        program.origins.place(first.origin),
-        format!("deadlock: {} waits for {through}", who(program, first)),
+        program.origins.place(first.stuck.origin),
+        format!("deadlock: {} waits for {}", who(program, first.stuck), chain(program, circle)),
     )
-    .label(format!("waits for {}{}", what(program, first), situation(program, first)));
-    for stuck in circle.iter().skip(1) {
+    .label(format!("waits for {}{}", what(past, first, *arc), situation(program, first.stuck)));
+    for (one, arc) in circle.iter().take(NAMED).skip(1) {
         let text = format!(
             "{} waits for {}{}",
-            who(program, stuck),
-            what(program, stuck),
-            situation(program, stuck)
+            who(program, one.stuck),
+            what(past, one, *arc),
+            situation(program, one.stuck)
         );
-        report = report.and(program.origins.place(stuck.origin), text);
+        report = report.and(program.origins.place(one.stuck.origin), text);
     }
-    Some(report.help("signal before waiting, on one side at least"))
+    for (_, arc) in circle.iter().take(NAMED) {
+        report = match arc {
+            Some(arc) => with_giver(past, *arc, report),
+            None => report,
+        };
+    }
+    Some(report.help("let one of them give what the next one waits for before it waits itself"))
+}
+
+/// "block `b` of rank 1, and that one for block `a` of rank 0": those behind the first.
+fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
+    let others: Vec<String> =
+        circle.iter().skip(1).map(|(one, _)| who(program, one.stuck)).collect();
+    match others.as_slice() {
+        [] => "itself".to_string(),
+        [next, ..] if others.len() >= NAMED => {
+            format!("{next}, and so on through {} blocks back to the first", circle.len())
+        }
+        others => others.join(", and that one for "),
+    }
+}
+
+/// Points to where what is waited for would be given, unless something is said of that place already.
+fn with_giver(past: &Past, arc: Arc, report: Diagnostic) -> Diagnostic {
+    let event: Event = past.event(arc.given);
+    let line = past.line(arc.given).and_then(|(agent, at)| past.lines(agent).get(at as usize));
+    let Some((place, line)) = event.place.zip(line) else { return report };
+    let gives = match &line.op.action {
+        Action::Signal(_) => "signal",
+        Action::Release(_) => "release it",
+        Action::Transfer(_) => "give it",
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Pipeline(_) => "come here",
+    };
+    let said = |label: &Label| label.place == place;
+    match report.primary.iter().chain(&report.secondary).any(said) {
+        true => report,
+        false => {
+            report.and(place, format!("rank {} would {gives} here, after its wait", event.rank))
+        }
+    }
 }

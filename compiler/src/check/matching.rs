@@ -16,6 +16,7 @@ mod lanes;
 mod report;
 
 use super::found::Found;
+use super::names;
 use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{
@@ -33,7 +34,9 @@ type Window = Option<(u64, u32)>;
 struct Use {
     counts: BTreeMap<Window, u64>,
     blocks: BTreeSet<BlockId>,
+    /// The first use in each block.
     places: Vec<OriginId>,
+    last: Option<OriginId>,
 }
 
 impl Use {
@@ -42,21 +45,22 @@ impl Use {
         if self.blocks.insert(block) || self.places.is_empty() {
             self.places.push(origin);
         }
+        self.last = Some(origin);
     }
 
     fn total(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// "twice", "once, and once in each window of a pipeline".
-    fn times(&self) -> String {
+    /// "twice", "once, and once in each window of a pipeline"; none where there is no use.
+    fn times(&self) -> Option<String> {
         let once = |window: &Window, count: u64| match window {
             None => times(count),
-            Some((unit, _)) => format!("{} in each window of {unit} bytes", times(count)),
+            Some((unit, _)) => format!("{} in each window of {}", times(count), names::size(*unit)),
         };
         let all: Vec<String> =
             self.counts.iter().map(|(window, count)| once(window, *count)).collect();
-        if all.is_empty() { times(0) } else { all.join(", and ") }
+        (!all.is_empty()).then(|| all.join(", and "))
     }
 }
 
@@ -109,16 +113,16 @@ struct Uses {
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
     let past = LazyCell::new(|| Past::new(program, ir::run::parts(program)));
-    let (mut found, mut surplus) = (Found::default(), Found::default());
+    let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
             let ends = &uses[rank].channels[id];
             if !channel.shared {
-                shared_end(program, rank, channel, ends, &mut found);
+                shared_end(program, rank, channel, ends, &mut all.channels);
             }
             let none = Use::default();
             for flow in flows(&uses, (rank, id), channel, &none) {
-                let into = if flow.is_short() { &mut found } else { &mut surplus };
+                let into = if flow.is_short() { &mut all.channels } else { &mut all.surplus };
                 into.add_told(report::unequal(program, &flow), |report| match &*past {
                     Some(past) => report::show_unequal(past, &flow, report),
                     None => report,
@@ -129,40 +133,50 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             let counters = &uses[rank].semaphores[id];
             if counters.acquires.blocks.len() > 1 && !semaphore.shared {
                 let user = &counters.acquires;
-                found.add(report::several_users(program, rank, &semaphore.name, "acquire", user));
+                let report = report::several_users(program, rank, &semaphore.name, "acquire", user);
+                all.semaphores.add(report);
             }
             if counters.acquires.counts != counters.releases.counts {
                 let report = report::out_of_balance(program, rank, semaphore, counters);
-                found.add_told(report, |report| match &*past {
+                all.semaphores.add_told(report, |report| match &*past {
                     Some(past) => report::show_balance(past, (rank, id), semaphore, report),
                     None => report,
                 });
             }
         }
-    }
-    for (id, rank) in program.ranks.entries() {
-        for one in lanes::unordered(program, rank) {
-            found.add(report::several_threads(program, id, &one));
+        for one in lanes::unordered(program, row) {
+            all.threads.add(report::several_threads(program, rank, &one));
         }
     }
-    let mut found = found.finish("place");
-    // Where a signal is missing, one too many elsewhere is the same mistake: it went over the wrong channel.
-    match found.iter().any(|report| report.code == Code::E0602) {
-        true => {
-            let strays = surplus
-                .finish("place")
-                .into_iter()
-                .filter_map(|report| report.primary.map(|p| (p.place, report.message)));
-            for (place, message) in strays.take(1) {
-                let report = found.iter_mut().find(|report| report.code == Code::E0602);
-                if let Some(report) = report {
-                    report.secondary.push(Label { place, text: message });
-                }
+    all.finish()
+}
+
+/// What was found, by what it is about.
+#[derive(Default)]
+struct All {
+    channels: Found,
+    surplus: Found,
+    semaphores: Found,
+    threads: Found,
+}
+
+impl All {
+    fn finish(self) -> Vec<Diagnostic> {
+        let mut found = self.channels.finish("channel");
+        let mut surplus = self.surplus.finish("channel");
+        // Where a signal is missing, one too many elsewhere is the same mistake: it went over the wrong channel.
+        let mut short = found.iter_mut().filter(|report| report.code == Code::E0602).peekable();
+        if short.peek().is_some() {
+            for (report, stray) in short.zip(surplus.drain(..)) {
+                let label = stray.primary.map(|at| Label { place: at.place, text: stray.message });
+                report.secondary.extend(label);
+                report.helps = vec!["signal and wait over the same channel".to_owned()];
             }
         }
-        false => found.extend(surplus.finish("place")),
+        let others = [surplus, self.semaphores.finish("semaphore"), self.threads.finish("place")];
+        found.extend(others.into_iter().flatten());
+        found
     }
-    found
 }
 
 /// What is not proved of a program in which blocks share counters, as their authors accept.
@@ -289,10 +303,9 @@ fn shared_end(
     }
 }
 
-/// "once", "twice", "3 times".
+/// "once", "twice", "3 times": of what happens at all.
 fn times(count: u64) -> String {
     match count {
-        0 => "never".to_string(),
         1 => "once".to_string(),
         2 => "twice".to_string(),
         more => format!("{more} times"),

@@ -1,8 +1,10 @@
 //! The nearest synchronization on each side of two operations that nothing orders: what the first one's block tells
-//! next, and what the second one's block was told last.
+//! next, and what the second one's block was told last. And what writes nearest to what nobody writes.
 
 use super::past::{Line, Moment, Past};
-use crate::ir::{Action, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb, memory};
+use crate::ir::{
+    Action, Buffer, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb, Where, memory,
+};
 
 /// The next operation of a moment's block that tells others something.
 pub(super) fn after(past: &Past, moment: Moment) -> Option<Moment> {
@@ -68,6 +70,55 @@ pub(super) fn heard(past: &Past, moment: Moment) -> String {
         | Action::Release(_)
         | Action::Pipeline(_) => String::new(),
     }
+}
+
+/// The wait on a rank that hears what an operation tells.
+pub(super) fn hearer(past: &Past, told: Moment, on: RankId) -> Option<Moment> {
+    let row = past.program.ranks.lookup(past.rank(told.agent))?;
+    let channels = match &line(past, told)?.op.action {
+        Action::Signal(signal) => &signal.channels,
+        Action::Transfer(transfer) => &transfer.channels,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => return None,
+    };
+    let ends = channels.iter().filter_map(|channel| row.channels.lookup(*channel));
+    let mut there = ends.filter(|end| end.peer() == Some(on)).filter_map(|end| end.partner);
+    there.find_map(|there| past.wait_for(on, there, past.giver(told, there, on)?))
+}
+
+/// What writes nearest to a chunk of a rank's buffer, and which chunk.
+pub(super) fn writer(
+    past: &Past,
+    (owner, buffer, chunk): (RankId, Buffer, u64),
+) -> Option<(Moment, u64)> {
+    let mut nearest: Option<(u64, Moment, u64)> = None;
+    for agent in past.all_blocks() {
+        let from = past.rank(agent);
+        for (at, line) in (0..).zip(past.lines(agent)) {
+            let Action::Transfer(transfer) = &line.op.action else { continue };
+            for access in memory::accesses(transfer).filter(|access| access.write) {
+                let operand = access.operand;
+                let there = match operand.place {
+                    Where::Local => from == owner,
+                    Where::Remote(peer) => peer == owner,
+                    Where::Switch(_) => true,
+                };
+                let last = operand.index.saturating_add(operand.size.saturating_sub(1));
+                let written = chunk.clamp(u64::from(operand.index), u64::from(last));
+                let away = written.abs_diff(chunk);
+                let nearer = nearest.is_none_or(|(best, ..)| away < best);
+                if there && operand.buffer == buffer && nearer {
+                    nearest = Some((away, Moment { launch: 0, agent, at }, written));
+                }
+            }
+        }
+    }
+    nearest.map(|(_, moment, written)| (moment, written))
 }
 
 fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {

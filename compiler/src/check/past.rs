@@ -166,6 +166,11 @@ impl<'p> Past<'p> {
         self.blocks.get(rank.0 as usize).map_or(0, |agents| agents.start) + block.0
     }
 
+    /// The agents that are blocks.
+    pub(super) fn all_blocks(&self) -> Range<Agent> {
+        0..self.blocks.last().map_or(0, |agents| agents.end)
+    }
+
     /// A block's operation in the first launch.
     pub(super) fn at_step(&self, rank: RankId, block: BlockId, step: Step) -> Option<Moment> {
         let agent = self.block(rank, block);

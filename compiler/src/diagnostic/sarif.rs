@@ -219,7 +219,7 @@ mod tests {
             step: Some(Step { operation: 3, inner: None }),
             place: Some(place),
         };
-        let circle = vec![Wait { event, awaits: "a signal".to_owned() }];
+        let circle = vec![Wait { event, awaits: "a signal".to_owned(), given_by: None }];
         let mut report = Diagnostic::new(Code::E0601, place, "m");
         report.witness =
             Some(Box::new(Witness { finding: Finding::Deadlock { circle }, schedule: Vec::new() }));

@@ -161,6 +161,8 @@ pub struct Wait {
     pub event: Event,
     /// What it waits for.
     pub awaits: String,
+    /// The operation of the next one that would give it.
+    pub given_by: Option<Event>,
 }
 
 /// A chunk that does not hold what is promised. Contributions are (rank, input chunk).

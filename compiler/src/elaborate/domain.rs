@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A family's members. The tree of a single thing (no dimensions) is a leaf.
 #[derive(Clone, Debug)]
@@ -116,6 +117,18 @@ impl Domain {
                 .filter_map(|position| dimension.values.get(position))
                 .collect(),
         }
+    }
+
+    /// The values of every dimension; none where what is below one differs from value to value.
+    pub(super) fn dimensions(&self) -> Vec<Arc<[i64]>> {
+        let mut dimensions = Vec::new();
+        let mut domain = self;
+        while let Domain::Dimension(dimension) = domain {
+            let Below::Same(below) = &dimension.below else { return Vec::new() };
+            dimensions.push(domain.values().into());
+            domain = below;
+        }
+        dimensions
     }
 
     /// What lies below the value `value` of the first dimension.

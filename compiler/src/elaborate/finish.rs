@@ -144,19 +144,10 @@ impl<'a> Eval<'_, 'a> {
             &Option<super::world::Family>,
         )| {
             let family = family.as_ref()?;
-            let mut dimensions = Vec::new();
-            let mut below = Some(&family.domain);
-            while let Some(domain) = below {
-                let values = domain.values();
-                below = values.first().and_then(|value| domain.below(*value));
-                if !values.is_empty() {
-                    dimensions.push(Arc::from(values));
-                }
-            }
             Some(ir::Region {
                 name: region.name.as_str().into(),
                 offset: family.first as u32,
-                dimensions,
+                dimensions: family.domain.dimensions(),
             })
         };
         families.filter_map(region).collect()

@@ -15,6 +15,7 @@
 //!   the executor begins again at the slot's first byte. Where [`ring`] shows that no window is overwritten before it is
 //!   read, neither of the last two holds.
 
+use super::super::names::size;
 use super::super::ring::{self, Ring};
 use super::findings::place_at;
 use crate::diagnostic::{Code, Diagnostic};
@@ -335,13 +336,6 @@ fn rounded(options: &ir::Options, (min, max): (u64, u64), unit: u64) -> Option<D
         size(unit)
     ));
     Some(place_at(note, options.message_size_place, String::new()))
-}
-
-/// A number of bytes as the language writes it.
-fn size(bytes: u64) -> String {
-    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let whole = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
-    whole.map_or(format!("{bytes} bytes"), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
 fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {

@@ -14,20 +14,25 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
         rank.map_or_else(|| "nobody".to_string(), |rank| format!("rank {}", rank.0))
     };
     let (from, to) = (rank(flow.from), rank(flow.to));
-    let (signalled, waited) = (flow.signals.times(), flow.waits.times());
     let name = flow.name;
-    let message = match (flow.from, flow.to) {
-        (Some(_), Some(_)) => {
-            format!("{from} signals over `{name}` {signalled}, and {to} waits {waited}")
-        }
-        (Some(_), None) => {
-            format!("{from} signals over `{name}` {signalled}, whose other end nobody has")
-        }
-        (None, _) => format!("{to} waits {waited} on `{name}`, whose other end nobody has"),
+    let signals = match flow.signals.times() {
+        Some(times) => format!("{from} signals over `{name}` {times}"),
+        None => format!("{from} never signals over `{name}`"),
     };
-    let place = |origin: &OriginId| program.origins.place(*origin);
-    let signals = (flow.signals.places.last().map(place), format!("{from} signals here"));
-    let waits = (flow.waits.places.last().map(place), format!("{to} waits here"));
+    let waits = match flow.waits.times() {
+        Some(times) => format!("{to} waits {times}"),
+        None => format!("{to} never waits"),
+    };
+    let message = match (flow.from, flow.to) {
+        (Some(_), Some(_)) => format!("{signals}, and {waits}"),
+        (Some(_), None) => format!("{signals}, whose other end nobody has"),
+        (None, _) => format!("{waits} on `{name}`, whose other end nobody has"),
+    };
+    let place = |user: &Use| user.last.map(|origin| program.origins.place(origin));
+    let last = |user: &Use| if user.total() > 1 { ", for the last time" } else { "" };
+    let signals =
+        (place(flow.signals), format!("{from} signals over it here{}", last(flow.signals)));
+    let waits = (place(flow.waits), format!("{to} waits for it here{}", last(flow.waits)));
     let channel = program.origins.place(flow.origin);
     let (code, here, there) = match flow.is_short() {
         true => (Code::E0602, waits, signals),
@@ -39,9 +44,9 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
         None => report.and(channel, "the channel"),
     };
     match flow.is_short() {
-        true => {
-            report.help("every wait needs one signal over the same channel, in the same launch")
-        }
+        true => report
+            .note("every wait takes one signal over the same channel, in the same launch: the last one waits for ever")
+            .help(format!("signal over `{name}` once more, or leave the wait out")),
         false => report
             .note("counters outlive a launch: the first wait of the next one would pass too early")
             .help("wait as often as is signalled, or leave the signal out"),
@@ -88,7 +93,9 @@ fn stands(past: &Past, wait: Moment, awaits: String, mut report: Diagnostic) -> 
     let mut run = Run::new(past);
     let reached = run.stand_at(wait);
     let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
-    let finding = Finding::Deadlock { circle: vec![Wait { event: past.event(wait), awaits }] };
+    let finding = Finding::Deadlock {
+        circle: vec![Wait { event: past.event(wait), awaits, given_by: None }],
+    };
     if !reached {
         return deadlock::show_any(past, report, finding);
     }
@@ -132,7 +139,10 @@ pub(super) fn several_users(
         first,
         format!("{} blocks of rank {} {does} `{name}`: {shown}", blocks.len(), rank.0),
     )
-    .note("which signal meets which wait would depend on the schedule");
+    .note(match does {
+        "acquire" => "which of them a release lets go on would depend on the schedule",
+        _ => "which signal meets which wait would depend on the schedule",
+    });
     let report = match places.next() {
         Some(second) if second != first => report.and(second, "and here"),
         _ => report,
@@ -148,24 +158,42 @@ pub(super) fn out_of_balance(
     counters: &Counters,
 ) -> Diagnostic {
     let (acquires, releases) = (&counters.acquires, &counters.releases);
-    let place = |user: &Use| user.places.first().map(|origin| program.origins.place(*origin));
+    let done = |user: &Use, how: &str| match user.times() {
+        Some(times) => format!("{how} {times}"),
+        None => format!("never {how}"),
+    };
+    let name = &semaphore.name;
+    let message = format!(
+        "`{name}` of rank {} is {} and {} in a launch",
+        rank.0,
+        done(acquires, "acquired"),
+        done(releases, "released"),
+    );
+    let runs_up = releases.total() > acquires.total();
+    let last = |user: &Use, how: &str| {
+        let last = if user.total() > 1 { ", for the last time" } else { "" };
+        (user.last.map(|origin| program.origins.place(origin)), format!("{how} here{last}"))
+    };
+    let (acquired, released) = (last(acquires, "acquired"), last(releases, "released"));
+    let (here, there) = if runs_up { (released, acquired) } else { (acquired, released) };
     let declared = program.origins.place(semaphore.origin);
-    let at = place(acquires).or(place(releases)).unwrap_or(declared);
-    let report = Diagnostic::new(
-        Code::E0606,
-        at,
-        format!(
-            "`{}` of rank {} is acquired {} and released {} in a launch",
-            semaphore.name,
-            rank.0,
-            acquires.times(),
-            releases.times()
-        ),
-    )
-    .note("its value outlives a launch, and must be the same after each");
-    match place(releases).filter(|place| *place != at) {
-        Some(place) => report.and(place, "released here"),
-        None => report,
+    let report = Diagnostic::new(Code::E0606, here.0.unwrap_or(declared), message).label(here.1);
+    let report = match there.0.filter(|place| Some(*place) != here.0) {
+        Some(place) => report.and(place, there.1),
+        None => report.and(declared, "the semaphore"),
+    };
+    let report = report.note("its value outlives a launch, and must be the same after each");
+    match (runs_up, acquires.total(), releases.total()) {
+        (true, 0, _) => report.help(format!(
+            "`acquire {name};` where a block must wait for this, or leave the release out"
+        )),
+        (true, ..) => report.help("acquire it as often as it is released, or leave a release out"),
+        (false, _, 0) => {
+            report.help(format!("`release {name};` where what the acquire waits for is done"))
+        }
+        (false, ..) => {
+            report.help("release it as often as it is acquired, or leave an acquire out")
+        }
     }
 }
 

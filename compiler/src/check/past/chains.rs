@@ -103,8 +103,7 @@ struct Index<'p> {
 impl<'p> Index<'p> {
     /// All blocks, in order; none where there are too many packets.
     fn blocks(&mut self) -> Option<()> {
-        let agents = 0..self.past.blocks.last().map_or(0, |agents| agents.end);
-        for agent in agents {
+        for agent in self.past.all_blocks() {
             let rank = self.past.rank(agent);
             for at in 0..self.past.lines(agent).len() {
                 let Some(line) = self.past.lines(agent).get(at).cloned() else { continue };

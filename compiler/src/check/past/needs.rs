@@ -7,7 +7,7 @@ use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, 
 
 impl Past<'_> {
     /// What must have been run just before; none where the moment never comes.
-    pub(super) fn needs(&self, moment: Moment) -> Option<Vec<Moment>> {
+    pub(in crate::check) fn needs(&self, moment: Moment) -> Option<Vec<Moment>> {
         let Moment { launch, agent, at } = moment;
         match self.chain(agent)? {
             Chain::User { rank } => Some(self.before_launch(*rank, launch)),
@@ -252,26 +252,58 @@ impl Past<'_> {
         }
         let mut missing = false;
         let first = needs.len();
-        for group in groups(transfer) {
-            let packets = group.sources.iter().filter(|(i, _)| source_is_packets(transfer, *i));
-            for (_, operand) in packets {
-                let cells = range(transfer, line, &group, self.parts);
-                each_packet(self.program, rank, operand, &cells, self.parts, &mut |at| {
-                    let writer = self.packets.get(&at).and_then(|writers| writers.first());
-                    missing |= writer.is_none();
-                    needs.extend(writer.map(|(agent, at)| Moment {
-                        launch: moment.launch,
-                        agent: *agent,
-                        at: *at,
-                    }));
-                });
-            }
-        }
+        self.each_packet_read(rank, (line, transfer), &mut |at| {
+            let writer = self.packets.get(&at).and_then(|writers| writers.first());
+            missing |= writer.is_none();
+            needs.extend(writer.map(|(agent, at)| Moment {
+                launch: moment.launch,
+                agent: *agent,
+                at: *at,
+            }));
+        });
         if let Some(found) = needs.get_mut(first..) {
             found.sort_unstable();
         }
         needs.dedup();
         (!missing).then_some(())
+    }
+
+    /// Every packet that a line reads.
+    fn each_packet_read(
+        &self,
+        rank: RankId,
+        (line, transfer): (&Line, &Transfer),
+        visit: &mut dyn FnMut((RankId, u64)),
+    ) {
+        for group in groups(transfer) {
+            let packets = group.sources.iter().filter(|(i, _)| source_is_packets(transfer, *i));
+            for (_, operand) in packets {
+                let cells = range(transfer, line, &group, self.parts);
+                each_packet(self.program, rank, operand, &cells, self.parts, visit);
+            }
+        }
+    }
+
+    /// The first packet that a block's line reads and nobody writes.
+    pub(in crate::check) fn unwritten_packet(&self, moment: Moment) -> Option<(RankId, u64)> {
+        let line = self.lines(moment.agent).get(moment.at as usize)?;
+        let Action::Transfer(transfer) = &line.op.action else { return None };
+        let mut first = None;
+        self.each_packet_read(self.rank(moment.agent), (line, transfer), &mut |at| {
+            first = first.or_else(|| (!self.packets.contains_key(&at)).then_some(at));
+        });
+        first
+    }
+
+    /// The packet on the same rank that lies nearest to a place and is written, and who writes it.
+    pub(in crate::check) fn nearest_packet(
+        &self,
+        (rank, cell): (RankId, u64),
+    ) -> Option<((RankId, u64), Moment)> {
+        let there = self.packets.iter().filter(|((on, _), _)| *on == rank);
+        let (at, writers) = there.min_by_key(|((_, at), _)| (at.abs_diff(cell), *at))?;
+        let (agent, line) = *writers.first()?;
+        Some((*at, Moment { launch: 0, agent, at: line }))
     }
 }
 

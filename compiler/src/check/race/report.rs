@@ -184,10 +184,10 @@ impl Words<'_> {
                 doing(first)
             ),
             _ => format!(
-                "rank {} {} {place} of rank {} while rank {} may be {} it",
+                "rank {} {} {} while rank {} may be {} it",
                 second.rank.0,
                 does(second),
-                owner.0,
+                self.whose(conflict, second.rank),
                 first.rank.0,
                 doing(first)
             ),
@@ -273,15 +273,15 @@ impl Words<'_> {
 
     fn unwritten(&self, conflict: &Conflict) -> Diagnostic {
         let touch = &conflict.first;
-        let place = self.place(conflict);
         let message = format!(
-            "rank {} reads {place} of rank {}, which nobody has written",
-            touch.rank.0, conflict.place.rank.0
+            "rank {} reads {}, which nobody has written",
+            touch.rank.0,
+            self.whose(conflict, touch.rank)
         );
         Diagnostic::new(Code::E0520, self.at(touch), message)
             .label(self.label(touch))
             .note("it holds what was left there, by an earlier launch or by anyone")
-            .help("write it first, in this launch")
+            .help("write it first, in this launch, or read what is written")
     }
 
     fn twice(&self, conflict: &Conflict) -> Diagnostic {
@@ -306,11 +306,10 @@ impl Words<'_> {
             "the launch before"
         };
         let message = format!(
-            "rank {} {} {} of rank {} while rank {} may still be {} it in {launch}",
+            "rank {} {} {} while rank {} may still be {} it in {launch}",
             second.rank.0,
             does(second),
-            self.place(conflict),
-            conflict.place.rank.0,
+            self.whose(conflict, second.rank),
             first.rank.0,
             doing(first)
         );
@@ -342,6 +341,13 @@ impl Words<'_> {
             Some(block) => format!("block `{}`", block.name),
             None => "the proxy of a port channel".to_string(),
         }
+    }
+
+    /// "its `output[3]`", "`output[3]` of rank 1", as seen from a rank.
+    fn whose(&self, conflict: &Conflict, from: RankId) -> String {
+        let owner = conflict.place.rank;
+        let place = self.place(conflict);
+        if owner == from { format!("its {place}") } else { format!("{place} of rank {}", owner.0) }
     }
 
     /// "`output[3]`", by the name that the author uses.

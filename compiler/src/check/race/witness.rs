@@ -28,7 +28,9 @@ pub(super) fn show(
         report = match told {
             Some(told) => {
                 let text = format!("after it, {block} {}", nearest::told(past, told));
-                also(past, report, told, text)
+                let report = also(past, report, told, text);
+                let orders = conflict.kind == Kind::Race;
+                if orders { heard_late(past, report, (told, second)) } else { report }
             }
             None => report.note(format!("after it, {block} tells nobody")),
         };
@@ -42,6 +44,9 @@ pub(super) fn show(
             }
             None => report.note(format!("before it, {block} hears of nobody")),
         };
+    }
+    if conflict.kind == Kind::Unwritten {
+        report = written_elsewhere(past, conflict, report);
     }
     let mut run = Run::new(past);
     let mut reached = run.reach(second);
@@ -72,7 +77,35 @@ pub(super) fn show(
     report
 }
 
-/// Points to a synchronization, unless something is said of its place already.
+/// Points to where the rank of the second access waits for what was told, if that is after it or in another block.
+fn heard_late(past: &Past, report: Diagnostic, (told, second): (Moment, Moment)) -> Diagnostic {
+    let Some(heard) = nearest::hearer(past, told, past.rank(second.agent)) else { return report };
+    if heard.agent == second.agent && heard.at < second.at {
+        return report;
+    }
+    let late = if heard.agent == second.agent { "only" } else { "in another block," };
+    let text = format!("{} waits for that {late} here", nearest::block(past, heard));
+    also(past, report, heard, text)
+}
+
+/// Points to what is written next to a place that nobody has written.
+fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Diagnostic {
+    let (rank, (buffer, cell)) = (conflict.place.rank, conflict.second.said);
+    let chunk = cell / u64::from(past.parts().max(1));
+    let Some((writer, written)) = nearest::writer(past, (rank, buffer, chunk)) else {
+        return report.note(format!(
+            "nothing writes to {} of rank {}",
+            names::buffer(buffer),
+            rank.0
+        ));
+    };
+    let event = past.event(writer);
+    let only = if written == chunk { "only after it" } else { "here" };
+    let name = names::chunk(past.program, rank, buffer, written);
+    also(past, report, writer, format!("rank {} writes {name} {only}", event.rank))
+}
+
+/// Points to an operation, unless something is said of its place already.
 fn also(past: &Past, report: Diagnostic, moment: Moment, text: String) -> Diagnostic {
     let Some(place) = past.event(moment).place else { return report };
     let said = |label: &Label| label.place == place;

@@ -72,7 +72,8 @@ fn access(sources: &SourceMap, access: &Access) -> Value {
 
 fn wait(sources: &SourceMap, wait: &Wait) -> Value {
     let mut object = event(sources, &wait.event);
-    insert(&mut object, [("awaits", wait.awaits.as_str().into())]);
+    let given_by = wait.given_by.map(|given| event(sources, &given));
+    insert(&mut object, [("awaits", wait.awaits.as_str().into()), ("given_by", given_by.into())]);
     object
 }
 

@@ -2,7 +2,7 @@
 
 use super::location;
 use crate::diagnostic::Label;
-use crate::diagnostic::witness::{Agent, Event, Finding, Hop, Race, Witness};
+use crate::diagnostic::witness::{Agent, Event, Finding, Hop, Race, Wait, Witness};
 use crate::source::SourceMap;
 use serde_json::{Value, json};
 
@@ -10,15 +10,23 @@ use serde_json::{Value, json};
 pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
     let flows: Vec<Vec<(Event, String)>> = match &witness.finding {
         Finding::Race(race) => of_race(race),
-        Finding::Deadlock { circle } => circle
-            .iter()
-            .map(|wait| vec![(wait.event, format!("waits for {}", wait.awaits))])
-            .collect(),
+        Finding::Deadlock { circle } => of_circle(circle),
         Finding::Counter { event, counter, .. } => vec![vec![(*event, counter.clone())]],
         Finding::Value(value) => value.paths.iter().map(|path| of_path(path)).collect(),
     };
     let threads: Vec<Value> = flows.iter().filter_map(|flow| thread_flow(sources, flow)).collect();
     if threads.is_empty() { Vec::new() } else { vec![json!({"threadFlows": threads})] }
+}
+
+/// Each block waits, and behind that would give what the one before it waits for.
+fn of_circle(circle: &[Wait]) -> Vec<Vec<(Event, String)>> {
+    let before = circle.iter().cycle().skip(circle.len().saturating_sub(1));
+    let flow = |(wait, before): (&Wait, &Wait)| {
+        let gives = before.given_by.map(|event| (event, format!("would give {}", before.awaits)));
+        let waits = (wait.event, format!("waits for {}", wait.awaits));
+        std::iter::once(waits).chain(gives).collect()
+    };
+    circle.iter().zip(before).map(flow).collect()
 }
 
 fn of_race(race: &Race) -> Vec<Vec<(Event, String)>> {
