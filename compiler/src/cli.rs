@@ -18,6 +18,7 @@ mod list;
 mod load;
 mod output;
 mod report;
+mod run;
 mod settings;
 mod sweep;
 mod verify;
@@ -82,6 +83,7 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
         Command::Check(check) => check::run(check, reporter),
         Command::Build(build) => build::run(build, reporter),
         Command::Verify(verify) => verify::run(verify, reporter),
+        Command::Run(run) => run::run(run, reporter),
         Command::List(list) => list::run(list, reporter),
         Command::Dump(dump) => dump::run(dump, reporter),
         Command::Fmt(fmt) => format::run(fmt, reporter),

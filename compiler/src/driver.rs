@@ -228,9 +228,21 @@ pub fn verify(
     target: Target,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
+    verified(file, text, known, target, interrupt).1
+}
+
+/// The same, and the plan's program with what its collective promises, where it can be read.
+#[must_use]
+pub fn verified(
+    file: FileId,
+    text: &str,
+    known: &Known,
+    target: Target,
+    interrupt: &Interrupt,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (program, mut diagnostics) = read::read(file, text);
     let Some(mut program) = program.filter(|_| !has_errors(&diagnostics)) else {
-        return diagnostics;
+        return (None, diagnostics);
     };
     let mut found = Vec::new();
     match contract::add(&mut program, known, interrupt) {
@@ -246,7 +258,7 @@ pub fn verify(
     diagnostics.extend(found);
     diagnostics.extend(check::written_inputs(&program));
     diagnostics.extend(limits_of(&program, target));
-    diagnostics
+    (Some(program), diagnostics)
 }
 
 /// Reads a plan that anyone made, and what its collective promises.
@@ -273,6 +285,12 @@ impl Target {
         }
         diagnostics
     }
+}
+
+/// A lowered program with all its copies, as it is run.
+#[must_use]
+pub fn runnable(program: &ir::Program) -> ir::Program {
+    replicate::replicate(program.clone())
 }
 
 /// Whether a report is an error.

@@ -22,5 +22,6 @@ pub mod optimize;
 pub mod plan;
 pub mod repair;
 pub mod cuda;
+pub mod emulate;
 pub mod driver;
 pub mod onset;

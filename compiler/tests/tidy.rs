@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("optimize", &["table", "diagnostic", "ir", "check"]),
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
     ("cuda", &["source", "diagnostic", "ir"]),
+    ("emulate", &["source", "interrupt", "diagnostic", "ir"]),
 ];
 
 /// Crates that only some files may name.
@@ -42,6 +43,7 @@ const CONFINED: &[(&str, &[&str])] = &[
             "diagnostic/sarif/",
             "plan.rs",
             "plan/",
+            "cli/run.rs",
         ],
     ),
     ("stdlib", &["resolve.rs", "resolve/"]),

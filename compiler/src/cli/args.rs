@@ -72,6 +72,8 @@ pub(crate) enum Command {
     Build(Build),
     /// Check execution plans, whoever made them
     Verify(Verify),
+    /// Run a program on this machine, over real numbers, in schedules by lot
+    Run(Run),
     /// Print the canonical listing of a plan
     List(List),
     /// Print a program with everything spelt out, as .ccl
@@ -182,6 +184,73 @@ pub(crate) struct Verify {
     /// Thread blocks that the GPU runs at once
     #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,
+}
+
+/// `cclc run`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// A source file, or an execution plan whose name ends with `.json`; `-` is source from standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// What to elaborate.
+    #[command(flatten)]
+    pub(crate) elaboration: Elaboration,
+    /// In which form a program is run: with proxies for its ports, or with ports as memory
+    #[arg(long, value_enum, default_value_t = Target::Executor)]
+    pub(crate) target: Target,
+    /// Bytes of the message: the output of an AllGather, the input of others; rounded up to equal chunks of 16 bytes
+    /// each [default: 64KiB, or what the program serves that is nearest]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) size: Option<String>,
+    /// What the numbers are
+    #[arg(long = "type", value_name = "TYPE", value_enum, default_value_t = Number::F32)]
+    pub(crate) number: Number,
+    /// How they are combined [default: as the program says]
+    #[arg(long, value_name = "OP", value_enum)]
+    pub(crate) op: Option<Reduction>,
+    /// How many schedules to try
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) schedules: u64,
+    /// The number of the first schedule; the same number gives the same one
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How many launches of each rank follow each other in a schedule
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) launches: u32,
+    /// The most memory to take
+    #[arg(long, value_name = "BYTES", default_value = "4GiB")]
+    pub(crate) max_memory: String,
+    /// Run although races, deadlocks or a wrong result were found
+    #[arg(long)]
+    pub(crate) unproved: bool,
+}
+
+/// Types of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Number {
+    /// 32-bit floats
+    F32,
+    /// 16-bit floats
+    F16,
+    /// 16-bit floats with the range of 32-bit ones
+    Bf16,
+    /// Signed 32-bit integers
+    I32,
+    /// Unsigned 32-bit integers
+    U32,
+    /// Unsigned bytes
+    U8,
+}
+
+/// Ways of combining numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reduction {
+    /// The sum
+    Sum,
+    /// The least
+    Min,
+    /// The greatest
+    Max,
 }
 
 /// `cclc list`

@@ -78,6 +78,11 @@ impl Reporter {
         }
     }
 
+    /// Whether what is said is for machines to read.
+    pub(crate) fn is_for_machines(&self) -> bool {
+        matches!(self.format, MessageFormat::Json | MessageFormat::Sarif)
+    }
+
     /// The reports so far.
     pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics

@@ -76,6 +76,16 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
+/// A number of bytes that a flag gives: `65536`, `64KiB`.
+pub(crate) fn bytes(reporter: &mut Reporter, flag: &str, text: &str) -> Result<u64, Failure> {
+    let file = reporter.sources.add(flag, text);
+    let parsed = syntax::parse_expression(file, text).0;
+    let bytes = parsed.as_ref().and_then(number).and_then(|bytes| u64::try_from(bytes).ok());
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| {
+        Failure::Usage(format!("`{flag} {text}`: what is wanted is a size, as `64KiB`"))
+    })
+}
+
 /// Refuses a parameter that no program has, or that is given twice.
 pub(crate) fn check_names(
     sources: &SourceMap,

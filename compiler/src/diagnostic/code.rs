@@ -120,6 +120,8 @@ catalogue! {
     E0901: "a file that cannot be read",
     E0902: "not an execution plan",
     E0903: "out of time",
+    E0904: "a run with a wrong result",
+    E0905: "a run that stands still",
 
     W0201: "unused import",
     W0202: "unused channel",

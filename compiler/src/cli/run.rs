@@ -1,0 +1,283 @@
+//! `cclc run`: runs a program or a plan on this machine and says how it went.
+
+use super::args::{Number, Reduction, Run, Target as Goal};
+use super::load;
+use super::report::Reporter;
+use super::{Failure, Status, build, files, output, settings};
+use compiler::diagnostic::{Code, Diagnostic, Severity};
+use compiler::driver::{self, Known, Proof, Target};
+use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
+use compiler::ir::{Program, ReduceOp};
+use serde_json::json;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The message that is run where no other is asked for.
+const USUAL_BYTES: u64 = 64 << 10;
+
+/// How long a run may take where nothing else is said.
+const USUAL_TIME: Duration = Duration::from_secs(60);
+
+/// What came of a run.
+struct Done {
+    /// Schedules that were right.
+    right: u64,
+    /// How long all took, the wrong one too.
+    time: Duration,
+}
+
+/// Runs one program.
+pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure> {
+    let max_bytes = settings::bytes(reporter, "--max-memory", &run.max_memory)?;
+    let Some(program) = program(run, reporter)? else {
+        return Ok(reporter.finish().max(Status::Errors));
+    };
+    let program = match run.op {
+        Some(op) => emulate::with_reduction(program, reduction(op)),
+        None => program,
+    };
+    let chunk_bytes = chunk_bytes(run, reporter, &program)?;
+    let settings =
+        Settings { chunk_bytes, element: element(run.number), launches: run.launches, max_bytes };
+    let mut trial = Trial::new(&program, settings).map_err(|why| too_large(run, why))?;
+    let done = try_schedules(run, reporter, &program, &mut trial);
+    tell(run, reporter, &program, settings, &done)?;
+    Ok(reporter.finish())
+}
+
+/// What is to be run; none where there were errors, which are then in `reporter`.
+fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
+    if run.file.extension().is_some_and(|extension| extension == "json") {
+        return plan(run, reporter);
+    }
+    let proof = build::proof(&run.elaboration, run.unproved);
+    let program = match run.target {
+        Goal::Executor => lowered(run, reporter, proof, driver::lower, driver::Lowered::program)?,
+        Goal::Cuda => {
+            lowered(run, reporter, proof, driver::lower_to_kernels, driver::Kernels::program)?
+        }
+    };
+    Ok(program)
+}
+
+fn lowered<T>(
+    run: &Run,
+    reporter: &mut Reporter,
+    proof: Proof,
+    lower: build::Lower<T>,
+    inside: fn(&T) -> &Program,
+) -> Result<Option<Program>, Failure> {
+    let found = build::lowered(reporter, &run.elaboration, proof, &run.file, lower)?;
+    Ok(found.map(|(_, lowered)| driver::runnable(inside(&lowered))))
+}
+
+fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
+    let file = match files::open(&mut reporter.sources, &run.file) {
+        Ok(file) => file,
+        Err(why) => {
+            reporter.unreadable(&run.file, &why);
+            return Ok(None);
+        }
+    };
+    let given = settings::arguments(reporter, &run.elaboration.define)?;
+    let known = Known { given, hints: Vec::new() };
+    let target = Target { sms: run.elaboration.sms, worst: Severity::Error };
+    let text = reporter.sources.files[file].text.clone();
+    let interrupt = load::interrupt(run.elaboration.time_limit);
+    let (program, found) = driver::verified(file, &text, &known, target, &interrupt);
+    let broken = reporter.add(found);
+    Ok(program.filter(|_| !broken || run.unproved))
+}
+
+/// How large a chunk is for the message that is asked for.
+fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<u64, Failure> {
+    let least = program.options.min_message_size.unwrap_or(0);
+    let most = program.options.max_message_size.unwrap_or(u64::MAX);
+    let message = match &run.size {
+        Some(text) => {
+            let bytes = settings::bytes(reporter, "--size", text)?;
+            if bytes < least || bytes > most {
+                return Err(not_served(text, least, most));
+            }
+            bytes
+        }
+        None => USUAL_BYTES.min(most).max(least),
+    };
+    Ok(message.div_ceil(emulate::message_chunks(program)).max(1).next_multiple_of(16))
+}
+
+/// Runs schedule after schedule until one goes wrong.
+fn try_schedules(
+    run: &Run,
+    reporter: &mut Reporter,
+    program: &Program,
+    trial: &mut Trial<'_>,
+) -> Done {
+    let limit = run.elaboration.time_limit.unwrap_or(USUAL_TIME);
+    let (started, interrupt) = (Instant::now(), load::interrupt(Some(limit)));
+    let mut right = 0;
+    for seed in (run.seed..=u64::MAX).take(run.schedules as usize) {
+        let outcome = trial.run(seed, &interrupt);
+        match &outcome {
+            Outcome::Right => right += 1,
+            Outcome::Interrupted => {
+                reporter.add(vec![out_of_time(limit, right, run.schedules)]);
+                break;
+            }
+            Outcome::Wrong(_) | Outcome::Stuck(_) | Outcome::Outside(..) => {
+                let report = emulate::report(program, &outcome);
+                reporter.add(report.map(|report| of_seed(report, seed)).into_iter().collect());
+                break;
+            }
+        }
+    }
+    Done { right, time: started.elapsed() }
+}
+
+fn of_seed(report: Diagnostic, seed: u64) -> Diagnostic {
+    report.note(format!("`--seed {seed} --schedules 1` runs this schedule again"))
+}
+
+/// Says what was run and how it went, on standard output.
+fn tell(
+    run: &Run,
+    reporter: &Reporter,
+    program: &Program,
+    settings: Settings,
+    done: &Done,
+) -> Result<(), Failure> {
+    let all = done.right == run.schedules;
+    let chunks = emulate::message_chunks(program);
+    let message = chunks * settings.chunk_bytes;
+    let promised = program.ranks.iter().any(|rank| !rank.promises.is_empty());
+    let (number, op) = (name(run.number), operation(program.collective.op));
+    if reporter.is_for_machines() {
+        let line = json!({
+            "version": 1,
+            "program": program.options.name,
+            "collective": program.collective.name,
+            "ranks": program.ranks.len(),
+            "message_bytes": message,
+            "chunk_bytes": settings.chunk_bytes,
+            "type": number,
+            "op": op,
+            "seed": run.seed,
+            "launches": run.launches,
+            "schedules": run.schedules,
+            "right": done.right,
+            "promised": promised,
+            "seconds": done.time.as_secs_f64(),
+        });
+        return output::to_stdout(format!("{line}\n").as_bytes());
+    }
+    let what = format!(
+        "{}: {} on {}, {} in {} of {}, {number}, {op}",
+        program.options.name,
+        program.collective.name,
+        counted(program.ranks.len() as u64, "rank"),
+        size(message),
+        counted(chunks, "chunk"),
+        size(settings.chunk_bytes),
+    );
+    let how = match (all, promised) {
+        (true, true) => "right",
+        (true, false) => "came to its end, and nothing is promised of what it leaves",
+        (false, _) => "not right",
+    };
+    let launches = counted(u64::from(run.launches), "launch");
+    let tried = match run.schedules {
+        1 if all => format!("one schedule of {launches}"),
+        many if all => format!("{many} schedules of {launches}"),
+        many => format!("after {} of {many} schedules of {launches}", done.right),
+    };
+    let seconds = done.time.as_secs_f64();
+    output::to_stdout(format!("{what}\n{how}: {tried}, in {seconds:.2} s\n").as_bytes())
+}
+
+fn counted(count: u64, word: &str) -> String {
+    match (count, word.ends_with("ch")) {
+        (1, _) => format!("1 {word}"),
+        (_, true) => format!("{count} {word}es"),
+        (_, false) => format!("{count} {word}s"),
+    }
+}
+
+/// "64 KiB" where it is a whole number of them, "100 B".
+fn size(bytes: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.iter().find(|(unit, _)| bytes.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+fn element(number: Number) -> Element {
+    match number {
+        Number::F32 => Element::F32,
+        Number::F16 => Element::F16,
+        Number::Bf16 => Element::Bf16,
+        Number::I32 => Element::I32,
+        Number::U32 => Element::U32,
+        Number::U8 => Element::U8,
+    }
+}
+
+fn name(number: Number) -> &'static str {
+    match number {
+        Number::F32 => "f32",
+        Number::F16 => "f16",
+        Number::Bf16 => "bf16",
+        Number::I32 => "i32",
+        Number::U32 => "u32",
+        Number::U8 => "u8",
+    }
+}
+
+fn reduction(op: Reduction) -> ReduceOp {
+    match op {
+        Reduction::Sum => ReduceOp::Sum,
+        Reduction::Min => ReduceOp::Min,
+        Reduction::Max => ReduceOp::Max,
+    }
+}
+
+fn operation(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::Sum => "sum",
+        ReduceOp::Min => "min",
+        ReduceOp::Max => "max",
+    }
+}
+
+fn out_of_time(limit: Duration, right: u64, schedules: u64) -> Diagnostic {
+    let message = format!(
+        "stopped after {} s: {right} of {schedules} schedules were run",
+        limit.as_secs_f64()
+    );
+    Diagnostic::without_place(Code::E0903, message)
+        .help("give it more time with `--time-limit`, or try fewer ranks, schedules or bytes")
+}
+
+fn not_served(text: &str, least: u64, most: u64) -> Failure {
+    let serves = match (least, most) {
+        (least, u64::MAX) => format!("from {} on", size(least)),
+        (0, most) => format!("up to {}", size(most)),
+        (least, most) => format!("from {} to {}", size(least), size(most)),
+    };
+    Failure::Usage(format!("`--size {text}`: the program serves messages {serves}"))
+}
+
+fn too_large(run: &Run, why: TooLarge) -> Failure {
+    let file = files::name(Path::new(&run.file));
+    Failure::Usage(match why {
+        TooLarge::Memory(bytes) => format!(
+            "running `{file}` takes {} MiB of memory, and `--max-memory` is {}; ask for a smaller `--size`, or for \
+             fewer ranks",
+            bytes.div_ceil(1 << 20),
+            run.max_memory
+        ),
+        TooLarge::Steps => format!(
+            "running `{file}` takes more than {MOST_STEPS} operations; ask for a smaller `--size`, or for fewer ranks"
+        ),
+    })
+}

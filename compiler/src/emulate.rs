@@ -1,0 +1,207 @@
+//! A program run on this machine, over real numbers, in schedules by lot.
+//!
+//! In: a program whose joins are explicit, instances laid out, and the size and type of a message. Out: of every schedule
+//! that is tried, whether each rank ended with what the collective promises, or the first place where one did not.
+//!
+//! - Agents are: the threads of every block, a few, among which the bytes of an operation fall as they do on a GPU; the
+//!   proxy of each port channel; the user of each rank's stream, who looks at the output, spoils it, writes new input and
+//!   launches again, and waits for nobody but the blocks of that rank.
+//! - An agent goes on by one piece of one operation at a time; who is next is drawn.
+//! - In some schedules what a block stores to another rank's memory comes late: not before the block signals, releases,
+//!   meets other blocks, asks a proxy for something or ends.
+//! - Packets are packets: words of data, each beside the number of the launch. Everything else is bytes.
+//! - Chunks are equal, and multiples of 16 bytes. Scratch has as many as the program asks for.
+//!
+//! What is found is so; that nothing is found in some schedules proves nothing. That is for the checks.
+
+mod code;
+mod data;
+mod element;
+mod half;
+mod machine;
+mod memory;
+mod proxy;
+mod report;
+mod schedule;
+mod thread;
+mod transfer;
+mod user;
+
+use crate::interrupt::Interrupt;
+use crate::ir::{Action, BlockId, Buffer, ChannelId, OriginId, Program, RankId, ReduceOp};
+use crate::ir::{BarrierId, Op, SemaphoreId};
+pub use element::Element;
+pub use report::report;
+
+/// What is run of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Bytes of a chunk; a multiple of 16.
+    pub chunk_bytes: u64,
+    /// What the numbers are.
+    pub element: Element,
+    /// How many launches follow each other.
+    pub launches: u32,
+    /// The most bytes that may be held.
+    pub max_bytes: u64,
+}
+
+/// Why a program cannot be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TooLarge {
+    /// It needs this many bytes.
+    Memory(u64),
+    /// It has more steps than [`MOST_STEPS`].
+    Steps,
+}
+
+/// The most operations of all blocks, with pipelines' bodies as often as they are run.
+pub const MOST_STEPS: u64 = 16_000_000;
+
+/// How a schedule ends.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Every rank has ended every launch with what is promised.
+    Right,
+    /// A rank has not.
+    Wrong(Box<Wrong>),
+    /// Some blocks can never go on.
+    Stuck(Vec<Stuck>),
+    /// An operation leaves its buffer.
+    Outside(Writer, Buffer, RankId),
+    /// The time is up.
+    Interrupted,
+}
+
+/// The first wrong element of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Whose output.
+    pub rank: RankId,
+    /// After which launch, from 0.
+    pub launch: u32,
+    /// Which chunk of the program, as it was before instances were made of it.
+    pub chunk: u32,
+    /// Which element of the output.
+    pub element: u64,
+    /// What it holds.
+    pub found: String,
+    /// What it should hold.
+    pub expected: String,
+    /// Who wrote it in that launch, in the order of the schedule.
+    pub writers: Vec<Writer>,
+}
+
+/// Who touches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writer {
+    /// The rank of the block.
+    pub rank: RankId,
+    /// The block.
+    pub block: BlockId,
+    /// The operation.
+    pub origin: OriginId,
+}
+
+/// A block that waits for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The block and its operation.
+    pub at: Writer,
+    /// In which launch of its rank, from 0.
+    pub launch: u32,
+    /// What it waits for.
+    pub awaits: Awaits,
+}
+
+/// What a block can wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaits {
+    /// A signal on this channel.
+    Signal(ChannelId),
+    /// One from this semaphore.
+    Semaphore(SemaphoreId),
+    /// Other blocks.
+    Barrier(BarrierId),
+    /// Packets in its rank's scratch.
+    Packets,
+    /// The proxy of this channel.
+    Proxy(ChannelId),
+}
+
+/// A program that is ready to be run, schedule after schedule.
+pub struct Trial<'p> {
+    program: &'p Program,
+    code: code::Code<'p>,
+    data: data::Data,
+    settings: Settings,
+}
+
+impl<'p> Trial<'p> {
+    /// Lays a program out.
+    ///
+    /// # Errors
+    /// Where it needs more than it may have.
+    pub fn new(program: &'p Program, settings: Settings) -> Result<Trial<'p>, TooLarge> {
+        let bytes = memory::bytes(program, settings.chunk_bytes)
+            .saturating_add(data::bytes(program, &settings));
+        if bytes > settings.max_bytes {
+            return Err(TooLarge::Memory(bytes));
+        }
+        let code = code::Code::of(program, settings.chunk_bytes).ok_or(TooLarge::Steps)?;
+        Ok(Trial { program, code, data: data::Data::new(program, &settings), settings })
+    }
+
+    /// Runs one schedule; the same number gives the same one.
+    pub fn run(&mut self, seed: u64, interrupt: &Interrupt) -> Outcome {
+        let outcome = self.go(seed, None, interrupt);
+        let Outcome::Wrong(wrong) = &outcome else { return outcome };
+        // Once more, for who writes the element that is wrong.
+        let width = self.settings.element.bytes();
+        let watch = memory::Watch::new(wrong.rank, wrong.launch, wrong.element * width, width);
+        let traced = self.go(seed, Some(watch), interrupt);
+        if matches!(traced, Outcome::Interrupted) { outcome } else { traced }
+    }
+
+    fn go(&mut self, seed: u64, watch: Option<memory::Watch>, interrupt: &Interrupt) -> Outcome {
+        machine::Machine::new(self, seed, watch).run(interrupt)
+    }
+}
+
+/// The program with another reduction in place of its collective's.
+#[must_use]
+pub fn with_reduction(mut program: Program, op: ReduceOp) -> Program {
+    let own = std::mem::replace(&mut program.collective.op, op);
+    for block in program.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut()) {
+        block.ops.iter_mut().for_each(|one| replace(one, own, op));
+    }
+    program
+}
+
+fn replace(one: &mut Op, own: ReduceOp, op: ReduceOp) {
+    match &mut one.action {
+        Action::Transfer(transfer) if transfer.reduce == own => transfer.reduce = op,
+        Action::Pipeline(pipeline) => pipeline.body.iter_mut().for_each(|o| replace(o, own, op)),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_) => {}
+    }
+}
+
+/// How many chunks the message has that the option `message_size` counts: those of an AllGather's output, of the input
+/// of others.
+#[must_use]
+pub fn message_chunks(program: &Program) -> u64 {
+    let gathers = program.collective.name == "allgather";
+    let chunks =
+        program.ranks.iter().map(|r| if gathers { r.output_chunks } else { r.input_chunks });
+    u64::from(chunks.filter(|chunks| *chunks > 0).min().unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! What each block does, step by step: pipelines as often as they go round, what a proxy is asked for apart from what
+//! is waited for before.
+
+use super::MOST_STEPS;
+use crate::ir::{Action, ChannelKind, Op, Program, Rank, Transfer, Verb};
+use std::ops::Range;
+
+/// All ranks' blocks.
+pub(super) struct Code<'p> {
+    /// Of each rank, each block's steps.
+    pub(super) ranks: Vec<Vec<Vec<Step<'p>>>>,
+}
+
+/// A step of a block.
+pub(super) struct Step<'p> {
+    pub(super) op: &'p Op,
+    pub(super) kind: Kind,
+    /// In a pipeline: which of an operand's bytes.
+    pub(super) window: Option<Range<u64>>,
+}
+
+/// What of its operation a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// All.
+    Whole,
+    /// Waiting for the packets that a proxy is to move.
+    Observe,
+    /// The threads meet before the proxy is asked.
+    Meet,
+    /// Asking the proxy.
+    Push,
+}
+
+impl<'p> Code<'p> {
+    /// The steps of a program; none where there are too many.
+    pub(super) fn of(program: &'p Program, chunk_bytes: u64) -> Option<Code<'p>> {
+        let mut left = MOST_STEPS;
+        let mut ranks = Vec::new();
+        for rank in &program.ranks {
+            ranks.push(blocks(rank, chunk_bytes, &mut left)?);
+        }
+        Some(Code { ranks })
+    }
+}
+
+fn blocks<'p>(rank: &'p Rank, chunk_bytes: u64, left: &mut u64) -> Option<Vec<Vec<Step<'p>>>> {
+    let mut blocks = Vec::new();
+    for block in &rank.blocks {
+        let mut steps = Vec::new();
+        for op in &block.ops {
+            add(op, chunk_bytes, left, &mut steps)?;
+        }
+        blocks.push(steps);
+    }
+    Some(blocks)
+}
+
+fn add<'p>(op: &'p Op, chunk_bytes: u64, left: &mut u64, steps: &mut Vec<Step<'p>>) -> Option<()> {
+    let Action::Pipeline(pipeline) = &op.action else { return put(op, None, left, steps) };
+    let unit = pipeline.unit.max(1);
+    let turns = u64::from(pipeline.chunks).saturating_mul(chunk_bytes).div_ceil(unit);
+    for turn in 0..turns {
+        for inner in &pipeline.body {
+            put(inner, Some(turn * unit..(turn + 1) * unit), left, steps)?;
+        }
+    }
+    Some(())
+}
+
+fn put<'p>(
+    op: &'p Op,
+    window: Option<Range<u64>>,
+    left: &mut u64,
+    steps: &mut Vec<Step<'p>>,
+) -> Option<()> {
+    *left = left.checked_sub(1)?;
+    for kind in kinds(op) {
+        steps.push(Step { op, kind: *kind, window: window.clone() });
+    }
+    Some(())
+}
+
+fn kinds(op: &Op) -> &'static [Kind] {
+    match &op.action {
+        Action::Transfer(transfer) if is_push(transfer) => {
+            if transfer.verb == Verb::ReadPutPackets {
+                &[Kind::Observe, Kind::Meet, Kind::Push]
+            } else {
+                &[Kind::Push]
+            }
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[Kind::Whole],
+    }
+}
+
+fn is_push(transfer: &Transfer) -> bool {
+    transfer.via == Some(ChannelKind::Port)
+}

@@ -1,0 +1,155 @@
+//! What ranks begin with, and what they must end with.
+//!
+//! Every element of every rank's input in every launch is another number, drawn from its place. Numbers are so small
+//! that sums of floats are exact in any order: what is right is right to the bit.
+
+use super::{Element, Settings, Wrong};
+use crate::ir::{Buffer, Program, Promise, RankId, ReduceOp};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// See the file's head.
+pub(super) struct Data {
+    element: Element,
+    op: ReduceOp,
+    chunk_bytes: u64,
+    /// Numbers go from minus this to this; none where every number will do.
+    span: Option<i64>,
+    /// Of which ranks the promises are the same: for each, the first.
+    alike: Vec<usize>,
+    /// What the promised chunks hold, in order: by [`Data::alike`] and launch.
+    expected: BTreeMap<(usize, u32), Rc<[u8]>>,
+    instances: u32,
+}
+
+/// How many bytes are remembered of what is expected.
+pub(super) fn bytes(program: &Program, settings: &Settings) -> u64 {
+    let lists = alike(program);
+    let distinct = lists.iter().enumerate().filter(|(i, first)| i == *first);
+    let chunks = distinct
+        .map(|(i, _)| program.ranks.iter().nth(i).map_or(0, |rank| rank.promises.len() as u64));
+    chunks
+        .sum::<u64>()
+        .saturating_mul(settings.chunk_bytes)
+        .saturating_mul(u64::from(settings.launches))
+}
+
+fn alike(program: &Program) -> Vec<usize> {
+    let mut first: BTreeMap<*const Promise, usize> = BTreeMap::new();
+    let lists = program.ranks.iter().map(|rank| rank.promises.as_ptr()).enumerate();
+    lists.map(|(i, list)| *first.entry(list).or_insert(i)).collect()
+}
+
+impl Data {
+    pub(super) fn new(program: &Program, settings: &Settings) -> Data {
+        let promises = program.ranks.iter().flat_map(|rank| rank.promises.iter());
+        let count =
+            |promise: &Promise| promise.terms.iter().map(|term| u64::from(term.count)).sum();
+        let most: u64 = promises.map(count).max().unwrap_or(1).max(1);
+        Data {
+            element: settings.element,
+            op: program.collective.op,
+            chunk_bytes: settings.chunk_bytes,
+            span: settings.element.exact().map(|exact| (exact / most) as i64),
+            alike: alike(program),
+            expected: BTreeMap::new(),
+            instances: program.instances_done.max(1),
+        }
+    }
+
+    /// Writes a rank's input from byte `start` on.
+    pub(super) fn fill(&self, rank: u32, launch: u32, start: u64, to: &mut [u8]) {
+        let width = self.element.bytes();
+        for (i, place) in (start / width..).zip(to.chunks_exact_mut(width as usize)) {
+            self.element.write(self.number(rank, launch, i), place);
+        }
+    }
+
+    fn number(&self, rank: u32, launch: u32, element: u64) -> i64 {
+        let place = element ^ u64::from(rank) << 44 ^ u64::from(launch) << 32;
+        let drawn = super::schedule::mixed(place);
+        match self.span {
+            None => drawn as i64,
+            Some(0) => i64::from(drawn.is_multiple_of(64)),
+            Some(span) => (drawn % (2 * span as u64 + 1)) as i64 - span,
+        }
+    }
+
+    /// The first element of a rank's output that is not what is promised. `output` is all of it.
+    pub(super) fn wrong(
+        &mut self,
+        program: &Program,
+        id: RankId,
+        launch: u32,
+        output: &[u8],
+    ) -> Option<Wrong> {
+        let rank = program.ranks.lookup(id)?;
+        let expected = self.expected(program, id, launch);
+        let bytes = self.chunk_bytes as usize;
+        for (promise, wanted) in rank.promises.iter().zip(expected.chunks_exact(bytes)) {
+            let found = output.chunks_exact(bytes).nth(promise.chunk as usize).unwrap_or_default();
+            if found != wanted {
+                return Some(self.first(id, launch, promise.chunk, found, wanted));
+            }
+        }
+        None
+    }
+
+    fn first(&self, rank: RankId, launch: u32, chunk: u32, found: &[u8], wanted: &[u8]) -> Wrong {
+        let width = self.element.bytes();
+        let found = found.chunks_exact(width as usize);
+        let mut pairs = (0..).zip(found.zip(wanted.chunks_exact(width as usize)));
+        let (at, (found, wanted)) =
+            pairs.find(|(_, (found, wanted))| found != wanted).unwrap_or_default();
+        Wrong {
+            rank,
+            launch,
+            chunk: chunk / self.instances,
+            element: u64::from(chunk) * (self.chunk_bytes / width) + at,
+            found: self.element.shown(found),
+            expected: self.element.shown(wanted),
+            writers: Vec::new(),
+        }
+    }
+
+    /// What the promised chunks of a rank's output hold after a launch, one after the other.
+    fn expected(&mut self, program: &Program, id: RankId, launch: u32) -> Rc<[u8]> {
+        let list = self.alike.get(id.0 as usize).copied().unwrap_or_default();
+        if let Some(known) = self.expected.get(&(list, launch)) {
+            return Rc::clone(known);
+        }
+        let rank = program.ranks.lookup(id);
+        let mut all = Vec::new();
+        for promise in rank.iter().flat_map(|rank| rank.promises.iter()) {
+            all.extend_from_slice(&self.promised(promise, launch));
+        }
+        let all: Rc<[u8]> = all.into();
+        self.expected.insert((list, launch), Rc::clone(&all));
+        all
+    }
+
+    fn promised(&self, promise: &Promise, launch: u32) -> Vec<u8> {
+        let mut sum: Option<Vec<u8>> = None;
+        for term in &promise.terms {
+            for i in 0..i64::from(term.count) {
+                let rank = (i64::from(term.rank) + i * i64::from(term.rank_step)) as u32;
+                let chunk = (i64::from(term.chunk) + i * i64::from(term.chunk_step)) as u64;
+                let mut input = vec![0; self.chunk_bytes as usize];
+                self.fill(rank, launch, chunk * self.chunk_bytes, &mut input);
+                match &mut sum {
+                    Some(sum) => self.element.combine(self.op, sum, &input),
+                    None => sum = Some(input),
+                }
+            }
+        }
+        sum.unwrap_or_else(|| vec![0; self.chunk_bytes as usize])
+    }
+
+    /// How transfers combine what they read.
+    pub(super) fn element(&self) -> Element {
+        self.element
+    }
+}
+
+/// The buffers that users write and read.
+pub(super) const USERS: [Buffer; 2] = [Buffer::Input, Buffer::Output];

@@ -1,0 +1,416 @@
+//! All agents, and what they share.
+
+use super::code::{Code, Step};
+use super::data::Data;
+use super::memory::{Beyond, Memory, Spot, Watch, pages};
+use super::proxy::{Proxy, Request};
+use super::schedule::{Lot, Ready, Shape};
+use super::thread::Thread;
+use super::{Awaits, Outcome, Stuck, Trial, Writer};
+use crate::interrupt::Interrupt;
+use crate::ir::{BarrierId, BlockId, ChannelId, Program, RankId, SemaphoreId};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most bytes of a block that come late at one time.
+const LATE_BYTES: u64 = 1 << 20;
+
+/// After so many turns it is asked whether to stop.
+const TURNS: u64 = 1024;
+
+/// A program that runs.
+pub(super) struct Machine<'t, 'p> {
+    pub(super) program: &'p Program,
+    pub(super) code: &'t Code<'p>,
+    pub(super) data: &'t mut Data,
+    pub(super) memory: Memory,
+    pub(super) shape: Shape,
+    pub(super) lot: Lot,
+    pub(super) ready: Ready,
+    pub(super) threads: Vec<Thread>,
+    pub(super) blocks: Vec<BlockState>,
+    pub(super) ranks: Vec<RankState>,
+    pub(super) proxies: Vec<Proxy>,
+    pub(super) chunk_bytes: u64,
+    pub(super) launches: u32,
+    /// How it ended, once it is known.
+    pub(super) end: Option<Outcome>,
+    waiting: BTreeMap<Key, Vec<usize>>,
+}
+
+/// What agents can wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    Signal(RankId, ChannelId),
+    Semaphore(RankId, SemaphoreId),
+    /// A part of a rank's scratch.
+    Packets(RankId, u64),
+    Proxy(RankId, ChannelId),
+}
+
+/// A rank as far as it has come.
+pub(super) struct RankState {
+    pub(super) launch: u32,
+    /// Whether the launch has ended, and nobody has looked yet.
+    pub(super) ran: bool,
+    /// Threads that have not come to their end.
+    pub(super) running: usize,
+    /// Its blocks' first number, and its channels'.
+    pub(super) first_block: usize,
+    pub(super) first_channel: usize,
+    /// For each channel, how many signals there ever were, and how many were waited for.
+    pub(super) signals: Vec<u64>,
+    pub(super) waits: Vec<u64>,
+    pub(super) semaphores: Vec<i64>,
+    /// For each barrier, the blocks that have arrived.
+    pub(super) arrived: Vec<Vec<usize>>,
+}
+
+/// A block as far as its threads have to do with each other.
+pub(super) struct BlockState {
+    pub(super) rank: RankId,
+    pub(super) block: BlockId,
+    /// How many threads stand at the place where all are to meet.
+    pub(super) met: usize,
+    /// What it has stored to other ranks that is not there yet.
+    pub(super) late: VecDeque<Late>,
+    pub(super) late_bytes: u64,
+}
+
+/// A store that comes late.
+pub(super) struct Late {
+    /// Which of the block's threads stored it, and how often that had met the others by then.
+    pub(super) thread: usize,
+    pub(super) meetings: u64,
+    pub(super) spot: Spot,
+    pub(super) data: Vec<u8>,
+    pub(super) launch: u32,
+    pub(super) writer: Writer,
+}
+
+impl<'t, 'p> Machine<'t, 'p> {
+    /// A program before its first launch.
+    pub(super) fn new(
+        trial: &'t mut Trial<'p>,
+        seed: u64,
+        watch: Option<Watch>,
+    ) -> Machine<'t, 'p> {
+        let (program, settings) = (trial.program, trial.settings);
+        let mut lot = Lot::new(seed);
+        let shape = Shape::drawn(&mut lot, settings.chunk_bytes);
+        let (ranks, blocks) = states(program);
+        let channels = program.ranks.iter().map(|rank| rank.channels.len()).sum();
+        let mut groups: Vec<u32> =
+            blocks.iter().flat_map(|b| std::iter::repeat_n(b.rank.0, shape.threads)).collect();
+        for (id, rank) in program.ranks.entries() {
+            groups.extend(rank.channels.iter().map(|_| id.0));
+        }
+        groups.extend(program.ranks.ids().map(|id| id.0));
+        let mut machine = Machine {
+            program,
+            code: &trial.code,
+            data: &mut trial.data,
+            memory: Memory::new(program, settings.chunk_bytes, watch),
+            shape,
+            lot,
+            ready: Ready::new(seed, &groups),
+            threads: (0..blocks.len() * shape.threads).map(|_| Thread::default()).collect(),
+            blocks,
+            ranks,
+            proxies: (0..channels).map(|_| Proxy::default()).collect(),
+            chunk_bytes: settings.chunk_bytes,
+            launches: settings.launches,
+            end: None,
+            waiting: BTreeMap::new(),
+        };
+        for id in program.ranks.ids() {
+            machine.ready.add(machine.user_of(id));
+        }
+        machine
+    }
+
+    /// Runs until nothing can go on, or something is wrong.
+    pub(super) fn run(mut self, interrupt: &Interrupt) -> Outcome {
+        let mut turns = 0;
+        while let Some(agent) = self.ready.next() {
+            turns += 1;
+            if turns % TURNS == 0 && interrupt.is_set() {
+                return Outcome::Interrupted;
+            }
+            self.turn(agent);
+            if let Some(end) = self.end.take() {
+                return end;
+            }
+        }
+        if self.ranks.iter().all(|rank| rank.launch == self.launches) {
+            Outcome::Right
+        } else {
+            Outcome::Stuck(self.stuck())
+        }
+    }
+
+    fn turn(&mut self, agent: usize) {
+        let (threads, proxies) = (self.threads.len(), self.proxies.len());
+        if agent < threads {
+            self.thread(agent);
+        } else if agent < threads + proxies {
+            self.proxy(agent - threads);
+        } else {
+            self.user(RankId((agent - threads - proxies) as u32));
+        }
+    }
+
+    /// The number of a rank's user.
+    pub(super) fn user_of(&self, rank: RankId) -> usize {
+        self.threads.len() + self.proxies.len() + rank.0 as usize
+    }
+
+    /// Starts the blocks of a rank.
+    pub(super) fn begin(&mut self, id: RankId) {
+        let Some(rank) = self.ranks.get_mut(id.0 as usize) else { return };
+        let count = self.program.ranks.lookup(id).map_or(0, |rank| rank.blocks.len());
+        let first = rank.first_block * self.shape.threads;
+        rank.running = count * self.shape.threads;
+        if rank.running == 0 {
+            self.ended(id);
+        }
+        for agent in first..first + count * self.shape.threads {
+            if let Some(thread) = self.threads.get_mut(agent) {
+                *thread = Thread::default();
+            }
+            self.settle(agent);
+        }
+    }
+
+    /// A thread goes on, or has come to its end.
+    pub(super) fn settle(&mut self, agent: usize) {
+        let (index, _) = self.place(agent);
+        let at = self.threads.get(agent).map_or(0, |thread| thread.at);
+        if self.step(index, at).is_some() {
+            self.ready.add(agent);
+            return;
+        }
+        let Some(id) = self.blocks.get(index).map(|block| block.rank) else { return };
+        let Some(rank) = self.ranks.get_mut(id.0 as usize) else { return };
+        rank.running -= 1;
+        if rank.running == 0 {
+            self.ended(id);
+        }
+    }
+
+    fn ended(&mut self, id: RankId) {
+        let Some(rank) = self.ranks.get_mut(id.0 as usize) else { return };
+        rank.ran = true;
+        let first = rank.first_block;
+        let count = self.program.ranks.lookup(id).map_or(0, |rank| rank.blocks.len());
+        (first..first + count).for_each(|block| self.store_all(block));
+        self.ready.add(self.user_of(id));
+    }
+
+    /// A step of a block.
+    pub(super) fn step(&self, block: usize, at: usize) -> Option<&'t Step<'p>> {
+        let state = self.blocks.get(block)?;
+        let code: &'t Code<'p> = self.code;
+        code.ranks.get(state.rank.0 as usize)?.get(state.block.0 as usize)?.get(at)
+    }
+
+    /// A thread's block, and its number there.
+    pub(super) fn place(&self, agent: usize) -> (usize, usize) {
+        (agent / self.shape.threads, agent % self.shape.threads)
+    }
+
+    /// An agent waits.
+    pub(super) fn park(&mut self, agent: usize, key: Key) {
+        self.waiting.entry(key).or_default().push(agent);
+    }
+
+    /// Those who wait for something go on.
+    pub(super) fn wake(&mut self, key: Key) {
+        for agent in self.waiting.remove(&key).into_iter().flatten() {
+            self.ready.add(agent);
+        }
+    }
+
+    /// Those who wait for packets there go on.
+    pub(super) fn wake_packets(&mut self, spot: Spot, bytes: u64) {
+        for page in pages(spot, bytes) {
+            self.wake(Key::Packets(spot.rank, page));
+        }
+    }
+
+    /// Tells the other end of a channel.
+    pub(super) fn signal(&mut self, id: RankId, channel: ChannelId) {
+        let end = self.program.ranks.lookup(id).and_then(|rank| rank.channels.lookup(channel));
+        let Some((peer, partner)) = end.and_then(|end| Some((end.peer()?, end.partner?))) else {
+            return;
+        };
+        let rank = self.ranks.get_mut(peer.0 as usize);
+        if let Some(count) = rank.and_then(|rank| rank.signals.get_mut(partner.0 as usize)) {
+            *count += 1;
+        }
+        self.wake(Key::Signal(peer, partner));
+    }
+
+    /// Asks a channel's proxy, and says how many requests it was given with this one.
+    pub(super) fn ask(&mut self, rank: RankId, channel: ChannelId, request: Request) -> u64 {
+        let Some(index) = self.proxy_of(rank, channel) else { return 0 };
+        let Some(proxy) = self.proxies.get_mut(index) else { return 0 };
+        let idle = proxy.requests.is_empty();
+        let asked = proxy.ask(request);
+        if idle {
+            self.ready.add(self.threads.len() + index);
+        }
+        asked
+    }
+
+    /// The number of a channel's proxy.
+    pub(super) fn proxy_of(&self, rank: RankId, channel: ChannelId) -> Option<usize> {
+        Some(self.ranks.get(rank.0 as usize)?.first_channel + channel.0 as usize)
+    }
+
+    fn proxy(&mut self, index: usize) {
+        let after = self.ranks.partition_point(|rank| rank.first_channel <= index);
+        let rank = RankId(after.saturating_sub(1) as u32);
+        let first = self.ranks.get(rank.0 as usize).map_or(0, |rank| rank.first_channel);
+        let channel = ChannelId((index - first) as u32);
+        let Some(proxy) = self.proxies.get_mut(index) else { return };
+        let signal = proxy.signal();
+        let piece = if signal { None } else { proxy.piece(self.shape.piece) };
+        let more = !proxy.requests.is_empty();
+        if let Some(put) = piece {
+            let spots = (put.from, put.to);
+            let done = self.memory.copy(spots, put.bytes, put.packets, put.launch, put.writer);
+            self.allowed(done, put.writer, put.to);
+            if put.packets {
+                self.wake_packets(put.to, put.bytes);
+            }
+        }
+        if signal {
+            self.signal(rank, channel);
+        }
+        self.wake(Key::Proxy(rank, channel));
+        if more {
+            self.ready.add(self.threads.len() + index);
+        }
+    }
+
+    /// What an access gave; where it left its buffer, that is the end.
+    pub(super) fn allowed<T>(
+        &mut self,
+        done: Result<T, Beyond>,
+        writer: Writer,
+        spot: Spot,
+    ) -> Option<T> {
+        if done.is_err() {
+            self.end = Some(Outcome::Outside(writer, spot.buffer, spot.rank));
+        }
+        done.ok()
+    }
+
+    /// Keeps a store back; the first ones come where there are too many.
+    pub(super) fn keep(&mut self, block: usize, late: Late) {
+        if let Some(state) = self.blocks.get_mut(block) {
+            state.late_bytes += late.data.len() as u64;
+            state.late.push_back(late);
+        }
+        while self.blocks.get(block).is_some_and(|state| state.late_bytes > LATE_BYTES) {
+            self.store_first(block);
+        }
+    }
+
+    /// The first store that a block has kept back comes.
+    pub(super) fn store_first(&mut self, block: usize) {
+        let late = self.blocks.get_mut(block).and_then(|state| state.late.pop_front());
+        late.into_iter().for_each(|late| self.store_late(block, late));
+    }
+
+    /// All that a block has kept back comes.
+    pub(super) fn store_all(&mut self, block: usize) {
+        while self.blocks.get(block).is_some_and(|state| !state.late.is_empty()) {
+            self.store_first(block);
+        }
+    }
+
+    /// All that a thread knows of comes: its own stores, and what others stored before all met.
+    pub(super) fn store_known(&mut self, block: usize, thread: usize) {
+        let agent = block * self.shape.threads + thread;
+        let meetings = self.threads.get(agent).map_or(0, |thread| thread.meetings);
+        let Some(state) = self.blocks.get_mut(block) else { return };
+        let knows = |late: &Late| late.thread == thread || late.meetings < meetings;
+        let (known, unknown): (VecDeque<Late>, _) =
+            std::mem::take(&mut state.late).into_iter().partition(knows);
+        state.late = unknown;
+        known.into_iter().for_each(|late| self.store_late(block, late));
+    }
+
+    fn store_late(&mut self, block: usize, late: Late) {
+        if let Some(state) = self.blocks.get_mut(block) {
+            state.late_bytes -= late.data.len() as u64;
+        }
+        let done = self.memory.write(late.spot, &late.data, late.launch, late.writer);
+        self.allowed(done, late.writer, late.spot);
+    }
+
+    /// Who waits for ever, and for what: of each block, one thread.
+    fn stuck(&self) -> Vec<Stuck> {
+        let mut stuck: BTreeMap<usize, Stuck> = BTreeMap::new();
+        let threads = self.waiting.iter().flat_map(|(key, agents)| {
+            let blocks = agents.iter().filter(|agent| **agent < self.threads.len());
+            blocks.filter_map(|agent| self.stuck_at(*agent, awaits(*key)))
+        });
+        let barriers = self.ranks.iter().flat_map(|rank| {
+            rank.arrived.iter().enumerate().flat_map(|(id, blocks)| {
+                let awaits = Awaits::Barrier(BarrierId(id as u32));
+                blocks.iter().filter_map(move |b| self.stuck_at(b * self.shape.threads, awaits))
+            })
+        });
+        for (block, found) in threads.chain(barriers) {
+            stuck.entry(block).or_insert(found);
+        }
+        stuck.into_values().collect()
+    }
+
+    fn stuck_at(&self, agent: usize, awaits: Awaits) -> Option<(usize, Stuck)> {
+        let (block, _) = self.place(agent);
+        let state = self.blocks.get(block)?;
+        let step = self.step(block, self.threads.get(agent)?.at)?;
+        let at = Writer { rank: state.rank, block: state.block, origin: step.op.origin };
+        let launch = self.ranks.get(state.rank.0 as usize)?.launch;
+        Some((block, Stuck { at, launch, awaits }))
+    }
+}
+
+fn awaits(key: Key) -> Awaits {
+    match key {
+        Key::Signal(_, channel) => Awaits::Signal(channel),
+        Key::Semaphore(_, semaphore) => Awaits::Semaphore(semaphore),
+        Key::Packets(..) => Awaits::Packets,
+        Key::Proxy(_, channel) => Awaits::Proxy(channel),
+    }
+}
+
+/// All ranks and blocks before the first launch.
+fn states(program: &Program) -> (Vec<RankState>, Vec<BlockState>) {
+    let (mut ranks, mut blocks, mut channels) = (Vec::new(), Vec::new(), 0);
+    for (id, rank) in program.ranks.entries() {
+        ranks.push(RankState {
+            launch: 0,
+            ran: false,
+            running: 0,
+            first_block: blocks.len(),
+            first_channel: channels,
+            signals: vec![0; rank.channels.len()],
+            waits: vec![0; rank.channels.len()],
+            semaphores: rank.semaphores.iter().map(|semaphore| semaphore.initial).collect(),
+            arrived: vec![Vec::new(); rank.barriers.len()],
+        });
+        channels += rank.channels.len();
+        blocks.extend(rank.blocks.ids().map(|block| BlockState {
+            rank: id,
+            block,
+            met: 0,
+            late: VecDeque::new(),
+            late_bytes: 0,
+        }));
+    }
+    (ranks, blocks)
+}

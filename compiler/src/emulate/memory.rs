@@ -1,0 +1,305 @@
+//! The bytes of all ranks.
+//!
+//! A packet is 16 bytes: four of data, the number of the launch, four of data, the number again. Where scratch has two
+//! halves, launches take turns.
+
+use super::Writer;
+use super::data::USERS;
+use crate::ir::memory::{accesses, home};
+use crate::ir::run::each_op;
+use crate::ir::{Action, Alias, Buffer, Program, Rank, RankId};
+
+/// What memory holds that nobody has written.
+const POISON: u8 = 0xee;
+
+/// Bytes of data in a packet.
+const PAYLOAD: u64 = 8;
+
+/// Bytes of a buffer of a rank, from `offset` on; in packets' data where it is one of packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    pub(super) rank: RankId,
+    pub(super) buffer: Buffer,
+    pub(super) offset: u64,
+}
+
+impl Spot {
+    /// The same, so many bytes further on.
+    pub(super) fn ahead(self, bytes: u64) -> Spot {
+        Spot { offset: self.offset + bytes, ..self }
+    }
+}
+
+/// An access leaves its buffer.
+pub(super) struct Beyond;
+
+/// All ranks' memory.
+pub(super) struct Memory {
+    ranks: Vec<RankMemory>,
+    chunk_bytes: u64,
+    watch: Option<Watch>,
+}
+
+struct RankMemory {
+    alias: Option<Alias>,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    scratch: Vec<u8>,
+    /// How far away the second half of scratch is.
+    half: u64,
+}
+
+/// Bytes of an output in one launch of its rank of which it is to be known who writes them.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    rank: RankId,
+    launch: u32,
+    offset: u64,
+    bytes: u64,
+    /// Whether that launch is on.
+    on: bool,
+    pub(super) writers: Vec<Writer>,
+}
+
+impl Watch {
+    pub(super) fn new(rank: RankId, launch: u32, offset: u64, bytes: u64) -> Watch {
+        Watch { rank, launch, offset, bytes, on: false, writers: Vec::new() }
+    }
+}
+
+/// How many bytes the memory of all ranks has.
+pub(super) fn bytes(program: &Program, chunk_bytes: u64) -> u64 {
+    let factor = scratch_factor(program);
+    let of = |rank: &Rank| {
+        let inner = rank.alias.map(|alias| alias.inner);
+        let users = USERS.iter().filter(|buffer| Some(**buffer) != inner);
+        users.map(|buffer| chunks(rank, *buffer)).sum::<u64>()
+            + factor * chunks(rank, Buffer::Scratch)
+    };
+    program.ranks.iter().map(of).sum::<u64>().saturating_mul(chunk_bytes)
+}
+
+/// How many chunks of memory each chunk of scratch takes.
+fn scratch_factor(program: &Program) -> u64 {
+    let mut packets = false;
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        each_op(&block.ops, &mut |op| {
+            if let Action::Transfer(transfer) = &op.action {
+                packets |= accesses(transfer).any(|access| access.packets);
+            }
+        });
+    }
+    (if packets { 2 } else { 1 }) * (if program.options.double_scratch { 2 } else { 1 })
+}
+
+fn chunks(rank: &Rank, buffer: Buffer) -> u64 {
+    u64::from(match buffer {
+        Buffer::Input => rank.input_chunks,
+        Buffer::Output => rank.output_chunks,
+        Buffer::Scratch => rank.scratch_chunks,
+    })
+}
+
+impl Memory {
+    pub(super) fn new(program: &Program, chunk_bytes: u64, watch: Option<Watch>) -> Memory {
+        let factor = scratch_factor(program);
+        let fresh = |rank: &Rank| {
+            let inner = rank.alias.map(|alias| alias.inner);
+            let buffer = |buffer, factor| match inner == Some(buffer) {
+                true => Vec::new(),
+                false => vec![POISON; (chunks(rank, buffer) * factor * chunk_bytes) as usize],
+            };
+            let scratch = buffer(Buffer::Scratch, factor);
+            let half = if program.options.double_scratch { scratch.len() as u64 / 2 } else { 0 };
+            RankMemory {
+                alias: rank.alias,
+                input: buffer(Buffer::Input, 1),
+                output: buffer(Buffer::Output, 1),
+                scratch,
+                half,
+            }
+        };
+        Memory { ranks: program.ranks.iter().map(fresh).collect(), chunk_bytes, watch }
+    }
+
+    /// Plain bytes.
+    pub(super) fn read(&self, spot: Spot, bytes: u64, launch: u32) -> Result<&[u8], Beyond> {
+        let (buffer, from) = self.home(spot, 1, launch).ok_or(Beyond)?;
+        let range = from as usize..from.saturating_add(bytes) as usize;
+        self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(Beyond)
+    }
+
+    /// Writes plain bytes.
+    pub(super) fn write(
+        &mut self,
+        spot: Spot,
+        bytes: &[u8],
+        launch: u32,
+        writer: Writer,
+    ) -> Result<(), Beyond> {
+        self.note(spot, bytes.len() as u64, writer);
+        self.place(spot, 1, bytes.len() as u64, launch)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The data of packets of a launch, or how many bytes of it come before the first that is not there.
+    pub(super) fn packets(
+        &self,
+        spot: Spot,
+        bytes: u64,
+        launch: u32,
+    ) -> Result<Result<Vec<u8>, u64>, Beyond> {
+        let (buffer, from) = self.home(spot, 2, launch).ok_or(Beyond)?;
+        let range = from as usize..from.saturating_add(2 * bytes) as usize;
+        let words = self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(Beyond)?;
+        let mut data = Vec::with_capacity(bytes as usize);
+        for [a, b, c, d, f0, f1, f2, f3] in words.as_chunks().0 {
+            if u32::from_le_bytes([*f0, *f1, *f2, *f3]) != flag(launch) {
+                return Ok(Err(data.len() as u64));
+            }
+            data.extend_from_slice(&[*a, *b, *c, *d]);
+        }
+        Ok(Ok(data))
+    }
+
+    /// Writes packets of a launch.
+    pub(super) fn write_packets(
+        &mut self,
+        spot: Spot,
+        data: &[u8],
+        launch: u32,
+    ) -> Result<(), Beyond> {
+        let words = self.place(spot, 2, 2 * data.len() as u64, launch)?;
+        for (to, from) in words.as_chunks_mut().0.iter_mut().zip(data.as_chunks().0) {
+            let ([a, b, c, d], [f0, f1, f2, f3]) = (*from, flag(launch).to_le_bytes());
+            *to = [a, b, c, d, f0, f1, f2, f3];
+        }
+        Ok(())
+    }
+
+    /// Copies bytes as they are, for a proxy; packets with what makes them packets.
+    pub(super) fn copy(
+        &mut self,
+        (from, to): (Spot, Spot),
+        bytes: u64,
+        packets: bool,
+        launch: u32,
+        writer: Writer,
+    ) -> Result<(), Beyond> {
+        let factor = if packets { 2 } else { 1 };
+        let (buffer, start) = self.home(from, factor, launch).ok_or(Beyond)?;
+        let range = start as usize..start.saturating_add(factor * bytes) as usize;
+        let moved = self.rank(from.rank)?.buffer(buffer).get(range).ok_or(Beyond)?.to_vec();
+        self.note(to, bytes, writer);
+        self.place(to, factor, factor * bytes, launch)?.copy_from_slice(&moved);
+        Ok(())
+    }
+
+    /// All of a rank's buffer, which may lie in another.
+    pub(super) fn whole(&self, program: &Program, id: RankId, buffer: Buffer) -> &[u8] {
+        let bytes = program.ranks.lookup(id).map_or(0, |rank| chunks(rank, buffer));
+        let spot = Spot { rank: id, buffer, offset: 0 };
+        self.read(spot, bytes * self.chunk_bytes, 0).unwrap_or_default()
+    }
+
+    /// The same, to be written by its user.
+    pub(super) fn whole_mut(&mut self, program: &Program, id: RankId, buffer: Buffer) -> &mut [u8] {
+        let bytes = program.ranks.lookup(id).map_or(0, |rank| chunks(rank, buffer));
+        let spot = Spot { rank: id, buffer, offset: 0 };
+        self.place(spot, 1, bytes * self.chunk_bytes, 0).unwrap_or_default()
+    }
+
+    /// Fills a buffer with what nobody wrote.
+    pub(super) fn spoil(&mut self, program: &Program, id: RankId, buffer: Buffer) {
+        self.whole_mut(program, id, buffer).fill(POISON);
+    }
+
+    /// A rank's launch begins, or ends.
+    pub(super) fn launched(&mut self, rank: RankId, launch: u32, on: bool) {
+        if let Some(watch) = self.watch.as_mut().filter(|watch| watch.rank == rank) {
+            watch.on = on && watch.launch == launch;
+        }
+    }
+
+    /// Who wrote what was watched.
+    pub(super) fn writers(&mut self) -> Vec<Writer> {
+        self.watch.as_mut().map(|watch| std::mem::take(&mut watch.writers)).unwrap_or_default()
+    }
+
+    fn note(&mut self, spot: Spot, bytes: u64, writer: Writer) {
+        let alias = self.rank(spot.rank).ok().and_then(|rank| rank.alias);
+        let Some(watch) = self.watch.as_mut().filter(|w| w.on && w.rank == spot.rank) else {
+            return;
+        };
+        let real = |buffer, offset| {
+            let (buffer, chunks) = home(alias, buffer, 0);
+            (buffer, chunks * self.chunk_bytes + offset)
+        };
+        let (watched, start) = real(Buffer::Output, watch.offset);
+        let (buffer, from) = real(spot.buffer, spot.offset);
+        if watched == buffer && from < start + watch.bytes && start < from + bytes {
+            watch.writers.push(writer);
+        }
+    }
+
+    fn rank(&self, rank: RankId) -> Result<&RankMemory, Beyond> {
+        self.ranks.get(rank.0 as usize).ok_or(Beyond)
+    }
+
+    /// The buffer that really holds a spot, and the byte in it.
+    fn home(&self, spot: Spot, factor: u64, launch: u32) -> Option<(Buffer, u64)> {
+        let rank = self.ranks.get(spot.rank.0 as usize)?;
+        let (buffer, chunks) = home(rank.alias, spot.buffer, 0);
+        let half = if buffer == Buffer::Scratch { u64::from(launch % 2) * rank.half } else { 0 };
+        Some((buffer, chunks * self.chunk_bytes + factor * spot.offset + half))
+    }
+
+    fn place(
+        &mut self,
+        spot: Spot,
+        factor: u64,
+        bytes: u64,
+        launch: u32,
+    ) -> Result<&mut [u8], Beyond> {
+        let (buffer, from) = self.home(spot, factor, launch).ok_or(Beyond)?;
+        let range = from as usize..from.saturating_add(bytes) as usize;
+        let rank = self.ranks.get_mut(spot.rank.0 as usize).ok_or(Beyond)?;
+        rank.buffer_mut(buffer).get_mut(range).ok_or(Beyond)
+    }
+}
+
+/// The number of a launch in packets.
+fn flag(launch: u32) -> u32 {
+    launch.wrapping_add(1)
+}
+
+/// The part of a rank's scratch in which packets lie, for those who wait for them.
+pub(super) fn page(spot: Spot) -> u64 {
+    spot.offset / PAGE
+}
+
+/// The parts that packets lie in.
+pub(super) fn pages(spot: Spot, bytes: u64) -> std::ops::RangeInclusive<u64> {
+    page(spot)..=page(spot.ahead(bytes.saturating_sub(1)))
+}
+
+/// Bytes of packets' data.
+const PAGE: u64 = 512 * PAYLOAD;
+
+impl RankMemory {
+    fn buffer(&self, buffer: Buffer) -> &[u8] {
+        match buffer {
+            Buffer::Input => &self.input,
+            Buffer::Output => &self.output,
+            Buffer::Scratch => &self.scratch,
+        }
+    }
+
+    fn buffer_mut(&mut self, buffer: Buffer) -> &mut [u8] {
+        match buffer {
+            Buffer::Input => &mut self.input,
+            Buffer::Output => &mut self.output,
+            Buffer::Scratch => &mut self.scratch,
+        }
+    }
+}

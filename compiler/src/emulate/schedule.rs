@@ -1,0 +1,124 @@
+//! Who goes on next.
+//!
+//! Every schedule is made from a number, its seed, and comes out the same again. The first few numbers of a row give
+//! different kinds: agents in turn; any of them by lot; as far as each comes, by an order that is drawn for agents, or
+//! for ranks first, and that changes now and then, so that one of them is ahead of or behind all others as long as can
+//! be.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How many pieces a chunk is in at most.
+const PIECES: u64 = 8;
+
+/// The most bytes of a piece.
+const LARGEST: u64 = 1 << 20;
+
+/// Once in so many turns the order changes.
+const CHANGES: u64 = 200;
+
+/// Numbers by lot (SplitMix64).
+#[derive(Clone, Debug)]
+pub(super) struct Lot(u64);
+
+impl Lot {
+    pub(super) fn new(seed: u64) -> Lot {
+        Lot(mixed(seed ^ 0x5eed))
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed(self.0)
+    }
+
+    /// A number below `end`.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+}
+
+/// A number that looks drawn by lot, and is always the same for one place.
+pub(super) fn mixed(place: u64) -> u64 {
+    let a = (place ^ place >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let b = (a ^ a >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    b ^ b >> 31
+}
+
+/// How blocks are run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Threads of a block.
+    pub(super) threads: usize,
+    /// Bytes that a thread moves at a time.
+    pub(super) piece: u64,
+    /// Whether stores to other ranks may come late.
+    pub(super) late: bool,
+}
+
+impl Shape {
+    pub(super) fn drawn(lot: &mut Lot, chunk_bytes: u64) -> Shape {
+        let pieces = 1 << lot.below(u64::from(PIECES.ilog2()) + 1);
+        Shape {
+            threads: 1 + lot.below(4) as usize,
+            piece: chunk_bytes.div_ceil(pieces).next_multiple_of(16).min(LARGEST),
+            late: lot.below(2) == 1,
+        }
+    }
+}
+
+/// The agents that can go on.
+pub(super) struct Ready {
+    heap: BinaryHeap<Reverse<(u64, usize)>>,
+    order: Order,
+    lot: Lot,
+}
+
+enum Order {
+    Turn(u64),
+    Lot,
+    /// By number, the lowest first.
+    Drawn(Vec<u64>),
+}
+
+impl Ready {
+    /// Nobody yet; `groups` says of every agent which rank it is of.
+    pub(super) fn new(seed: u64, groups: &[u32]) -> Ready {
+        let mut lot = Lot::new(seed.rotate_left(32));
+        let order = match seed % 4 {
+            0 => Order::Turn(0),
+            1 => Order::Lot,
+            2 => Order::Drawn(groups.iter().map(|_| lot.next()).collect()),
+            _ => {
+                let first = lot.next();
+                let of = |group: u32| mixed(first ^ u64::from(group)) & !0xffff_ffff;
+                Order::Drawn(groups.iter().map(|group| of(*group) | lot.next() >> 32).collect())
+            }
+        };
+        Ready { heap: BinaryHeap::new(), order, lot }
+    }
+
+    /// An agent can go on.
+    pub(super) fn add(&mut self, agent: usize) {
+        let number = match &mut self.order {
+            Order::Turn(turn) => {
+                *turn += 1;
+                *turn
+            }
+            Order::Lot => self.lot.next(),
+            Order::Drawn(numbers) => {
+                if self.lot.below(CHANGES) == 0
+                    && let Some(number) = numbers.get_mut(agent)
+                {
+                    *number = self.lot.next();
+                }
+                numbers.get(agent).copied().unwrap_or_default()
+            }
+        };
+        self.heap.push(Reverse((number, agent)));
+    }
+
+    /// The one that goes on.
+    pub(super) fn next(&mut self) -> Option<usize> {
+        self.heap.pop().map(|Reverse((_, agent))| agent)
+    }
+}

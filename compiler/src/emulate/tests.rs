@@ -1,0 +1,165 @@
+//! Runs of small programs put together by hand.
+
+use super::{Awaits, Element, Outcome, Settings, TooLarge, Trial, with_reduction};
+use crate::interrupt::Interrupt;
+use crate::ir::build::{all, copy_of, input, memory, on, output, port, program, signal, wait};
+use crate::ir::{Action, ChannelKind, Joins, Program, RankId, ReduceOp, Verb};
+
+const SETTINGS: Settings =
+    Settings { chunk_bytes: 256, element: Element::F32, launches: 3, max_bytes: 1 << 20 };
+
+fn outcomes(program: &Program) -> Vec<Outcome> {
+    let mut trial = Trial::new(program, SETTINGS).unwrap();
+    (0..40).map(|seed| trial.run(seed, &Interrupt::default())).collect()
+}
+
+fn wrongs(program: &Program) -> usize {
+    outcomes(program).iter().filter(|outcome| matches!(outcome, Outcome::Wrong(_))).count()
+}
+
+fn right(program: &Program) -> bool {
+    outcomes(program).iter().all(|outcome| matches!(outcome, Outcome::Right))
+}
+
+/// Two ranks; each puts its input into the other's output, in so many chunks. `ready` and `arrived` are whether they
+/// say so before and after, and `relaxed` how after.
+fn exchange(ready: bool, arrived: bool, relaxed: bool) -> Program {
+    let mut program = program(2, 2, 2, 0).mesh(ChannelKind::Memory).block(|r| {
+        let (put, channels) = (on(1 - r, output(0, 2)), || all(r, 2));
+        let mut ops = Vec::new();
+        if ready {
+            ops.extend([signal(channels(), true), wait(channels(), true), Action::Sync]);
+        }
+        ops.push(memory(r, Verb::Put, &[input(0, 2)], &[put]));
+        if arrived {
+            ops.push(Action::Sync);
+            ops.extend([signal(channels(), relaxed), wait(channels(), relaxed)]);
+        }
+        ops
+    });
+    program.joins = Joins::Explicit;
+    program.promise(|r, c| vec![(1 - r, c)])
+}
+
+#[test]
+fn what_is_right_is_right_in_every_schedule() {
+    assert!(right(&exchange(true, true, false)));
+}
+
+#[test]
+fn what_is_missing_shows_in_some_schedule() {
+    assert!(wrongs(&exchange(true, false, false)) > 20);
+    assert!(wrongs(&exchange(false, true, false)) > 0);
+    // A relaxed signal tells of no data: it takes stores that come late to show it.
+    assert!(wrongs(&exchange(true, true, true)) > 0);
+}
+
+#[test]
+fn a_wrong_element_is_told_with_who_wrote_it() {
+    let mut program =
+        program(2, 1, 1, 0).block(|_| vec![copy_of(0)]).promise(|r, c| vec![(1 - r, c)]);
+    program.joins = Joins::Explicit;
+    let outcomes = outcomes(&program);
+    let Some(Outcome::Wrong(wrong)) = outcomes.first() else { panic!("{outcomes:?}") };
+    assert_eq!((wrong.launch, wrong.chunk, wrong.element), (0, 0, 0));
+    let writers: Vec<RankId> = wrong.writers.iter().map(|writer| writer.rank).collect();
+    assert_eq!(writers, [wrong.rank]);
+    assert_ne!(wrong.found, wrong.expected);
+}
+
+#[test]
+fn what_waits_for_ever_is_told() {
+    let mut program =
+        program(2, 1, 1, 0).mesh(ChannelKind::Memory).block(|r| vec![wait(all(r, 2), false)]);
+    program.joins = Joins::Explicit;
+    for outcome in outcomes(&program) {
+        let Outcome::Stuck(stuck) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(stuck.len(), 2);
+        assert!(stuck.iter().all(|one| matches!(one.awaits, Awaits::Signal(_))));
+    }
+}
+
+/// A put over a port, then something in place of what was put.
+fn over_port(verb: Verb) -> Program {
+    let mut program = program(2, 1, 2, 0).mesh(ChannelKind::Port).block(|r| {
+        let channels = || all(r, 2);
+        vec![
+            copy_of(0),
+            signal(channels(), false),
+            wait(channels(), false),
+            Action::Sync,
+            port(r, verb, &[output(0, 1)], &[on(1 - r, output(1, 1))]),
+            wait(channels(), false),
+            Action::Sync,
+        ]
+    });
+    program.joins = Joins::Explicit;
+    program.promise(|r, c| vec![(if c == 0 { r } else { 1 - r }, 0)])
+}
+
+#[test]
+fn a_proxy_takes_its_time() {
+    assert!(right(&over_port(Verb::PutWithSignalAndFlush)));
+    // The next launch begins while the proxy may still read the last one's output.
+    assert!(wrongs(&over_port(Verb::PutWithSignal)) > 0);
+}
+
+#[test]
+fn an_access_beyond_a_buffer_ends_the_run() {
+    let mut program = program(1, 1, 1, 0).block(|_| vec![copy_of(1)]);
+    program.joins = Joins::Explicit;
+    assert!(outcomes(&program).iter().all(|outcome| matches!(outcome, Outcome::Outside(..))));
+}
+
+#[test]
+fn every_type_and_reduction_comes_out_exact() {
+    let all_types =
+        [Element::F32, Element::F16, Element::Bf16, Element::I32, Element::U32, Element::U8];
+    let mut base = program(5, 1, 1, 0).mesh(ChannelKind::Memory).block(|r| {
+        let others = (0..5).filter(|p| *p != r).map(|p| on(p, input(0, 1)));
+        let sources: Vec<_> = std::iter::once(input(0, 1)).chain(others).collect();
+        let (ready, read) = (|| all(r, 5), || all(r, 5));
+        vec![
+            signal(ready(), true),
+            wait(ready(), true),
+            Action::Sync,
+            memory(r, Verb::Reduce, &sources, &[output(0, 1)]),
+            Action::Sync,
+            signal(read(), false),
+            wait(read(), false),
+        ]
+    });
+    base.joins = Joins::Explicit;
+    let base = base.promise(|_, c| (0..5).map(|p| (p, c)).collect());
+    for op in [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max] {
+        let program = with_reduction(base.clone(), op);
+        for element in all_types {
+            let mut trial = Trial::new(&program, Settings { element, ..SETTINGS }).unwrap();
+            let outcome = trial.run(1, &Interrupt::default());
+            assert!(matches!(outcome, Outcome::Right), "{element:?} {op:?}: {outcome:?}");
+        }
+        // The other reduction is not what is promised.
+        let mut other = program.clone();
+        other.collective.op = if op == ReduceOp::Sum { ReduceOp::Max } else { ReduceOp::Sum };
+        assert!(wrongs(&other) == 40);
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let small = Settings { max_bytes: 100, ..SETTINGS };
+    let program = exchange(true, true, false);
+    // Two ranks with two chunks in and out, and what is remembered of three launches' outputs.
+    let bytes = 256 * (2 * 4 + 3 * 4);
+    assert_eq!(Trial::new(&program, small).err(), Some(TooLarge::Memory(bytes)));
+}
+
+#[test]
+fn the_time_can_be_up() {
+    let interrupt = Interrupt::default();
+    interrupt.set();
+    let mut program = program(2, 1, 1, 0).block(|_| (0..2000).map(|_| copy_of(0)).collect());
+    program.joins = Joins::Explicit;
+    let outcome = Trial::new(&program, SETTINGS).unwrap().run(0, &interrupt);
+    assert!(matches!(outcome, Outcome::Interrupted), "{outcome:?}");
+}

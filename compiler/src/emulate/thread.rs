@@ -1,0 +1,342 @@
+//! A thread of a block, one piece of one operation at a time.
+
+use super::Writer;
+use super::code::{Kind, Step};
+use super::machine::{Key, Late, Machine};
+use super::memory::{Spot, page};
+use super::proxy::{Put, Request};
+use super::transfer::{Move, Side, moves, wakes};
+use crate::ir::{
+    Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Signal, Transfer, Verb,
+};
+use std::rc::Rc;
+
+/// Once in so many pieces a store that was kept back comes by itself.
+const COMES: u64 = 8;
+
+/// A thread as far as it has come in its launch.
+#[derive(Default)]
+pub(super) struct Thread {
+    /// Its step.
+    pub(super) at: usize,
+    /// How often it has met the other threads of its block.
+    pub(super) meetings: u64,
+    /// How many of its channels or semaphores it has done, or the move that it is at.
+    entry: usize,
+    /// Its next piece of that move.
+    piece: u64,
+    /// Which signal it waits for, or which request.
+    ticket: Option<u64>,
+    moves: Option<Rc<[Move]>>,
+}
+
+/// What came of a thread's turn.
+enum Turn {
+    /// It has more to do here.
+    On,
+    /// It is done with the step.
+    Next,
+    Waits(Key),
+    /// It goes on when others do.
+    Stands,
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy)]
+struct Here {
+    agent: usize,
+    block: usize,
+    thread: usize,
+    rank: RankId,
+    launch: u32,
+    writer: Writer,
+}
+
+impl<'p> Machine<'_, 'p> {
+    /// A thread's turn. What names nothing that there is does nothing.
+    pub(super) fn thread(&mut self, agent: usize) {
+        match self.act(agent).unwrap_or(Turn::Next) {
+            Turn::On => self.ready.add(agent),
+            Turn::Next => self.advance(agent),
+            Turn::Waits(key) => self.park(agent, key),
+            Turn::Stands => {}
+        }
+    }
+
+    fn advance(&mut self, agent: usize) {
+        if let Some(thread) = self.threads.get_mut(agent) {
+            let (at, meetings) = (thread.at + 1, thread.meetings);
+            *thread = Thread { at, meetings, ..Thread::default() };
+        }
+        self.settle(agent);
+    }
+
+    fn act(&mut self, agent: usize) -> Option<Turn> {
+        let (block, thread) = self.place(agent);
+        let step = self.step(block, self.threads.get(agent)?.at)?;
+        let state = self.blocks.get(block)?;
+        let (rank, launch) = (state.rank, self.ranks.get(state.rank.0 as usize)?.launch);
+        let writer = Writer { rank, block: state.block, origin: step.op.origin };
+        let here = Here { agent, block, thread, rank, launch, writer };
+        match &step.op.action {
+            Action::Sync => Some(self.meet(here)),
+            Action::Barrier { id, arrivals } => self.arrive(here, *id, *arrivals),
+            Action::Signal(signal) => self.tell(here, signal),
+            Action::Wait(signal) => self.hear(here, &signal.channels),
+            Action::Acquire(semaphores) => self.acquire(here, semaphores),
+            Action::Release(semaphores) => self.release(here, semaphores),
+            // The executor does nothing for a flush of its own.
+            Action::Flush(_) | Action::Pipeline(_) => Some(Turn::Next),
+            Action::Transfer(transfer) => match step.kind {
+                Kind::Whole | Kind::Observe => self.transfer(here, step, transfer),
+                Kind::Meet => Some(self.meet(here)),
+                Kind::Push => self.push(here, step, transfer),
+            },
+        }
+    }
+
+    /// Which of a list is the thread's next: every so-many-th is its own.
+    fn own(&self, here: Here) -> usize {
+        let entry = self.threads.get(here.agent).map_or(0, |thread| thread.entry);
+        here.thread + entry * self.shape.threads
+    }
+
+    /// The thread is done with one of a list.
+    fn done(&mut self, here: Here) -> Turn {
+        if let Some(thread) = self.threads.get_mut(here.agent) {
+            thread.entry += 1;
+            (thread.piece, thread.ticket) = (0, None);
+        }
+        Turn::On
+    }
+
+    fn meet(&mut self, here: Here) -> Turn {
+        if self.all_are_here(here.block) {
+            self.pass(here.block);
+        }
+        Turn::Stands
+    }
+
+    fn all_are_here(&mut self, block: usize) -> bool {
+        let Some(state) = self.blocks.get_mut(block) else { return false };
+        state.met = (state.met + 1) % self.shape.threads;
+        state.met == 0
+    }
+
+    /// All threads of a block go on from where they met.
+    fn pass(&mut self, block: usize) {
+        for agent in block * self.shape.threads..(block + 1) * self.shape.threads {
+            if let Some(thread) = self.threads.get_mut(agent) {
+                thread.meetings += 1;
+            }
+            self.advance(agent);
+        }
+    }
+
+    fn arrive(&mut self, here: Here, id: BarrierId, arrivals: u32) -> Option<Turn> {
+        if !self.all_are_here(here.block) {
+            return Some(Turn::Stands);
+        }
+        self.store_all(here.block);
+        let arrived = self.ranks.get_mut(here.rank.0 as usize)?.arrived.get_mut(id.0 as usize)?;
+        arrived.push(here.block);
+        if arrived.len() >= arrivals as usize {
+            let arrived = std::mem::take(arrived);
+            arrived.into_iter().for_each(|block| self.pass(block));
+        }
+        Some(Turn::Stands)
+    }
+
+    fn tell(&mut self, here: Here, signal: &Signal) -> Option<Turn> {
+        let Some(channel) = signal.channels.get(self.own(here)) else { return Some(Turn::Next) };
+        let port = self.is_port(here.rank, *channel);
+        if port || !signal.relaxed {
+            self.store_known(here.block, here.thread);
+        }
+        if port {
+            self.ask(here.rank, *channel, Request::Signal);
+        } else {
+            self.signal(here.rank, *channel);
+        }
+        Some(self.done(here))
+    }
+
+    fn is_port(&self, rank: RankId, channel: ChannelId) -> bool {
+        let rank = self.program.ranks.lookup(rank);
+        let channel = rank.and_then(|rank| rank.channels.lookup(channel));
+        channel.is_some_and(|channel| channel.kind() == ChannelKind::Port)
+    }
+
+    fn hear(&mut self, here: Here, channels: &[ChannelId]) -> Option<Turn> {
+        let Some(channel) = channels.get(self.own(here)) else { return Some(Turn::Next) };
+        let rank = self.ranks.get_mut(here.rank.0 as usize)?;
+        let waits = rank.waits.get_mut(channel.0 as usize)?;
+        let ticket = self.threads.get_mut(here.agent)?.ticket.get_or_insert_with(|| {
+            *waits += 1;
+            *waits
+        });
+        if rank.signals.get(channel.0 as usize)? < ticket {
+            return Some(Turn::Waits(Key::Signal(here.rank, *channel)));
+        }
+        Some(self.done(here))
+    }
+
+    fn acquire(&mut self, here: Here, semaphores: &[SemaphoreId]) -> Option<Turn> {
+        let Some(id) = semaphores.get(self.own(here)) else { return Some(Turn::Next) };
+        let rank = self.ranks.get_mut(here.rank.0 as usize)?;
+        let value = rank.semaphores.get_mut(id.0 as usize)?;
+        if *value <= 0 {
+            return Some(Turn::Waits(Key::Semaphore(here.rank, *id)));
+        }
+        *value -= 1;
+        Some(self.done(here))
+    }
+
+    fn release(&mut self, here: Here, semaphores: &[SemaphoreId]) -> Option<Turn> {
+        let Some(id) = semaphores.get(self.own(here)) else { return Some(Turn::Next) };
+        self.store_known(here.block, here.thread);
+        let rank = self.ranks.get_mut(here.rank.0 as usize)?;
+        let value = rank.semaphores.get_mut(id.0 as usize)?;
+        *value = value.saturating_add(1);
+        self.wake(Key::Semaphore(here.rank, *id));
+        Some(self.done(here))
+    }
+
+    /// What the thread's operation moves, worked out once.
+    fn moves(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Rc<[Move]>> {
+        let (program, chunk_bytes) = (self.program, self.chunk_bytes);
+        let thread = self.threads.get_mut(here.agent)?;
+        let moves = thread.moves.get_or_insert_with(|| {
+            moves(program, here.rank, transfer, step.window.as_ref(), chunk_bytes).into()
+        });
+        Some(Rc::clone(moves))
+    }
+
+    fn transfer(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
+        let moves = self.moves(here, step, transfer)?;
+        let thread = self.threads.get(here.agent)?;
+        let Some(one) = moves.get(thread.entry) else { return Some(Turn::Next) };
+        let packets = one.reads.iter().chain(&one.writes).any(|side| side.packets);
+        // Packets carry half as much as a thread moves otherwise: other threads do them.
+        let size = if packets { self.shape.piece / 2 } else { self.shape.piece };
+        let start = (here.thread as u64 + thread.piece * self.shape.threads as u64) * size;
+        if start >= one.bytes {
+            return Some(self.done(here));
+        }
+        let part = (start, size.min(one.bytes - start));
+        if let Err(key) = self.piece(here, step.kind, one, part)? {
+            return Some(Turn::Waits(key));
+        }
+        self.threads.get_mut(here.agent)?.piece += 1;
+        if self.shape.late && self.lot.below(COMES) == 0 {
+            self.store_first(here.block);
+        }
+        Some(Turn::On)
+    }
+
+    /// Reads, combines and writes some bytes of a move; or what there is to wait for before.
+    fn piece(
+        &mut self,
+        here: Here,
+        kind: Kind,
+        one: &Move,
+        (start, bytes): (u64, u64),
+    ) -> Option<Result<(), Key>> {
+        let mut sum: Option<Vec<u8>> = None;
+        for side in &one.reads {
+            if side.far {
+                self.store_all(here.block);
+            }
+            for spot in &side.spots {
+                let data = match self.load(here, side, spot.ahead(start), bytes)? {
+                    Ok(data) => data,
+                    Err(key) => return Some(Err(key)),
+                };
+                match &mut sum {
+                    Some(sum) => self.data.element().combine(one.op, sum, &data),
+                    None => sum = Some(data),
+                }
+            }
+        }
+        let sum = sum.filter(|_| kind == Kind::Whole);
+        for side in one.writes.iter().filter(|_| sum.is_some()) {
+            for spot in &side.spots {
+                self.store(here, side, spot.ahead(start), sum.as_deref().unwrap_or_default())?;
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn load(
+        &mut self,
+        here: Here,
+        side: &Side,
+        spot: Spot,
+        bytes: u64,
+    ) -> Option<Result<Vec<u8>, Key>> {
+        if side.packets {
+            let found = self.memory.packets(spot, bytes, here.launch);
+            let found = self.allowed(found, here.writer, spot)?;
+            return Some(found.map_err(|at| Key::Packets(spot.rank, page(spot.ahead(at)))));
+        }
+        let found = self.memory.read(spot, bytes, here.launch).map(<[u8]>::to_vec);
+        self.allowed(found, here.writer, spot).map(Ok)
+    }
+
+    fn store(&mut self, here: Here, side: &Side, spot: Spot, data: &[u8]) -> Option<()> {
+        if side.packets {
+            let done = self.memory.write_packets(spot, data, here.launch);
+            self.allowed(done, here.writer, spot)?;
+            if wakes(side) {
+                self.wake_packets(spot, data.len() as u64);
+            }
+        } else if self.shape.late && spot.rank != here.rank {
+            let meetings = self.threads.get(here.agent)?.meetings;
+            let (thread, launch, writer) = (here.thread, here.launch, here.writer);
+            let late = Late { thread, meetings, spot, data: data.to_vec(), launch, writer };
+            self.keep(here.block, late);
+        } else {
+            let done = self.memory.write(spot, data, here.launch, here.writer);
+            self.allowed(done, here.writer, spot)?;
+        }
+        Some(())
+    }
+
+    /// Asks proxies to move things; the k-th pair is the k-th thread's.
+    fn push(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
+        let moves = self.moves(here, step, transfer)?;
+        let pair = self.own(here);
+        let (Some(one), Some(channel)) = (moves.get(pair), transfer.channels.get(pair)) else {
+            return Some(Turn::Next);
+        };
+        if self.threads.get(here.agent)?.ticket.is_none() {
+            self.store_known(here.block, here.thread);
+            let asked = self.request(here, transfer.verb, one, *channel)?;
+            self.threads.get_mut(here.agent)?.ticket = Some(asked);
+        }
+        let waits = transfer.verb == Verb::PutWithSignalAndFlush;
+        let ticket = self.threads.get(here.agent)?.ticket?;
+        let proxy = self.proxies.get(self.proxy_of(here.rank, *channel)?)?;
+        if waits && proxy.done < ticket {
+            return Some(Turn::Waits(Key::Proxy(here.rank, *channel)));
+        }
+        Some(self.done(here))
+    }
+
+    fn request(&mut self, here: Here, verb: Verb, one: &Move, channel: ChannelId) -> Option<u64> {
+        let (from, to) = (one.reads.first()?, one.writes.first()?);
+        let put = Put {
+            from: *from.spots.first()?,
+            to: *to.spots.first()?,
+            bytes: one.bytes,
+            packets: to.packets,
+            launch: here.launch,
+            writer: here.writer,
+        };
+        let mut asked = self.ask(here.rank, channel, Request::Put(put));
+        if matches!(verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush) {
+            asked = self.ask(here.rank, channel, Request::Signal);
+        }
+        Some(asked)
+    }
+}

@@ -1,0 +1,84 @@
+//! An operation that moves data as it is done: which bytes are read, combined and written.
+
+use super::memory::Spot;
+use crate::ir::memory::{covered, extents, groups, source_is_packets, writes_packets};
+use crate::ir::{Buffer, Operand, Program, RankId, ReduceOp, Transfer, Where};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Bytes that are read, combined and written, one after the other.
+#[derive(Debug)]
+pub(super) struct Move {
+    /// How many.
+    pub(super) bytes: u64,
+    pub(super) reads: Vec<Side>,
+    pub(super) writes: Vec<Side>,
+    pub(super) op: ReduceOp,
+}
+
+/// What is read or written of one operand: on one rank, or on every rank of a switch's group.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    pub(super) spots: SmallVec<[Spot; 1]>,
+    pub(super) packets: bool,
+    /// Whether it lies on other ranks.
+    pub(super) far: bool,
+}
+
+/// What an operation of rank `here` moves; in a pipeline, in one window of its bytes.
+pub(super) fn moves(
+    program: &Program,
+    here: RankId,
+    transfer: &Transfer,
+    window: Option<&Range<u64>>,
+    chunk_bytes: u64,
+) -> Vec<Move> {
+    let mut moves = Vec::new();
+    for group in groups(transfer) {
+        let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
+        let part = part(transfer, window, u64::from(size) * chunk_bytes);
+        let side = |operand: &Operand, packets| {
+            let mut spots = spots(program, here, operand, chunk_bytes);
+            spots.iter_mut().for_each(|spot| *spot = spot.ahead(part.start));
+            Side { spots, packets, far: operand.place != Where::Local }
+        };
+        let reads = group.sources.iter().map(|(i, o)| side(o, source_is_packets(transfer, *i)));
+        let writes =
+            group.destinations.iter().map(|(i, o)| side(o, writes_packets(transfer.verb, *i)));
+        moves.push(Move {
+            bytes: part.end.saturating_sub(part.start),
+            reads: reads.collect(),
+            writes: writes.collect(),
+            op: transfer.reduce,
+        });
+    }
+    moves
+}
+
+/// Which of an operand's bytes are a block's: its slice, in a pipeline the window of that. Slices are cut where 16 bytes
+/// end.
+fn part(transfer: &Transfer, window: Option<&Range<u64>>, bytes: u64) -> Range<u64> {
+    let slice = covered(transfer.slice, None, bytes / 16);
+    let slice = slice.start * 16..slice.end * 16;
+    match window {
+        Some(window) => {
+            let start = slice.start.saturating_add(window.start).min(slice.end);
+            start..slice.start.saturating_add(window.end).min(slice.end)
+        }
+        None => slice,
+    }
+}
+
+/// Where an operand begins, on each rank that it lies on. Which of two buffers that share memory holds it is for memory
+/// to say.
+fn spots(program: &Program, here: RankId, operand: &Operand, chunk: u64) -> SmallVec<[Spot; 1]> {
+    let (buffer, offset) = (operand.buffer, u64::from(operand.index) * chunk);
+    let mut ranks: SmallVec<[RankId; 1]> = SmallVec::new();
+    extents(&program.ranks, here, operand, &mut |extent| ranks.push(extent.rank));
+    ranks.into_iter().map(|rank| Spot { rank, buffer, offset }).collect()
+}
+
+/// Whether what is written are packets that someone may wait for.
+pub(super) fn wakes(side: &Side) -> bool {
+    side.packets && side.spots.iter().any(|spot| spot.buffer == Buffer::Scratch)
+}

@@ -1,0 +1,110 @@
+//! `cclc run`: the library's programs come out right in every schedule that is tried, and programs with a mistake, run
+//! by force, show it in some.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
+
+#[path = "support/cclc.rs"]
+mod cclc;
+#[path = "kernels/mutants.rs"]
+mod mutants;
+
+use cclc::{Run, manifest};
+use mutants::{MUTANTS, Mutant};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a program is not for.
+const REFUSED: &[(&str, &str)] = &[("allgather_recursive_doubling", "ranks=6")];
+
+/// How the library's programs are run: their number of ranks, of those in a node, and the rest.
+const WAYS: [&str; 4] = [
+    "ranks=2 ranks_per_node=1 --type f16",
+    "ranks=4 ranks_per_node=2 --type i32 --target cuda",
+    "ranks=4 ranks_per_node=2 --type bf16",
+    "ranks=6 ranks_per_node=3 --type u8 -O instances=2",
+];
+
+#[test]
+fn the_library_is_right_in_every_schedule() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for file in ccl_files() {
+        let text = fs::read_to_string(&file).unwrap();
+        for way in WAYS {
+            let fits = |word: &&str| {
+                !word.starts_with("ranks_per_node") || text.contains("ranks_per_node")
+            };
+            let words: Vec<&str> = way.split(' ').filter(fits).collect();
+            let name = file.file_stem().unwrap().to_str().unwrap();
+            if REFUSED.iter().any(|(refused, why)| *refused == name && way.starts_with(why)) {
+                continue;
+            }
+            let run = run(&file, &words.join(" "), "--schedules 8");
+            if run.status == Some(0) {
+                count += 1;
+                assert!(
+                    run.stdout.contains("\nright: 8 schedules of 3 launches"),
+                    "{}",
+                    run.stdout
+                );
+            } else {
+                wrong.push(format!("{} {way}: {}", file.display(), run.stderr));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 60, "{count}");
+}
+
+#[test]
+fn mistakes_are_refused_and_by_force_show_in_some_schedule() {
+    let mut silent = Vec::new();
+    for mutant in MUTANTS {
+        let refused = mistaken(mutant, "--schedules 1");
+        let found = mutant.codes.iter().any(|code| refused.stderr.contains(code));
+        assert!(found && refused.stdout.is_empty(), "{}: {}", mutant.name, refused.stderr);
+        let forced = mistaken(mutant, "--unproved --schedules 64");
+        assert_eq!(forced.status, Some(1), "{}: {}", mutant.name, forced.stderr);
+        if !forced.stderr.contains("[E0904]") && !forced.stderr.contains("[E0905]") {
+            silent.push(format!("{}: {}{}", mutant.name, forced.stdout, forced.stderr));
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+/// A run of a program with a mistake.
+fn mistaken(mutant: &Mutant, more: &str) -> Run {
+    let name = format!("{}.ccl", mutant.file);
+    let own = manifest("tests/kernels").join(&name);
+    let file = if own.exists() { own } else { library().join(&name) };
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.contains(mutant.from), "{}", mutant.name);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(&name);
+    fs::write(&file, text.replace(mutant.from, mutant.to)).unwrap();
+    let has = |name: &str| text.contains(&format!("{name}: int"));
+    let given = mutant.parameters.iter().filter(|(name, _)| has(name));
+    let words: Vec<String> = given.map(|(name, value)| format!("{name}={value}")).collect();
+    run(&file, &words.join(" "), more)
+}
+
+/// Runs a program; of the words, those with `=` are parameters.
+fn run(file: &Path, words: &str, more: &str) -> Run {
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    let mut arguments = vec!["run".to_owned(), file.display().to_string()];
+    arguments.extend(cclc::header_arguments(&words));
+    arguments.extend(more.split(' ').map(str::to_owned));
+    arguments.push("--message-format=short".to_owned());
+    cclc::cclc(&arguments, "")
+}
+
+fn library() -> PathBuf {
+    manifest("../stdlib/ccl/algorithms")
+}
+
+fn ccl_files() -> Vec<PathBuf> {
+    let entries = fs::read_dir(library()).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
