@@ -36,9 +36,11 @@ def test_files_are_known(seen):
     assert seen["face"] == "font-lock-builtin-face"
 
 
-def test_a_race_is_seen_and_typing_followed(seen):
-    assert [report["line"] for report in seen["race"]] == [place("race.ccl", "put output")[0]]
-    assert "while block `fill` may be writing it" in seen["race"][0]["text"]
+def test_a_race_is_seen_on_both_lines_and_typing_followed(seen):
+    texts = {report["line"]: report["text"] for report in seen["race"]}
+    put, copy = (place("race.ccl", snippet)[0] for snippet in ("put output", "copy input"))
+    assert texts.keys() == {put, copy}
+    assert "while block `fill` may be writing it" in texts[put]
     assert seen["sound"] is True
 
 

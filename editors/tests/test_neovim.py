@@ -41,9 +41,10 @@ def test_files_are_known(seen):
     assert seen["syntax"] == "cclVerb"
 
 
-def test_a_race_is_seen(seen):
-    assert [report["code"] for report in seen["race"]] == ["E0501"]
-    assert [report["line"] for report in seen["race"]] == [place("race.ccl", "put output")[0]]
+def test_a_race_is_seen_on_both_lines(seen):
+    assert [report["code"] for report in seen["race"]] == ["E0501", "E0501"]
+    lines = {report["line"] for report in seen["race"]}
+    assert lines == {place("race.ccl", "put output")[0], place("race.ccl", "copy input")[0]}
 
 
 def test_typing_is_followed(seen):

@@ -18,6 +18,7 @@ use crate::workspace::Workspace;
 use lsp_types::{Location, TextDocumentContentChangeEvent, Url};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,6 +40,8 @@ pub enum Command {
     OnDisk(Vec<Url>),
     /// The settings are these.
     Configure(Settings),
+    /// Folders are worked in now, and others are not any more.
+    Folders(Vec<PathBuf>, Vec<PathBuf>),
     /// Something is to be computed.
     Ask(Question),
 }
@@ -112,6 +115,12 @@ impl Snapshot {
         Analysis::new(&self.database, &self.workspace, &name, self.encoding)
     }
 
+    /// The version of a file, if it is open.
+    #[must_use]
+    pub fn version(&self, url: &Url) -> Option<i32> {
+        self.open.get(url).map(|open| open.version)
+    }
+
     /// The address of a file.
     #[must_use]
     pub fn url(&self, name: &str) -> Option<Url> {
@@ -131,7 +140,7 @@ impl Snapshot {
         Some(Location::new(self.url(&spot.name)?, lines.range(spot.start..spot.end)))
     }
 
-    /// The names of all source files, open ones and those below the root.
+    /// The names of all source files, open ones and those in the folders.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let open = self.open.values().map(|open| open.name.clone());
@@ -286,6 +295,10 @@ impl Actor {
                 self.snapshot.database.set_settings(settings);
                 self.changed = true;
             }
+            Command::Folders(added, removed) => {
+                let workspace = self.snapshot.workspace.changed(added, removed);
+                self.snapshot.workspace = Arc::new(workspace);
+            }
             Command::Ask(question) => self.ask(question),
         }
     }
@@ -319,9 +332,8 @@ impl Actor {
 
     fn ask(&mut self, mut question: Question) {
         self.tell();
-        let version = |url: &Url| self.snapshot.open.get(url).map(|open| open.version);
         if let Some((url, asked)) = &mut question.about {
-            let now = version(url);
+            let now = self.snapshot.version(url);
             if asked.is_some() && *asked != now {
                 let _ = (question.work)(&self.snapshot, Fate::Stale);
                 return;

@@ -5,7 +5,7 @@
 //! computed when it is asked for, and only for the declaration that is meant, so that an answer takes as long in a long
 //! file as in a short one.
 
-use crate::database::{self, Database, Db as _, Declaration, Document, Parsed, Proved, Resolved};
+use crate::database::{self, Database, Db, Declaration, Document, Parsed, Proved, Resolved};
 use crate::excerpt::{Canon, Excerpt};
 use crate::settings::Settings;
 use crate::text::{Encoding, Lines};
@@ -133,6 +133,38 @@ pub fn parts(database: &Database, document: Document) -> Vec<Part<'_>> {
         .collect()
 }
 
+/// A declaration's own tokens in the text in which the compiler saw it.
+pub struct Own {
+    canon: Arc<Canon>,
+    /// Where they begin there.
+    base: u32,
+}
+
+impl Own {
+    /// Finds a declaration in its excerpt.
+    #[must_use]
+    pub fn new<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Own {
+        let reached = database::reached(db, declaration);
+        let position = reached.iter().position(|other| *other == declaration);
+        let excerpt = database::excerpt_of(db, declaration);
+        let base = position.and_then(|position| excerpt.starts.get(position)).copied();
+        Own { canon: database::canon(db, declaration), base: base.unwrap_or(0) }
+    }
+
+    /// The compiler's span of a span in the declaration's tree.
+    #[must_use]
+    pub fn place(&self, span: Span) -> Span {
+        // What touches the end may be the next token.
+        let last = span.end.max(span.start + 1) - 1;
+        let end = self.forth(last) + u32::from(span.end > span.start);
+        Span { file: FileId(0), start: self.forth(span.start), end }
+    }
+
+    fn forth(&self, offset: u32) -> u32 {
+        self.base + self.canon.forth(offset)
+    }
+}
+
 /// What a declaration means, and the way between the compiler's offsets and the file's.
 pub struct Semantics<'db> {
     /// What the compiler made of it, in its own offsets.
@@ -143,6 +175,9 @@ pub struct Semantics<'db> {
     members: Vec<(u32, Arc<Canon>)>,
     declaration: Declaration<'db>,
     reached: Arc<Vec<Declaration<'db>>>,
+    own: Own,
+    /// Where the declaration begins in the file.
+    start: u32,
 }
 
 impl<'db> Semantics<'db> {
@@ -164,6 +199,8 @@ impl<'db> Semantics<'db> {
             members: reached.iter().map(member).collect(),
             declaration,
             reached,
+            own: Own::new(database, declaration),
+            start: start(&declaration),
         }
     }
 
@@ -189,21 +226,13 @@ impl<'db> Semantics<'db> {
     /// The compiler's offset of an offset in this declaration.
     #[must_use]
     pub fn forth(&self, offset: u32) -> u32 {
-        let position = self.reached.iter().position(|other| *other == self.declaration);
-        let member = position.and_then(|position| {
-            Some((self.excerpt.starts.get(position)?, self.members.get(position)?))
-        });
-        member.map_or(0, |(base, (start, canon))| base + canon.forth(offset.saturating_sub(*start)))
+        self.own.forth(offset.saturating_sub(self.start))
     }
 
     /// The compiler's span of a span in the tree of this declaration.
     #[must_use]
-    pub fn place(&self, part: Part<'_>, span: Span) -> Span {
-        let start = self.forth(part.start + span.start);
-        // What touches the end may be the next token.
-        let last = span.end.max(span.start + 1) - 1;
-        let end = self.forth(part.start + last) + u32::from(span.end > span.start);
-        Span { file: FileId(0), start, end }
+    pub fn place(&self, span: Span) -> Span {
+        self.own.place(span)
     }
 
     /// The offset in the file of one of the compiler's.

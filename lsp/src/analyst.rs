@@ -4,13 +4,16 @@
 //! rules:
 //!
 //! - A newer job replaces an older one, and cancels it: it names all files that the older one named.
+//! - A file that has not changed, while something that it relies on has, is shown anew: values in it, and what its words
+//!   are.
 //! - Syntax and types are handed to the publisher before the proofs, which may take long.
 //! - A file with errors is shown what its declarations say on their own. What the compiler says of the whole file
 //!   follows once nobody has typed for [`REST`]: it takes as long as the file is, and runs without a snapshot, so that
 //!   no edit waits for it.
 
 use crate::actor::{self, Open, Snapshot};
-use crate::database::{Configuration, Db as _, Disk, Text};
+use crate::analysis;
+use crate::database::{self, Configuration, Db as _, Disk, Text};
 use crate::diagnostics::{self, Finding};
 use crate::features::problems::{self, Context};
 use crate::publisher::{Publisher, Stage};
@@ -62,7 +65,9 @@ impl Analyst {
         let next = Arc::new(Mutex::new(None));
         let (wake, awake) = mpsc::channel();
         let (settler, jobs) = mpsc::channel();
-        let worker = Worker { next: next.clone(), publisher: publisher.clone(), settler };
+        let relied = BTreeMap::new();
+        let mut worker =
+            Worker { next: next.clone(), publisher: publisher.clone(), settler, relied };
         thread::spawn(move || worker.run(&awake));
         let teller = publisher.clone();
         thread::spawn(move || settle(&jobs, &teller, &*disk));
@@ -87,6 +92,18 @@ struct Worker {
     publisher: Publisher,
     /// The thread that looks at whole files.
     settler: Sender<(Doubts, Interrupt)>,
+    /// What files relied on when they were last looked at.
+    relied: BTreeMap<Url, Relied>,
+}
+
+/// What decides about a file besides its text.
+#[derive(PartialEq)]
+struct Relied {
+    /// The version of its text, for which this holds.
+    version: i32,
+    settings: Arc<Settings>,
+    /// The files that it imports.
+    texts: BTreeMap<String, Text>,
 }
 
 /// Files with errors, and all that is needed to look at them without a snapshot.
@@ -100,7 +117,7 @@ struct Doubts {
 }
 
 impl Worker {
-    fn run(&self, awake: &Receiver<()>) {
+    fn run(&mut self, awake: &Receiver<()>) {
         let mut doubts: Option<Doubts> = None;
         let mut settling = Interrupt::default();
         loop {
@@ -127,20 +144,24 @@ impl Worker {
     }
 
     /// Does a job, until it is cancelled; files about which there are doubts are left over.
-    fn look(&self, job: Job) -> Option<Doubts> {
+    fn look(&mut self, job: Job) -> Option<Doubts> {
         let Job { subjects, snapshot } = job;
-        let mut doubtful = Vec::new();
+        let (mut doubtful, mut relied) = (Vec::new(), BTreeMap::new());
         let look = || {
             for subject in &subjects {
                 if self.one(&snapshot, subject) {
                     doubtful.push(subject.clone());
                 }
             }
+            for subject in &subjects {
+                relied.insert(subject.url.clone(), Relied::on(&snapshot, subject));
+            }
         };
         // A job that is cancelled is followed by another one about the same files. One that fails takes its diagnostics
         // with it, and nothing else.
         let look = AssertUnwindSafe(|| salsa::Cancelled::catch(AssertUnwindSafe(look)));
         panic::catch_unwind(look).ok()?.ok()?;
+        self.rely(relied);
         let settings = Configuration::get(&snapshot.database).settings(&snapshot.database);
         (!doubtful.is_empty()).then(|| Doubts {
             subjects: doubtful,
@@ -150,6 +171,17 @@ impl Worker {
             workspace: snapshot.workspace.clone(),
             encoding: snapshot.encoding,
         })
+    }
+
+    /// Notes what files rely on; tells where that has changed and their texts have not.
+    fn rely(&mut self, relied: BTreeMap<Url, Relied>) {
+        let old = std::mem::replace(&mut self.relied, relied);
+        let stale = |(url, new): (&Url, &Relied)| {
+            old.get(url).is_some_and(|old| old.version == new.version && old != new)
+        };
+        if self.relied.iter().any(stale) {
+            self.publisher.stale();
+        }
     }
 
     /// Looks at one file; says whether there are doubts.
@@ -172,6 +204,24 @@ impl Worker {
         found.findings.extend(diagnostics::proofs(database, document));
         publish(Stage::Whole, &found.findings);
         false
+    }
+}
+
+impl Relied {
+    fn on(snapshot: &Snapshot, subject: &Subject) -> Relied {
+        let database = &snapshot.database;
+        let mut texts = BTreeMap::new();
+        for part in analysis::parts(database, database.document(&subject.name)) {
+            let resolved = database::resolved(database, part.declaration);
+            for file in resolved.sources.files.iter().skip(1) {
+                let text = || database.document(&file.name).text(database);
+                if !file.name.starts_with("std::") && !texts.contains_key(&file.name) {
+                    texts.insert(file.name.clone(), text());
+                }
+            }
+        }
+        let settings = Configuration::get(database).settings(database);
+        Relied { version: subject.version, settings, texts }
     }
 }
 

@@ -17,7 +17,7 @@ const MAX_OPERATIONS: u64 = 1 << 14;
 #[derive(Debug, Default)]
 pub struct Concrete {
     /// Its operations, as its author wrote them; none where they cannot be made, or are too many.
-    pub program: Option<ir::Program>,
+    pub program: Option<Arc<ir::Program>>,
     /// The values that were met.
     pub observed: Observed,
 }
@@ -25,27 +25,44 @@ pub struct Concrete {
 /// Elaborates a program, if the declaration is one and sound.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn concrete<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Concrete> {
+    elaborated(db, declaration, MAX_OPERATIONS, false).map(Arc::new).unwrap_or_default()
+}
+
+/// The program, though it may have more operations than are looked at for values; then it is not kept.
+pub fn complete(db: &dyn Db, declaration: Declaration<'_>) -> Option<Arc<ir::Program>> {
+    let known = concrete(db, declaration).program.clone();
+    known.or_else(|| elaborated(db, declaration, u64::MAX, false)?.program)
+}
+
+/// The program with what its collective promises, if it has no more operations than these.
+pub fn promised(db: &dyn Db, declaration: Declaration<'_>, most: u64) -> Option<Arc<ir::Program>> {
+    elaborated(db, declaration, most, true)?.program
+}
+
+fn elaborated(
+    db: &dyn Db,
+    declaration: Declaration<'_>,
+    most: u64,
+    promises: bool,
+) -> Option<Concrete> {
     let resolved = database::resolved(db, declaration);
-    let Some(program) = resolved.program().filter(|_| !resolved.broken) else {
-        return Arc::default();
-    };
+    let program = resolved.program().filter(|_| !resolved.broken)?;
     let settings = Configuration::get(db).settings(db);
     let directive = database::directive(db, declaration);
     let (elaboration, _) =
         settings.elaboration(&resolved.unit.programs[program], directive.as_deref());
-    let max_operations = elaboration.max_operations.min(MAX_OPERATIONS);
-    let elaboration = Settings { max_operations, promises: false, ..elaboration };
+    let max_operations = elaboration.max_operations.min(most);
+    let elaboration = Settings { max_operations, promises, ..elaboration };
     let (program, observed) =
         elaborate::observe(&resolved.unit, program, &elaboration, db.interrupt());
     db.give_way();
-    Arc::new(Concrete { program, observed })
+    Some(Concrete { program: program.map(Arc::new), observed })
 }
 
 /// The program after the passes.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn lowered<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Option<Arc<ir::Program>> {
-    let concrete = concrete(db, declaration);
-    let program = concrete.program.as_ref()?;
-    replicate::replicable(program).ok()?;
-    Some(Arc::new(optimize::optimize(program.clone(), Stage::Sync)))
+    let program = concrete(db, declaration).program.clone()?;
+    replicate::replicable(&program).ok()?;
+    Some(Arc::new(optimize::optimize(ir::Program::clone(&program), Stage::Sync)))
 }

@@ -3,6 +3,7 @@
 pub mod actions;
 pub mod calls;
 pub mod completion;
+pub mod elaborated;
 pub mod folding;
 pub mod formatting;
 pub mod hints;

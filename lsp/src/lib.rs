@@ -11,6 +11,7 @@ pub mod actor;
 pub mod analysis;
 pub mod analyst;
 pub mod concrete;
+pub mod copies;
 pub mod cut;
 pub mod database;
 pub mod declared;

@@ -6,13 +6,13 @@
 //!   was thought of it before.
 //! - Types without proofs wait for [`PATIENCE`]; most proofs are there by then, and one publication says it all.
 //! - What was published last is not published again for the same version.
+//! - A client that was shown less than is known now, of a text that has not changed since, is told to ask again.
 
 use crate::features::problems::Problem;
 use lsp_types::{Diagnostic, Url};
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -35,8 +35,21 @@ pub enum Stage {
 pub enum Notice {
     /// The diagnostics of a version of a file; without a version, that it has none any more.
     Diagnostics(Url, Option<i32>, Vec<Diagnostic>),
-    /// Diagnostics that it asked for have changed, though the file has not.
-    Refresh,
+    /// What it asked for has changed, though the file has not.
+    Refresh(View),
+}
+
+/// What a client asks for, and keeps until the file changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Diagnostics.
+    Diagnostics,
+    /// Lenses above programs.
+    Lenses,
+    /// Values, types and names between the words.
+    Hints,
+    /// What each word is.
+    Tokens,
 }
 
 /// Tells the client; the next notice waits until this one is on its way.
@@ -56,40 +69,32 @@ pub struct Known {
 enum Message {
     Publish(Url, Known),
     Forget(Url),
+    Stale,
+}
+
+/// What is known of files, and what of that lenses show.
+#[derive(Debug, Default)]
+struct State {
+    latest: BTreeMap<Url, Known>,
+    /// For files whose lenses were asked for, of which version and how much they show.
+    lenses: BTreeMap<Url, (i32, Option<Stage>)>,
 }
 
 /// The way to the publisher.
 #[derive(Clone)]
 pub struct Publisher {
     queue: UnboundedSender<Message>,
-    latest: Arc<Mutex<BTreeMap<Url, Known>>>,
-    pulls: Arc<AtomicBool>,
-    refreshes: Arc<AtomicBool>,
+    state: Arc<Mutex<State>>,
 }
 
 impl Publisher {
-    /// A publisher and its work, which is to be run.
+    /// A publisher and its work, which is to be run. A client that `pulls` asks for diagnostics, and is not sent any.
     #[must_use]
-    pub fn new(tell: Arc<Tell>) -> (Publisher, Work) {
+    pub fn new(tell: Arc<Tell>, pulls: bool) -> (Publisher, Work) {
         let (queue, messages) = unbounded_channel();
-        let latest: Arc<Mutex<BTreeMap<Url, Known>>> = Arc::default();
-        let pulls = Arc::new(AtomicBool::new(false));
-        let refreshes = Arc::new(AtomicBool::new(false));
-        let work = Work {
-            messages,
-            latest: latest.clone(),
-            held: BTreeMap::new(),
-            tell,
-            pulls: pulls.clone(),
-            refreshes: refreshes.clone(),
-        };
-        (Publisher { queue, latest, pulls, refreshes }, work)
-    }
-
-    /// The client asks for diagnostics, and is not to be sent any; it is told that they have changed if `refreshes`.
-    pub fn hold_back(&self, refreshes: bool) {
-        self.pulls.store(true, Ordering::Relaxed);
-        self.refreshes.store(refreshes, Ordering::Relaxed);
+        let state: Arc<Mutex<State>> = Arc::default();
+        let work = Work { messages, state: state.clone(), held: BTreeMap::new(), tell, pulls };
+        (Publisher { queue, state }, work)
     }
 
     /// Hands over what was found out.
@@ -102,22 +107,48 @@ impl Publisher {
         let _ = self.queue.send(Message::Forget(url));
     }
 
-    /// What was last published of a file.
-    #[must_use]
-    pub fn latest(&self, url: &Url) -> Option<Known> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned()
+    /// Something that files rely on has changed, and with it values and names that are shown in them.
+    pub fn stale(&self) {
+        let _ = self.queue.send(Message::Stale);
     }
+
+    /// What is known of a version of a file.
+    #[must_use]
+    pub fn known(&self, url: &Url, version: Option<i32>) -> Option<Known> {
+        lock(&self.state).known(url, version)
+    }
+
+    /// The same for lenses: when more is known than this, the client is told to ask again.
+    #[must_use]
+    pub fn known_to_lenses(&self, url: &Url, version: Option<i32>) -> Option<Known> {
+        let mut state = lock(&self.state);
+        let known = state.known(url, version);
+        if let Some(version) = version {
+            let stage = known.as_ref().map(|known| known.stage);
+            state.lenses.insert(url.clone(), (version, stage));
+        }
+        known
+    }
+}
+
+impl State {
+    fn known(&self, url: &Url, version: Option<i32>) -> Option<Known> {
+        self.latest.get(url).filter(|known| Some(known.version) == version).cloned()
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the publisher does.
 pub struct Work {
     messages: UnboundedReceiver<Message>,
-    latest: Arc<Mutex<BTreeMap<Url, Known>>>,
+    state: Arc<Mutex<State>>,
     /// What waits for proofs, and until when.
     held: BTreeMap<Url, (Instant, Known)>,
     tell: Arc<Tell>,
-    pulls: Arc<AtomicBool>,
-    refreshes: Arc<AtomicBool>,
+    pulls: bool,
 }
 
 impl Work {
@@ -140,6 +171,9 @@ impl Work {
             match message {
                 Some(Message::Publish(url, known)) => self.take(url, known).await,
                 Some(Message::Forget(url)) => self.forget(url).await,
+                Some(Message::Stale) => {
+                    self.refresh(&[View::Lenses, View::Hints, View::Tokens]).await;
+                }
                 None => return,
             }
         }
@@ -171,40 +205,57 @@ impl Work {
     }
 
     async fn say(&self, url: Url, known: Known) {
-        if let Some(notice) = self.note(url, known) {
+        for notice in self.note(url, known) {
             (self.tell)(notice).await;
         }
     }
 
-    /// Notes what is known now; gives what the client must be told, if it must.
-    fn note(&self, url: Url, known: Known) -> Option<Notice> {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+    async fn refresh(&self, views: &[View]) {
+        for view in views {
+            (self.tell)(Notice::Refresh(*view)).await;
+        }
+    }
+
+    /// Notes what is known now; gives what the client must be told.
+    fn note(&self, url: Url, known: Known) -> Vec<Notice> {
+        let mut state = lock(&self.state);
         let (mut unchanged, mut settled) = (false, false);
-        if let Some(last) = latest.get(&url) {
+        if let Some(last) = state.latest.get(&url) {
             let same = last.version == known.version;
             let older = (known.version, known.stage) < (last.version, last.stage);
             if older {
-                return None;
+                return Vec::new();
             }
             unchanged = same && last.problems == known.problems;
             settled = same && last.stage == Stage::Whole;
         }
-        let diagnostics = known.problems.iter().map(|problem| problem.diagnostic.clone()).collect();
-        let version = known.version;
-        latest.insert(url.clone(), known);
-        if unchanged {
-            return None;
+        let mut notices = Vec::new();
+        if !unchanged && !self.pulls {
+            let problems = known.problems.iter();
+            let diagnostics = problems.map(|problem| problem.diagnostic.clone()).collect();
+            notices.push(Notice::Diagnostics(url.clone(), Some(known.version), diagnostics));
         }
-        if self.pulls.load(Ordering::Relaxed) {
-            return (settled && self.refreshes.load(Ordering::Relaxed)).then_some(Notice::Refresh);
+        if !unchanged && self.pulls && settled {
+            notices.push(Notice::Refresh(View::Diagnostics));
         }
-        Some(Notice::Diagnostics(url, Some(version), diagnostics))
+        let shown = state.lenses.get(&url).filter(|(version, _)| *version == known.version);
+        let less = shown.is_some_and(|(_, stage)| *stage != Some(known.stage) || !unchanged);
+        if less && known.stage != Stage::Types {
+            state.lenses.remove(&url);
+            notices.push(Notice::Refresh(View::Lenses));
+        }
+        state.latest.insert(url, known);
+        notices
     }
 
     async fn forget(&mut self, url: Url) {
         self.held.remove(&url);
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).remove(&url);
-        if !self.pulls.load(Ordering::Relaxed) {
+        {
+            let mut state = lock(&self.state);
+            state.latest.remove(&url);
+            state.lenses.remove(&url);
+        }
+        if !self.pulls {
             (self.tell)(Notice::Diagnostics(url, None, Vec::new())).await;
         }
     }

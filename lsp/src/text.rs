@@ -133,11 +133,42 @@ impl Lines {
         Range::new(self.position(offsets.start), self.position(offsets.end.max(offsets.start)))
     }
 
+    /// The positions of ascending offsets, in the time that one reading of the text takes.
+    #[must_use]
+    pub fn walk(&self) -> Walk<'_> {
+        Walk { lines: self, offset: 0, position: Position::default() }
+    }
+
     /// The offsets of a range.
     #[must_use]
     pub fn offsets(&self, range: Range) -> std::ops::Range<u32> {
         let start = self.offset(range.start);
         start..self.offset(range.end).max(start)
+    }
+}
+
+/// A way through a text, from the front.
+pub struct Walk<'t> {
+    lines: &'t Lines,
+    offset: u32,
+    position: Position,
+}
+
+impl Walk<'_> {
+    /// The position of an offset that does not lie before the last one.
+    pub fn to(&mut self, offset: u32) -> Position {
+        let between = self.lines.text.get(self.offset as usize..offset as usize).unwrap_or("");
+        let line = match between.rfind('\n') {
+            Some(last) => {
+                self.position.line += between.matches('\n').count() as u32;
+                self.position.character = 0;
+                between.get(last + 1..).unwrap_or("")
+            }
+            None => between,
+        };
+        self.position.character += self.lines.encoding.units(line) as u32;
+        self.offset = offset;
+        self.position
     }
 }
 
@@ -184,6 +215,18 @@ mod tests {
         let lines = Lines::new(text, Encoding::Utf8);
         assert_eq!(lines.offset(Position::new(1, 6)), 8);
         assert_eq!(lines.position(8), Position::new(1, 6));
+    }
+
+    #[test]
+    fn a_walk_meets_the_same_positions() {
+        let text: Arc<str> = "a\né𝔘x\r\n\nend".into();
+        for encoding in [Encoding::Utf8, Encoding::Utf16] {
+            let lines = Lines::new(text.clone(), encoding);
+            let mut walk = lines.walk();
+            for (at, _) in text.char_indices() {
+                assert_eq!(walk.to(at as u32), lines.position(at as u32));
+            }
+        }
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Files and their names: addresses of the protocol, what the compiler calls a file, and what is on the disk.
 //!
-//! A file below the root is called by its path from there, as `cclc` calls it when it is run in the root; any other by
-//! its whole path, and one that is no file by its address. Imports must stay below the root, those of files outside it
-//! below the folder of the file.
+//! A file below the root, which is the first folder that the editor names, is called by its path from there, as `cclc`
+//! calls it when it is run in the root; any other by its whole path, and one that is no file by its address. The root stays
+//! what it is while folders come and go, and so do names. Imports of files below the root must stay there.
 
+use crate::copies;
 use crate::database::Text;
+use compiler::resolve::load;
 use lsp_types::Url;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,23 +22,28 @@ const MAX_DEPTH: usize = 16;
 /// How many source files are looked for.
 const MAX_FILES: usize = 10_000;
 
-/// The folder that the editor works in.
+/// The folders that the editor works in.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     root: Option<PathBuf>,
+    folders: Vec<PathBuf>,
 }
 
 impl Workspace {
-    /// A workspace with this folder as its root.
+    /// A workspace of these folders; the first is its root.
     #[must_use]
-    pub fn new(root: Option<PathBuf>) -> Workspace {
-        Workspace { root: root.map(|root| fs::canonicalize(&root).unwrap_or(root)) }
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Workspace {
+        let folders: Vec<PathBuf> = folders.into_iter().map(canonical).collect();
+        Workspace { root: folders.first().cloned(), folders }
     }
 
-    /// The root.
+    /// The workspace after folders have come and gone.
     #[must_use]
-    pub fn root(&self) -> Option<&Path> {
-        self.root.as_deref()
+    pub fn changed(&self, added: Vec<PathBuf>, removed: Vec<PathBuf>) -> Workspace {
+        let (added, removed) = (added.into_iter().map(canonical), removed.into_iter());
+        let removed: Vec<PathBuf> = removed.map(canonical).collect();
+        let kept = self.folders.iter().filter(|folder| !removed.contains(folder)).cloned();
+        Workspace { root: self.root.clone(), folders: kept.chain(added).collect() }
     }
 
     /// What the compiler calls a file.
@@ -47,26 +55,25 @@ impl Workspace {
             (Some(Ok(folder)), Some(name)) => folder.join(name),
             _ => path,
         };
-        let below = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
-        below.unwrap_or(&path).to_string_lossy().replace('\\', "/")
+        self.named(&path)
     }
 
     /// Where a file is; none for modules of the library.
     #[must_use]
     pub fn url(&self, name: &str) -> Option<Url> {
-        if let Some(module) = name.strip_prefix("std::") {
-            return library(module);
+        if name.starts_with("std::") {
+            return copies::library(name);
         }
         let path = self.path(name);
         if path.is_absolute() { Url::from_file_path(path).ok() } else { Url::parse(name).ok() }
     }
 
-    /// The names of the source files below the root, in order. Hidden folders and links are not followed.
+    /// The names of the source files below the folders, in order. Hidden folders and links are not followed.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
-        let mut names = Vec::new();
+        let mut names = BTreeSet::new();
         let mut open: Vec<(PathBuf, usize)> =
-            self.root.iter().map(|root| (root.clone(), 0)).collect();
+            self.folders.iter().map(|folder| (folder.clone(), 0)).collect();
         while let Some((folder, depth)) = open.pop() {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             for entry in entries.flatten() {
@@ -79,22 +86,21 @@ impl Workspace {
                     Ok(kind)
                         if kind.is_file() && path.extension().is_some_and(|end| end == "ccl") =>
                     {
-                        names.extend(self.relative(&path));
+                        names.insert(self.named(&path));
                     }
                     Ok(_) | Err(_) => {}
                 }
                 if names.len() >= MAX_FILES {
-                    return names;
+                    return names.into_iter().collect();
                 }
             }
         }
-        names.sort();
-        names
+        names.into_iter().collect()
     }
 
-    fn relative(&self, path: &Path) -> Option<String> {
-        let below = path.strip_prefix(self.root.as_ref()?).ok()?;
-        Some(below.to_string_lossy().replace('\\', "/"))
+    fn named(&self, path: &Path) -> String {
+        let below = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
+        below.unwrap_or(path).to_string_lossy().replace('\\', "/")
     }
 
     /// The text of a file on the disk.
@@ -102,9 +108,8 @@ impl Workspace {
     /// # Errors
     /// In a few words, why it cannot be read; `outside` is among them where it must not be.
     pub fn read(&self, name: &str) -> Text {
-        if let Some(module) = name.strip_prefix("std::") {
-            let text = module_text(module).ok_or("the library has no such module")?;
-            return Ok(text.into());
+        if name.starts_with("std::") {
+            return Ok(load::library_text(name).ok_or("the library has no such module")?.into());
         }
         let path = self.path(name);
         let inside = |root: &Path| fs::canonicalize(&path).is_ok_and(|path| path.starts_with(root));
@@ -120,33 +125,8 @@ impl Workspace {
     }
 }
 
-/// Where a module of the library can be read. The library is a part of the program: for editors it is written to a
-/// folder of its own, when something in it is to be shown.
-fn library(module: &str) -> Option<Url> {
-    let text = module_text(module)?;
-    let module = module.replace("::", "/");
-    let folder = format!("ccl-std-{}", env!("CARGO_PKG_VERSION"));
-    let path = cache().join(folder).join(format!("{module}.ccl"));
-    if fs::read_to_string(&path).is_ok_and(|there| there == text) {
-        return Url::from_file_path(path).ok();
-    }
-    fs::create_dir_all(path.parent()?).ok()?;
-    // Another server may do the same at the same time.
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).ok()?;
-    Url::from_file_path(path).ok()
-}
-
-fn module_text(module: &str) -> Option<&'static str> {
-    let module = module.replace("::", "/");
-    stdlib::FILES.iter().find(|(name, _)| *name == module).map(|(_, text)| *text)
-}
-
-fn cache() -> PathBuf {
-    let set =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || set("HOME").map(|home| home.join(".cache"));
-    set("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir)
+fn canonical(folder: PathBuf) -> PathBuf {
+    fs::canonicalize(&folder).unwrap_or(folder)
 }
 
 fn read(path: &Path) -> Text {

@@ -13,9 +13,11 @@ mod lot;
 use client::Client;
 use compiler::interrupt::Interrupt;
 use lot::{Lot, texts, times};
+use lsp_types::Url;
 use serde_json::{Value, json};
 use server::database::{Database, Db as _, Text};
 use server::diagnostics::{self, Finding};
+use server::features::problems::{self, Context};
 use server::settings::Settings;
 use server::text::{Encoding, Lines};
 use std::collections::BTreeMap;
@@ -172,10 +174,12 @@ fn a_long_conversation_stays_sound() {
     let texts: BTreeMap<String, Text> = [(name.clone(), Ok(text.as_str().into()))].into();
     let disk = |_: &str| -> Text { Err("entity not found".to_owned()) };
     let expected = diagnostics::whole(&name, &texts, &disk, &settings(), &Interrupt::default());
+    let (text_of, url_of) = (|_: &str| Some(text.as_str().into()), |_: &str| Url::parse(uri).ok());
+    let context = Context::new(Encoding::Utf16, &text_of, &url_of);
+    let expected = problems::problems(&context, &name, &expected);
     let expected: Vec<Value> = expected
         .iter()
-        .filter(|finding| finding.spot.name == name || finding.home.is_some())
-        .map(|finding| finding.code.map_or(Value::Null, |code| json!(code.id())))
+        .map(|problem| serde_json::to_value(&problem.diagnostic).unwrap()["code"].clone())
         .collect();
     assert_eq!(found, expected, "{text}");
     client.settled_silently();

@@ -49,8 +49,6 @@ fn diagnostics_follow_the_text() {
     assert!(!raced.is_empty());
     let first = &raced[0];
     assert_eq!((&first["source"], &first["severity"]), (&json!("ccl"), &json!(1)));
-    let page = first["codeDescription"]["href"].as_str().unwrap();
-    assert!(page.ends_with(&format!("{}.md", first["code"].as_str().unwrap())), "{page}");
     let range = json!({"start": position(6, 0), "end": position(6, 0)});
     client.change(URI, 3, json!([{"range": range, "text": "        wait mem[*] relaxed;\n"}]));
     // In another order than in the text above, and yet without a race.
@@ -63,6 +61,29 @@ fn diagnostics_follow_the_text() {
     client.notify("textDocument/didClose", json!({"textDocument": {"uri": URI}}));
     let gone = client.wait(|message| message["method"] == "textDocument/publishDiagnostics");
     assert_eq!(gone["params"], json!({"uri": URI, "diagnostics": []}));
+    client.finish();
+}
+
+#[test]
+fn a_race_is_shown_on_both_lines_with_the_page_of_its_code() {
+    let mut client = Client::new(None, json!({}));
+    let raced = GATHER.replacen(
+        "    block main {",
+        "    block other { copy input[0] -> output[rank]; }\n    block main {",
+        1,
+    );
+    client.open(URI, &raced);
+    let found = client.settled(URI, 1);
+    assert_eq!(Client::codes(&found)[..2], ["E0501", "E0501"]);
+    let (one, other) = (&found[0], &found[1]);
+    assert_eq!((&one["severity"], &other["severity"]), (&json!(1), &json!(3)));
+    assert_eq!(one["relatedInformation"][0]["location"]["range"], other["range"]);
+    assert_eq!(other["relatedInformation"][0]["location"]["range"], one["range"]);
+    assert_ne!(one["range"]["start"]["line"], other["range"]["start"]["line"]);
+    let page = one["codeDescription"]["href"].as_str().unwrap();
+    let page = lsp_types::Url::parse(page).unwrap().to_file_path().unwrap();
+    let text = std::fs::read_to_string(page).unwrap();
+    assert_eq!(text, compiler::diagnostic::Code::E0501.explain());
     client.finish();
 }
 
@@ -234,6 +255,139 @@ fn unknown_words_are_mended() {
     let actions = client.request("textDocument/codeAction", asked);
     assert_eq!(actions[0]["title"], "Write `mem`");
     assert_eq!(actions[0]["edit"]["changes"][URI][0]["newText"], "mem");
+    client.finish();
+}
+
+#[test]
+fn lenses_are_asked_for_again_when_the_proof_is_there() {
+    let refreshed = json!({"workspace": {"codeLens": {"refreshSupport": true}}});
+    let mut client = Client::new(None, refreshed);
+    client.open(URI, &GATHER.replacen("int = 4", "int = 14", 1));
+    let asked = json!({"textDocument": {"uri": URI}});
+    let title = |lenses: &Value| lenses[0]["command"]["title"].as_str().unwrap().to_owned();
+    let before = client.request("textDocument/codeLens", asked.clone());
+    assert!(!title(&before).contains("proved"), "{before}");
+    client.wait(|message| message["method"] == "workspace/codeLens/refresh");
+    let after = client.request("textDocument/codeLens", asked.clone());
+    assert!(title(&after).starts_with("14 ranks") && title(&after).ends_with("proved"), "{after}");
+    assert_eq!(client.settled(URI, 1), [] as [Value; 0]);
+    // What was shown in full is not asked for again.
+    assert_eq!(client.settled_silently(), 0);
+    client.finish();
+}
+
+#[test]
+fn what_another_file_decides_is_asked_for_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let uri = |name: &str| lsp_types::Url::from_file_path(root.join(name)).unwrap().to_string();
+    let (main, lib) = (uri("main.ccl"), uri("lib.ccl"));
+    let can = json!({"refreshSupport": true});
+    let mut client = Client::new(
+        Some(&root),
+        json!({"workspace": {"codeLens": can, "inlayHint": can, "semanticTokens": can}}),
+    );
+    let text = GATHER.replacen("block main {", "let n = half;\n    block main {", 1);
+    client.open(&lib, "let half = 2;\n");
+    client.open(&main, &format!("use \"lib.ccl\"::half;\n{text}"));
+    client.settled(&lib, 1);
+    assert_eq!(Client::codes(&client.settled(&main, 1)), ["W0205"]);
+    let line = json!({"start": position(6, 0), "end": position(7, 0)});
+    let asked = json!({"textDocument": {"uri": main}, "range": line});
+    let hints = client.request("textDocument/inlayHint", asked.clone());
+    assert!(hints.to_string().contains("= 2"), "{hints}");
+    client.replace(&lib, 2, "let half = 3;\n");
+    for view in ["codeLens", "inlayHint", "semanticTokens"] {
+        let method = format!("workspace/{view}/refresh");
+        client.wait(|message| message["method"] == method.as_str());
+    }
+    let hints = client.request("textDocument/inlayHint", asked);
+    assert!(hints.to_string().contains("= 3"), "{hints}");
+    client.settled(&lib, 2);
+    // An edit of a file that nothing relies on changes nothing elsewhere.
+    client.replace(&main, 2, &text.replacen("half", "2", 1));
+    client.settled(&main, 2);
+    client.finish();
+}
+
+#[test]
+fn folders_come_and_go() {
+    let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let uri = |at: usize, name: &str| {
+        let path = folders[at].path().canonicalize().unwrap().join(name);
+        lsp_types::Url::from_file_path(path).unwrap().to_string()
+    };
+    for (at, folder) in folders.iter().enumerate() {
+        std::fs::write(folder.path().join("lib.ccl"), format!("let half_{at} = 1;\n")).unwrap();
+    }
+    let folder = |at: usize| json!({"uri": uri(at, ""), "name": format!("{at}")});
+    let mut client = Client::bare();
+    let answer = client.request(
+        "initialize",
+        json!({"processId": null, "rootUri": null, "capabilities": {}, "workspaceFolders": [folder(0), folder(1)]}),
+    );
+    assert_eq!(
+        answer["capabilities"]["workspace"]["workspaceFolders"]["changeNotifications"],
+        true
+    );
+    client.notify("initialized", json!({}));
+    let mut symbols = || {
+        let found = client.request("workspace/symbol", json!({"query": "half"}));
+        let name = |one: &Value| one["name"].as_str().unwrap().to_owned();
+        let mut names: Vec<String> = found.as_array().unwrap().iter().map(name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(symbols(), ["half_0", "half_1"]);
+    let event = json!({"event": {"added": [folder(2)], "removed": [folder(0)]}});
+    client.notify("workspace/didChangeWorkspaceFolders", event);
+    let mut symbols = || {
+        let found = client.request("workspace/symbol", json!({"query": "half"}));
+        found.as_array().unwrap().iter().map(|one| one["name"].clone()).collect::<Vec<_>>()
+    };
+    let mut names = symbols();
+    names.sort_by_key(Value::to_string);
+    assert_eq!(names, ["half_1", "half_2"]);
+    // Files of one name, and each imports its neighbor.
+    for at in [1, 2] {
+        let main = uri(at, "main.ccl");
+        let text = GATHER.replacen("int = 4", &format!("int = half_{at} * 4"), 1);
+        client.open(&main, &format!("use \"lib.ccl\"::half_{at};\n{text}"));
+        assert_eq!(client.settled(&main, 1), [] as [Value; 0]);
+    }
+    client.finish();
+}
+
+#[test]
+fn a_program_is_elaborated_as_it_stands_in_the_editor() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, GATHER);
+    let asked = |program: &str| json!({"textDocument": {"uri": URI}, "program": program});
+    let four = client.request("ccl/elaborated", asked("gather"));
+    let text = four["text"].as_str().unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let puts = lines.iter().filter(|line| line.trim_start().starts_with("put ")).count();
+    assert_eq!(puts, 4 * 3, "{text}");
+    let links = four["links"].as_array().unwrap();
+    let of_line = |number: u64| {
+        let from = |place: &Value| {
+            let location = &four["places"][place.as_u64().unwrap() as usize];
+            location["uri"] == URI && location["range"]["start"]["line"] == number
+        };
+        let linked = |link: &&Value| link["places"].as_array().unwrap().iter().any(from);
+        let found = links.iter().filter(linked).map(|link| link["line"].as_u64().unwrap());
+        found.map(|line| lines[line as usize].trim_start()).collect::<Vec<_>>()
+    };
+    assert_eq!(of_line(8).len(), 4 * 3);
+    assert!(of_line(8).iter().all(|line| line.starts_with("put ")), "{:?}", of_line(8));
+    client.replace(URI, 2, &GATHER.replacen("int = 4", "int = 2", 1));
+    let two = client.request("ccl/elaborated", asked("gather"));
+    let text = two["text"].as_str().unwrap();
+    assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("put ")).count(), 2);
+    assert_eq!(client.request("ccl/elaborated", asked("none")), Value::Null);
+    client.replace(URI, 3, &GATHER.replacen("put", "putt", 1));
+    assert_eq!(client.request("ccl/elaborated", asked("gather")), Value::Null);
+    client.settled(URI, 3);
     client.finish();
 }
 

@@ -41,7 +41,8 @@ export async function startSession(extension, settings = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'ccl-vscode-'));
   const workspace = path.join(folder, 'workspace');
   cpSync(path.join(HERE, '../workspace'), workspace, { recursive: true });
-  const dirs = ['--user-data-dir', path.join(folder, 'user'), '--extensions-dir', path.join(folder, 'extensions')];
+  const extensions = path.join(folder, 'extensions');
+  const dirs = ['--user-data-dir', path.join(folder, 'user'), '--extensions-dir', extensions];
   // Where programs are is the machine's setting, the rest is the user's.
   for (const [name, values] of [['User', SETTINGS], ['Machine', settings]]) {
     mkdirSync(path.join(folder, 'user', name), { recursive: true });
@@ -70,7 +71,7 @@ export async function startSession(extension, settings = {}) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
     await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`);
     await page.waitForSelector('.explorer-folders-view .monaco-list-row', { timeout: 60_000 });
-    return { page, workspace, stop };
+    return { page, workspace, extensions, stop };
   } catch (error) {
     await stop();
     throw error;

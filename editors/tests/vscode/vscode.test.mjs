@@ -1,24 +1,22 @@
-// The extension in a real VS Code, as someone at the keyboard sees it. What was seen is kept in pictures.
+// The extension in a real VS Code, installed with the programs that it brings along, as someone at the keyboard sees it.
+// What was seen is kept in pictures. `CCL_LSP` names another server, one that records what the editor says.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { closeAll, decorated, goTo, lines, openFile, ROOT, runCommand, shoot, startSession, until } from './session.mjs';
 
-const SERVER = process.env.CCL_LSP ?? path.join(ROOT, 'target/debug/ccl-lsp');
-const COMPILER = process.env.CCLC ?? path.join(ROOT, 'target/debug/cclc');
+const SERVER = process.env.CCL_LSP;
+const COMPILER = path.join(ROOT, 'target/debug/cclc');
 const EXTENSION = path.join(ROOT, 'editors/vscode/out/ccl.vsix');
 
 let session;
 let page;
 
 before(async () => {
-  const settings = {
-    'ccl.server.path': SERVER,
-    'ccl.compiler.path': COMPILER,
-  };
+  const settings = SERVER ? { 'ccl.server.path': SERVER, 'ccl.compiler.path': COMPILER } : {};
   session = await startSession(EXTENSION, settings);
   page = session.page;
 });
@@ -28,8 +26,9 @@ after(async () => {
 });
 
 /** A test whose failure is kept in a picture. */
-function seen(name, body) {
-  test(name, { timeout: 120_000 }, async () => {
+function seen(name, ...how) {
+  const [body, options = {}] = how.reverse();
+  test(name, { timeout: 120_000, ...options }, async () => {
     try {
       await closeAll(page);
       await body();
@@ -56,6 +55,25 @@ seen('the server runs, and a sound program has no reports', async () => {
   await until('the status item', async () => (await page.$$('.statusbar-item[id*="ccl.status"] .codicon-check')).length === 1);
   assert.match(await status(), /ccl/);
   assert.deepEqual(await decorated(page, 'squiggly-error'), []);
+});
+
+seen('what came with the extension is what runs', { skip: SERVER || process.platform !== 'linux' }, async () => {
+  const programs = readdirSync('/proc').flatMap((process) => {
+    try {
+      return readlinkSync(`/proc/${process}/exe`);
+    } catch {
+      return [];
+    }
+  });
+  const own = programs.filter((program) => program.startsWith(session.extensions));
+  assert.deepEqual([...new Set(own)].map((program) => path.basename(path.dirname(program)) + '/' + path.basename(program)), ['server/ccl-lsp']);
+});
+
+seen('a lens says what is known of a program', async () => {
+  await openFile(page, 'gather.ccl');
+  const lens = () => page.textContent('.editor-group-container.active .codelens-decoration');
+  await until('the proof', async () => /4 ranks · 1 block · \d+ operations · proved/.test((await lens()) ?? ''));
+  await shoot(page, 'lens');
 });
 
 seen('a race is underlined on both lines', async () => {
@@ -126,6 +144,14 @@ seen('the elaborated program stands beside the source, and selections are linked
   const back = () => decorated(page, 'cdr[class*="ced-"]', group(1));
   await until('marks in the source', async () => (await back()).includes(lineOf('gather.ccl', 'meet(mem);')));
   await shoot(page, 'elaborated back');
+  // Typed, and not saved.
+  await page.click(`${group(1)} .view-line`);
+  await goTo(page, lineOf('gather.ccl', 'ranks: int = 4'), 'program gather(ranks: int = 4'.length + 1);
+  await page.keyboard.press('Backspace');
+  await page.keyboard.type('3');
+  const threeRanks = (line) => line.trim() === 'signal mem[0], mem[1];';
+  await until('a view of three ranks', async () => (await lines(page, other)).some(threeRanks));
+  assert.match(source('gather.ccl'), /ranks: int = 4/);
   await runCommand(page, 'View: Toggle Primary Side Bar Visibility');
 });
 
@@ -172,4 +198,13 @@ seen('a task runs the compiler, and its reports are problems', async () => {
   const problems = () => page.textContent('.markers-panel');
   await until('the problem', async () => /cclc\(?E0603/.test((await problems()) ?? ''));
   await shoot(page, 'task');
+});
+
+seen('the walkthrough shows the way', async () => {
+  await runCommand(page, 'Welcome: Open Walkthrough...');
+  await page.waitForSelector('.quick-input-widget input:visible');
+  await page.keyboard.type('Get started with ccl');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.gettingStartedContainer :text("Write a program")');
+  await shoot(page, 'walkthrough');
 });

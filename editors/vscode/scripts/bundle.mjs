@@ -1,21 +1,30 @@
-// Puts what the extension brings along in place: the licenses, and the server and compiler in `server`. With
-// `CCL_BUNDLE=none` it brings no programs along, and finds them by its settings or on the PATH.
+// Puts what the extension brings along in place: the licenses, and the server and compiler in `server`. They are built, or
+// with `CCL_BUNDLE=FOLDER` taken from there; with `CCL_BUNDLE=none` the extension brings no programs along, and finds them
+// by its settings or on the PATH.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
 
+const given = process.env.CCL_BUNDLE;
+const here = given && given !== 'none' ? path.resolve(given) : undefined;
 process.chdir(new URL('..', import.meta.url).pathname);
 const root = '../..';
 for (const license of ['LICENSE-APACHE', 'LICENSE-MIT']) {
   copyFileSync(`${root}/${license}`, license);
 }
 rmSync('server', { recursive: true, force: true });
-if (process.env.CCL_BUNDLE !== 'none') {
-  const words = ['build', '--locked', '--release', '-p', 'ccl-lsp', '-p', 'ccl-compiler', '--bins'];
-  execFileSync('cargo', words, { cwd: root, stdio: 'inherit' });
+if (given !== 'none') {
   mkdirSync('server');
   const suffix = process.platform === 'win32' ? '.exe' : '';
   for (const program of ['ccl-lsp', 'cclc']) {
-    copyFileSync(`${root}/target/release/${program}${suffix}`, `server/${program}${suffix}`);
+    copyFileSync(`${here ?? built()}/${program}${suffix}`, `server/${program}${suffix}`);
   }
+}
+
+/** The folder of the programs of this repository. */
+function built() {
+  const words = ['build', '--locked', '--release', '-p', 'ccl-lsp', '-p', 'ccl-compiler', '--bins'];
+  execFileSync('cargo', words, { cwd: root, stdio: 'inherit' });
+  return `${root}/target/release`;
 }

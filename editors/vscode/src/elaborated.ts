@@ -1,27 +1,29 @@
-/** The elaborated program beside its source: loops unrolled, every rank's operations, and selections that go both ways. */
+/**
+ * The elaborated program beside its source: loops unrolled, every rank's operations, and selections that go both ways. It
+ * follows what is typed, saved or not.
+ */
 
 import * as vscode from 'vscode';
-import { Dump, linesFrom, parseDump, placesOf } from './links';
-import { targetOf } from './programs';
-import type { SourcePlace } from './reports';
-import { needCompiler, runCompiler } from './tools';
+import { Elaborated, linesFrom, Place, placesOf } from './links';
+import { programOf } from './programs';
+import type { Server } from './server';
 
 /** Documents of this scheme are elaborated programs; the path is the source's, with a mark behind it. */
 const SCHEME = 'ccl-elaborated';
 
+/** How long nothing must be typed before the view follows. */
+const REST_MS = 150;
+
 /** An elaborated program that is shown. */
 interface View {
   readonly source: vscode.Uri;
-  readonly words: string[];
+  readonly program: string | undefined;
   text: string;
-  dump: Dump | undefined;
+  elaborated: Elaborated | undefined;
 }
 
 /** Provides the command and keeps the views fresh. */
-export function registerElaborated(
-  extension: vscode.ExtensionContext,
-  output: vscode.LogOutputChannel,
-): vscode.Disposable[] {
+export function registerElaborated(server: Server): vscode.Disposable[] {
   const views = new Map<string, View>();
   const changed = new vscode.EventEmitter<vscode.Uri>();
   const mark = vscode.window.createTextEditorDecorationType({
@@ -29,39 +31,39 @@ export function registerElaborated(
     overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.wordHighlightStrongForeground'),
     isWholeLine: true,
   });
+  let rest: NodeJS.Timeout | undefined;
 
   async function refresh(uri: vscode.Uri, view: View): Promise<void> {
-    const compiler = needCompiler(extension);
-    if (compiler === undefined) {
-      return;
+    view.elaborated = await ask(server, view);
+    // While the source has errors, what was there before them says more than nothing.
+    const text = view.elaborated?.text ?? (view.text.startsWith(NOTHING) || view.text === '' ? NOTHING : view.text);
+    if (text !== view.text) {
+      view.text = text;
+      changed.fire(uri);
     }
-    const words = ['dump', '--format', 'json', '--message-format', 'short', ...view.words, view.source.fsPath];
-    const run = await runCompiler(compiler, words, view.source);
-    output.debug([compiler, ...words].join(' '));
-    view.dump = run.status === 0 ? parseDump(run.stdout) : undefined;
-    view.text = view.dump?.text ?? failure(run.stderr);
-    changed.fire(uri);
   }
 
   async function show(...named: unknown[]): Promise<void> {
-    const target = await targetOf(...named);
+    const target = await programOf(...named);
     if (target === undefined) {
       return;
     }
     const source = target.document.uri;
     const uri = source.with({ scheme: SCHEME, path: `${source.path.replace(/\.ccl$/, '')} (elaborated).ccl` });
-    const view: View = {
-      source,
-      words: target.words,
-      text: '',
-      dump: undefined,
-    };
+    const view: View = { source, program: target.program?.name, text: '', elaborated: undefined };
     views.set(uri.toString(), view);
     await refresh(uri, view);
     const document = await vscode.workspace.openTextDocument(uri);
     const shown = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false };
     await vscode.window.showTextDocument(document, shown);
     visible(source.toString()).forEach((editor) => select(editor, views, mark));
+  }
+
+  function follow({ document }: vscode.TextDocumentChangeEvent): void {
+    if (document.languageId === 'ccl' && document.uri.scheme !== SCHEME) {
+      clearTimeout(rest);
+      rest = setTimeout(() => views.forEach((view, uri) => void refresh(vscode.Uri.parse(uri, true), view)), REST_MS);
+    }
   }
 
   return [
@@ -72,10 +74,7 @@ export function registerElaborated(
       provideTextDocumentContent: (uri) => views.get(uri.toString())?.text ?? '',
     }),
     vscode.commands.registerCommand('ccl.showElaborated', show),
-    vscode.workspace.onDidSaveTextDocument((document) => {
-      const stale = [...views].filter(([, view]) => view.source.toString() === document.uri.toString());
-      stale.forEach(([uri, view]) => void refresh(vscode.Uri.parse(uri, true), view));
-    }),
+    vscode.workspace.onDidChangeTextDocument(follow),
     vscode.workspace.onDidCloseTextDocument((document) => views.delete(document.uri.toString())),
     vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
       if (kind !== undefined) {
@@ -96,29 +95,27 @@ function select(
   if (view !== undefined) {
     selectSources(editor, view, mark);
   }
-  for (const [elaborated, { source, dump }] of views) {
-    if (source.toString() === uri && dump !== undefined) {
+  for (const [shown, { source, elaborated }] of views) {
+    if (source.toString() === uri && elaborated !== undefined) {
       const { start, end } = editor.selection;
-      const lines = linesFrom(dump, source.fsPath, start.line, end.line);
-      visible(elaborated).forEach((other) => markLines(other, lines, mark));
+      const lines = linesFrom(elaborated, uri, start.line, end.line);
+      visible(shown).forEach((other) => markLines(other, lines, mark));
     }
   }
 }
 
 function selectSources(editor: vscode.TextEditor, view: View, mark: vscode.TextEditorDecorationType): void {
-  if (view.dump === undefined) {
+  if (view.elaborated === undefined) {
     return;
   }
   const { start, end } = editor.selection;
-  const places = placesOf(view.dump, start.line, end.line);
-  for (const other of visible(view.source.toString())) {
-    const lines = places.filter((place) => place.file === view.source.fsPath).flatMap(linesOf);
-    markLines(other, lines, mark);
-  }
+  const source = view.source.toString();
+  const places = placesOf(view.elaborated, start.line, end.line).filter((place) => place.uri === source);
+  visible(source).forEach((other) => markLines(other, places.flatMap(linesOf), mark));
 }
 
-function linesOf(place: SourcePlace): number[] {
-  return Array.from({ length: place.end_line - place.line + 1 }, (_, index) => place.line - 1 + index);
+function linesOf({ range: { start, end } }: Place): number[] {
+  return Array.from({ length: end.line - start.line + 1 }, (_, index) => start.line + index);
 }
 
 function markLines(editor: vscode.TextEditor, lines: number[], mark: vscode.TextEditorDecorationType): void {
@@ -134,7 +131,13 @@ function visible(uri: string): vscode.TextEditor[] {
   return vscode.window.visibleTextEditors.filter((editor) => editor.document.uri.toString() === uri);
 }
 
-function failure(stderr: string): string {
-  const lines = stderr.trimEnd().split('\n');
-  return ['There is nothing to show, since the program has errors:', '', ...lines].map((line) => `// ${line}`).join('\n');
+const NOTHING = '// There is nothing to show: the program has errors, or too many operations to be read.\n';
+
+/** What the server says, of the text as it is now. */
+async function ask(server: Server, { source, program }: View): Promise<Elaborated | undefined> {
+  const about = { textDocument: { uri: source.toString() }, program };
+  const answer = await server.request<Elaborated | null>('ccl/elaborated', about);
+  // Addresses in one form, whoever wrote them.
+  const plain = (place: Place) => ({ ...place, uri: vscode.Uri.parse(place.uri).toString() });
+  return answer ? { ...answer, places: answer.places.map(plain) } : undefined;
 }

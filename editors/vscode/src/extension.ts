@@ -25,7 +25,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.commands.registerCommand('ccl.restart', server.restart),
     ...registerPlans(context, output),
     ...registerBuild(context, output),
-    ...registerElaborated(context, output),
+    ...registerElaborated(server),
     ...registerExplain(context),
     ...registerNewProgram(),
     ...registerTasks(context),

@@ -1,43 +1,36 @@
-/** A dump as JSON, and which of its lines belong to which lines of the source. */
+/** An elaborated program, and which of its lines belong to which lines of the source. */
 
-import type { SourcePlace } from './reports';
-
-/** What `cclc dump --format json` writes. */
-export interface Dump {
-  readonly version: number;
+/** What the language server answers to `ccl/elaborated`. */
+export interface Elaborated {
   readonly text: string;
+  /** The places that lines come from. */
+  readonly places: readonly Place[];
   readonly links: readonly Link[];
 }
 
-/** A line of a dump, from 1, its statement, and the calls that led there. */
+/** A place in a source. */
+export interface Place {
+  readonly uri: string;
+  readonly range: { readonly start: { readonly line: number }; readonly end: { readonly line: number } };
+}
+
+/** A line of the text, from 0, its statement, and the calls that led there: positions in the list of places. */
 export interface Link {
   readonly line: number;
-  readonly places: readonly SourcePlace[];
+  readonly places: readonly number[];
 }
 
-/** The lines of the dump, from 0, that come from a line of a file, from 0, by a statement or a call there. */
-export function linesFrom(dump: Dump, file: string, first: number, last: number): number[] {
-  const covers = (place: SourcePlace) => place.file === file && place.line - 1 <= last && first <= place.end_line - 1;
-  return dump.links.filter((link) => link.places.some(covers)).map((link) => link.line - 1);
+/** The lines of the text that come from lines of a file, from the first to the last, by a statement or a call there. */
+export function linesFrom(program: Elaborated, uri: string, first: number, last: number): number[] {
+  const covers = program.places.map(
+    ({ uri: file, range }) => file === uri && range.start.line <= last && first <= range.end.line,
+  );
+  return program.links.filter((link) => link.places.some((place) => covers[place])).map((link) => link.line);
 }
 
-/** The places that lines of the dump come from, from 0, the statements before the calls, each once. */
-export function placesOf(dump: Dump, first: number, last: number): SourcePlace[] {
-  const links = dump.links.filter((link) => first <= link.line - 1 && link.line - 1 <= last);
-  const places = [...links.map((link) => link.places[0]), ...links.flatMap((link) => link.places.slice(1))];
-  const seen = new Set<string>();
-  return places.filter((place): place is SourcePlace => {
-    const key = place && `${place.file}:${place.line}:${place.column}`;
-    return key !== undefined && !seen.has(key) && seen.add(key) !== undefined;
-  });
-}
-
-/** A dump from what the compiler wrote, or undefined where it is none. */
-export function parseDump(text: string): Dump | undefined {
-  try {
-    const dump = JSON.parse(text) as Dump;
-    return dump.version === 1 ? dump : undefined;
-  } catch {
-    return undefined;
-  }
+/** The places that lines of the text come from, the statements before the calls, each once. */
+export function placesOf(program: Elaborated, first: number, last: number): Place[] {
+  const links = program.links.filter((link) => first <= link.line && link.line <= last);
+  const places = [...links.flatMap((link) => link.places.slice(0, 1)), ...links.flatMap((link) => link.places.slice(1))];
+  return [...new Set(places)].flatMap((place) => program.places[place] ?? []);
 }

@@ -10,18 +10,21 @@ export function programsOf(text: string): { name: string; line: number }[] {
   });
 }
 
-/** A program that a command is about. */
+/** A program that a command is about; none where its file has none. */
+export interface Meant {
+  readonly document: vscode.TextDocument;
+  readonly program: { readonly name: string; readonly line: number } | undefined;
+}
+
+/** A program that the compiler is run on. */
 export interface Target {
   readonly document: vscode.TextDocument;
   /** What says so on the compiler's command line, with the program's parameters. */
   readonly words: string[];
 }
 
-/**
- * The program that is meant, saved, or undefined after a message: the one that a lens names by its file and name, or
- * the one at the cursor.
- */
-export async function targetOf(file?: unknown, name?: unknown): Promise<Target | undefined> {
+/** The program that is meant, or undefined after a message: what a lens names by file and name, or that at the cursor. */
+export async function programOf(file?: unknown, name?: unknown): Promise<Meant | undefined> {
   const named = typeof file === 'string' ? await vscode.workspace.openTextDocument(vscode.Uri.parse(file)) : undefined;
   const editor = vscode.window.activeTextEditor;
   const document = named ?? editor?.document;
@@ -29,20 +32,30 @@ export async function targetOf(file?: unknown, name?: unknown): Promise<Target |
     void vscode.window.showInformationMessage('Open a ccl program first.');
     return undefined;
   }
+  const programs = programsOf(document.getText());
+  const line = editor?.document === document ? editor.selection.active.line : 0;
+  const program =
+    programs.find((program) => program.name === name) ??
+    programs.filter((program) => program.line <= line).at(-1) ??
+    programs[0];
+  return { document, program };
+}
+
+/** The same for the compiler, which reads files: saved. */
+export async function targetOf(...named: unknown[]): Promise<Target | undefined> {
+  const meant = await programOf(...named);
+  if (meant === undefined) {
+    return undefined;
+  }
+  const { document, program } = meant;
   if (document.isDirty || document.uri.scheme === 'untitled') {
     await document.save();
   }
   if (document.uri.scheme !== 'file') {
     return undefined;
   }
-  const programs = programsOf(document.getText());
-  const line = editor?.document === document ? editor.selection.active.line : 0;
-  const here =
-    programs.find((program) => program.name === name) ??
-    programs.filter((program) => program.line <= line).at(-1) ??
-    programs[0];
-  const choice = here && programs.length > 1 ? ['--program', here.name] : [];
-  return { document, words: [...choice, ...(here ? parameters(document, here.line) : [])] };
+  const choice = program && programsOf(document.getText()).length > 1 ? ['--program', program.name] : [];
+  return { document, words: [...choice, ...(program ? parameters(document, program.line) : [])] };
 }
 
 /** The settings' parameters that a program has, overruled by a comment above it, as `// ccl: ranks=16`. */

@@ -11,6 +11,8 @@ export interface Server {
   start(): Promise<void>;
   stop(): Promise<void>;
   restart(): Promise<void>;
+  /** The answer to a question that is none of the protocol's; undefined where no server runs. */
+  request<R>(method: string, about: unknown): Promise<R | undefined>;
 }
 
 /** A server that is not started yet. */
@@ -55,7 +57,11 @@ export function createServer(
     await start();
   }
 
-  return { start, stop, restart };
+  async function request<R>(method: string, about: unknown): Promise<R | undefined> {
+    return client?.isRunning() ? client.sendRequest<R>(method, about) : undefined;
+  }
+
+  return { start, stop, restart, request };
 }
 
 function createClient(command: string, output: vscode.LogOutputChannel): LanguageClient {
@@ -73,15 +79,14 @@ function createClient(command: string, output: vscode.LogOutputChannel): Languag
     },
     middleware: {
       // The server is asked for reports, of one file and of all, or else tells them.
-      handleDiagnostics: (uri, diagnostics, next) => next(uri, prepared(uri, diagnostics)),
+      handleDiagnostics: (uri, diagnostics, next) => next(uri, prepared(diagnostics)),
       provideDiagnostics: async (document, known, token, next) => {
         const report = await next(document, known, token);
-        const uri = document instanceof vscode.Uri ? document : document.uri;
-        return report && prepareReport(uri, report);
+        return report && prepareReport(report);
       },
       provideWorkspaceDiagnostics: (known, token, report, next) =>
         next(known, token, (chunk) => {
-          chunk?.items.forEach((file) => prepareReport(file.uri, file));
+          chunk?.items.forEach(prepareReport);
           report(chunk);
         }),
     },

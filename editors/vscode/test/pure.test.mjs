@@ -1,13 +1,11 @@
 // The parts that know nothing of VS Code.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { test } from 'node:test';
 import { build } from 'esbuild';
 
 const HERE = path.resolve(import.meta.dirname, '..');
-const CCLC = process.env.CCLC ?? path.join(HERE, '../../target/debug/cclc');
 
 async function load(name) {
   const outfile = path.join(HERE, 'out/test', `${name}.mjs`);
@@ -51,17 +49,18 @@ test('plans are told from other JSON', async () => {
   assert.ok(!looksLikePlan('["gpus"]'));
 });
 
-test('the lines of a dump and of its source find each other', async () => {
-  const { linesFrom, parseDump, placesOf } = await load('links');
-  const file = path.join(HERE, '../../examples/allgather_allpairs.ccl');
-  const dump = parseDump(execFileSync(CCLC, ['dump', '--format', 'json', '-D', 'ranks=3', file], { encoding: 'utf8' }));
-  const put = 14;
-  const lines = linesFrom(dump, file, put, put);
-  const text = dump.text.split('\n');
-  assert.equal(lines.length, 6);
-  assert.ok(lines.every((line) => text[line].includes('put output')));
-  assert.deepEqual(placesOf(dump, lines[0], lines[1]).map((place) => place.line - 1), [put]);
-  assert.deepEqual(linesFrom(dump, file, 0, 0), []);
+test('the lines of an elaborated program and of its source find each other', async () => {
+  const { linesFrom, placesOf } = await load('links');
+  const place = (uri, start, end) => ({ uri, range: { start: { line: start }, end: { line: end } } });
+  const places = [place('a', 3, 4), place('a', 8, 8), place('b', 3, 3)];
+  // A statement, the same from a call, and one of another file from that call.
+  const links = [{ line: 10, places: [0] }, { line: 11, places: [0, 1] }, { line: 12, places: [2, 1] }];
+  const program = { text: '', places, links };
+  assert.deepEqual(linesFrom(program, 'a', 4, 4), [10, 11]);
+  assert.deepEqual(linesFrom(program, 'a', 5, 8), [11, 12]);
+  assert.deepEqual(linesFrom(program, 'b', 0, 9), [12]);
+  assert.deepEqual(linesFrom(program, 'a', 5, 7), []);
+  assert.deepEqual(placesOf(program, 11, 12), [places[0], places[2], places[1]]);
 });
 
 test('what is no report is passed over', async () => {

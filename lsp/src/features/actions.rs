@@ -1,6 +1,6 @@
 //! Quick fixes: the changes that reports carry.
 //!
-//! In: what is wrong with a file, and a range. Out: an action for each change that mends something there.
+//! In: what is wrong with a file, and a range. Out: an action for each change that mends something there, once.
 
 use super::problems::Problem;
 use lsp_types::{
@@ -15,7 +15,13 @@ pub fn fixes(problems: &[Problem], range: Range) -> Vec<CodeActionOrCommand> {
         let place = problem.diagnostic.range;
         place.start <= range.end && range.start <= place.end
     };
-    problems.iter().filter(meets).filter_map(action).collect()
+    let mut found: Vec<&Problem> = Vec::new();
+    for problem in problems.iter().filter(meets) {
+        if !found.iter().any(|known| known.fix == problem.fix) {
+            found.push(problem);
+        }
+    }
+    found.into_iter().filter_map(action).collect()
 }
 
 fn action(problem: &Problem) -> Option<CodeActionOrCommand> {

@@ -129,7 +129,7 @@ impl Scene<'_, '_> {
 
     /// `let next: rank = 1 | 2 | 0`
     fn binding(&mut self, item: &Let) {
-        let place = self.semantics.place(self.part, item.value.span);
+        let place = self.semantics.place(item.value.span);
         let ty = typed::type_of(&self.semantics.resolved.unit, place);
         if let (Some(ty), None) = (ty, &item.ty) {
             self.add(item.name.span.end, format!(": {ty}"), Some(InlayHintKind::TYPE));
@@ -146,8 +146,8 @@ impl Scene<'_, '_> {
         if let ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Str(_) = expr.kind {
             return;
         }
-        let place = self.semantics.place(self.part, expr.span);
-        let program = self.concrete.program.as_ref();
+        let place = self.semantics.place(expr.span);
+        let program = self.concrete.program.as_deref();
         let Some(found) = values::values(&self.concrete.observed, place, program) else { return };
         let line = found.line();
         let text = declared::written(self.analysis, &self.semantics, place);
@@ -158,7 +158,7 @@ impl Scene<'_, '_> {
 
     /// Names of parameters before arguments that do not say them.
     fn arguments(&mut self, name: &Name, arguments: &[Argument]) {
-        let place = self.semantics.place(self.part, name.span);
+        let place = self.semantics.place(name.span);
         let definition = declared::definition(&self.semantics, place);
         let unit = self.semantics.resolved.clone();
         let declared = definition.and_then(|at| declared::declared(&unit.unit, at));

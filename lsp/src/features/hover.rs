@@ -75,7 +75,7 @@ impl<'a, 'db> Scene<'a, 'db> {
 
     fn paragraphs(&self) -> Vec<String> {
         let path = self.path();
-        let place = self.semantics.place(self.part, self.word.span);
+        let place = self.semantics.place(self.word.span);
         let definition = declared::definition(&self.semantics, place);
         let verb = verbs::forms(self.word.text).next().is_some() && self.is_verb(&path);
         if let Some(definition) = definition.filter(|_| !verb) {
@@ -126,7 +126,7 @@ impl<'a, 'db> Scene<'a, 'db> {
     /// What a statement becomes at the program's parameters.
     fn becomes(&self, statement: Span) -> Vec<String> {
         let mut said = Vec::new();
-        let place = self.semantics.place(self.part, statement);
+        let place = self.semantics.place(statement);
         let Some(program) = &self.concrete.program else { return said };
         let done = operations::of_statement(program, place);
         let Some(first) = done.first() else { return said };
@@ -246,7 +246,7 @@ impl<'a, 'db> Scene<'a, 'db> {
     /// An expression without a definition in a text: a builtin name, a buffer, a number, a call of the language.
     fn expr(&self, expr: Span) -> Vec<String> {
         let mut said = Vec::new();
-        let place = self.semantics.place(self.part, expr);
+        let place = self.semantics.place(expr);
         let text = declared::written(self.analysis, &self.semantics, place);
         if let Some(ty) = typed::type_of(&self.semantics.resolved.unit, place) {
             said.push(code(&format!("{text}: {ty}")));
@@ -258,7 +258,7 @@ impl<'a, 'db> Scene<'a, 'db> {
 
     /// What an expression is worth, and how many bytes a slice has.
     fn worth(&self, expr: Span) -> Vec<String> {
-        let place = self.semantics.place(self.part, expr);
+        let place = self.semantics.place(expr);
         let mut said: Vec<String> = self.lines(place).into_iter().collect();
         let observed = &self.concrete.observed.values;
         let first = observed.range((place, None)..=(place, Some(u32::MAX))).next();
@@ -275,7 +275,7 @@ impl<'a, 'db> Scene<'a, 'db> {
 
     fn lines(&self, place: Span) -> Option<String> {
         let concrete = &self.concrete;
-        let found: Values = values::values(&concrete.observed, place, concrete.program.as_ref())?;
+        let found: Values = values::values(&concrete.observed, place, concrete.program.as_deref())?;
         Some(format!("```text\n{}\n```", found.lines().join("\n")))
     }
 }

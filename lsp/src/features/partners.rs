@@ -6,8 +6,7 @@
 //! end takes the n-th signal over the other.
 
 use crate::analysis::{Analysis, Part, Semantics, Spot};
-use crate::database::{self, Db as _};
-use compiler::elaborate;
+use crate::concrete;
 use compiler::ir::{self, Action, ChannelId, Op, OriginId, RankId, SemaphoreId, Verb};
 use compiler::source::{FileId, Place};
 use compiler::syntax::token::{Kind, tokens};
@@ -19,7 +18,7 @@ pub fn of_operation(analysis: &Analysis<'_>, offset: u32) -> Option<Vec<Spot>> {
     let part = analysis.part_at(offset)?;
     let start = verb(analysis, part, offset)?;
     let semantics = analysis.semantics(part);
-    let program = concrete(analysis, part, &semantics)?;
+    let program = concrete::complete(analysis.database, part.declaration)?;
     let at = semantics.forth(start);
     let meetings = Meetings::new(&program);
     let mut spots = BTreeSet::new();
@@ -37,7 +36,7 @@ pub fn of_channel(analysis: &Analysis<'_>, target: &Spot) -> Vec<Spot> {
     let other_ends = || {
         let part = analysis.part_at(target.start)?;
         let semantics = analysis.semantics(part);
-        let program = concrete(analysis, part, &semantics)?;
+        let program = concrete::complete(analysis.database, part.declaration)?;
         let at = semantics.forth(target.start);
         let mut spots = BTreeSet::new();
         for channel in program.ranks.iter().flat_map(|rank| rank.channels.iter()) {
@@ -74,23 +73,6 @@ fn verb(analysis: &Analysis<'_>, part: Part<'_>, offset: u32) -> Option<u32> {
     let mut words =
         all.iter().filter(|token| meets(token.kind)).map(|token| part.range(token.span));
     words.find(|range| range.start <= offset && offset <= range.end).map(|range| range.start)
-}
-
-/// The program, as it is checked.
-fn concrete(
-    analysis: &Analysis<'_>,
-    part: Part<'_>,
-    semantics: &Semantics<'_>,
-) -> Option<ir::Program> {
-    let (resolved, database) = (&semantics.resolved, analysis.database);
-    let program = resolved.program().filter(|_| !resolved.broken)?;
-    let directive = database::directive(database, part.declaration);
-    let declared = &resolved.unit.programs[program];
-    let (settings, _) = analysis.settings().elaboration(declared, directive.as_deref());
-    let interrupt = database.interrupt();
-    let (concrete, _) = elaborate::elaborate(&resolved.unit, program, &settings, interrupt);
-    database.give_way();
-    concrete
 }
 
 fn holds(place: Place, offset: u32) -> bool {

@@ -2,8 +2,12 @@
 //!
 //! In: what was found in a file. Out: its diagnostics, with the other places as related ones, a link to the page that
 //! explains the code, and the change that mends it. Notes and ways out follow the message, a line each.
+//!
+//! Few editors show related places before they are asked. So the other side of a race, or of operations that wait for each
+//! other, is a diagnostic of its own, an information that leads back: both lines are underlined in every editor.
 
 use crate::analysis::Spot;
+use crate::copies;
 use crate::diagnostics::Finding;
 use crate::text::{Encoding, Lines};
 use compiler::diagnostic::{Code, Severity};
@@ -16,12 +20,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Where the page of a code is.
-const PAGES: &str = "https://github.com/ccl-lang/ccl/blob/main/compiler/explain/";
-
 /// A diagnostic, and what mends it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
+    /// The file in which it is shown.
+    pub url: Url,
     /// As the client is told.
     pub diagnostic: Diagnostic,
     /// What mends it.
@@ -45,6 +48,7 @@ pub struct Context<'c> {
     text: &'c dyn Fn(&str) -> Option<Arc<str>>,
     url: &'c dyn Fn(&str) -> Option<Url>,
     lines: RefCell<BTreeMap<String, Option<Rc<Lines>>>>,
+    pages: RefCell<BTreeMap<Code, Option<Url>>>,
 }
 
 impl<'c> Context<'c> {
@@ -55,12 +59,18 @@ impl<'c> Context<'c> {
         text: &'c dyn Fn(&str) -> Option<Arc<str>>,
         url: &'c dyn Fn(&str) -> Option<Url>,
     ) -> Context<'c> {
-        Context { encoding, text, url, lines: RefCell::default() }
+        Context { encoding, text, url, lines: RefCell::default(), pages: RefCell::default() }
     }
 
     fn lines(&self, name: &str) -> Option<Rc<Lines>> {
         let read = || Some(Rc::new(Lines::new((self.text)(name)?, self.encoding)));
         self.lines.borrow_mut().entry(name.to_owned()).or_insert_with(read).clone()
+    }
+
+    fn page(&self, code: Code) -> Option<CodeDescription> {
+        let page =
+            self.pages.borrow_mut().entry(code).or_insert_with(|| copies::page(code)).clone();
+        Some(CodeDescription { href: page? })
     }
 
     fn location(&self, spot: &Spot) -> Option<Location> {
@@ -73,7 +83,41 @@ impl<'c> Context<'c> {
 /// where a program calls it.
 #[must_use]
 pub fn problems(context: &Context<'_>, name: &str, findings: &[Finding]) -> Vec<Problem> {
-    findings.iter().filter_map(|finding| problem(context, name, finding)).collect()
+    let both = |finding: &Finding| {
+        let problem = problem(context, name, finding);
+        let other = problem.as_ref().filter(|_| has_sides(finding)).and_then(counterpart);
+        problem.into_iter().chain(other)
+    };
+    findings.iter().flat_map(both).collect()
+}
+
+/// Whether a finding is about operations that meet at run time, so that each of them is where the mistake is.
+fn has_sides(finding: &Finding) -> bool {
+    finding.code.is_some_and(|code| code.id().starts_with("E05") || code.id().starts_with("E06"))
+}
+
+/// The other side, where it lies in the same file. What mends the one mends the other.
+fn counterpart(problem: &Problem) -> Option<Problem> {
+    let diagnostic = &problem.diagnostic;
+    // The first of the other places is the other side; what follows is what lies around.
+    let other = diagnostic.related_information.as_ref()?.first()?;
+    if other.location.uri != problem.url || other.location.range == diagnostic.range {
+        return None;
+    }
+    let first = diagnostic.message.lines().next().unwrap_or_default();
+    let back = DiagnosticRelatedInformation {
+        location: Location::new(problem.url.clone(), diagnostic.range),
+        message: first.to_owned(),
+    };
+    let diagnostic = Diagnostic {
+        range: other.location.range,
+        severity: Some(DiagnosticSeverity::INFORMATION),
+        message: other.message.clone(),
+        related_information: Some(vec![back]),
+        tags: None,
+        ..diagnostic.clone()
+    };
+    Some(Problem { diagnostic, ..problem.clone() })
 }
 
 fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Problem> {
@@ -91,7 +135,7 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         range: lines.range(place.start..place.end),
         severity: Some(severity(finding.severity)),
         code: finding.code.map(|code| NumberOrString::String(code.id().to_owned())),
-        code_description: finding.code.and_then(page),
+        code_description: finding.code.and_then(|code| context.page(code)),
         source: Some("ccl".to_owned()),
         message: message(finding),
         related_information: (!related.is_empty()).then_some(related),
@@ -106,7 +150,7 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         let edits: Option<Vec<(Url, TextEdit)>> = mending.edits.iter().map(edit).collect();
         Some(Fix { title: mending.title.clone(), sure: mending.sure, edits: edits? })
     });
-    Some(Problem { diagnostic, fix })
+    Some(Problem { url: (context.url)(&place.name)?, diagnostic, fix })
 }
 
 fn message(finding: &Finding) -> String {
@@ -129,10 +173,6 @@ fn severity(severity: Severity) -> DiagnosticSeverity {
         Severity::Warning => DiagnosticSeverity::WARNING,
         Severity::Note => DiagnosticSeverity::INFORMATION,
     }
-}
-
-fn page(code: Code) -> Option<CodeDescription> {
-    Some(CodeDescription { href: Url::parse(&format!("{PAGES}{}.md", code.id())).ok()? })
 }
 
 /// What nothing uses is drawn faintly.

@@ -37,7 +37,7 @@ pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
     let semantics = analysis.semantics(part);
     let unit = &semantics.resolved.unit;
     let written = |span: Span| declared::written(analysis, &semantics, span);
-    let place = semantics.place(part, call.name.span);
+    let place = semantics.place(call.name.span);
     let definition = declared::definition(&semantics, place);
     let declared = definition.and_then(|at| declared::declared(unit, at));
     let texts = |list: &[Parameter]| -> Vec<String> {

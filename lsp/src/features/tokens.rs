@@ -1,16 +1,18 @@
 //! Semantic tokens: what each word is, by what the compiler says that it names.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use crate::analysis::{Analysis, Part};
+use crate::analysis::{Analysis, Own};
+use crate::database::{self, Db, Declaration};
 use crate::declared::{Declared, declared};
 use compiler::source::{FileId, Span};
 use compiler::syntax::token::{Class, Kind, Token, tokens};
 use lsp_types::{
-    SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokensEdit,
+    Position, SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokensEdit,
     SemanticTokensLegend,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What a word is; the order is that of the legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,31 +76,35 @@ pub fn legend() -> SemanticTokensLegend {
     }
 }
 
+/// The tokens of a file.
+#[must_use]
+pub fn all(analysis: &Analysis<'_>) -> Vec<SemanticToken> {
+    tokens_in(analysis, 0..analysis.text().len() as u32)
+}
+
 /// The tokens of the declarations that a range of a file touches.
 #[must_use]
 pub fn tokens_in(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<SemanticToken> {
-    let mut all: Vec<(Span, Role, u32)> = Vec::new();
+    let mut walk = analysis.lines.walk();
+    let mut last = Position::default();
+    let mut encoded = Vec::new();
     for part in analysis.parts() {
-        if part.end >= range.start && part.start <= range.end {
-            in_part(analysis, part, &mut all);
+        if part.end < range.start || range.end < part.start {
+            continue;
         }
-    }
-    let (mut line, mut character) = (0, 0);
-    let mut encoded = Vec::with_capacity(all.len());
-    for (span, role, modifiers) in all {
-        let place = analysis.lines.range(span.start..span.end);
-        let start = place.start;
-        if start.line != line {
-            character = 0;
+        for token in &*of_declaration(analysis.database, part.declaration) {
+            let start = walk.to(part.start + token.start);
+            let end = walk.to(part.start + token.end);
+            let before = if start.line == last.line { last.character } else { 0 };
+            encoded.push(SemanticToken {
+                delta_line: start.line - last.line,
+                delta_start: start.character - before,
+                length: end.character.saturating_sub(start.character),
+                token_type: token.role as u32,
+                token_modifiers_bitset: token.modifiers,
+            });
+            last = start;
         }
-        encoded.push(SemanticToken {
-            delta_line: start.line - line,
-            delta_start: start.character - character,
-            length: place.end.character.saturating_sub(start.character),
-            token_type: role as u32,
-            token_modifiers_bitset: modifiers,
-        });
-        (line, character) = (start.line, start.character);
     }
     encoded
 }
@@ -121,39 +127,47 @@ pub fn delta(old: &[SemanticToken], new: &[SemanticToken]) -> Vec<SemanticTokens
     }]
 }
 
-fn in_part(analysis: &Analysis<'_>, part: Part<'_>, all: &mut Vec<(Span, Role, u32)>) {
-    let text = part.declaration.text(analysis.database);
+/// A word of a declaration, in its offsets.
+#[derive(Clone, Copy, Debug)]
+struct Painted {
+    start: u32,
+    end: u32,
+    role: Role,
+    modifiers: u32,
+}
+
+/// The tokens of a declaration, in order.
+#[salsa::tracked(returns(clone), no_eq)]
+fn of_declaration<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Vec<Painted>> {
+    let text = declaration.text(db);
     let cut = tokens(FileId(0), &text);
-    let semantics = analysis.semantics(part);
-    let unit = &semantics.resolved.unit;
-    let mut names: BTreeMap<Span, Span> = BTreeMap::new();
-    for (place, definition) in &semantics.resolved.uses.definitions {
-        names.insert(*place, *definition);
-    }
-    let mut found: Vec<(Span, Role, u32)> = Vec::new();
+    let own = Own::new(db, declaration);
+    let resolved = database::resolved(db, declaration);
+    let definitions: BTreeMap<Span, Span> = resolved.uses.definitions.iter().copied().collect();
+    let mut found = Vec::new();
+    let mut add = |span: Span, role, modifiers| {
+        found.push(Painted { start: span.start, end: span.end, role, modifiers });
+    };
     for (i, token) in cut.tokens.iter().enumerate() {
         let near = Near {
             before: i.checked_sub(1).and_then(|i| cut.tokens.get(i)),
             after: cut.tokens.get(i + 1),
         };
         let named = || {
-            let place = semantics.place(part, token.span);
-            let definition = names.get(&place).copied();
+            let place = own.place(token.span);
+            let definition = definitions.get(&place).copied();
             let declares = definition.is_none_or(|definition| definition == place);
-            let declared = declared(unit, definition.unwrap_or(place))?;
+            let declared = declared(&resolved.unit, definition.unwrap_or(place))?;
             Some(named(&declared, declares))
         };
         let role = if token.kind.is_name() { named() } else { None };
         if let Some((role, modifiers)) = role.or_else(|| plain(token, near)) {
-            found.push((token.span, role, modifiers));
+            add(token.span, role, modifiers);
         }
     }
-    found.extend(cut.comments.iter().map(|comment| (comment.span, Role::Comment, 0)));
-    found.sort_by_key(|(span, ..)| span.start);
-    all.extend(found.into_iter().map(|(span, role, modifiers)| {
-        let range = part.range(span);
-        (Span { start: range.start, end: range.end, ..span }, role, modifiers)
-    }));
+    cut.comments.iter().for_each(|comment| add(comment.span, Role::Comment, 0));
+    found.sort_by_key(|token| token.start);
+    Arc::new(found)
 }
 
 /// The tokens beside one.

@@ -1,0 +1,165 @@
+//! What client and server can do: of the client what matters here, of the server all that it offers.
+
+use crate::features::tokens;
+use crate::text::Encoding;
+use lsp_types::{
+    CallHierarchyServerCapability, CodeActionKind, CodeActionOptions, CodeActionProviderCapability,
+    CodeLensOptions, CompletionOptions, DiagnosticOptions, DiagnosticServerCapabilities,
+    DidChangeWatchedFilesRegistrationOptions, DocumentLinkOptions, DocumentOnTypeFormattingOptions,
+    FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern, HoverProviderCapability,
+    InitializeParams, OneOf, Registration, RenameOptions, SelectionRangeProviderCapability,
+    SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, SignatureHelpOptions,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
+    WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+};
+use std::path::PathBuf;
+
+/// What a client can do, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Abilities {
+    /// It asks for diagnostics.
+    pub(super) pulls: bool,
+    /// It watches files for servers.
+    pub(super) watches: bool,
+    /// It takes texts with places to fill in.
+    pub(super) snippets: bool,
+    /// What it asks for again when it is told that it has changed.
+    pub(super) refreshes: Refreshes,
+}
+
+/// Of what a client can be told that it has changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Refreshes {
+    pub(super) diagnostics: bool,
+    pub(super) lenses: bool,
+    pub(super) hints: bool,
+    pub(super) tokens: bool,
+}
+
+impl Abilities {
+    /// What a client says of itself.
+    pub(super) fn of(params: &InitializeParams) -> Abilities {
+        let text = params.capabilities.text_document.as_ref();
+        let workspace = params.capabilities.workspace.as_ref();
+        let watching = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
+        let completion = text.and_then(|text| text.completion.as_ref());
+        let item = completion.and_then(|completion| completion.completion_item.as_ref());
+        Abilities {
+            pulls: text.is_some_and(|text| text.diagnostic.is_some()),
+            watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
+            snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
+            refreshes: Refreshes::of(params),
+        }
+    }
+}
+
+impl Refreshes {
+    fn of(params: &InitializeParams) -> Refreshes {
+        let Some(workspace) = &params.capabilities.workspace else { return Refreshes::default() };
+        let diagnostics = workspace.diagnostic.as_ref().and_then(|one| one.refresh_support);
+        let lenses = workspace.code_lens.as_ref().and_then(|one| one.refresh_support);
+        let hints = workspace.inlay_hint.as_ref().and_then(|one| one.refresh_support);
+        let tokens = workspace.semantic_tokens.as_ref().and_then(|one| one.refresh_support);
+        Refreshes {
+            diagnostics: diagnostics.unwrap_or(false),
+            lenses: lenses.unwrap_or(false),
+            hints: hints.unwrap_or(false),
+            tokens: tokens.unwrap_or(false),
+        }
+    }
+}
+
+/// The folders that the client works in.
+pub(super) fn folders(params: &InitializeParams) -> Vec<PathBuf> {
+    let named: Vec<&Url> =
+        params.workspace_folders.iter().flatten().map(|folder| &folder.uri).collect();
+    let urls = if named.is_empty() { params.root_uri.iter().collect() } else { named };
+    urls.into_iter().filter_map(|url| url.to_file_path().ok()).collect()
+}
+
+/// Asks the client to tell of source files that change on the disk.
+pub(super) fn watching() -> Registration {
+    let watcher =
+        FileSystemWatcher { glob_pattern: GlobPattern::String("**/*.ccl".to_owned()), kind: None };
+    let options = DidChangeWatchedFilesRegistrationOptions { watchers: vec![watcher] };
+    Registration {
+        id: "files".to_owned(),
+        method: "workspace/didChangeWatchedFiles".to_owned(),
+        register_options: serde_json::to_value(options).ok(),
+    }
+}
+
+/// What this server can do.
+pub(super) fn capabilities(encoding: Encoding, pulls: bool) -> ServerCapabilities {
+    // Who is offered both would show everything twice.
+    let asked = DiagnosticServerCapabilities::Options(DiagnosticOptions {
+        identifier: Some("ccl".to_owned()),
+        inter_file_dependencies: true,
+        workspace_diagnostics: true,
+        work_done_progress_options: WorkDoneProgressOptions::default(),
+    });
+    ServerCapabilities {
+        position_encoding: Some(encoding.kind()),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
+            open_close: Some(true),
+            change: Some(TextDocumentSyncKind::INCREMENTAL),
+            ..TextDocumentSyncOptions::default()
+        })),
+        diagnostic_provider: pulls.then_some(asked),
+        code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
+            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+            ..CodeActionOptions::default()
+        })),
+        document_formatting_provider: Some(OneOf::Left(true)),
+        document_range_formatting_provider: Some(OneOf::Left(true)),
+        document_on_type_formatting_provider: Some(DocumentOnTypeFormattingOptions {
+            first_trigger_character: "}".to_owned(),
+            more_trigger_character: Some(vec![";".to_owned(), "\n".to_owned()]),
+        }),
+        definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: Some([".", ":", "[", "(", " "].map(str::to_owned).into()),
+            ..CompletionOptions::default()
+        }),
+        signature_help_provider: Some(SignatureHelpOptions {
+            trigger_characters: Some(vec!["(".to_owned(), ",".to_owned()]),
+            retrigger_characters: None,
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
+        semantic_tokens_provider: Some(
+            SemanticTokensOptions {
+                work_done_progress_options: WorkDoneProgressOptions::default(),
+                legend: tokens::legend(),
+                range: Some(true),
+                full: Some(SemanticTokensFullOptions::Delta { delta: Some(true) }),
+            }
+            .into(),
+        ),
+        call_hierarchy_provider: Some(CallHierarchyServerCapability::Simple(true)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        inlay_hint_provider: Some(OneOf::Left(true)),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
+        selection_range_provider: Some(SelectionRangeProviderCapability::Simple(true)),
+        document_link_provider: Some(DocumentLinkOptions {
+            resolve_provider: Some(false),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(OneOf::Left(true)),
+            }),
+            file_operations: None,
+        }),
+        ..ServerCapabilities::default()
+    }
+}

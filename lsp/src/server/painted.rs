@@ -1,0 +1,63 @@
+//! The semantic tokens that were sent last of each file, for those who ask only for what has changed.
+
+use crate::features::tokens;
+use lsp_types::{
+    SemanticToken, SemanticTokens, SemanticTokensDelta, SemanticTokensFullDeltaResult, Url,
+};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The tokens of files, each list with the name by which it was sent.
+#[derive(Default)]
+pub(super) struct Painted(Mutex<Pictures>);
+
+#[derive(Default)]
+struct Pictures {
+    /// How many were sent.
+    sent: u64,
+    last: BTreeMap<Url, (String, Vec<SemanticToken>)>,
+}
+
+impl Painted {
+    /// All tokens of a file.
+    pub(super) fn whole(&self, url: Url, data: Vec<SemanticToken>) -> SemanticTokens {
+        let (id, _) = self.replace(url, data.clone());
+        SemanticTokens { result_id: Some(id), data }
+    }
+
+    /// What has changed since `known` was sent; all tokens where that was not the last.
+    pub(super) fn changed(
+        &self,
+        url: Url,
+        known: &str,
+        data: Vec<SemanticToken>,
+    ) -> SemanticTokensFullDeltaResult {
+        let (id, before) = self.replace(url, data.clone());
+        let result_id = Some(id);
+        match before.filter(|(id, _)| id == known) {
+            Some((_, old)) => SemanticTokensFullDeltaResult::TokensDelta(SemanticTokensDelta {
+                result_id,
+                edits: tokens::delta(&old, &data),
+            }),
+            None => SemanticTokensFullDeltaResult::Tokens(SemanticTokens { result_id, data }),
+        }
+    }
+
+    /// A file is not open any more.
+    pub(super) fn forget(&self, url: &Url) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).last.remove(url);
+    }
+
+    /// Notes what is sent; gives it a name, and what was sent before with its name.
+    fn replace(
+        &self,
+        url: Url,
+        data: Vec<SemanticToken>,
+    ) -> (String, Option<(String, Vec<SemanticToken>)>) {
+        let mut pictures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pictures.sent += 1;
+        let id = pictures.sent.to_string();
+        let before = pictures.last.insert(url, (id.clone(), data));
+        (id, before)
+    }
+}
