@@ -53,8 +53,13 @@ fn cases() -> Vec<Trial> {
 
 /// The library's algorithms and the examples, which need no annotations.
 fn clean_files() -> Vec<Trial> {
-    let folders =
-        ["../stdlib/ccl", "../stdlib/ccl/algorithms", "../examples", "../examples/mscclpp"];
+    let folders = [
+        "../stdlib/ccl",
+        "../stdlib/ccl/algorithms",
+        "../examples",
+        "../examples/mscclpp",
+        "../examples/mscclpp/unit_tests",
+    ];
     let files = folders.iter().flat_map(|folder| entries(&manifest(folder)));
     let sources = files.filter(|path| path.extension().is_some_and(|end| end == "ccl"));
     let trial = |file: PathBuf| Trial::test(format!("clean/{}", stem(&file)), move || clean(&file));

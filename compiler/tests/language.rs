@@ -57,7 +57,7 @@ fn every_algorithm_of_the_library_is_right_at_every_number_of_ranks() {
 
 #[test]
 fn every_example_is_accepted() {
-    for folder in ["../examples", "../examples/mscclpp"] {
+    for folder in ["../examples", "../examples/mscclpp", "../examples/mscclpp/unit_tests"] {
         for file in ccl_files(&manifest(folder)) {
             let text = std::fs::read_to_string(&file).unwrap();
             for program in programs(&text) {

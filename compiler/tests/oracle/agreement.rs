@@ -51,8 +51,8 @@ fn mutants_are_refused_where_they_go_wrong() {
     {
         let count = if form == Form::Plan { count * goldens } else { count };
         for (j, entry) in corpus(&[2, 3, 4], form).into_iter().enumerate() {
-            let skipped = !(i + j + seed as usize).is_multiple_of(stride);
-            if skipped || judge(&entry.program, seed).verdict != Verdict::Ok {
+            let sampled = entry.is_sampled(stride, i + seed as usize);
+            if !sampled || judge(&entry.program, seed).verdict != Verdict::Ok {
                 continue;
             }
             for mutant in mutants(&entry.program, count, seed + j as u64) {

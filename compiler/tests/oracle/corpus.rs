@@ -27,6 +27,18 @@ pub(crate) struct Entry {
     pub(crate) program: Program,
 }
 
+impl Entry {
+    /// Whether a sample of every so-many-eth program has this one. It depends on the program's name alone: what is added
+    /// to the corpus takes nothing out.
+    pub(crate) fn is_sampled(&self, stride: usize, seed: usize) -> bool {
+        let sum = self
+            .name
+            .bytes()
+            .fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        sum.is_multiple_of(stride)
+    }
+}
+
 /// Which form of each program is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {

@@ -5,7 +5,7 @@
 
 use crate::machine::next;
 use compiler::ir::{
-    Action, Block, BlockId, Buffer, ChannelId, Joins, List, Op, Program, Rank, RankId,
+    Action, Block, BlockId, Buffer, ChannelId, ChannelKind, Joins, List, Op, Program, Rank, RankId,
     SyncOverride, Transfer, Verb, Where,
 };
 use compiler::table::Id as _;
@@ -226,8 +226,9 @@ fn transfer(program: &mut Program, spot: Spot) -> Option<&mut Transfer> {
 fn channels(program: &mut Program, spot: Spot) -> Option<&mut List<ChannelId>> {
     match &mut at(program, spot)?.action {
         Action::Signal(signal) | Action::Wait(signal) => Some(&mut signal.channels),
-        Action::Transfer(transfer) => Some(&mut transfer.channels)
-            .filter(|_| transfer.via == Some(compiler::ir::ChannelKind::Port)),
+        Action::Transfer(transfer) => {
+            Some(&mut transfer.channels).filter(|_| transfer.via == Some(ChannelKind::Port))
+        }
         Action::Sync
         | Action::Barrier { .. }
         | Action::Flush(_)
@@ -246,9 +247,14 @@ fn remove(program: &mut Program, spot: Spot) -> Option<Op> {
     Some(ops.remove(index))
 }
 
+/// Not through the switch: which thread has which part there depends on the type of the data, of which the checker takes
+/// none for granted, while the machine here has one.
 fn duplicate(program: &mut Program, spot: Spot) -> bool {
     let Some((ops, index)) = list(program, spot) else { return false };
     let copy = ops[index].clone();
+    if matches!(copy.action, Action::Transfer(Transfer { via: Some(ChannelKind::Switch), .. })) {
+        return false;
+    }
     ops.insert(index, copy);
     true
 }

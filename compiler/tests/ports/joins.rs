@@ -1,0 +1,34 @@
+//! Which `nop`s of a plan the checker does not need.
+
+use compiler::diagnostic::{Code, Severity};
+use compiler::driver::{self, Known, Target};
+use compiler::interrupt::Interrupt;
+use compiler::source::FileId;
+
+/// A `nop` as plans are written.
+const NOP: &str = r#"{"name":"nop"}"#;
+
+/// The numbers of those `nop`s without which, one at a time, nothing is wrong with the plan.
+pub(crate) fn needless(plan: &str) -> Vec<usize> {
+    assert_eq!(errors(plan), Vec::<String>::new(), "it must be right as it is");
+    let places: Vec<usize> = plan.match_indices(NOP).map(|(at, _)| at).collect();
+    let without = |at: &usize| {
+        let (before, after) = (&plan[..*at], &plan[at + NOP.len()..]);
+        match after.strip_prefix(',') {
+            Some(after) => [before, after].concat(),
+            None => [before.strip_suffix(',').unwrap_or(before), after].concat(),
+        }
+    };
+    let fine = places.iter().map(without).enumerate().filter(|(_, plan)| errors(plan).is_empty());
+    fine.map(|(which, _)| which).collect()
+}
+
+fn errors(plan: &str) -> Vec<String> {
+    let target = Target { sms: 132, worst: Severity::Error };
+    let found = driver::verify(FileId(0), plan, &Known::default(), target, &Interrupt::default());
+    // A plan cannot say that it means to write its input.
+    let errors = found
+        .into_iter()
+        .filter(|report| report.severity == Severity::Error && report.code != Code::E0504);
+    errors.map(|report| format!("{:?}: {}", report.code, report.message)).collect()
+}
