@@ -8,7 +8,7 @@ import pytest
 import pytest_lsp
 from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
-from support.paths import CCLC, SERVER
+from support.paths import CCLC, ROOT, SERVER
 from support.programs import FOLDER, place, text
 
 EDITORS = ["visual_studio_code", "neovim@v0.7", "emacs"]
@@ -358,3 +358,40 @@ async def test_a_program_is_elaborated_as_the_compiler_dumps_it(client):
     answer = await client.protocol.send_request_async("ccl/elaborated", asked)
     dumped = subprocess.run([CCLC, "dump", "gather.ccl"], cwd=client.folder, text=True, capture_output=True, check=True)
     assert answer.text == dumped.stdout
+
+
+@pytest.mark.asyncio
+async def test_a_deadlock_names_everyone_in_the_circle(client):
+    content = (ROOT / "compiler/tests/cases/deadlock/blocks_that_wait_for_each_other.ccl").read_text()
+    await open_file(client, "circle.ccl", content)
+    reports = await until(client, "circle.ccl", lambda reports: any(report.code == "E0601" for report in reports))
+    circle = next(report for report in reports if report.code == "E0601")
+    places = [related.location.range.start.line for related in circle.related_information]
+    lines = content.splitlines()
+    assert "acquire" in lines[circle.range.start.line]
+    assert any("acquire" in lines[place] and place != circle.range.start.line for place in places)
+
+
+@pytest.mark.asyncio
+async def test_the_settings_of_the_editor_count(client):
+    await open_file(client, "gather.ccl")
+    asked = lsp.CodeLensParams(text_document=document(client, "gather.ccl"))
+    for ranks in (2, 6):
+        settings = {"ccl": {"parameters": {"ranks": ranks}}}
+        client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=settings))
+        lenses = await client.text_document_code_lens_async(asked)
+        assert lenses[0].command.title.startswith(f"{ranks} ranks")
+
+
+@pytest.mark.asyncio
+async def test_a_part_is_formatted_and_a_line_when_it_ends(client):
+    untidy = text("gather.ccl").replace("        meet(mem);", "   meet( mem ) ;")
+    await open_file(client, "gather.ccl", untidy)
+    where = {"text_document": document(client, "gather.ccl"), "options": lsp.FormattingOptions(tab_size=4, insert_spaces=True)}
+    first = next(number for number, line in enumerate(untidy.splitlines()) if line.startswith("   meet("))
+    line = lsp.Range(start=lsp.Position(line=first, character=0), end=lsp.Position(line=first, character=17))
+    edits = await client.text_document_range_formatting_async(lsp.DocumentRangeFormattingParams(range=line, **where))
+    once = text("gather.ccl").replace("        meet(mem);\n    }", "   meet( mem ) ;\n    }")
+    assert applied(untidy, edits) == once
+    typed = lsp.DocumentOnTypeFormattingParams(position=line.end, ch=";", **where)
+    assert applied(untidy, await client.text_document_on_type_formatting_async(typed)) == once

@@ -311,11 +311,12 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::CompletionParams,
     ) -> Result<Option<lsp::CompletionResponse>> {
-        let snippets = self.session.get().is_some_and(|session| session.abilities.snippets);
+        let can = self.session.get().map(|session| session.abilities).unwrap_or_default();
         self.place(params.text_document_position, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
             let items = completion::completions(&analysis, analysis.lines.offset(position));
-            let items = if snippets { items } else { completion::plain(items) };
+            let items = if can.snippets { items } else { completion::plain(items) };
+            let items = if can.markdown { items } else { completion::unmarked(items) };
             Some(lsp::CompletionResponse::Array(items))
         })
         .await

@@ -30,6 +30,8 @@ const SETTINGS = {
   'window.menuBarVisibility': 'hidden',
   'editor.minimap.enabled': false,
   'editor.fontFamily': 'DejaVu Sans Mono',
+  // Drawn as text, which a test can read.
+  'terminal.integrated.gpuAcceleration': 'off',
   'telemetry.telemetryLevel': 'off',
   'extensions.ignoreRecommendations': true,
   'git.enabled': false,

@@ -46,6 +46,23 @@ function lineOf(name, text) {
   return source(name).split('\n').findIndex((line) => line.includes(text)) + 1;
 }
 
+/** The processes whose programs came with the extension. */
+function running() {
+  return readdirSync('/proc').filter((process) => {
+    try {
+      return readlinkSync(`/proc/${process}/exe`).startsWith(session.extensions);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What the terminal shows. */
+async function terminal() {
+  const rows = await page.$$eval('.xterm-rows > div', (found) => found.map((row) => row.textContent));
+  return rows.join('\n').replaceAll('\u00a0', ' ');
+}
+
 function status() {
   return page.textContent('.statusbar-item[id*="ccl.status"]');
 }
@@ -58,15 +75,10 @@ seen('the server runs, and a sound program has no reports', async () => {
 });
 
 seen('what came with the extension is what runs', { skip: SERVER || process.platform !== 'linux' }, async () => {
-  const programs = readdirSync('/proc').flatMap((process) => {
-    try {
-      return readlinkSync(`/proc/${process}/exe`);
-    } catch {
-      return [];
-    }
-  });
-  const own = programs.filter((program) => program.startsWith(session.extensions));
-  assert.deepEqual([...new Set(own)].map((program) => path.basename(path.dirname(program)) + '/' + path.basename(program)), ['server/ccl-lsp']);
+  await openFile(page, 'gather.ccl');
+  await until('the server', () => running().length > 0);
+  const programs = running().map((process) => readlinkSync(`/proc/${process}/exe`));
+  assert.deepEqual(programs.map((program) => path.relative(session.extensions, program).replace(/^[^/]*/, '*')), ['*/server/ccl-lsp']);
 });
 
 seen('a lens says what is known of a program', async () => {
@@ -158,12 +170,20 @@ seen('the elaborated program stands beside the source, and selections are linked
 seen('a plan is verified when it is opened', async () => {
   await openFile(page, 'plan.json');
   await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
-  assert.deepEqual(await decorated(page, 'squiggly-error'), [lineOf('plan.json', 'rlxsignal')]);
-  await goTo(page, 4, 3);
+  assert.deepEqual(await decorated(page, 'squiggly-error'), [lineOf('plan.json', '"signal"')]);
+  await goTo(page, lineOf('plan.json', '"signal"'), 3);
   await runCommand(page, 'Show or Focus Hover');
   await until('the hover', async () => /signals over/.test(await page.textContent('.monaco-hover:not(.hidden)')));
   await shoot(page, 'plan');
   await page.keyboard.press('Escape');
+});
+
+seen('a plan is verified when that is asked for', async () => {
+  await openFile(page, 'plan.json');
+  await runCommand(page, 'ccl: Verify Execution Plan');
+  await page.waitForSelector('.markers-panel');
+  await until('the problem', async () => /signals over/.test((await page.textContent('.markers-panel')) ?? ''));
+  await runCommand(page, 'View: Toggle Panel Visibility');
 });
 
 seen('the code under the cursor is explained', async () => {
@@ -184,6 +204,16 @@ seen('a plan is built', async () => {
   await runCommand(page, 'Notifications: Clear All Notifications');
 });
 
+seen('the server is started again', async () => {
+  await openFile(page, 'race.ccl');
+  await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
+  const before = running();
+  await runCommand(page, 'ccl: Restart Language Server');
+  await until('another server', () => running().some((process) => !before.includes(process)));
+  await until('the old one gone', () => before.every((process) => !running().includes(process)));
+  await until('an error again', async () => (await decorated(page, 'squiggly-error')).length > 0);
+});
+
 seen('a task runs the compiler, and its reports are problems', async () => {
   await openFile(page, 'missing_wait.ccl');
   await runCommand(page, 'Tasks: Run Task');
@@ -198,6 +228,15 @@ seen('a task runs the compiler, and its reports are problems', async () => {
   const problems = () => page.textContent('.markers-panel');
   await until('the problem', async () => /cclc\(?E0603/.test((await problems()) ?? ''));
   await shoot(page, 'task');
+});
+
+seen('a program runs in a terminal', async () => {
+  await openFile(page, 'gather.ccl');
+  await runCommand(page, 'ccl: Run Program');
+  await page.waitForSelector('.terminal-wrapper, .terminal.xterm');
+  await until('the result', async () => /gather: allgather on 4 ranks.*\s+right: \d+ schedules/.test(await terminal()));
+  await shoot(page, 'run');
+  await runCommand(page, 'Terminal: Kill All Terminals');
 });
 
 seen('the walkthrough shows the way', async () => {

@@ -12,7 +12,7 @@ use crate::analysis::Analysis;
 use compiler::source::FileId;
 use compiler::syntax::token::{Class, Kind, Token, tokens};
 use items::{field, kind_words, name, operation, snippet};
-use lsp_types::{CompletionItem, CompletionItemKind};
+use lsp_types::{CompletionItem, CompletionItemKind, Documentation, MarkupContent};
 use scope::{Level, Link, Scope};
 
 /// What can be written at an offset.
@@ -41,6 +41,18 @@ pub fn plain(items: Vec<CompletionItem>) -> Vec<CompletionItem> {
         ..item
     };
     items.into_iter().map(plain).collect()
+}
+
+/// The same for a client that shows documentation as it is.
+#[must_use]
+pub fn unmarked(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
+    for item in &mut items {
+        if let Some(Documentation::MarkupContent(MarkupContent { value, .. })) = &item.documentation
+        {
+            item.documentation = Some(Documentation::String(value.clone()));
+        }
+    }
+    items
 }
 
 /// `statement` is what was written of the statement, the word at the cursor aside.

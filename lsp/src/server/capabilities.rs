@@ -7,10 +7,11 @@ use lsp_types::{
     CodeLensOptions, CompletionOptions, DiagnosticOptions, DiagnosticServerCapabilities,
     DidChangeWatchedFilesRegistrationOptions, DocumentLinkOptions, DocumentOnTypeFormattingOptions,
     FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern, HoverProviderCapability,
-    InitializeParams, OneOf, Registration, RenameOptions, SelectionRangeProviderCapability,
-    SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, SignatureHelpOptions,
-    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
-    WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    InitializeParams, MarkupKind, OneOf, Registration, RenameOptions,
+    SelectionRangeProviderCapability, SemanticTokensFullOptions, SemanticTokensOptions,
+    ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, Url, WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities,
 };
 use std::path::PathBuf;
 
@@ -23,6 +24,8 @@ pub(super) struct Abilities {
     pub(super) watches: bool,
     /// It takes texts with places to fill in.
     pub(super) snippets: bool,
+    /// It shows documentation of what it completes as Markdown.
+    pub(super) markdown: bool,
     /// What it asks for again when it is told that it has changed.
     pub(super) refreshes: Refreshes,
 }
@@ -44,7 +47,9 @@ impl Abilities {
         let watching = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
         let completion = text.and_then(|text| text.completion.as_ref());
         let item = completion.and_then(|completion| completion.completion_item.as_ref());
+        let formats = item.and_then(|item| item.documentation_format.as_ref());
         Abilities {
+            markdown: formats.is_some_and(|formats| formats.contains(&MarkupKind::Markdown)),
             pulls: text.is_some_and(|text| text.diagnostic.is_some()),
             watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
             snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
