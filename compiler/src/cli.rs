@@ -16,6 +16,7 @@ mod format;
 mod levels;
 mod list;
 mod load;
+mod manifest;
 mod output;
 mod report;
 mod run;
@@ -84,6 +85,7 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
         Command::Build(build) => build::run(build, reporter),
         Command::Verify(verify) => verify::run(verify, reporter),
         Command::Run(run) => run::run(run, reporter),
+        Command::Manifest(manifest) => manifest::run(manifest, reporter),
         Command::List(list) => list::run(list, reporter),
         Command::Dump(dump) => dump::run(dump, reporter),
         Command::Fmt(fmt) => format::run(fmt, reporter),

@@ -174,7 +174,7 @@ pub fn write_plan(
     lowered: Lowered,
     target: Target,
     out: &mut impl io::Write,
-) -> io::Result<Vec<Diagnostic>> {
+) -> io::Result<limits::Outcome> {
     let mut program = lowered.program;
     let mut checker = limits::Checker::new(&program, target.limits());
     write::head(&program, out)?;
@@ -187,7 +187,7 @@ pub fn write_plan(
     program.options.min_message_size = Some(outcome.min_message_size);
     program.options.max_message_size = Some(outcome.max_message_size);
     write::tail(&program, out)?;
-    Ok(target.graded(outcome.diagnostics))
+    Ok(limits::Outcome { diagnostics: target.graded(outcome.diagnostics), ..outcome })
 }
 
 /// The map of a lowered program, to be bound to its plan.

@@ -7,6 +7,7 @@
 //! buffer type) is kept as text, so that a faulty plan can still be shown.
 
 pub mod listing;
+pub mod manifest;
 pub mod map;
 mod names;
 pub mod read;

@@ -168,7 +168,7 @@ fn usage_errors_end_with_2_and_list_what_there_is() {
         ("check a.ccl -O instances=2 -O instances=3", &["twice"]),
         ("check a.ccl -O instence=2", &["instances"]),
         ("check a.ccl --program gathre", &["did you mean `gather`?", "programs: gather"]),
-        ("build a.ccl --emit manifest", &["not there yet"]),
+        ("build a.ccl -o - --emit plan,manifest", &["--emit manifest", "needs a path"]),
         ("build a.ccl --emit plan,cuda", &["one after the other"]),
         ("build a.ccl --emit cuda -o -", &["must be a path that ends with `.cu`"]),
         ("build a.ccl --emit paln", &["no such output"]),
@@ -715,4 +715,77 @@ fn links_and_devices_are_written_through() {
     assert!(folder.read("real.json").contains("gather"));
     ends(folder.cclc("build a.ccl -o /dev/null"), 0);
     assert!(!Path::new("/dev/null").is_file());
+}
+
+#[test]
+fn a_manifest_says_what_a_runtime_chooses_a_plan_by() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let line = "build a.ccl -o out/p.json --emit plan,manifest=m.json -O message_size=1KiB..=64KiB -O tags={low=1}";
+    fs::create_dir(folder.path("out")).unwrap();
+    ends(folder.cclc(line), 0);
+    let manifest: Value = serde_json::from_str(&folder.read("m.json")).unwrap();
+    let plan: Value = serde_json::from_str(&folder.read("out/p.json")).unwrap();
+    let entry = &manifest["plans"][0];
+    for (key, of_plan) in [("name", "name"), ("collective", "collective"), ("in_place", "inplace")]
+        .into_iter()
+        .chain(["min_message_size", "max_message_size"].map(|size| (size, size)))
+    {
+        assert_eq!(entry[key], plan[of_plan], "{key}");
+    }
+    assert_eq!((&entry["world_size"], &entry["ranks_per_node"]), (&2.into(), &2.into()));
+    assert_eq!((&entry["path"], &entry["proved"]), (&"out/p.json".into(), &true.into()));
+    assert_eq!(entry["tags"]["low"], 1);
+}
+
+#[test]
+fn a_manifest_says_that_a_plan_is_not_proved() {
+    let folder = Folder::with("a.ccl", &GOOD.replace("wait mem[*];", "wait mem[*] relaxed;"));
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 1);
+    assert_eq!(folder.names(), ["a.ccl"]);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest --unproved"), 1);
+    let manifest: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
+    assert_eq!(manifest["plans"][0]["proved"], false);
+}
+
+/// Paths stay true when manifests of several folders become one.
+#[test]
+fn manifests_are_joined() {
+    let folder = Folder::with("a.ccl", GOOD);
+    for (name, sizes) in [("x/low", "1KiB..=64KiB"), ("x/high", "65KiB..")] {
+        fs::create_dir_all(folder.path("x")).unwrap();
+        let line = format!(
+            "build a.ccl -o {name}.json --emit plan,manifest -O name={} -O message_size={sizes}",
+            &name[2..]
+        );
+        ends(folder.cclc(&line), 0);
+    }
+    ends(folder.cclc("manifest x/high.manifest.json x/low.manifest.json -o all.json"), 0);
+    ends(folder.cclc("manifest x/low.manifest.json x/high.manifest.json -o same.json"), 0);
+    assert_eq!(folder.read("all.json"), folder.read("same.json"));
+    let joined: Value = serde_json::from_str(&folder.read("all.json")).unwrap();
+    let paths: Vec<&Value> =
+        joined["plans"].as_array().unwrap().iter().map(|plan| &plan["path"]).collect();
+    assert_eq!(paths, ["x/low.json", "x/high.json"]);
+}
+
+#[test]
+fn plans_that_a_runtime_cannot_tell_apart_are_refused() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 0);
+    ends(folder.cclc("build a.ccl -o q.json --emit plan,manifest"), 0);
+    let run = ends(folder.cclc("manifest p.manifest.json q.manifest.json -o all.json"), 1);
+    says(&run.stderr, &["error[E0906]", "plans named `gather`", "-O name="]);
+    ends(folder.cclc("build a.ccl -o q.json --emit plan,manifest -O name=other"), 0);
+    let run = ends(folder.cclc("manifest p.manifest.json q.manifest.json -o all.json"), 1);
+    says(
+        &run.stderr,
+        &[
+            "error[E0906]",
+            "`p.json` and `q.json` both serve allgather over 2 ranks",
+            "-O message_size=",
+        ],
+    );
+    ends(folder.cclc("manifest p.json -o all.json"), 1);
+    ends(folder.cclc("manifest nowhere.json -o all.json"), 3);
+    assert!(!folder.names().contains(&"all.json".to_owned()));
 }

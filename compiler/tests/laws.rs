@@ -273,7 +273,7 @@ fn lower(
 fn plan(program: Lowered) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
     let mut plan = Vec::new();
     let target = Target { sms: 132, worst: Severity::Error };
-    let reports = driver::write_plan(program, target, &mut plan).unwrap();
+    let reports = driver::write_plan(program, target, &mut plan).unwrap().diagnostics;
     (Some(plan).filter(|_| !driver::has_errors(&reports)), reports)
 }
 

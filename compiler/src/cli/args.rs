@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run a program on this machine, over real numbers, in schedules by lot
     Run(Run),
+    /// Join the manifests of several plans
+    Manifest(Manifest),
     /// Print the canonical listing of a plan
     List(List),
     /// Print a program with everything spelt out, as .ccl
@@ -160,8 +162,9 @@ pub(crate) struct Build {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `cuda` (kernels of the program's own),
-    /// `deps` (a makefile of what was read); each may carry a path, as `deps=plan.d`
+    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `manifest` (what a runtime chooses it
+    /// by), `cuda` (kernels of the program's own), `deps` (a makefile of what was read); each may carry a path, as
+    /// `deps=plan.d`
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
     pub(crate) emit: Vec<String>,
     /// Where the plan goes, or the kernels; `-` is standard output [default: the plan's name with `.json` or `.cu`]
@@ -251,6 +254,17 @@ pub(crate) enum Reduction {
     Min,
     /// The greatest
     Max,
+}
+
+/// `cclc manifest`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Manifest {
+    /// Manifests, as `cclc build --emit manifest` writes them
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) manifests: Vec<PathBuf>,
+    /// Where it goes [default: standard output]
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// `cclc list`

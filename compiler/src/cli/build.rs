@@ -4,13 +4,14 @@ use super::args::{Build, Checks, Elaboration};
 use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given};
-use super::{Failure, Status, cuda, files, output, sweep};
-use compiler::diagnostic::{Diagnostic, Severity};
+use super::{Failure, Status, cuda, files, manifest, output, sweep};
+use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Lowered, Proof, Target};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
 use compiler::onset;
+use compiler::plan::manifest::Entry;
 use compiler::plan::map;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::SourceMap;
@@ -19,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// How a map's name ends, where a plan's has `json`.
 pub(crate) const MAP: &str = "map.json";
+
+/// How a manifest's name ends, where a plan's has `json`.
+const MANIFEST: &str = "manifest.json";
 
 /// Builds one program.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -37,35 +41,51 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
     let deps = beside("deps", &wanted.deps, "d")?;
     let map_path = beside("map", &wanted.map, MAP)?;
     let map = map_path.as_ref().map(|_| driver::map(&program, &reporter.sources));
+    let manifest = beside("manifest", &wanted.manifest, MANIFEST)?;
+    let entry = Entry::of(program.program());
     let target = target(&build.elaboration);
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
-    let (broken, digest) = write_plan(reporter, &front, program, target, plan_path)?;
-    if let (Some(path), Some(map), false) = (map_path, map, broken) {
-        let map = map.bound_to(digest);
-        output::write(&path, |out| map.write(out).map(|()| true))?;
-    }
-    if let Some(deps) = deps.filter(|_| !broken) {
-        output::write_text(&deps, &makefile(&plan, &reporter.sources))?;
+    if let Some(made) = write_plan(reporter, &front, program, target, plan_path)? {
+        if let (Some(path), Some(map)) = (map_path, map) {
+            let map = map.bound_to(made.digest.clone());
+            output::write(&path, |out| map.write(out).map(|()| true))?;
+        }
+        if let Some(deps) = deps {
+            output::write_text(&deps, &makefile(&plan, &reporter.sources))?;
+        }
+        if let Some(path) = manifest {
+            manifest::write_one(&path, &plan, entry, made, front.proved)?;
+        }
     }
     Ok(reporter.finish())
 }
 
-/// Writes the plan, if nothing is wrong with it and it is wanted. Says whether something is, and the plan's digest.
+/// A plan that was written, or would have been.
+pub(crate) struct Made {
+    /// The digest of its bytes.
+    pub(crate) digest: String,
+    /// The fewest and the most bytes that it serves.
+    pub(crate) message_size: (u64, u64),
+}
+
+/// Writes the plan, if nothing is wrong with it and it is wanted; none where something is.
 fn write_plan(
     reporter: &mut Reporter,
     front: &Front,
     program: Lowered,
     target: Target,
     path: Option<&Path>,
-) -> Result<(bool, String), Failure> {
-    let (mut broken, mut digest) = (false, String::new());
+) -> Result<Option<Made>, Failure> {
+    let mut made = None;
     let ranks = program.program().ranks.len();
     let fill = |out: &mut dyn io::Write| {
         let mut out = map::Hashed::new(out);
-        let found = driver::write_plan(program, target, &mut out)?;
-        digest = out.digest();
-        broken = reporter.add(front.explained(target, ranks, found));
-        Ok(!broken)
+        let outcome = driver::write_plan(program, target, &mut out)?;
+        if !reporter.add(front.explained(target, ranks, outcome.diagnostics)) {
+            let message_size = (outcome.min_message_size, outcome.max_message_size);
+            made = Some(Made { digest: out.digest(), message_size });
+        }
+        Ok(made.is_some())
     };
     match path {
         Some(path) => output::write(path, fill)?,
@@ -74,7 +94,7 @@ fn write_plan(
             let _ = fill(&mut io::sink());
         }
     }
-    Ok((broken, digest))
+    Ok(made)
 }
 
 /// The program that a file and the arguments mean, lowered; none where there were errors, which are then in
@@ -100,7 +120,7 @@ pub(crate) fn lowered<T>(
     path: &Path,
     lower: Lower<T>,
 ) -> Result<Option<(Front, T)>, Failure> {
-    let Some(front) = front(reporter, elaboration, path)? else { return Ok(None) };
+    let Some(mut front) = front(reporter, elaboration, path)? else { return Ok(None) };
     let interrupt = load::interrupt(elaboration.time_limit);
     let (program, diagnostics) =
         lower(&front.loaded.unit, front.program, &front.settings, proof, &interrupt);
@@ -108,9 +128,15 @@ pub(crate) fn lowered<T>(
         reporter.stopped(elaboration.time_limit);
         return Ok(None);
     }
+    front.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);
     let broken = reporter.add(diagnostics);
     // An unproved program is there in spite of what was found.
     Ok(program.filter(|_| !broken || proof == Proof::Reported).map(|program| (front, program)))
+}
+
+/// Whether a program of which this is said is shown to be right all the same.
+fn leaves_it_proved(report: &Diagnostic) -> bool {
+    report.severity != Severity::Error && !matches!(report.code, Code::W0501 | Code::W0502)
 }
 
 /// What must be known of a program before it is written.
@@ -139,6 +165,8 @@ pub(crate) struct Front {
     pub(crate) program: ProgramId,
     /// What it is elaborated with.
     pub(crate) settings: elaborate::Settings,
+    /// Whether all checks were made and found nothing; false until the program is lowered.
+    pub(crate) proved: bool,
 }
 
 impl Front {
@@ -167,7 +195,7 @@ pub(crate) fn front(
     };
     let program = load::the_program(&loaded.unit, elaboration, path)?;
     let settings = settings(reporter, elaboration, &given, &loaded, program)?;
-    Ok(Some(Front { loaded, program, settings }))
+    Ok(Some(Front { loaded, program, settings, proved: false }))
 }
 
 fn settings(
@@ -190,6 +218,7 @@ struct Wanted {
     plan: Option<Option<PathBuf>>,
     deps: Option<Option<PathBuf>>,
     map: Option<Option<PathBuf>>,
+    manifest: Option<Option<PathBuf>>,
     cuda: Option<Option<PathBuf>>,
 }
 
@@ -205,14 +234,16 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
             "deps" => &mut wanted.deps,
             "map" => &mut wanted.map,
             "cuda" => &mut wanted.cuda,
-            "manifest" => return Err(not_yet(kind)),
+            "manifest" => &mut wanted.manifest,
             _ => return Err(unknown_kind(kind)),
         };
         if slot.replace(path).is_some() {
             return Err(Failure::Usage(format!("`--emit {kind}` is given twice")));
         }
     }
-    if wanted.cuda.is_some() && (wanted.plan.is_some() || wanted.map.is_some()) {
+    if wanted.cuda.is_some()
+        && [&wanted.plan, &wanted.map, &wanted.manifest].iter().any(|kind| kind.is_some())
+    {
         return Err(Failure::Usage("kernels and a plan are built one after the other".to_owned()));
     }
     match wanted.plan.as_ref().or(wanted.cuda.as_ref()) {
@@ -276,15 +307,10 @@ fn escaped(path: &str) -> String {
     path.replace('\\', "\\\\").replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ")
 }
 
-fn not_yet(kind: &str) -> Failure {
-    Failure::Usage(format!(
-        "`--emit {kind}` is not there yet; `plan`, `map`, `cuda` and `deps` are"
-    ))
-}
-
 fn unknown_kind(kind: &str) -> Failure {
     Failure::Usage(format!(
-        "`--emit {kind}`: there is no such output; there are `plan`, `map`, `cuda` and `deps`"
+        "`--emit {kind}`: there is no such output; there are `plan`, `map`, `manifest`, `cuda` \
+         and `deps`"
     ))
 }
 

@@ -122,6 +122,7 @@ catalogue! {
     E0903: "out of time",
     E0904: "a run with a wrong result",
     E0905: "a run that stands still",
+    E0906: "plans that a runtime cannot tell apart",
 
     W0201: "unused import",
     W0202: "unused channel",

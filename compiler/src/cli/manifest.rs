@@ -1,0 +1,100 @@
+//! `cclc manifest`: joins the manifests of several plans, and refuses those that a runtime could not tell apart.
+//!
+//! Paths of plans are kept true: what lies in or below the folder of the new manifest is named from there, all else from
+//! the root of the file system.
+
+use super::args;
+use super::build::Made;
+use super::report::Reporter;
+use super::{Failure, Status, files, output};
+use compiler::diagnostic::{Code, Diagnostic};
+use compiler::plan::manifest::{Entry, Manifest, Written};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Joins manifests.
+pub(crate) fn run(args: &args::Manifest, reporter: &mut Reporter) -> Result<Status, Failure> {
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let folder = folder(output).map_err(|error| lost(output, &error))?;
+    let mut plans = Vec::new();
+    for path in &args.manifests {
+        match read(path) {
+            Ok(entries) => plans.extend(entries.into_iter().map(|entry| moved(entry, &folder))),
+            Err(Unread::File(why)) => reporter.unreadable(path, &why),
+            Err(Unread::Text(why)) => {
+                reporter.add(vec![no_manifest(path, &why)]);
+            }
+        }
+    }
+    let (joined, reports) = Manifest::of(plans);
+    reporter.add(reports);
+    let status = reporter.finish();
+    if status == Status::Clean {
+        output::write(output, |out| joined.write(out).map(|()| true))?;
+    }
+    Ok(status)
+}
+
+/// Writes the manifest of one plan.
+pub(crate) fn write_one(
+    path: &Path,
+    plan: &Path,
+    entry: Entry,
+    made: Made,
+    proved: bool,
+) -> Result<(), Failure> {
+    let folder = folder(path).map_err(|error| lost(path, &error))?;
+    let plan = std::path::absolute(plan).map_err(|error| lost(plan, &error))?;
+    let written = Written {
+        path: named(&plan, &folder),
+        hash: made.digest,
+        message_size: made.message_size,
+        proved,
+    };
+    let (manifest, _) = Manifest::of(vec![entry.written(written)]);
+    output::write(path, |out| manifest.write(out).map(|()| true))
+}
+
+/// Why there are no entries.
+enum Unread {
+    /// The file cannot be read.
+    File(String),
+    /// What is in it is no manifest.
+    Text(String),
+}
+
+/// The plans of a manifest, with absolute paths.
+fn read(path: &Path) -> Result<Vec<Entry>, Unread> {
+    let text = files::text(path).map_err(Unread::File)?;
+    let folder = folder(path).map_err(|error| Unread::File(error.to_string()))?;
+    let plans = Manifest::read(&text).map_err(Unread::Text)?.plans;
+    let placed =
+        |plan: Entry| Entry { path: folder.join(&plan.path).display().to_string(), ..plan };
+    Ok(plans.into_iter().map(placed).collect())
+}
+
+/// An entry with an absolute path, as a manifest in `folder` names it.
+fn moved(entry: Entry, folder: &Path) -> Entry {
+    Entry { path: named(Path::new(&entry.path), folder), ..entry }
+}
+
+fn named(plan: &Path, folder: &Path) -> String {
+    plan.strip_prefix(folder).unwrap_or(plan).display().to_string()
+}
+
+/// The folder of a file, from the root; for standard output the current one.
+fn folder(file: &Path) -> io::Result<PathBuf> {
+    let mut file = std::path::absolute(file)?;
+    file.pop();
+    Ok(file)
+}
+
+fn lost(path: &Path, error: &io::Error) -> Failure {
+    Failure::Files(format!("`{}` leads nowhere: {error}", path.display()))
+}
+
+fn no_manifest(path: &Path, why: &str) -> Diagnostic {
+    let message = format!("`{}` is no manifest: {why}", files::name(path));
+    Diagnostic::without_place(Code::E0901, message)
+        .help("`cclc build --emit plan,manifest` writes one beside the plan")
+}

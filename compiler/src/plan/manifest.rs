@@ -1,0 +1,262 @@
+//! Manifests: what a runtime must know of plans to choose among them, so that nobody has to write it down twice.
+//!
+//! In: a program and what is known once its plan is written, or manifests that were written before. Out: JSON, whose form
+//! `docs/manifest.md` describes. It has a number that changes when a field goes or changes its meaning.
+//!
+//! The rule that a manifest keeps: no two of its plans have one name, since the executor keeps what it sets up by
+//! name, and no two could be taken for one request, since the runtime then takes whichever it meets first.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// The element types that the executor's kernel runs any plan on; a plan itself knows bytes only.
+const TYPES: [&str; 6] = ["f16", "bf16", "f32", "i32", "u32", "u8"];
+
+/// Plans, and what a runtime must know of each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    version: u32,
+    /// The plans, ordered by what they are chosen by.
+    pub plans: Vec<Entry>,
+}
+
+/// What a runtime must know of one plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Entry {
+    /// The collective, as "allgather".
+    pub collective: String,
+    /// How many ranks take part.
+    pub world_size: u32,
+    /// How many of them share a node.
+    pub ranks_per_node: u32,
+    /// Whether input and output share memory.
+    pub in_place: bool,
+    /// The smallest message that the plan serves, in bytes.
+    pub min_message_size: u64,
+    /// The largest one.
+    pub max_message_size: u64,
+    /// The plan's name.
+    pub name: String,
+    /// The plan's file; a path that is not absolute starts in the manifest's folder.
+    pub path: String,
+    /// The hash of the plan's bytes.
+    pub hash: String,
+    /// The element types that it can be run on.
+    pub types: Vec<String>,
+    /// The program's tags.
+    pub tags: BTreeMap<String, i64>,
+    /// Whether all checks were made and found nothing.
+    pub proved: bool,
+}
+
+/// What is known of a plan once it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is, as the manifest is to name it.
+    pub path: String,
+    /// The hash of its bytes.
+    pub hash: String,
+    /// The fewest and the most bytes that it serves.
+    pub message_size: (u64, u64),
+    /// Whether all checks were made and found nothing.
+    pub proved: bool,
+}
+
+impl Entry {
+    /// The entry of a program whose plan is not written yet.
+    #[must_use]
+    pub fn of(program: &ir::Program) -> Entry {
+        Entry {
+            collective: program.collective.name.clone(),
+            world_size: u32::try_from(program.ranks.len()).unwrap_or(u32::MAX),
+            ranks_per_node: program.ranks_per_node,
+            in_place: program.collective.in_place,
+            min_message_size: 0,
+            max_message_size: u64::MAX,
+            name: program.options.name.clone(),
+            path: String::new(),
+            hash: String::new(),
+            types: TYPES.map(str::to_owned).to_vec(),
+            tags: program.options.tags.iter().cloned().collect(),
+            proved: false,
+        }
+    }
+
+    /// The same once the plan is written.
+    #[must_use]
+    pub fn written(self, written: Written) -> Entry {
+        let Written { path, hash, message_size: (min, max), proved } = written;
+        Entry { path, hash, min_message_size: min, max_message_size: max, proved, ..self }
+    }
+
+    /// What the runtime chooses by, other than the message's size.
+    fn key(&self) -> (&str, u32, u32, bool) {
+        (&self.collective, self.world_size, self.ranks_per_node, self.in_place)
+    }
+
+    fn overlaps(&self, other: &Entry) -> bool {
+        self.key() == other.key()
+            && self.min_message_size <= other.max_message_size
+            && other.min_message_size <= self.max_message_size
+    }
+}
+
+impl Manifest {
+    /// The manifest of some plans, and a report for each two that cannot be in one.
+    #[must_use]
+    pub fn of(mut plans: Vec<Entry>) -> (Manifest, Vec<Diagnostic>) {
+        plans.sort();
+        // What is said twice in the same words is said once.
+        plans.dedup();
+        let reports = clashes(&plans);
+        (Manifest { version: VERSION, plans }, reports)
+    }
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// Why the text is no manifest, or not one that can be read.
+    pub fn read(text: &str) -> Result<Manifest, String> {
+        let manifest: Manifest = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match manifest.version {
+            VERSION => Ok(manifest),
+            other => Err(format!("it is of version {other}, and {VERSION} is known")),
+        }
+    }
+
+    /// Writes the manifest.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// Two of one name, and of those that are chosen alike, neighbours whose ranges overlap.
+fn clashes(plans: &[Entry]) -> Vec<Diagnostic> {
+    let mut reports = Vec::new();
+    let mut named: BTreeMap<&str, &Entry> = BTreeMap::new();
+    for plan in plans {
+        if let Some(other) = named.insert(&plan.name, plan) {
+            reports.push(one_name(other, plan));
+        }
+    }
+    // Within one key plans are ordered by where their range begins: it is the one that reaches furthest that matters.
+    let mut furthest: Option<&Entry> = None;
+    for plan in plans {
+        match furthest.filter(|other| other.key() == plan.key()) {
+            Some(other) => {
+                if other.overlaps(plan) && other.name != plan.name {
+                    reports.push(either(other, plan));
+                }
+                if plan.max_message_size > other.max_message_size {
+                    furthest = Some(plan);
+                }
+            }
+            None => furthest = Some(plan),
+        }
+    }
+    reports
+}
+
+fn one_name(a: &Entry, b: &Entry) -> Diagnostic {
+    let message = format!("`{}` and `{}` are both plans named `{}`", a.path, b.path, a.name);
+    Diagnostic::without_place(Code::E0906, message)
+        .note("the executor keeps what it sets up under the plan's name: the second would run in what is the first's")
+        .help("give one of them another name, `-O name=..`")
+}
+
+fn either(a: &Entry, b: &Entry) -> Diagnostic {
+    let place = if a.in_place { "in place" } else { "out of place" };
+    let both = Bytes(
+        a.min_message_size.max(b.min_message_size),
+        a.max_message_size.min(b.max_message_size),
+    );
+    let message = format!(
+        "`{}` and `{}` both serve {} over {} ranks, {} in a node, {place}, for messages of {both}",
+        a.path, b.path, a.collective, a.world_size, a.ranks_per_node
+    );
+    Diagnostic::without_place(Code::E0906, message)
+        .note("the runtime takes the first that fits, in an order that nobody knows")
+        .help("give each a range of its own, as `-O message_size=1KiB..=64KiB`, or put them into two manifests")
+}
+
+/// A range of bytes in words.
+struct Bytes(u64, u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Bytes(from, u64::MAX) => write!(out, "{from} bytes or more"),
+            Bytes(from, to) => write!(out, "{from} to {to} bytes"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, from: u64, to: u64) -> Entry {
+        let program = ir::build::program(4, 1, 4, 0);
+        let written = Written {
+            path: format!("{name}.json"),
+            hash: String::new(),
+            message_size: (from, to),
+            proved: true,
+        };
+        Entry { name: name.to_owned(), ..Entry::of(&program).written(written) }
+    }
+
+    fn said(plans: Vec<Entry>) -> Vec<String> {
+        Manifest::of(plans).1.into_iter().map(|report| report.message).collect()
+    }
+
+    #[test]
+    fn ranges_that_touch_are_no_overlap() {
+        assert_eq!(said(vec![entry("b", 1025, u64::MAX), entry("a", 1, 1024)]), [""; 0]);
+    }
+
+    #[test]
+    fn one_byte_in_common_is_an_overlap() {
+        let said = said(vec![entry("a", 1, 1024), entry("b", 1024, u64::MAX)]);
+        assert_eq!(said.len(), 1);
+        assert!(said.iter().all(|text| text.contains("1024 to 1024 bytes")), "{said:?}");
+    }
+
+    #[test]
+    fn what_reaches_furthest_is_what_the_next_is_held_against() {
+        let plans = vec![entry("a", 1, 9000), entry("b", 2, 3), entry("c", 5000, 6000)];
+        assert_eq!(said(plans).len(), 2);
+    }
+
+    #[test]
+    fn plans_that_are_chosen_by_something_else_may_overlap() {
+        let other = Entry { in_place: !entry("b", 1, 9).in_place, ..entry("b", 1, 9) };
+        assert_eq!(said(vec![entry("a", 1, 9), other]), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let said = said(vec![entry("a", 1, 9), entry("a", 10, 20)]);
+        assert!(said.iter().all(|text| text.contains("both plans named `a`")), "{said:?}");
+        assert_eq!(said.len(), 1);
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let (manifest, _) = Manifest::of(vec![entry("a", 1, 9), entry("b", 10, u64::MAX)]);
+        let mut text = Vec::new();
+        manifest.write(&mut text).unwrap();
+        assert_eq!(Manifest::read(std::str::from_utf8(&text).unwrap()), Ok(manifest));
+    }
+}
