@@ -1,0 +1,158 @@
+//! Builds execution plans and kernels of ccl programs in Cargo build scripts.
+//!
+//! In: a source file, parameters and options. Out: files in `OUT_DIR`, and what Cargo must know to run the script again:
+//! every file that the compiler read, and `CCLC`, which names the compiler (`cclc` on `PATH` without it).
+
+#![expect(clippy::print_stdout, reason = "what a build script prints is what Cargo reads")]
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+
+/// A plan to be built, in the manner of a command.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is built before `build` or `build_kernels`"]
+pub struct Plan {
+    source: PathBuf,
+    name: Option<String>,
+    arguments: Vec<OsString>,
+}
+
+/// What was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// The plan, or the kernels' source.
+    pub main: PathBuf,
+    /// The plan's manifest; of kernels, their C header.
+    pub beside: PathBuf,
+}
+
+impl Plan {
+    /// A plan of the program in a file, by a path from the folder of the package.
+    pub fn of(source: impl Into<PathBuf>) -> Plan {
+        Plan { source: source.into(), name: None, arguments: Vec::new() }
+    }
+
+    /// The program, where the file has several.
+    pub fn program(self, name: &str) -> Plan {
+        self.argument("--program").argument(name)
+    }
+
+    /// Sets a parameter of the program.
+    pub fn define(self, name: &str, value: impl Display) -> Plan {
+        self.argument("-D").argument(&format!("{name}={value}"))
+    }
+
+    /// Sets an option of the program; for its name there is [`Plan::name`].
+    pub fn option(self, name: &str, value: impl Display) -> Plan {
+        self.argument("-O").argument(&format!("{name}={value}"))
+    }
+
+    /// Names the plan and its files; without it they have the name of the source file.
+    pub fn name(self, name: &str) -> Plan {
+        Plan { name: Some(name.to_owned()), ..self }
+    }
+
+    /// Builds the plan, its map and its manifest. What is wrong with the program is shown, and ends the build script.
+    pub fn build(&self) -> Built {
+        let plan = self.output("json");
+        let beside = |kind: &str| plan.with_extension(format!("{kind}.json"));
+        let manifest = beside("manifest");
+        self.run(&[("plan", &plan), ("map", &beside("map")), ("manifest", &manifest)], &plan);
+        Built { main: plan, beside: manifest }
+    }
+
+    /// Builds kernels of the program's own, as CUDA source. What is wrong with the program is shown, and ends the build
+    /// script.
+    pub fn build_kernels(&self) -> Built {
+        let source = self.output("cu");
+        self.run(&[("cuda", &source)], &source);
+        Built { beside: source.with_extension("h"), main: source }
+    }
+
+    fn argument(mut self, text: &str) -> Plan {
+        self.arguments.push(text.into());
+        self
+    }
+
+    /// A file of the plan's name in the folder that Cargo gives.
+    fn output(&self, extension: &str) -> PathBuf {
+        let folder = env::var_os("OUT_DIR")
+            .unwrap_or_else(|| refuse("OUT_DIR is not set: this is for Cargo's build scripts"));
+        Path::new(&folder).join(self.plan_name()).with_extension(extension)
+    }
+
+    fn plan_name(&self) -> String {
+        let stem = || self.source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        self.name.clone().unwrap_or_else(stem)
+    }
+
+    fn run(&self, outputs: &[(&str, &Path)], main: &Path) {
+        println!("cargo::rerun-if-env-changed=CCLC");
+        println!("cargo::rerun-if-changed={}", self.source.display());
+        let compiler = env::var_os("CCLC").unwrap_or_else(|| "cclc".into());
+        let mut read = main.as_os_str().to_owned();
+        read.push(".d");
+        let mut command = Command::new(&compiler);
+        command.arg("build").arg(&self.source).args(&self.arguments);
+        command.args(["-O", &format!("name={}", self.plan_name())]);
+        for (kind, path) in outputs.iter().copied().chain([("deps", Path::new(&read))]) {
+            let mut emit = OsString::from(format!("{kind}="));
+            emit.push(path);
+            command.arg("--emit").arg(emit);
+        }
+        match command.status() {
+            Ok(status) if status.success() => {}
+            Ok(_) => refuse(&format!("`{}` was not built", self.source.display())),
+            Err(error) => refuse(&format!(
+                "{} cannot be run: {error}; CCLC names the compiler",
+                Path::new(&compiler).display()
+            )),
+        }
+        let rule = fs::read_to_string(&read).unwrap_or_default();
+        for file in inputs(&rule) {
+            println!("cargo::rerun-if-changed={file}");
+        }
+    }
+}
+
+/// The files on the right of a makefile's rule.
+fn inputs(rule: &str) -> Vec<String> {
+    let Some((_, right)) = rule.split_once(": ") else { return Vec::new() };
+    let (mut files, mut file) = (Vec::new(), String::new());
+    let mut letters = right.trim_end().chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, letters.peek()) {
+            ('\\', Some(' ' | '#' | '\\')) | ('$', Some('$')) => file.extend(letters.next()),
+            (' ', _) => files.push(std::mem::take(&mut file)),
+            (other, _) => file.push(other),
+        }
+    }
+    files.push(file);
+    files.retain(|file| !file.is_empty());
+    files
+}
+
+#[expect(clippy::print_stderr, reason = "a build script tells people why it ends")]
+fn refuse(why: &str) -> ! {
+    eprintln!("ccl-build: {why}");
+    exit(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inputs;
+
+    #[test]
+    fn files_of_a_rule() {
+        assert_eq!(inputs("a.json: b.ccl c.ccl\n"), ["b.ccl", "c.ccl"]);
+        assert_eq!(
+            inputs("a\\ b.json: my\\ file.ccl \\#1.ccl a$$b.ccl\n"),
+            ["my file.ccl", "#1.ccl", "a$b.ccl"]
+        );
+        assert_eq!(inputs("a.json:\n"), [""; 0]);
+    }
+}

@@ -1,0 +1,76 @@
+//! A package with a build script, in a folder of its own, built by Cargo itself.
+//!
+//! `CCLC` names the compiler; without it, it is the one beside this test, which `cargo test --workspace` builds.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const GATHER: &str = include_str!("../../cmake/tests/project/ccl/gather.ccl");
+const PARTS: &str = include_str!("../../cmake/tests/project/ccl/parts.ccl");
+
+fn cargo(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments).args(["--offline", "--quiet"]).current_dir(folder);
+    command.env("CCLC", compiler());
+    command.env("CARGO_TARGET_DIR", folder.join("target")).output().unwrap()
+}
+
+fn compiler() -> PathBuf {
+    let beside = || env::current_exe().unwrap().parent().unwrap().with_file_name("cclc");
+    let compiler = env::var_os("CCLC").map_or_else(beside, PathBuf::from);
+    assert!(
+        compiler.exists(),
+        "there is no {}: build cclc, or name it by CCLC",
+        compiler.display()
+    );
+    compiler
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_plan_is_built_and_follows_its_imports() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("my package");
+    fs::create_dir_all(folder.join("src")).unwrap();
+    fs::create_dir_all(folder.join("ccl")).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    write(
+        "Cargo.toml",
+        &format!(
+            "[package]\nname = \"stranger\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
+             [build-dependencies]\nccl-build = {{ path = {:?} }}\n",
+            env!("CARGO_MANIFEST_DIR")
+        ),
+    );
+    write(
+        "build.rs",
+        "fn main() {\n    ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 4).build();\n    \
+         ccl_build::Plan::of(\"ccl/gather.ccl\").name(\"kernels\").build_kernels();\n}\n",
+    );
+    write(
+        "src/main.rs",
+        "const PLAN: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/gather.json\"));\n\
+         const KERNELS: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.cu\"));\n\
+         fn main() {\n    println!(\"{} {}\", PLAN.matches(\"\\\"input_chunks\\\"\").count(), KERNELS.contains(\"kernels.h\"));\n}\n",
+    );
+    write("ccl/gather.ccl", GATHER);
+    write("ccl/parts.ccl", PARTS);
+
+    let run = cargo(&folder, &["run"]);
+    assert_eq!(text(&run.stdout), "4 true\n", "{}", text(&run.stderr));
+
+    write("ccl/parts.ccl", &PARTS.replace("= r;", "= r / 2;"));
+    let run = cargo(&folder, &["run"]);
+    assert!(!run.status.success());
+    assert!(text(&run.stderr).contains("error[E"), "{}", text(&run.stderr));
+
+    write("ccl/parts.ccl", PARTS);
+    assert!(cargo(&folder, &["run"]).status.success());
+}

@@ -1,0 +1,29 @@
+# The CMake package `Ccl`: finds `cclc` and gives projects the commands of `CclPlans.cmake`.
+#
+# After `find_package(Ccl)`: the target `Ccl::cclc`, the variable `Ccl_CCLC`, which may also be set before to take another
+# compiler than the one that lies beside this package, and the commands `ccl_add_plan`, `ccl_add_plans`, `ccl_add_check`.
+
+# Dependency files of both generators, and policies that settle what paths in them mean.
+if(CMAKE_VERSION VERSION_LESS 3.21)
+    set(Ccl_FOUND FALSE)
+    set(Ccl_NOT_FOUND_MESSAGE "Ccl needs CMake 3.21, for dependency files under Makefiles")
+    return()
+endif()
+
+# share/cmake/Ccl in an install tree whose programs are in bin.
+get_filename_component(_ccl_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+find_program(Ccl_CCLC NAMES cclc HINTS "${_ccl_prefix}/bin" DOC "The ccl compiler")
+unset(_ccl_prefix)
+if(NOT Ccl_CCLC)
+    set(Ccl_FOUND FALSE)
+    set(Ccl_NOT_FOUND_MESSAGE "there is no cclc in the bin of its install tree or on PATH; -DCcl_CCLC=PATH names one")
+    return()
+endif()
+
+if(NOT TARGET Ccl::cclc)
+    add_executable(Ccl::cclc IMPORTED GLOBAL)
+    set_target_properties(Ccl::cclc PROPERTIES IMPORTED_LOCATION "${Ccl_CCLC}")
+endif()
+
+include("${CMAKE_CURRENT_LIST_DIR}/CclPlans.cmake")
+set(Ccl_FOUND TRUE)

@@ -1,0 +1,11 @@
+"""Checked collective communication programs.
+
+``build`` makes an execution plan of a ``.ccl`` program, ``verify`` checks plans that anyone made, and ``register`` gives the
+plans of a manifest to MSCCL++. All work is done by ``cclc``, which comes with this package; ``CCLC`` in the environment names
+another one.
+"""
+
+from ccl._compiler import CclError, Plan, Report, build, cclc, verify
+from ccl._registry import load, register
+
+__all__ = ["CclError", "Plan", "Report", "build", "cclc", "load", "register", "verify"]

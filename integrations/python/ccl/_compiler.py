@@ -1,0 +1,209 @@
+"""Runs ``cclc`` and makes objects of what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+# How a run of cclc ends: nothing wrong, something found; anything else is no answer.
+_CLEAN, _FOUND = 0, 1
+
+
+@dataclass(frozen=True)
+class Report:
+    """One finding of the compiler.
+
+    Attributes:
+        code: as ``E0501``; ``cclc explain`` tells more of it.
+        severity: ``error``, ``warning`` or ``note``.
+        message: what is wrong.
+        place: ``file:line:column``, a place in a plan, or nothing.
+        data: the whole report, as ``docs/diagnostics.md`` of ccl describes it.
+    """
+
+    code: str
+    severity: str
+    message: str
+    place: str
+    data: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        start = f"{self.place}: " if self.place else ""
+        return f"{start}{self.severity}[{self.code}]: {self.message}"
+
+
+class CclError(Exception):
+    """A program or plan in which something is wrong, or a call that cannot be answered.
+
+    Attributes:
+        reports: what was found, worst first; empty where there was no answer at all.
+    """
+
+    def __init__(self, message: str, reports: Sequence[Report] = ()) -> None:
+        super().__init__(message)
+        self.reports: Tuple[Report, ...] = tuple(reports)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan and what a runtime must know of it; the keys of ``docs/manifest.md``, with an absolute path."""
+
+    collective: str
+    world_size: int
+    ranks_per_node: int
+    in_place: bool
+    min_message_size: int
+    max_message_size: int
+    name: str
+    path: Path
+    hash: str
+    types: Tuple[str, ...]
+    tags: Mapping[str, int]
+    proved: bool
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any], folder: Path) -> "Plan":
+        """The plan of an entry in a manifest that lies in ``folder``."""
+        known = {key: entry[key] for key in cls.__dataclass_fields__}
+        return cls(**{**known, "path": folder / entry["path"], "types": tuple(entry["types"])})
+
+
+def cclc() -> str:
+    """The path of the compiler: ``CCLC``, the one that came with this package, or the first on ``PATH``.
+
+    Raises:
+        CclError: if there is none.
+    """
+    given = os.environ.get("CCLC")
+    if given:
+        return given
+    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"), None):
+        found = shutil.which("cclc", path=folder)
+        if found:
+            return found
+    raise CclError("there is no cclc: it comes with the wheel of this package, and CCLC can name another one")
+
+
+def build(
+    source: PathLike,
+    output: Optional[PathLike] = None,
+    *,
+    program: Optional[str] = None,
+    define: Optional[Mapping[str, Any]] = None,
+    option: Optional[Mapping[str, Any]] = None,
+    root: Optional[PathLike] = None,
+    unproved: bool = False,
+) -> Plan:
+    """Checks a program and writes its plan, with a map and a manifest beside it.
+
+    Args:
+        source: the ``.ccl`` file.
+        output: where the plan goes; without it, the plan's name in the current folder.
+        program: the program, where the file has several.
+        define: its parameters; ``True`` and lists are written as the language has them.
+        option: its options.
+        root: the folder that imports stay in.
+        unproved: write although races, deadlocks or a wrong result were found.
+
+    Raises:
+        CclError: if something is wrong with the program; nothing was written then.
+    """
+    manifest = _manifest_path(source, output)
+    arguments = ["build", os.fspath(source), "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
+    if output is not None:
+        arguments += ["-o", os.fspath(output)]
+    if program is not None:
+        arguments += ["--program", program]
+    for flag, values in (("-D", define), ("-O", option)):
+        for name, value in (values or {}).items():
+            arguments += [flag, f"{name}={_literal(value)}"]
+    if root is not None:
+        arguments += ["--root", os.fspath(root)]
+    if unproved:
+        arguments.append("--unproved")
+    try:
+        status, reports, said = _run(arguments)
+        if (status != _CLEAN and not unproved) or not manifest.exists():
+            raise _refused(f"{os.fspath(source)} cannot be built", reports, said)
+        entries = json.loads(manifest.read_text(encoding="utf-8"))["plans"]
+    finally:
+        if output is None:
+            manifest.unlink(missing_ok=True)
+    return Plan.of(entries[0], manifest.parent)
+
+
+def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List[Report]:
+    """Checks plans, whoever made them; what was found, of which errors are a reason not to run them.
+
+    Args:
+        plans: their files.
+        define: parameters of their collective that the sizes of the buffers leave open.
+
+    Raises:
+        CclError: if a file cannot be read.
+    """
+    arguments = ["verify", *map(os.fspath, plans)]
+    for name, value in (define or {}).items():
+        arguments += ["-D", f"{name}={_literal(value)}"]
+    status, reports, said = _run(arguments)
+    if status not in (_CLEAN, _FOUND):
+        raise _refused("the plans cannot be checked", reports, said)
+    return reports
+
+
+def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
+    """Beside the plan, or where its name is not known yet, under a name of this process's own."""
+    if output is not None:
+        return Path(output).with_suffix(".manifest.json").absolute()
+    return Path(f".{Path(source).stem}.{os.getpid()}.manifest.json").absolute()
+
+
+def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:
+    command = [cclc(), *arguments, "--message-format", "json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    except OSError as error:
+        raise CclError(f"{command[0]} cannot be run: {error}") from error
+    reports, said = [], []
+    for line in done.stderr.splitlines():
+        (reports if line.startswith("{") else said).append(line)
+    return done.returncode, [_report(json.loads(line)) for line in reports], "\n".join(said)
+
+
+def _report(data: Mapping[str, Any]) -> Report:
+    return Report(data["code"], data["severity"], data["message"], _place(data), data)
+
+
+def _place(data: Mapping[str, Any]) -> str:
+    place = data.get("primary")
+    if not place:
+        return ""
+    if "line" in place:
+        return f"{place['file']}:{place['line']}:{place['column']}"
+    named = (f"{part} {place[part]}" for part in ("rank", "block", "operation") if place.get(part) is not None)
+    return ": ".join([place["file"], ", ".join(named)])
+
+
+def _refused(what: str, reports: Sequence[Report], said: str) -> CclError:
+    lines = [str(report) for report in reports if report.severity == "error"] or [said]
+    return CclError("\n".join([f"{what}:", *lines]), reports)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name} = {_literal(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, range):
+        return f"{value.start}..{value.stop}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return str(value)

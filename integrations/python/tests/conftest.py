@@ -1,0 +1,30 @@
+"""What the tests share: a program, and a folder to be in."""
+
+import pytest
+
+GATHER = """\
+use std::collectives::allgather;
+
+program gather(ranks: int = 2, twice: bool = false) {
+    collective allgather(ranks);
+    options { double_scratch = twice; }
+    channel mem[p in peers] = memory(p);
+    block main {
+        signal mem[*] relaxed;
+        wait mem[*] relaxed;
+        copy input[0] -> output[rank];
+        put input[0] -> (p in peers: p.output[rank]) via mem[*];
+        signal mem[*];
+        wait mem[*];
+    }
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with `gather.ccl` in it and `racy.ccl`, where a wait orders nothing."""
+    (tmp_path / "gather.ccl").write_text(GATHER)
+    (tmp_path / "racy.ccl").write_text(GATHER.replace("wait mem[*];", "wait mem[*] relaxed;"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -1,0 +1,58 @@
+"""Building and verifying, with the `cclc` that is at hand."""
+
+import json
+
+import pytest
+
+import ccl
+
+
+def test_a_program_becomes_a_plan(folder):
+    plan = ccl.build("gather.ccl", "out.json", define={"ranks": 4, "twice": True}, option={"tags": {"low": 1}})
+    written = json.loads(plan.path.read_text())
+    assert (plan.path, plan.world_size, plan.proved) == (folder / "out.json", 4, True)
+    assert written["name"] == plan.name and len(written["gpus"]) == 4 and written["use_double_scratch_buffer"]
+    assert plan.tags == {"low": 1}
+    assert (folder / "out.manifest.json").exists()
+
+
+def test_without_an_output_the_plan_has_its_own_name(folder):
+    plan = ccl.build("gather.ccl", define={"ranks": 3})
+    assert plan.path == folder / "gather_ranks_3.json" and plan.path.exists()
+    assert {path.name for path in folder.iterdir()} == {"gather.ccl", "racy.ccl", "gather_ranks_3.json", "gather_ranks_3.map.json"}
+
+
+def test_a_race_is_an_error_with_its_place(folder):
+    with pytest.raises(ccl.CclError, match=r"racy\.ccl:\d+:\d+: error\[E05") as caught:
+        ccl.build("racy.ccl", "out.json")
+    assert not (folder / "out.json").exists()
+    assert caught.value.reports[0].data["witness"]["kind"] == "race"
+
+
+def test_what_was_asked_for_is_written(folder):
+    plan = ccl.build("racy.ccl", "out.json", unproved=True)
+    assert plan.path.exists() and not plan.proved
+
+
+def test_calls_that_cannot_be_answered(folder):
+    with pytest.raises(ccl.CclError, match="no parameter|rnks"):
+        ccl.build("gather.ccl", define={"rnks": 4})
+    with pytest.raises(ccl.CclError, match="nowhere.ccl"):
+        ccl.build("nowhere.ccl")
+    assert {path.name for path in folder.iterdir()} == {"gather.ccl", "racy.ccl"}
+
+
+def test_plans_are_verified(folder):
+    good, bad = ccl.build("gather.ccl", "good.json"), ccl.build("racy.ccl", "bad.json", unproved=True)
+    assert ccl.verify(good.path) == []
+    found = ccl.verify(good.path, bad.path)
+    assert {report.severity for report in found} == {"error"}
+    assert all("bad.json" in report.place and "rank" in report.place for report in found)
+    with pytest.raises(ccl.CclError, match="nowhere.json"):
+        ccl.verify("nowhere.json")
+
+
+def test_a_compiler_that_is_not_there(folder, monkeypatch):
+    monkeypatch.setenv("CCLC", str(folder / "nowhere"))
+    with pytest.raises(ccl.CclError, match="cannot be run"):
+        ccl.build("gather.ccl")
