@@ -58,10 +58,13 @@ pub fn check_following(
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     let unbalanced = matching::check(program);
-    if !unbalanced.is_empty() || interrupt.is_set() {
+    let parts = run::parts(program);
+    if !unbalanced.is_empty() {
+        return weakest::mend(program, parts, unbalanced, interrupt);
+    }
+    if interrupt.is_set() {
         return unbalanced;
     }
-    let parts = run::parts(program);
     let found = with_parts(program, parts, ranks, interrupt);
     if !found.is_empty() {
         return weakest::mend(program, parts, found, interrupt);
@@ -93,6 +96,9 @@ fn told(
     };
     let seen = found.into_iter().map(|mut report| {
         report.witness = report.witness.filter(|_| class.program.is_none());
+        if let Some(witness) = &mut report.witness {
+            witness.message_size = Some(class.size);
+        }
         report.note(class.said.as_str())
     });
     seen.collect()

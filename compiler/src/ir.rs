@@ -12,10 +12,13 @@ pub mod memory;
 pub mod print;
 pub mod run;
 
+mod verb;
+
 use crate::source::{Place, Span};
 use crate::table::{Table, id};
 use smallvec::SmallVec;
 use std::sync::Arc;
+pub use verb::Verb;
 
 id! {
     /// A row of [`Program::ranks`]; equal to the rank's number.
@@ -430,38 +433,6 @@ pub struct Transfer {
     pub slice: Option<Slice>,
     /// How values are combined; meaningless for verbs that combine none.
     pub reduce: ReduceOp,
-}
-
-/// The verbs that move data, as in the language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Verb {
-    /// Local to local.
-    Copy,
-    /// Local to peer.
-    Put,
-    /// Local to peer over a port, then a signal.
-    PutWithSignal,
-    /// Local to peer over a port, then a signal, then a flush.
-    PutWithSignalAndFlush,
-    /// Peer to local.
-    Get,
-    /// Combines sources.
-    Reduce,
-    /// Stores to every rank of a switch channel's group.
-    Broadcast,
-    /// Plain data into packets of a peer's scratch.
-    PutPackets,
-    /// Packets into packets of a peer's scratch.
-    ReadPutPackets,
-    /// Plain data into packets of local scratch.
-    CopyPackets,
-    /// Packets into plain data.
-    UnpackPackets,
-    /// Combines plain data (the first source) with packets (the others); the first destination is plain, the others
-    /// are packets.
-    ReducePackets,
-    /// Packets stored to every rank of a switch channel's group.
-    BroadcastPackets,
 }
 
 /// Chunks that an operation reads or writes.

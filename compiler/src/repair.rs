@@ -4,10 +4,15 @@
 //! edit of a file of the author's: statements in the library, in plans, and those whose channels are not said with
 //! them stay without. Other fixes are left as they are.
 
-use crate::diagnostic::change::{Change, Side};
-use crate::diagnostic::{Certainty, Diagnostic, Edit, Fix};
-use crate::source::{Place, SourceFile, SourceMap, Span};
-use crate::syntax::token::{self, Kind, Token};
+mod option;
+mod order;
+mod statement;
+mod surroundings;
+
+use crate::diagnostic::change::Change;
+use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix};
+use crate::source::{Place, SourceMap};
+use statement::{Statement, moved};
 
 /// How the names of the library's files begin.
 const LIBRARY: &str = "std::";
@@ -15,7 +20,7 @@ const LIBRARY: &str = "std::";
 /// Makes fixes of changes.
 pub fn repair(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
     for report in diagnostics.iter_mut().filter(|report| report.fix.is_none()) {
-        let fix = report.change.as_ref().and_then(|change| fix(sources, change));
+        let fix = report.change.as_ref().and_then(|change| fix(sources, report, change));
         if let Some(fix) = fix {
             // The fix says it from now on.
             report.helps.retain(|help| *help != fix.title);
@@ -24,7 +29,7 @@ pub fn repair(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
     }
 }
 
-fn fix(sources: &SourceMap, change: &Change) -> Option<Fix> {
+fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix> {
     let statement = |place: &Place| Statement::new(sources, *place);
     let (edits, certainty) = match change {
         Change::Join { before } => (vec![statement(before)?.before("sync;")], Certainty::Sure),
@@ -34,147 +39,35 @@ fn fix(sources: &SourceMap, change: &Change) -> Option<Fix> {
         }
         Change::Flush { at } => (vec![statement(at)?.flushed()?], Certainty::Sure),
         Change::Move { what, past, side, .. } => {
-            (moved(&statement(what)?, &statement(past)?, *side)?, Certainty::Guess)
+            // A circle of waits is opened only where everything is right then.
+            let certainty =
+                if report.code == Code::E0601 { Certainty::Sure } else { Certainty::Guess };
+            (moved(&statement(what)?, &statement(past)?, *side)?, certainty)
         }
-        // Where options stand is no statement's matter.
-        Change::DoubleScratch => return None,
+        Change::Option { name, value } => {
+            let at = report.primary.as_ref()?.place;
+            (vec![option::set(&statement(&at)?, name, value)?], Certainty::Sure)
+        }
         Change::Handshake { at, side, relaxed } => {
             (vec![statement(at)?.handshake(*side, *relaxed)?], Certainty::Sure)
         }
+        Change::Remove { at, .. } => (vec![statement(at)?.removed()], Certainty::Sure),
+        Change::Repeat { at, more, .. } => (vec![statement(at)?.repeated(*more)], Certainty::Sure),
+        Change::Answer { verb, at, side } => {
+            (vec![statement(at)?.answer(verb, *side)?], Certainty::Sure)
+        }
+        Change::Release { semaphore, after } => {
+            (vec![statement(after)?.after(&format!("release {semaphore};"))], Certainty::Sure)
+        }
+        Change::Handover(change) => {
+            let (after, before) = (statement(&change.after)?, statement(&change.before)?);
+            (order::hand_over(change, &after, &before)?, Certainty::Sure)
+        }
+        Change::Barrier { first, second } => {
+            (vec![order::meet(&statement(first)?, &statement(second)?)?], Certainty::Sure)
+        }
     };
     Some(Fix { title: change.title(), certainty, edits })
-}
-
-/// A statement of an author's file.
-struct Statement<'a> {
-    file: &'a SourceFile,
-    span: Span,
-    text: &'a str,
-}
-
-impl<'a> Statement<'a> {
-    fn new(sources: &'a SourceMap, place: Place) -> Option<Statement<'a>> {
-        let Place::Source(span) = place else { return None };
-        let file = sources.files.lookup(span.file)?;
-        let text = file.slice(span);
-        let own = !file.name.starts_with(LIBRARY) && text.ends_with(';');
-        own.then_some(Statement { file, span, text })
-    }
-
-    /// The blanks that its line begins with, if it is the first of its line.
-    fn indent(&self) -> Option<&'a str> {
-        let before = self.file.text.get(..self.span.start as usize)?;
-        let line = before.rsplit('\n').next()?;
-        line.trim().is_empty().then_some(line)
-    }
-
-    /// What stands between this and another statement beside it.
-    fn gap(&self) -> String {
-        self.indent().map_or_else(|| " ".to_owned(), |indent| format!("\n{indent}"))
-    }
-
-    fn before(&self, text: &str) -> Edit {
-        Edit { span: self.at(self.span.start), text: format!("{text}{}", self.gap()) }
-    }
-
-    fn after(&self, text: &str) -> Edit {
-        Edit { span: self.at(self.span.end), text: format!("{}{text}", self.gap()) }
-    }
-
-    fn at(&self, offset: u32) -> Span {
-        Span { start: offset, end: offset, ..self.span }
-    }
-
-    /// Its tokens, with spans in the file.
-    fn tokens(&self) -> Vec<Token<'a>> {
-        let tokens = token::tokens(self.span.file, self.text).tokens;
-        let start = self.span.start;
-        let moved = |span: Span| Span { start: span.start + start, end: span.end + start, ..span };
-        tokens.into_iter().map(|token| Token { span: moved(token.span), ..token }).collect()
-    }
-
-    fn without_relaxed(&self) -> Option<Edit> {
-        let tokens = self.tokens();
-        let at = tokens.iter().position(|token| token.kind == Kind::Relaxed)?;
-        let word = tokens.get(at)?.span;
-        let blanks = self.file.text.get(..word.start as usize)?;
-        let start = blanks.trim_end_matches([' ', '\t']).len() as u32;
-        Some(Edit { span: Span { start, ..word }, text: String::new() })
-    }
-
-    fn flushed(&self) -> Option<Edit> {
-        let verb = self.tokens().into_iter().next()?;
-        let span = verb.after();
-        (verb.kind == Kind::PutWithSignal).then(|| Edit { span, text: "_and_flush".to_owned() })
-    }
-
-    fn handshake(&self, side: Side, relaxed: bool) -> Option<Edit> {
-        let via = self.via()?;
-        let word = if relaxed { " relaxed" } else { "" };
-        let both = format!("signal {via}{word};{}wait {via}{word};", self.gap());
-        Some(match side {
-            Side::Before => self.before(&both),
-            Side::After => self.after(&both),
-        })
-    }
-
-    /// The channels that it names.
-    fn via(&self) -> Option<&'a str> {
-        let tokens = self.tokens();
-        let via = tokens.iter().position(|token| token.kind == Kind::Via)?;
-        let operands = tokens.get(via + 1..)?;
-        let mut depth = 0_u32;
-        let mut end = None;
-        for (token, next) in operands.iter().zip(operands.iter().skip(1)) {
-            match token.kind.text() {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            let modifies = token.kind == Kind::Relaxed || next.kind == Kind::Equal;
-            if depth == 0 && modifies {
-                break;
-            }
-            end = Some(token.span.end);
-        }
-        let start = operands.first()?.span.start;
-        self.file.text.get(start as usize..end? as usize)
-    }
-
-    /// The span to take out where the statement goes elsewhere: its line, or what it takes of one.
-    fn whole(&self) -> Span {
-        let rest = self.file.text.get(self.span.end as usize..).unwrap_or("");
-        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        let line_ends = rest.get(blanks..).is_some_and(|rest| rest.starts_with('\n'));
-        let end = self.span.end + blanks as u32;
-        match self.indent().filter(|_| line_ends) {
-            Some(indent) => {
-                Span { start: self.span.start - indent.len() as u32, end: end + 1, ..self.span }
-            }
-            None => Span { end, ..self.span },
-        }
-    }
-}
-
-/// A statement goes to the other side of another one beside it.
-fn moved(what: &Statement<'_>, past: &Statement<'_>, side: Side) -> Option<Vec<Edit>> {
-    let (first, last) = match side {
-        Side::After => (what, past),
-        Side::Before => (past, what),
-    };
-    if what.span.file != past.span.file || first.span.end > last.span.start {
-        return None;
-    }
-    let between = Span { start: first.span.end, end: last.span.start, ..what.span };
-    let braces = token::tokens(between.file, what.file.slice(between)).tokens;
-    if braces.iter().any(|token| matches!(token.kind, Kind::LeftBrace | Kind::RightBrace)) {
-        return None;
-    }
-    let inserted = match side {
-        Side::After => past.after(what.text),
-        Side::Before => past.before(what.text),
-    };
-    Some(vec![Edit { span: what.whole(), text: String::new() }, inserted])
 }
 
 /// The text with some edits made, which must not overlap; none where they do, or lie beyond its end.
@@ -197,7 +90,8 @@ pub fn apply(text: &str, edits: &[Edit]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Code;
+    use crate::diagnostic::change::Side;
+    use crate::source::Span;
 
     /// The text after the change of statements, which are named by their texts.
     fn after(text: &str, change: impl Fn(&dyn Fn(&str) -> Place) -> Change) -> Option<String> {
@@ -255,6 +149,7 @@ mod tests {
                 verb: "signal",
                 what: place(what),
                 past: place(past),
+                over: "put",
                 side,
             }
         };

@@ -11,6 +11,7 @@
 //! * Windows. A message that is no larger than a window goes through a pipeline once, and what the second round would
 //!   have waited for is not waited for. The last of several windows may be shorter; it is so in all operations alike.
 
+use super::names;
 use crate::ir::run;
 use crate::ir::{Action, Op, Operand, Program, Rank};
 use std::collections::BTreeSet;
@@ -21,6 +22,8 @@ pub(super) struct Class {
     pub(super) program: Option<Program>,
     /// Into how many parts a chunk is cut.
     pub(super) parts: u32,
+    /// The smallest message that this is for, in bytes.
+    pub(super) size: u64,
     /// For which messages this is.
     pub(super) said: String,
 }
@@ -32,17 +35,20 @@ const MOST_CELLS: u64 = 400_000;
 pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     let mut classes = Vec::new();
     for units in uneven(program, parts) {
+        let size = unit(program).saturating_mul(units.into());
         let said = format!(
-            "so where a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot share evenly",
+            "so for messages of {}: a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot share evenly",
+            names::size(size),
             if units == 1 { "" } else { "s" }
         );
-        classes.push(Class { program: None, parts: units, said });
+        classes.push(Class { program: None, parts: units, size, said });
     }
     if has_pipelines(program) {
         let straight = once(program);
         let said = "so where a message is no larger than a window of a pipeline".to_owned();
         let parts = run::parts(&straight);
-        classes.push(Class { program: Some(straight), parts, said });
+        let size = unit(program).saturating_mul(least_units(program).into());
+        classes.push(Class { program: Some(straight), parts, size, said });
     }
     classes
 }
@@ -103,14 +109,18 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
 
 /// The fewest units that a chunk has.
 fn least_units(program: &Program) -> u32 {
+    let least = program.options.min_message_size.unwrap_or(0).div_ceil(unit(program));
+    u32::try_from(least.max(1)).unwrap_or(run::MOST_PARTS).min(run::MOST_PARTS)
+}
+
+/// The size of the message whose chunks have one unit each, in bytes.
+fn unit(program: &Program) -> u64 {
     let options = &program.options;
     let gathers = program.collective.name == "allgather";
     let compared = |rank: &Rank| if gathers { rank.output_chunks } else { rank.input_chunks };
     let chunks = program.ranks.iter().map(compared).filter(|chunks| *chunks > 0).min().unwrap_or(1);
     let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
-    let unit = u64::from(options.alignment) * u64::from(chunks) * u64::from(copies);
-    let least = options.min_message_size.unwrap_or(0).div_ceil(unit.max(1));
-    u32::try_from(least.max(1)).unwrap_or(run::MOST_PARTS).min(run::MOST_PARTS)
+    (u64::from(options.alignment) * u64::from(chunks) * u64::from(copies)).max(1)
 }
 
 fn chunks(program: &Program) -> u64 {

@@ -4,10 +4,14 @@
 //! * E0504: out of place, no operation writes to anyone's input. What is in place may.
 
 use super::found::Found;
+use super::names;
+use super::past::{Past, Run};
+use crate::diagnostic::witness::{Cells, Clobber, Finding, Witness};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::memory::accesses;
 use crate::ir::run::each_op;
-use crate::ir::{self, Action, Buffer, RankId, Where};
+use crate::ir::{self, Action, BlockId, Buffer, Link, Operand, RankId, Where};
+use std::cell::LazyCell;
 
 /// Checks every operation.
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
@@ -15,14 +19,19 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     if program.collective.in_place {
         return Vec::new();
     }
+    let past = LazyCell::new(|| Past::new(program, 1));
     for (id, rank) in program.ranks.entries() {
-        for block in &rank.blocks {
+        for (number, block) in rank.blocks.entries() {
             each_op(&block.ops, &mut |op| {
                 let Action::Transfer(transfer) = &op.action else { return };
                 let written =
                     accesses(transfer).find(|a| a.write && a.operand.buffer == Buffer::Input);
                 if let Some(access) = written {
-                    found.add(clobbered(program, id, op, access.operand));
+                    let report = clobbered(program, id, op, access.operand);
+                    found.add_told(report, |report| match &*past {
+                        Some(past) => show(past, (id, number), op, access.operand, report),
+                        None => report,
+                    });
                 }
             });
         }
@@ -30,7 +39,7 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     found.finish("place")
 }
 
-fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: ir::Operand) -> Diagnostic {
+fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: Operand) -> Diagnostic {
     let of = match operand.place {
         Where::Local => format!("its `input[{}]`", operand.index),
         Where::Remote(peer) => format!("`input[{}]` of rank {}", operand.index, peer.0),
@@ -40,4 +49,39 @@ fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: ir::Oper
     Diagnostic::new(Code::E0504, program.origins.place(op.origin), message)
         .note("the user's input is theirs: nobody expects it to change")
         .help("write to the output or to scratch, or let the plan say that it works in place")
+}
+
+/// Adds what is written, by what, and a schedule that leads there.
+fn show(
+    past: &Past,
+    (rank, block): (RankId, BlockId),
+    op: &ir::Op,
+    operand: Operand,
+    mut report: Diagnostic,
+) -> Diagnostic {
+    let Some(moment) = past.first_from(rank, block, op.origin) else { return report };
+    let owner = match operand.place {
+        Where::Local => rank,
+        Where::Remote(peer) => peer,
+        Where::Switch(channel) => {
+            let row = past.program.ranks.lookup(rank);
+            let link = row.and_then(|row| row.channels.lookup(channel)).map(|row| &row.link);
+            match link {
+                Some(Link::Switch(group)) => group.ranks.first().copied().unwrap_or(rank),
+                Some(Link::Memory(_) | Link::Port(_)) | None => rank,
+            }
+        }
+    };
+    let memory = Cells {
+        rank: owner.0,
+        buffer: names::buffer(Buffer::Input),
+        start: operand.index.into(),
+        end: u64::from(operand.index) + u64::from(operand.size),
+        parts: 1,
+    };
+    let mut run = Run::new(past);
+    let schedule = if run.reach(moment) { past.turns(run.moments()) } else { Vec::new() };
+    let finding = Finding::Clobber(Box::new(Clobber { memory, event: past.event(moment) }));
+    report.witness = Some(Box::new(Witness::new(finding, schedule)));
+    report
 }

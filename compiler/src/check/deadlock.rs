@@ -88,7 +88,7 @@ pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) ->
             }
         }
     }
-    report.witness = Some(Box::new(Witness { finding, schedule: Vec::new() }));
+    report.witness = Some(Box::new(Witness::new(finding, Vec::new())));
     report
 }
 
@@ -103,7 +103,7 @@ fn show(past: &Past, circle: &[(&Standing, Option<Arc>)], mut report: Diagnostic
         given_by: arc.map(|arc| past.event(arc.given)),
     });
     let finding = Finding::Deadlock { circle: waits.collect() };
-    report.witness = Some(Box::new(Witness { finding, schedule }));
+    report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report
 }
 

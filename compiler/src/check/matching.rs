@@ -117,8 +117,13 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
             let ends = &uses[rank].channels[id];
-            if !channel.shared {
-                shared_end(program, rank, channel, ends, &mut all.channels);
+            if let Some((user, does)) = shared_end(ends).filter(|_| !channel.shared) {
+                let named = (&*channel.name, does);
+                let report = report::several_users(program, rank, named.0, does, user);
+                all.channels.add_told(report, |report| match &*past {
+                    Some(past) => report::show_users(past, (rank, user), named, report),
+                    None => report,
+                });
             }
             let none = Use::default();
             for flow in flows(&uses, (rank, id), channel, &none) {
@@ -134,7 +139,11 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             if counters.acquires.blocks.len() > 1 && !semaphore.shared {
                 let user = &counters.acquires;
                 let report = report::several_users(program, rank, &semaphore.name, "acquire", user);
-                all.semaphores.add(report);
+                let named = (&*semaphore.name, "acquire");
+                all.semaphores.add_told(report, |report| match &*past {
+                    Some(past) => report::show_users(past, (rank, user), named, report),
+                    None => report,
+                });
             }
             if counters.acquires.counts != counters.releases.counts {
                 let report = report::out_of_balance(program, rank, semaphore, counters);
@@ -145,10 +154,34 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             }
         }
         for one in lanes::unordered(program, row) {
-            all.threads.add(report::several_threads(program, rank, &one));
+            let report = report::several_threads(program, rank, &one);
+            all.threads.add_told(report, |report| match &*past {
+                Some(past) => report::show_threads(past, rank, &one, report),
+                None => report,
+            });
         }
     }
     all.finish()
+}
+
+/// Whether there is nothing to be found.
+pub(super) fn is_clean(program: &ir::Program) -> bool {
+    let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
+    let none = Use::default();
+    program.ranks.entries().all(|(rank, row)| {
+        let channel = |(id, channel): (ChannelId, &ir::Channel)| {
+            let alone = channel.shared || shared_end(&uses[rank].channels[id]).is_none();
+            alone && flows(&uses, (rank, id), channel, &none).is_empty()
+        };
+        let semaphore = |(id, semaphore): (SemaphoreId, &ir::Semaphore)| {
+            let Counters { acquires, releases } = &uses[rank].semaphores[id];
+            let alone = semaphore.shared || acquires.blocks.len() <= 1;
+            alone && acquires.counts == releases.counts
+        };
+        let balanced =
+            row.channels.entries().all(channel) && row.semaphores.entries().all(semaphore);
+        balanced && lanes::unordered(program, row).is_empty()
+    })
 }
 
 /// What was found, by what it is about.
@@ -282,25 +315,16 @@ fn flows<'a>(
     [Some(signalled), waited].into_iter().flatten().filter(|flow| !flow.is_balanced()).collect()
 }
 
-fn shared_end(
-    program: &ir::Program,
-    rank: RankId,
-    channel: &ir::Channel,
-    ends: &Ends,
-    found: &mut Found,
-) {
+/// A use of a channel's end that several blocks share, and what they do.
+fn shared_end(ends: &Ends) -> Option<(&Use, &'static str)> {
     let signalled = ends.signals.total() > 0;
-    let users: [(&Use, &str, bool); 3] = [
+    let users = [
         (&ends.signals, "signal over", true),
         (&ends.waits, "wait on", true),
         (&ends.pushes, "put over", signalled),
     ];
-    for (user, does, counts) in users {
-        if counts && user.blocks.len() > 1 {
-            found.add(report::several_users(program, rank, &channel.name, does, user));
-            return;
-        }
-    }
+    let shared = users.into_iter().find(|(user, _, counts)| *counts && user.blocks.len() > 1);
+    shared.map(|(user, does, _)| (user, does))
 }
 
 /// "once", "twice", "3 times": of what happens at all.

@@ -13,7 +13,9 @@ mod needs;
 mod turns;
 
 use crate::diagnostic::witness::{self, Event, Step};
-use crate::ir::{Action, BarrierId, BlockId, ChannelId, Op, Program, RankId, SemaphoreId};
+use crate::ir::{
+    Action, BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId,
+};
 use chains::Packets;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -262,6 +264,25 @@ impl<'p> Past<'p> {
             step: lines.map(|line| line.step),
             place: lines.map(|line| self.program.origins.place(line.op.origin)),
         }
+    }
+
+    /// A block's name.
+    pub(super) fn block_name(&self, agent: Agent) -> &'p str {
+        let Some(Chain::Block { rank, block, .. }) = self.chain(agent) else { return "" };
+        let row = self.program.ranks.lookup(*rank).and_then(|row| row.blocks.lookup(*block));
+        row.map_or("", |row| &row.name)
+    }
+
+    /// The first operation of a block that comes from an origin.
+    pub(super) fn first_from(
+        &self,
+        rank: RankId,
+        block: BlockId,
+        origin: OriginId,
+    ) -> Option<Moment> {
+        let agent = self.block(rank, block);
+        let at = self.lines(agent).iter().position(|line| line.op.origin == origin)?;
+        Some(Moment { launch: 0, agent, at: at as u32 })
     }
 
     /// A block's number on its rank.

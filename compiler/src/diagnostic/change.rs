@@ -31,11 +31,18 @@ pub enum Change {
         what: Place,
         /// Past which.
         past: Place,
+        /// The verb of that one.
+        over: &'static str,
         /// Where it stands then.
         side: Side,
     },
-    /// Launches take turns with two halves of scratch.
-    DoubleScratch,
+    /// An option of the program that the report's place is in has a value.
+    Option {
+        /// Its name.
+        name: &'static str,
+        /// Its value, as it is written.
+        value: &'static str,
+    },
     /// Both ends of a statement's channels signal and wait.
     Handshake {
         /// The statement.
@@ -45,6 +52,73 @@ pub enum Change {
         /// Whether it has to order execution only.
         relaxed: bool,
     },
+    /// A statement is left out.
+    Remove {
+        /// Its verb.
+        verb: &'static str,
+        /// The statement.
+        at: Place,
+    },
+    /// A statement is made several times in a row.
+    Repeat {
+        /// Its verb.
+        verb: &'static str,
+        /// The statement.
+        at: Place,
+        /// How many more times.
+        more: u32,
+    },
+    /// A signal over a statement's channels, or a wait on them.
+    Answer {
+        /// `signal` or `wait`.
+        verb: &'static str,
+        /// The statement.
+        at: Place,
+        /// On which side of it.
+        side: Side,
+    },
+    /// A semaphore that there is already is released.
+    Release {
+        /// Its name.
+        semaphore: String,
+        /// After which statement.
+        after: Place,
+    },
+    /// One block tells another one by a new semaphore.
+    Handover(Handover),
+    /// All blocks that run two statements meet between them.
+    Barrier {
+        /// The statement that comes first in the text.
+        first: Place,
+        /// The other one.
+        second: Place,
+    },
+}
+
+/// A new semaphore, of which every releasing block or every acquiring one has its own where there are several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// A block that releases it, by name.
+    pub from: String,
+    /// A block that acquires it.
+    pub to: String,
+    /// Released after this statement.
+    pub after: Place,
+    /// Acquired before this one.
+    pub before: Place,
+    /// How often.
+    pub times: Times,
+    /// The value it starts with.
+    pub initial: u32,
+}
+
+/// How often something is done beside a statement that is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Each time.
+    Each,
+    /// Once in the block: after the last time, or before the first.
+    Once,
 }
 
 /// A side of a statement.
@@ -69,18 +143,75 @@ impl Change {
                 "remove `relaxed` from the signal and from the wait".to_owned()
             }
             Change::Flush { .. } => "use `put_with_signal_and_flush`".to_owned(),
-            Change::Move { verb, side: Side::After, .. } => {
-                format!("`{verb}` after it, not before")
+            Change::Move { verb, over, side: Side::After, .. } => {
+                format!("move the `{verb}` behind the `{over}`")
             }
-            Change::Move { verb, side: Side::Before, .. } => {
-                format!("`{verb}` before it, not after")
+            Change::Move { verb, over, side: Side::Before, .. } => {
+                format!("move the `{verb}` before the `{over}`")
             }
-            Change::DoubleScratch => "take `double_scratch = true`".to_owned(),
+            Change::Option { name, value } => format!("take `{name} = {value}`"),
             Change::Handshake { side, relaxed, .. } => {
-                let side = if *side == Side::After { "after" } else { "before" };
                 let enough = if *relaxed { "; `relaxed` is enough" } else { "" };
-                format!("signal and wait over its channels {side} it{enough}")
+                format!("signal and wait over its channels {} it{enough}", side.word())
             }
+            Change::Remove { verb, .. } => format!("leave out the `{verb}`"),
+            Change::Repeat { verb, more: 1, .. } => format!("`{verb}` once more"),
+            Change::Repeat { verb, more, .. } => format!("`{verb}` {more} times more"),
+            Change::Answer { verb: "signal", side, .. } => {
+                format!("`signal` over its channels {} it", side.word())
+            }
+            Change::Answer { verb, side, .. } => {
+                format!("`{verb}` on its channels {} it", side.word())
+            }
+            Change::Release { semaphore, .. } => format!("`release {semaphore};` after that"),
+            Change::Handover(Handover { from, to, initial: 0, .. }) => {
+                format!(
+                    "let `{from}` release a new semaphore when it is done, and `{to}` acquire it first"
+                )
+            }
+            Change::Handover(Handover { from, to, initial, .. }) => {
+                format!(
+                    "let `{to}` acquire a new semaphore that begins with {initial}, and `{from}` release it when it is done"
+                )
+            }
+            Change::Barrier { .. } => {
+                "put a barrier of all their blocks between the two".to_owned()
+            }
+        }
+    }
+
+    /// The statements that it changes, or stands beside, with what is to be said there; none of those that its title
+    /// speaks of without naming them.
+    #[must_use]
+    pub fn places(&self) -> Vec<(Place, String)> {
+        match self {
+            Change::Remove { at, .. } => vec![(*at, "leave this out".to_owned())],
+            Change::Repeat { verb, at, .. } => vec![(*at, format!("`{verb}` here again"))],
+            Change::Answer { verb, at, side } => {
+                vec![(*at, format!("`{verb}` {} this", side.word()))]
+            }
+            Change::Release { after, .. } => vec![(*after, "release it after this".to_owned())],
+            Change::Handover(Handover { from, after, .. }) => {
+                vec![(*after, format!("`{from}` is done with it here"))]
+            }
+            Change::Join { .. }
+            | Change::Strong { .. }
+            | Change::Flush { .. }
+            | Change::Move { .. }
+            | Change::Option { .. }
+            | Change::Handshake { .. }
+            | Change::Barrier { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Side {
+    /// `before` or `after`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Side::Before => "before",
+            Side::After => "after",
         }
     }
 }

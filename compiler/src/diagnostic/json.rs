@@ -243,14 +243,14 @@ mod tests {
             Turn::Proxy { rank: 1, launch: 0, channel: 7, served: 1 },
         ];
         let mut report = Diagnostic::new(Code::E0501, place, "m");
-        report.witness =
-            Some(Box::new(Witness { finding: Finding::Race(Box::new(race)), schedule }));
+        report.witness = Some(Box::new(Witness::new(Finding::Race(Box::new(race)), schedule)));
         let at = json!({"file": "p.json", "rank": 1, "block": 2, "operation": 3});
         let inner = json!({"operation": 0, "turn": 1});
         assert_eq!(
             parsed(&sources, report)["witness"],
             json!({
                 "kind": "race",
+                "message_size": null,
                 "memory": {"rank": 1, "buffer": "scratch", "start": 4, "end": 6, "parts": 2},
                 "first": {"launch": 0, "rank": 1, "agent": "block", "block": 2, "operation": 3,
                           "inner": inner, "place": at, "write": true},

@@ -221,8 +221,7 @@ mod tests {
         };
         let circle = vec![Wait { event, awaits: "a signal".to_owned(), given_by: None }];
         let mut report = Diagnostic::new(Code::E0601, place, "m");
-        report.witness =
-            Some(Box::new(Witness { finding: Finding::Deadlock { circle }, schedule: Vec::new() }));
+        report.witness = Some(Box::new(Witness::new(Finding::Deadlock { circle }, Vec::new())));
         let log = parsed(&sources, report);
         let thread = &log["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0];
         assert_eq!(thread["id"], "rank 1/block 2");

@@ -14,6 +14,16 @@ pub struct Witness {
     /// Turns that lead there. Each lets an agent go on as far as it says; one that has to wait before that goes on later,
     /// as soon as it can. Empty where the way is too long to be told.
     pub schedule: Vec<Turn>,
+    /// The smallest message for which it is so, in bytes; none where it is so for all that the check has looked at first.
+    pub message_size: Option<u64>,
+}
+
+impl Witness {
+    /// A witness for messages of every size.
+    #[must_use]
+    pub fn new(finding: Finding, schedule: Vec<Turn>) -> Witness {
+        Witness { finding, schedule, message_size: None }
+    }
 }
 
 /// What can be shown.
@@ -35,6 +45,17 @@ pub enum Finding {
         /// How much more it is given than taken.
         left: i64,
     },
+    /// One counter has several users at once.
+    Users {
+        /// Which counter.
+        counter: String,
+        /// What they do with it, in the plural: "signal over", "acquire".
+        does: &'static str,
+        /// The first use of each block, or the two uses of threads of one block.
+        users: Vec<Event>,
+    },
+    /// An input is written that is its user's.
+    Clobber(Box<Clobber>),
     /// A chunk does not hold what is promised.
     Value(Box<WrongValue>),
 }
@@ -54,6 +75,15 @@ pub struct Race {
     pub after_first: Option<Event>,
     /// The last synchronization before the second.
     pub before_second: Option<Event>,
+}
+
+/// A write to an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clobber {
+    /// What is written.
+    pub memory: Cells,
+    /// By what.
+    pub event: Event,
 }
 
 /// Cells of one buffer, half open. A chunk is `parts` cells.

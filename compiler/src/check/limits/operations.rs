@@ -15,7 +15,7 @@
 //! * under `reuse_resources` the executor keeps the first call's input and output for whoever reaches them from outside.
 
 use super::findings::{Findings, Group, Site};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Change, Code, Diagnostic, Severity};
 use crate::ir;
 use crate::source::Place;
 
@@ -366,9 +366,11 @@ fn not_a_sum(op: ir::ReduceOp) -> Diagnostic {
 }
 
 fn packets_without_ll() -> Diagnostic {
-    Diagnostic::without_place(Code::E0807, "packets need `protocol = LL`")
+    let change = Change::Option { name: "protocol", value: "LL" };
+    let report = Diagnostic::without_place(Code::E0807, "packets need `protocol = LL`")
         .note("packets take twice the scratch, which MSCCL++'s executor sets aside for that protocol only")
-        .help("add `options { protocol = LL; }`")
+        .help(change.title());
+    Diagnostic { change: Some(change), ..report }
 }
 
 fn wrong_half() -> Diagnostic {

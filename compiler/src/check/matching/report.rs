@@ -99,7 +99,7 @@ fn stands(past: &Past, wait: Moment, awaits: String, mut report: Diagnostic) -> 
     if !reached {
         return deadlock::show_any(past, report, finding);
     }
-    report.witness = Some(Box::new(Witness { finding, schedule }));
+    report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report
 }
 
@@ -113,7 +113,7 @@ fn runs_up(
     let mut run = Run::new(past);
     let schedule = if run.reach(last) { past.turns(run.moments()) } else { Vec::new() };
     let finding = Finding::Counter { event: past.event(last), counter, left };
-    report.witness = Some(Box::new(Witness { finding, schedule }));
+    report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report
 }
 
@@ -143,11 +143,66 @@ pub(super) fn several_users(
         "acquire" => "which of them a release lets go on would depend on the schedule",
         _ => "which signal meets which wait would depend on the schedule",
     });
-    let report = match places.next() {
-        Some(second) if second != first => report.and(second, "and here"),
-        _ => report,
+    let report = match places.find(|place| *place != first) {
+        Some(second) => report.label("some of them here").and(second, "and here"),
+        None => report.label("each of them here"),
     };
-    report.help("give each block one of its own: a family with one more index")
+    let own = match does {
+        "acquire" => "a semaphore",
+        _ => "a channel",
+    };
+    report.help(format!(
+        "give each of the blocks {own} of its own: one more index of the family of `{}`",
+        name.split('[').next().unwrap_or(name)
+    ))
+}
+
+/// How many users of a counter are shown.
+const MOST_USERS: usize = 4;
+
+/// Adds the first use of each block.
+pub(super) fn show_users(
+    past: &Past,
+    (rank, user): (RankId, &Use),
+    (counter, does): (&str, &'static str),
+    report: Diagnostic,
+) -> Diagnostic {
+    let uses = user.blocks.iter().zip(&user.places).take(MOST_USERS);
+    let moments = uses.filter_map(|(block, origin)| past.first_from(rank, *block, *origin));
+    meeting(past, &moments.collect::<Vec<Moment>>(), (counter, does), report)
+}
+
+/// Adds the two uses of threads that do not meet.
+pub(super) fn show_threads(
+    past: &Past,
+    rank: RankId,
+    one: &Unordered,
+    report: Diagnostic,
+) -> Diagnostic {
+    let at = |origin| past.first_from(rank, one.block, origin);
+    match at(one.first).zip(at(one.second)) {
+        Some((first, second)) => meeting(past, &[first, second], (&one.name, one.does), report),
+        None => report,
+    }
+}
+
+/// Adds uses of one counter that may come at once, and a schedule that leads to as many of them as it can.
+fn meeting(
+    past: &Past,
+    users: &[Moment],
+    (counter, does): (&str, &'static str),
+    mut report: Diagnostic,
+) -> Diagnostic {
+    let mut run = Run::new(past);
+    let reached = users.iter().all(|user| run.stand_at(*user));
+    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
+    let finding = Finding::Users {
+        counter: format!("`{counter}`"),
+        does,
+        users: users.iter().map(|user| past.event(*user)).collect(),
+    };
+    report.witness = Some(Box::new(Witness::new(finding, schedule)));
+    report
 }
 
 /// Acquires and releases of a semaphore that differ in number.
@@ -183,7 +238,11 @@ pub(super) fn out_of_balance(
         None => report.and(declared, "the semaphore"),
     };
     let report = report.note("its value outlives a launch, and must be the same after each");
+    let windows = acquires.counts.keys().ne(releases.counts.keys());
     match (runs_up, acquires.total(), releases.total()) {
+        (_, 1.., 1..) if windows => {
+            report.help("do both in the same pipeline, once in each window, or both outside")
+        }
         (true, 0, _) => report.help(format!(
             "`acquire {name};` where a block must wait for this, or leave the release out"
         )),

@@ -51,7 +51,7 @@ pub(super) fn show(
         }
         report = ways.tell(broken, &paths, report);
     }
-    report.witness = Some(Box::new(Witness { finding: Finding::Value(Box::new(value)), schedule }));
+    report.witness = Some(Box::new(Witness::new(Finding::Value(Box::new(value)), schedule)));
     report
 }
 

@@ -295,7 +295,13 @@ impl Words<'_> {
             .label(self.label(second))
             .and(self.at(first), self.label(first))
             .note("both carry the flag of the launch, and its reader takes whichever it finds")
-            .help("give each its own slot")
+            .help(match first.rank == second.rank {
+                true => "give each its own slot".to_string(),
+                false => format!(
+                    "give each rank that writes there a slot of its own on rank {}",
+                    conflict.place.rank.0
+                ),
+            })
     }
 
     fn launches(&self, conflict: &Conflict) -> Diagnostic {

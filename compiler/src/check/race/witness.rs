@@ -73,7 +73,7 @@ pub(super) fn show(
         after_first: told.map(|moment| past.event(moment)),
         before_second: heard.map(|moment| past.event(moment)),
     };
-    report.witness = Some(Box::new(Witness { finding: Finding::Race(Box::new(race)), schedule }));
+    report.witness = Some(Box::new(Witness::new(Finding::Race(Box::new(race)), schedule)));
     report
 }
 
@@ -84,8 +84,12 @@ fn heard_late(past: &Past, report: Diagnostic, (told, second): (Moment, Moment))
         return report;
     }
     let late = if heard.agent == second.agent { "only" } else { "in another block," };
-    let text = format!("{} waits for that {late} here", nearest::block(past, heard));
-    also(past, report, heard, text)
+    let block = nearest::block(past, heard);
+    let mut report = also(past, report, heard, format!("{block} waits for that {late} here"));
+    if heard.agent == second.agent {
+        report.helps = vec![format!("let {block} wait for that before this, not only after it")];
+    }
+    report
 }
 
 /// Points to what is written next to a place that nobody has written.

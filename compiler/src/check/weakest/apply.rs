@@ -1,23 +1,38 @@
 //! A change as it is made to a concrete program: of every operation that comes from the statement.
 
+mod order;
+
 use crate::diagnostic::change::{Change, Side};
 use crate::ir::{
-    Action, Channel, ChannelId, ChannelKind, List, Op, Origins, Program, Signal, Transfer, Verb,
+    Action, ChannelId, ChannelKind, List, Op, Origins, Program, Rank, Signal, Transfer, Verb,
 };
 use crate::source::Place;
-use crate::table::Table;
 
 /// The changed program; none where the change cannot be made.
 pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
     let mut changed = program.clone();
-    let mut done = false;
-    if *change == Change::DoubleScratch {
-        changed.options.double_scratch = true;
-        return Some(changed);
+    match change {
+        Change::Option { name: "double_scratch", value } => {
+            changed.options.double_scratch = *value == "true";
+            return Some(changed);
+        }
+        Change::Option { .. } => return None,
+        Change::Handover(handover) => return order::hand_over(changed, handover),
+        Change::Barrier { first, second } => return order::meet(changed, *first, *second),
+        Change::Join { .. }
+        | Change::Strong { .. }
+        | Change::Flush { .. }
+        | Change::Move { .. }
+        | Change::Handshake { .. }
+        | Change::Remove { .. }
+        | Change::Repeat { .. }
+        | Change::Answer { .. }
+        | Change::Release { .. } => {}
     }
-    for rank in changed.ranks.iter_mut() {
+    let mut done = false;
+    for (rank, row) in changed.ranks.iter_mut().zip(program.ranks.iter()) {
+        let scene = Scene { origins: &program.origins, rank: row };
         for block in rank.blocks.iter_mut() {
-            let scene = Scene { origins: &program.origins, channels: &rank.channels };
             block.ops = scene.list(std::mem::take(&mut block.ops), change, &mut done)?;
         }
     }
@@ -26,7 +41,7 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
 
 struct Scene<'a> {
     origins: &'a Origins,
-    channels: &'a Table<ChannelId, Channel>,
+    rank: &'a Rank,
 }
 
 impl Scene<'_> {
@@ -43,8 +58,14 @@ impl Scene<'_> {
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }
-            | Change::DoubleScratch
-            | Change::Handshake { .. } => Some(list),
+            | Change::Option { .. }
+            | Change::Handshake { .. }
+            | Change::Remove { .. }
+            | Change::Repeat { .. }
+            | Change::Answer { .. }
+            | Change::Release { .. }
+            | Change::Handover(_)
+            | Change::Barrier { .. } => Some(list),
         }
     }
 
@@ -52,14 +73,23 @@ impl Scene<'_> {
         self.origins.place(op.origin)
     }
 
+    /// Whether an operation comes from a statement. A pipeline has the place of the first one in it.
+    fn is_from(&self, op: &Op, place: Place) -> bool {
+        !matches!(op.action, Action::Pipeline(_)) && self.place(op) == place
+    }
+
     /// An operation, and what is new beside it.
     fn op(&self, mut op: Op, change: &Change, list: &mut Vec<Op>, done: &mut bool) -> Option<()> {
         let place = self.place(&op);
+        if matches!(op.action, Action::Pipeline(_)) {
+            list.push(op);
+            return Some(());
+        }
+        let new = |action| Op { action, origin: op.origin, sync: None };
         match change {
             Change::Join { before } if *before == place => {
                 *done = true;
-                list.push(Op { action: Action::Sync, origin: op.origin, sync: None });
-                list.push(op);
+                list.extend([new(Action::Sync), op]);
             }
             Change::Strong { at } if at.contains(&place) => {
                 if let Action::Signal(signal) | Action::Wait(signal) = &mut op.action {
@@ -78,39 +108,77 @@ impl Scene<'_> {
             Change::Handshake { at, side, relaxed } if *at == place => {
                 *done = true;
                 let handshake = self.handshake(&op, *relaxed)?;
-                if *side == Side::Before {
-                    list.extend(handshake);
-                    list.push(op);
-                } else {
-                    list.push(op);
-                    list.extend(handshake);
-                }
+                beside(list, op, *side, handshake);
+            }
+            Change::Remove { at, .. } if *at == place => *done = true,
+            Change::Repeat { at, more, .. } if *at == place => {
+                *done = true;
+                list.extend((0..=*more).map(|_| op.clone()));
+            }
+            Change::Answer { verb, at, side } if *at == place => {
+                *done = true;
+                let signal = Signal { channels: self.channels(&op)?, relaxed: false };
+                let answer = match *verb {
+                    "signal" => new(Action::Signal(signal)),
+                    _ => new(Action::Wait(signal)),
+                };
+                beside(list, op, *side, [answer]);
+            }
+            Change::Release { semaphore, after } if *after == place => {
+                *done = true;
+                let mut rows = self.rank.semaphores.entries();
+                let (id, _) = rows.find(|(_, row)| *row.name == **semaphore)?;
+                let release = new(Action::Release(std::iter::once(id).collect()));
+                beside(list, op, Side::After, [release]);
             }
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }
             | Change::Handshake { .. }
-            | Change::DoubleScratch
-            | Change::Move { .. } => list.push(op),
+            | Change::Option { .. }
+            | Change::Move { .. }
+            | Change::Remove { .. }
+            | Change::Repeat { .. }
+            | Change::Answer { .. }
+            | Change::Release { .. }
+            | Change::Handover(_)
+            | Change::Barrier { .. } => list.push(op),
         }
         Some(())
     }
 
     /// A signal and a wait over the channels of a transfer.
     fn handshake(&self, op: &Op, relaxed: bool) -> Option<[Op; 2]> {
-        let Action::Transfer(Transfer { channels, via, .. }) = &op.action else { return None };
-        if !matches!(via, Some(ChannelKind::Memory | ChannelKind::Port)) {
-            return None;
-        }
+        let channels = self.channels(op)?;
+        let signal = || Signal { channels: channels.clone(), relaxed };
+        let new = |action| Op { action, origin: op.origin, sync: None };
+        Some([new(Action::Signal(signal())), new(Action::Wait(signal()))])
+    }
+
+    /// The channels of an operation, each once, where both ends can signal.
+    fn channels(&self, op: &Op) -> Option<List<ChannelId>> {
+        let channels = match &op.action {
+            Action::Signal(signal) | Action::Wait(signal) => &signal.channels,
+            Action::Transfer(Transfer {
+                channels,
+                via: Some(ChannelKind::Memory | ChannelKind::Port),
+                ..
+            }) => channels,
+            Action::Transfer(_)
+            | Action::Sync
+            | Action::Barrier { .. }
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Pipeline(_) => return None,
+        };
         let mut once: List<ChannelId> = List::new();
         for channel in channels {
-            if self.channels.lookup(*channel)?.partner.is_some() && !once.contains(channel) {
+            if self.rank.channels.lookup(*channel)?.partner.is_some() && !once.contains(channel) {
                 once.push(*channel);
             }
         }
-        let signal = || Signal { channels: once.clone(), relaxed };
-        let new = |action| Op { action, origin: op.origin, sync: None };
-        (!once.is_empty()).then(|| [new(Action::Signal(signal())), new(Action::Wait(signal()))])
+        (!once.is_empty()).then_some(once)
     }
 
     /// Moves each operation of one statement past the next one, or the last one, of another.
@@ -126,14 +194,14 @@ impl Scene<'_> {
         let mut list: Vec<Op> = Vec::with_capacity(ops.len());
         let mut held: Vec<Op> = Vec::new();
         for op in ops {
-            let met = list.last().is_some_and(|last| self.place(last) == past);
-            if met && self.place(&op) != past && !held.is_empty() {
+            let met = list.last().is_some_and(|last| self.is_from(last, past));
+            if met && !self.is_from(&op, past) && !held.is_empty() {
                 *done = true;
                 list.append(&mut held);
             }
-            if self.place(&op) == what { held.push(op) } else { list.push(op) }
+            if self.is_from(&op, what) { held.push(op) } else { list.push(op) }
         }
-        if list.last().is_some_and(|last| self.place(last) == past) {
+        if list.last().is_some_and(|last| self.is_from(last, past)) {
             *done |= !held.is_empty();
             list.append(&mut held);
         }
@@ -142,6 +210,20 @@ impl Scene<'_> {
         }
         // One that met nothing stands elsewhere in the text.
         held.is_empty().then_some(list)
+    }
+}
+
+/// An operation with others beside it.
+fn beside<const N: usize>(list: &mut Vec<Op>, op: Op, side: Side, others: [Op; N]) {
+    match side {
+        Side::Before => {
+            list.extend(others);
+            list.push(op);
+        }
+        Side::After => {
+            list.push(op);
+            list.extend(others);
+        }
     }
 }
 

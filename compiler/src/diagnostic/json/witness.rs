@@ -18,10 +18,18 @@ pub(super) fn object(sources: &SourceMap, witness: &Witness) -> Value {
         Finding::Counter { event: last, counter, left } => json!({
             "kind": "counter", "last": event(sources, last), "counter": counter, "left": left,
         }),
+        Finding::Users { counter, does, users } => {
+            let users: Vec<Value> = users.iter().map(|one| event(sources, one)).collect();
+            json!({"kind": "users", "counter": counter, "does": does, "users": users})
+        }
+        Finding::Clobber(found) => json!({
+            "kind": "clobber", "memory": cells(&found.memory), "by": event(sources, &found.event),
+        }),
         Finding::Value(found) => wrong_value(sources, found),
     };
     let schedule: Vec<Value> = witness.schedule.iter().map(turn).collect();
     insert(&mut object, [("schedule", Value::from(schedule))]);
+    insert(&mut object, [("message_size", witness.message_size.into())]);
     object
 }
 

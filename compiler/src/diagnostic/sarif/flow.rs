@@ -12,6 +12,10 @@ pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
         Finding::Race(race) => of_race(race),
         Finding::Deadlock { circle } => of_circle(circle),
         Finding::Counter { event, counter, .. } => vec![vec![(*event, counter.clone())]],
+        Finding::Users { does, counter, users } => {
+            users.iter().map(|event| vec![(*event, format!("{does} {counter}"))]).collect()
+        }
+        Finding::Clobber(found) => vec![vec![(found.event, "writes the input".to_owned())]],
         Finding::Value(value) => value.paths.iter().map(|path| of_path(path)).collect(),
     };
     let threads: Vec<Value> = flows.iter().filter_map(|flow| thread_flow(sources, flow)).collect();

@@ -84,7 +84,7 @@ fn moved(scene: &Scene, transfer: &Transfer) -> String {
     };
     let mut text = format!(
         "{} {} -> {}",
-        word(transfer.verb),
+        transfer.verb.word(),
         list(&transfer.sources),
         list(&transfer.destinations)
     );
@@ -150,22 +150,4 @@ fn clobbers(scene: &Scene, action: &Action) -> bool {
         transfer.destinations.iter().any(|operand| operand.buffer == Buffer::Input)
     };
     !shared && matches!(action, Action::Transfer(transfer) if written(transfer))
-}
-
-fn word(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Copy => "copy",
-        Verb::Put => "put",
-        Verb::PutWithSignal => "put_with_signal",
-        Verb::PutWithSignalAndFlush => "put_with_signal_and_flush",
-        Verb::Get => "get",
-        Verb::Reduce => "reduce",
-        Verb::Broadcast => "broadcast",
-        Verb::PutPackets => "put_packets",
-        Verb::ReadPutPackets => "read_put_packets",
-        Verb::CopyPackets => "copy_packets",
-        Verb::UnpackPackets => "unpack_packets",
-        Verb::ReducePackets => "reduce_packets",
-        Verb::BroadcastPackets => "broadcast_packets",
-    }
 }

@@ -1,0 +1,66 @@
+//! What operations take, give, read and write that others wait for.
+
+use crate::ir::memory::{accesses, cells};
+use crate::ir::{Action, ChannelId, Op, Program, RankId, SemaphoreId, Transfer, Verb};
+
+/// An end of a channel, or a semaphore, of one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Counter {
+    Channel(ChannelId),
+    Semaphore(SemaphoreId),
+}
+
+/// What an operation waits for.
+pub(super) fn takes(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
+    let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match &op.action {
+        Action::Wait(signal) => (&signal.channels, &[]),
+        Action::Acquire(list) => (&[], list),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Flush(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => (&[], &[]),
+    };
+    let channels = channels.iter().map(|id| Counter::Channel(*id));
+    channels.chain(semaphores.iter().map(|id| Counter::Semaphore(*id)))
+}
+
+/// What an operation tells, by the end of the channel that it has.
+pub(super) fn gives(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
+    let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match &op.action {
+        Action::Signal(signal) => (&signal.channels, &[]),
+        Action::Transfer(Transfer {
+            verb: Verb::PutWithSignal | Verb::PutWithSignalAndFlush,
+            channels,
+            ..
+        }) => (channels, &[]),
+        Action::Release(list) => (&[], list),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => (&[], &[]),
+    };
+    let channels = channels.iter().map(|id| Counter::Channel(*id));
+    channels.chain(semaphores.iter().map(|id| Counter::Semaphore(*id)))
+}
+
+/// The packets that an operation writes, or reads.
+pub(super) fn packets(
+    program: &Program,
+    rank: RankId,
+    op: &Op,
+    write: bool,
+    visit: &mut dyn FnMut((RankId, u64)),
+) {
+    let Action::Transfer(transfer) = &op.action else { return };
+    for access in accesses(transfer).filter(|one| one.packets && one.write == write) {
+        cells(&program.ranks, rank, &access.operand, false, &mut |extent| {
+            (extent.start..extent.end).for_each(|cell| visit((extent.rank, cell)));
+        });
+    }
+}

@@ -1,0 +1,144 @@
+//! What does not change while schedules are tried: the blocks, what they share, who writes which packet.
+
+use super::counter::{Counter, gives, packets, takes};
+use super::state::State;
+use crate::check::race::step::{Step, steps};
+use crate::ir::{self, BlockId, ChannelId, Op, Program, RankId, SemaphoreId, run};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The most operations of a program that is searched.
+const MOST_STEPS: usize = 4_000;
+
+/// A thread block.
+pub(super) struct Block<'p> {
+    pub(super) rank: RankId,
+    pub(super) id: BlockId,
+    steps: Vec<Step<'p>>,
+}
+
+/// What does not change.
+pub(super) struct Scene<'p> {
+    pub(super) program: &'p Program,
+    pub(super) blocks: Vec<Block<'p>>,
+    /// Channels with several waiters, and semaphores with several takers.
+    tickets: FxHashSet<(RankId, ChannelId)>,
+    semaphores: FxHashSet<(RankId, SemaphoreId)>,
+    /// Who writes each packet: block and step.
+    packets: FxHashMap<(RankId, u64), Vec<(usize, usize)>>,
+}
+
+impl<'p> Scene<'p> {
+    pub(super) fn new(program: &'p Program) -> Option<Scene<'p>> {
+        let windows = run::windows(program);
+        let mut blocks = Vec::new();
+        for (rank, row) in program.ranks.entries() {
+            for (id, block) in row.blocks.entries() {
+                blocks.push(Block { rank, id, steps: steps(program, &windows, &block.ops, 1) });
+            }
+        }
+        if blocks.iter().map(|block| block.steps.len()).sum::<usize>() > MOST_STEPS {
+            return None;
+        }
+        let mut scene = Scene {
+            program,
+            blocks,
+            tickets: FxHashSet::default(),
+            semaphores: FxHashSet::default(),
+            packets: FxHashMap::default(),
+        };
+        scene.find_shared()?;
+        scene.find_packets();
+        Some(scene)
+    }
+
+    /// Which counters several blocks take from. None where one of them stands in a list with others: its threads would
+    /// have to be told apart.
+    fn find_shared(&mut self) -> Option<()> {
+        let mut users: FxHashMap<(RankId, Counter), FxHashSet<usize>> = FxHashMap::default();
+        for (at, block) in self.blocks.iter().enumerate() {
+            for step in &block.steps {
+                for counter in takes(step.op) {
+                    users.entry((block.rank, counter)).or_default().insert(at);
+                }
+            }
+        }
+        for ((rank, counter), _) in users.iter().filter(|(_, blocks)| blocks.len() > 1) {
+            match counter {
+                Counter::Channel(id) => self.tickets.insert((*rank, *id)),
+                Counter::Semaphore(id) => self.semaphores.insert((*rank, *id)),
+            };
+        }
+        let mixed = self.blocks.iter().any(|block| {
+            block.steps.iter().any(|step| {
+                let all = takes(step.op).chain(gives(step.op));
+                let shared = all.clone().filter(|counter| self.is_shared(block.rank, *counter));
+                shared.count() > 0 && all.count() > 1
+            })
+        });
+        (!mixed).then_some(())
+    }
+
+    pub(super) fn is_shared(&self, rank: RankId, counter: Counter) -> bool {
+        match counter {
+            Counter::Channel(id) => self.tickets.contains(&(rank, id)),
+            Counter::Semaphore(id) => self.semaphores.contains(&(rank, id)),
+        }
+    }
+
+    fn find_packets(&mut self) {
+        for (at, block) in self.blocks.iter().enumerate() {
+            for (number, step) in block.steps.iter().enumerate() {
+                packets(self.program, block.rank, step.op, true, &mut |packet| {
+                    self.packets.entry(packet).or_default().push((at, number));
+                });
+            }
+        }
+    }
+
+    pub(super) fn start(&self) -> State {
+        let ranks = &self.program.ranks;
+        State {
+            at: vec![0; self.blocks.len()],
+            drawn: vec![None; self.blocks.len()],
+            signals: ranks.iter().map(|rank| vec![(0, 0); rank.channels.len()]).collect(),
+            semaphores: ranks
+                .iter()
+                .map(|rank| rank.semaphores.iter().map(|one| one.initial).collect())
+                .collect(),
+        }
+    }
+
+    /// The operation that a block is at.
+    pub(super) fn op(&self, state: &State, block: usize) -> Option<(RankId, &'p Op)> {
+        let row = self.blocks.get(block)?;
+        let at = *state.at.get(block)? as usize;
+        row.steps.get(at).map(|step| (row.rank, step.op))
+    }
+
+    pub(super) fn barrier(&self, rank: RankId, id: ir::BarrierId) -> Vec<usize> {
+        let members = self.program.ranks.lookup(rank).and_then(|rank| rank.barriers.lookup(id));
+        let is_member = |block: &Block| {
+            block.rank == rank && members.is_some_and(|members| members.contains(&block.id))
+        };
+        let blocks = self.blocks.iter().enumerate();
+        blocks.filter(|(_, block)| is_member(block)).map(|(at, _)| at).collect()
+    }
+
+    pub(super) fn has_packets(&self, state: &State, rank: RankId, op: &Op) -> bool {
+        let mut all = true;
+        packets(self.program, rank, op, false, &mut |packet| {
+            let written = |(block, step): &(usize, usize)| {
+                state.at.get(*block).is_some_and(|at| *at as usize > *step)
+            };
+            all &= self.packets.get(&packet).is_some_and(|list| list.iter().any(written));
+        });
+        all
+    }
+
+    /// A block that has not come to its end: one that has drawn something, if there is one.
+    pub(super) fn unfinished(&self, state: &State) -> Option<usize> {
+        let open = || (0..self.blocks.len()).filter(|block| self.op(state, *block).is_some());
+        let drawn = |block: &usize| state.drawn.get(*block).is_some_and(Option::is_some);
+        open().find(drawn).or_else(|| open().next())
+    }
+}

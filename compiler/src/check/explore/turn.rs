@@ -1,0 +1,145 @@
+//! What a block does next: as soon as it can, where it takes nothing from anyone; in every order, where it does.
+
+use super::counter::{Counter, gives, takes};
+use super::scene::Scene;
+use super::state::State;
+use crate::ir::{Action, RankId};
+
+impl Scene<'_> {
+    /// Does what takes nothing from anyone, as far as that goes.
+    pub(super) fn settle(&self, state: &mut State) {
+        let mut moved = true;
+        while moved {
+            moved = false;
+            for block in 0..self.blocks.len() {
+                while self.free(state, block) {
+                    moved = true;
+                }
+            }
+        }
+    }
+
+    /// Does a block's next operation, if its order does not matter and it can.
+    fn free(&self, state: &mut State, block: usize) -> bool {
+        let Some((rank, op)) = self.op(state, block) else { return false };
+        let semaphore = |counter| matches!(counter, Counter::Semaphore(_));
+        let ordered = takes(op).any(|counter| self.is_shared(rank, counter))
+            || gives(op).any(|counter| semaphore(counter) && self.is_shared(rank, counter));
+        if ordered {
+            return self.served(state, block);
+        }
+        let members = match &op.action {
+            Action::Barrier { id, .. } => {
+                let there = self.barrier(rank, *id);
+                let at_it = |other: &usize| {
+                    self.op(state, *other).is_some_and(|(_, other)| match &other.action {
+                        Action::Barrier { id: same, .. } => same == id,
+                        Action::Sync
+                        | Action::Signal(_)
+                        | Action::Wait(_)
+                        | Action::Flush(_)
+                        | Action::Acquire(_)
+                        | Action::Release(_)
+                        | Action::Transfer(_)
+                        | Action::Pipeline(_) => false,
+                    })
+                };
+                if !there.iter().all(at_it) {
+                    return false;
+                }
+                there
+            }
+            Action::Sync
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => vec![block],
+        };
+        if !takes(op).all(|counter| state.take(rank, counter, true))
+            || !self.has_packets(state, rank, op)
+        {
+            return false;
+        }
+        takes(op).for_each(|counter| {
+            state.take(rank, counter, false);
+        });
+        gives(op).for_each(|counter| self.give(state, rank, counter));
+        members.iter().for_each(|member| state.pass(*member));
+        true
+    }
+
+    /// Lets a block go on that has drawn a ticket, if it is its turn.
+    fn served(&self, state: &mut State, block: usize) -> bool {
+        let drawn = state.drawn.get(block).copied().flatten();
+        let (Some(ticket), Some((rank, op))) = (drawn, self.op(state, block)) else { return false };
+        let Action::Wait(signal) = &op.action else { return false };
+        let came = signal.channels.first().and_then(|id| state.channel(rank, *id));
+        let served = came.is_some_and(|(came, _)| i64::from(*came) >= ticket);
+        if served {
+            state.pass(block);
+        }
+        served
+    }
+
+    /// What comes of a block doing the next thing whose order matters; none if it is at none, or cannot.
+    pub(super) fn turn(&self, state: &State, block: usize) -> Option<State> {
+        let (rank, op) = self.op(state, block)?;
+        let mut after = state.clone();
+        let drawn = state.drawn.get(block).copied().flatten();
+        match &op.action {
+            Action::Wait(signal) => {
+                let (_, begun) = after.channel(rank, *signal.channels.first()?)?;
+                if drawn.is_some() {
+                    return None;
+                }
+                *begun += 1;
+                let ticket = i64::from(*begun);
+                *after.drawn.get_mut(block)? = Some(ticket);
+            }
+            Action::Acquire(list) => {
+                let value = after.semaphore(rank, *list.first()?)?;
+                match drawn {
+                    Some(old) if *value >= old => after.pass(block),
+                    Some(_) => return None,
+                    None => {
+                        let old = *value;
+                        *value -= 1;
+                        match old > 0 {
+                            true => after.pass(block),
+                            false => *after.drawn.get_mut(block)? = Some(old),
+                        }
+                    }
+                }
+            }
+            Action::Release(list) => {
+                *after.semaphore(rank, *list.first()?)? += 1;
+                after.pass(block);
+            }
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Flush(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => return None,
+        }
+        let counters = takes(op).chain(gives(op));
+        counters.into_iter().any(|one| self.is_shared(rank, one)).then_some(after)
+    }
+
+    fn give(&self, state: &mut State, rank: RankId, counter: Counter) {
+        match counter {
+            Counter::Semaphore(id) => {
+                state.semaphore(rank, id).into_iter().for_each(|value| *value += 1);
+            }
+            Counter::Channel(id) => {
+                let end = self.program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(id));
+                let other = end.and_then(|end| end.peer().zip(end.partner));
+                let came = other.and_then(|(peer, there)| state.channel(peer, there));
+                came.into_iter().for_each(|(came, _)| *came += 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Blocks of one rank that are put in order: by a new semaphore, or by a barrier.
+
+use crate::diagnostic::change::{Handover, Side, Times};
+use crate::ir::{
+    Action, BarrierId, BlockId, List, Op, Origins, Program, Rank, Semaphore, SemaphoreId,
+};
+use crate::source::Place;
+use crate::table::Id;
+
+/// The program with a new semaphore on every rank that runs the two statements; of several blocks on one side each has
+/// its own, and of several on both sides the k-th of the one goes with the k-th of the other.
+pub(super) fn hand_over(mut program: Program, change: &Handover) -> Option<Program> {
+    let Program { ranks, origins, .. } = &mut program;
+    for rank in ranks.iter_mut() {
+        let from = blocks(rank, origins, change.after);
+        let to = blocks(rank, origins, change.before);
+        if from.is_empty() && to.is_empty() {
+            continue;
+        }
+        if from.is_empty() || to.is_empty() || from.iter().any(|block| to.contains(block)) {
+            return None;
+        }
+        let count = match (from.len(), to.len()) {
+            (1, count) | (count, 1) => count,
+            (one, other) if one == other => one,
+            (_, _) => return None,
+        };
+        let new: Vec<SemaphoreId> =
+            (0..count).map(|_| add(rank, change.initial)).collect::<Option<_>>()?;
+        for (side, place, list) in
+            [(Side::After, change.after, from), (Side::Before, change.before, to)]
+        {
+            let single = list.len() == 1;
+            for (k, block) in list.iter().enumerate() {
+                let own = new.iter().copied().enumerate().filter(|(of, _)| single || *of == k);
+                let own: List<SemaphoreId> = own.map(|(_, id)| id).collect();
+                let action = match side {
+                    Side::After => Action::Release(own),
+                    Side::Before => Action::Acquire(own),
+                };
+                let row = rank.blocks.iter_mut().nth(block.index())?;
+                let ops = std::mem::take(&mut row.ops);
+                row.ops = inserted(origins, ops, (place, side, change.times), &action);
+            }
+        }
+    }
+    Some(program)
+}
+
+/// The blocks of a rank that run a statement.
+fn blocks(rank: &Rank, origins: &Origins, place: Place) -> Vec<BlockId> {
+    let runs = |ops: &[Op]| runs(origins, ops, place) > 0;
+    rank.blocks.entries().filter(|(_, block)| runs(&block.ops)).map(|(id, _)| id).collect()
+}
+
+/// How often operations come from a statement, pipelines gone through once.
+fn runs(origins: &Origins, ops: &[Op], place: Place) -> usize {
+    let of = |op: &Op| match &op.action {
+        Action::Pipeline(pipeline) => runs(origins, &pipeline.body, place),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_) => usize::from(origins.place(op.origin) == place),
+    };
+    ops.iter().map(of).sum()
+}
+
+fn add(rank: &mut Rank, initial: u32) -> Option<SemaphoreId> {
+    let origin = rank.blocks.iter().next()?.origin;
+    let initial = i64::from(initial);
+    let row = Semaphore { name: "new".into(), initial, origin, shared: false };
+    Some(rank.semaphores.push(row))
+}
+
+/// The operations with another one beside those of a statement, in pipelines too.
+fn inserted(
+    origins: &Origins,
+    ops: Vec<Op>,
+    (place, side, times): (Place, Side, Times),
+    action: &Action,
+) -> Vec<Op> {
+    let here: Vec<usize> = (0..)
+        .zip(&ops)
+        .filter(|(_, op)| {
+            origins.place(op.origin) == place && !matches!(op.action, Action::Pipeline(_))
+        })
+        .map(|(at, _)| at)
+        .collect();
+    let wanted = |at: usize| match (times, side) {
+        (Times::Each, _) => here.contains(&at),
+        (Times::Once, Side::Before) => here.first() == Some(&at),
+        (Times::Once, Side::After) => here.last() == Some(&at),
+    };
+    let mut list = Vec::with_capacity(ops.len() + here.len());
+    for (at, mut op) in ops.into_iter().enumerate() {
+        if let Action::Pipeline(pipeline) = &mut op.action {
+            let body = std::mem::take(&mut pipeline.body);
+            pipeline.body = inserted(origins, body, (place, side, times), action);
+        }
+        let new = Op { action: action.clone(), origin: op.origin, sync: None };
+        match (wanted(at), side) {
+            (false, _) => list.push(op),
+            (true, Side::Before) => list.extend([new, op]),
+            (true, Side::After) => list.extend([op, new]),
+        }
+    }
+    list
+}
+
+/// The program with a barrier of all blocks that run one of two statements, before the second one. A block that does not
+/// run the second one comes to it before what it does that stands behind in the text.
+pub(super) fn meet(mut program: Program, first: Place, second: Place) -> Option<Program> {
+    let Program { ranks, origins, .. } = &mut program;
+    let mut done = false;
+    for rank in ranks.iter_mut() {
+        let mut members = blocks(rank, origins, first);
+        let to = blocks(rank, origins, second);
+        if members.is_empty() && to.is_empty() {
+            continue;
+        }
+        let alone = members.iter().all(|block| to.contains(block));
+        members.extend(&to);
+        members.sort_unstable();
+        members.dedup();
+        let id = BarrierId::from_index(rank.barriers.len());
+        let barrier = Action::Barrier { id, arrivals: members.len() as u32 };
+        for block in &members {
+            let row = rank.blocks.iter_mut().nth(block.index())?;
+            let ops = std::mem::take(&mut row.ops);
+            row.ops = match to.contains(block) {
+                true => with_barrier(origins, ops, second, (&barrier, alone))?,
+                false => behind_all(origins, ops, second, &barrier)?,
+            };
+        }
+        done |= !to.is_empty();
+        rank.barriers.push(members);
+    }
+    done.then_some(program)
+}
+
+/// A barrier before the operations of a statement; none in a pipeline, where there are no barriers, or where the blocks
+/// that do not run the statement would come to it once and this one several times.
+fn with_barrier(
+    origins: &Origins,
+    ops: Vec<Op>,
+    second: Place,
+    (barrier, alone): (&Action, bool),
+) -> Option<Vec<Op>> {
+    let times = runs(origins, &ops, second);
+    let list = inserted(origins, ops, (second, Side::Before, Times::Each), barrier);
+    let placed = list.iter().filter(|op| op.action == *barrier).count();
+    (placed == times && (alone || times == 1)).then_some(list)
+}
+
+/// A barrier after all that stands before a statement in the text.
+fn behind_all(
+    origins: &Origins,
+    mut ops: Vec<Op>,
+    second: Place,
+    barrier: &Action,
+) -> Option<Vec<Op>> {
+    let Place::Source(second) = second else { return None };
+    let behind = |op: &Op| match origins.place(op.origin) {
+        Place::Source(at) => at.file == second.file && at.start >= second.start,
+        Place::Plan(_) => false,
+    };
+    let at = ops.iter().position(behind).unwrap_or(ops.len());
+    let origin = ops.first()?.origin;
+    ops.insert(at, Op { action: barrier.clone(), origin, sync: None });
+    Some(ops)
+}

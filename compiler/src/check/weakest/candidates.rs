@@ -1,0 +1,248 @@
+//! The changes that are worth trying for a finding, weakest first.
+
+use super::super::nearest;
+use super::super::past::{Line, Moment, Past, Run};
+use super::{counts, order};
+use crate::diagnostic::change::{Change, Side};
+use crate::diagnostic::witness::{Agent, Event, Finding, Race};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{self, Action, BlockId, RankId};
+use crate::source::Place;
+use std::collections::BTreeSet;
+
+/// How many pairs of a relaxed signal and its wait are tried.
+const MOST_PAIRS: usize = 8;
+
+/// The changes that are worth trying, weakest first.
+pub(super) fn candidates(past: &Past, finding: &Diagnostic) -> Vec<Change> {
+    match finding.witness.as_ref().map(|witness| &witness.finding) {
+        Some(Finding::Race(race)) => of_race(past, finding.code, race),
+        Some(Finding::Deadlock { circle }) => {
+            let waits = circle.iter().filter_map(|wait| moment(past, &wait.event));
+            let waits: Vec<Moment> = waits.collect();
+            match (finding.code, waits.as_slice()) {
+                (Code::E0601, waits) => {
+                    let turned = waits.iter().flat_map(|wait| turned(past, *wait));
+                    turned.collect()
+                }
+                (_, [wait]) => counts::of(past, *wait, 0),
+                (_, _) => Vec::new(),
+            }
+        }
+        Some(Finding::Counter { event, left, .. }) => {
+            let last = moment(past, event);
+            last.map_or_else(Vec::new, |last| counts::of(past, last, *left))
+        }
+        Some(Finding::Users { users, .. }) => order::of_users(past, users),
+        Some(Finding::Value(_) | Finding::Clobber(_)) | None => Vec::new(),
+    }
+}
+
+fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
+    let second_place = race.second.event.place;
+    let mut changes = joins(past, code, race);
+    if code == Code::E0503 {
+        return changes;
+    }
+    let Some(second) = moment(past, &race.second.event) else { return changes };
+    let first = race.first.and_then(|access| moment(past, &access.event));
+    if let Some(first) = first.filter(|_| race.ordered) {
+        changes.extend(stronger(past, first, second));
+    }
+    let first_access = race.first.filter(|access| access.event.step.is_some());
+    if let Some(first) = first_access.filter(|_| matches!(code, Code::E0501 | Code::E0512)) {
+        changes.extend(first.event.place.map(|at| Change::Flush { at }));
+        if let Some(first) = moment(past, &first.event) {
+            changes.extend(beside(past, first, Side::After));
+        }
+    }
+    if matches!(code, Code::E0501 | Code::E0510) {
+        changes.extend(beside(past, second, Side::Before));
+    }
+    let across = code == Code::E0515;
+    let second_packets = across && writes_packets(past, second);
+    let single = second_packets && !past.program.options.double_scratch;
+    let double = Change::Option { name: "double_scratch", value: "true" };
+    changes.extend(single.then_some(double));
+    if let Some(first) = first.filter(|_| code == Code::E0501) {
+        changes.extend(order::of_blocks(past, first, second));
+    }
+    let first_place = first_access.and_then(|first| first.event.place);
+    if let Some(at) = first_place.filter(|_| across || matches!(code, Code::E0501 | Code::E0512)) {
+        changes.push(Change::Handshake { at, side: Side::After, relaxed: false });
+    }
+    if let Some(at) = second_place.filter(|_| code != Code::E0512) {
+        // That a rank has started can be told by a relaxed signal, and what it did in the launch before is over then.
+        let relaxed = across || code == Code::E0510;
+        changes.push(Change::Handshake { at, side: Side::Before, relaxed });
+    }
+    changes
+}
+
+/// Places at which the threads of a block might have to meet: before the second access, and before what tells of the
+/// first one. Where they do anyway, none.
+fn joins(past: &Past, code: Code, race: &Race) -> Vec<Change> {
+    let told = race.after_first.filter(|_| code != Code::E0503);
+    let second = Some(race.second.event).filter(|event| event.step.is_some());
+    let apart = |event: &Event| {
+        let line = moment(past, event).and_then(|at| line(past, at));
+        let program = past.program;
+        program.joins == ir::Joins::Explicit
+            || !program.options.auto_sync
+            || line.is_some_and(|line| line.op.sync.is_some())
+    };
+    let events = [told, second].into_iter().flatten().filter(apart);
+    events.filter_map(|event| event.place).map(|before| Change::Join { before }).collect()
+}
+
+/// Halves of scratch are for packets only: plain puts know the first one.
+fn writes_packets(past: &Past, moment: Moment) -> bool {
+    let Some(Action::Transfer(transfer)) = action(past, moment) else { return false };
+    ir::memory::accesses(transfer).filter(|access| access.write).all(|access| access.packets)
+}
+
+/// Relaxed signals and waits on the way from the first to the second, one pair at a time, then all of them.
+fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
+    let mut run = Run::new(past);
+    if !run.reach(second) {
+        return Vec::new();
+    }
+    let moments = run.moments();
+    let Some(start) = moments.iter().position(|moment| *moment == first) else {
+        return Vec::new();
+    };
+    let mut pairs: Vec<Vec<Place>> = Vec::new();
+    for wait in moments.iter().skip(start).rev() {
+        for signal in relaxed_signals(past, *wait) {
+            // In a plan every rank has a wait of its own for what a statement signals.
+            let met = std::iter::once(*wait).chain(waits(past, signal)).chain([signal]);
+            let places: BTreeSet<Place> = met.filter_map(|at| relaxed_place(past, at)).collect();
+            let pair: Vec<Place> = places.into_iter().collect();
+            let mut before = Run::new(past);
+            if pairs.len() < MOST_PAIRS
+                && !pair.is_empty()
+                && !pairs.contains(&pair)
+                && before.reach(signal)
+                && before.has(first)
+            {
+                pairs.push(pair);
+            }
+        }
+    }
+    let all: BTreeSet<Place> = pairs.iter().flatten().copied().collect();
+    let all: Vec<Place> = all.into_iter().collect();
+    let several = (pairs.len() > 1).then_some(all);
+    pairs.into_iter().chain(several).map(|at| Change::Strong { at }).collect()
+}
+
+/// The signals that meet a wait, where either is relaxed.
+fn relaxed_signals(past: &Past, wait: Moment) -> Vec<Moment> {
+    let Some(Action::Wait(list)) = action(past, wait) else { return Vec::new() };
+    let rank = past.rank(wait.agent);
+    let signals = list.channels.iter().filter_map(|channel| past.signal_for(rank, *channel, wait));
+    signals.filter(|signal| list.relaxed || relaxed_place(past, *signal).is_some()).collect()
+}
+
+/// The waits that an operation's signals meet.
+fn waits(past: &Past, signal: Moment) -> Vec<Moment> {
+    let Some(Action::Signal(list)) = action(past, signal) else { return Vec::new() };
+    let rank = past.rank(signal.agent);
+    let Some(row) = past.program.ranks.lookup(rank) else { return Vec::new() };
+    let ends = list.channels.iter().filter_map(|channel| row.channels.lookup(*channel));
+    let ends = ends.filter_map(|end| Some((end.peer()?, end.partner?)));
+    ends.filter_map(|(peer, there)| past.wait_for(peer, there, past.giver(signal, there, peer)?))
+        .collect()
+}
+
+/// The place of a signal or wait that is relaxed.
+fn relaxed_place(past: &Past, moment: Moment) -> Option<Place> {
+    match action(past, moment)? {
+        Action::Signal(list) | Action::Wait(list) if list.relaxed => past.event(moment).place,
+        Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Sync
+        | Action::Barrier { .. }
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => None,
+    }
+}
+
+pub(super) fn action<'p>(past: &Past<'p>, moment: Moment) -> Option<&'p Action> {
+    line(past, moment).map(|line| &line.op.action)
+}
+
+fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {
+    let (agent, at) = past.line(moment)?;
+    past.lines(agent).get(at as usize)
+}
+
+/// A signal that stands before an operation goes behind it; a wait that stands behind goes before it.
+fn beside(past: &Past, moment: Moment, side: Side) -> Option<Change> {
+    let (agent, at) = past.line(moment)?;
+    let lines = past.lines(agent);
+    let here = lines.get(at as usize)?;
+    let other = match side {
+        Side::After => {
+            lines.get(..at as usize)?.iter().rfind(|line| nearest::tells(&line.op.action))
+        }
+        Side::Before => {
+            lines.get(at as usize + 1..)?.iter().find(|line| nearest::hears(&line.op.action))
+        }
+    }?;
+    past_it(past, other, here, side)
+}
+
+/// In a circle of waits: the block's next signal goes before the wait, or the wait behind it.
+fn turned(past: &Past, wait: Moment) -> Vec<Change> {
+    let lines = past.lines(wait.agent);
+    let behind = lines.get(wait.at as usize + 1..).unwrap_or_default();
+    let signal = behind.iter().find(|line| nearest::tells(&line.op.action));
+    let Some((here, signal)) = lines.get(wait.at as usize).zip(signal) else { return Vec::new() };
+    let moves =
+        [past_it(past, signal, here, Side::Before), past_it(past, here, signal, Side::After)];
+    moves.into_iter().flatten().collect()
+}
+
+/// The move of a statement past another one, where both are reached with the same loop values.
+fn past_it(past: &Past, what: &Line, over: &Line, side: Side) -> Option<Change> {
+    if matches!(what.op.action, Action::Transfer(_)) {
+        return None;
+    }
+    let (verb, over_verb) = (word(&what.op.action)?, word(&over.op.action)?);
+    let rows = &past.program.origins.rows;
+    let (a, b) = (rows.lookup(what.op.origin)?, rows.lookup(over.op.origin)?);
+    let change = Change::Move { verb, what: a.place, past: b.place, over: over_verb, side };
+    (a.binding == b.binding && a.place != b.place).then_some(change)
+}
+
+/// The word of what can be moved, or be moved past: not what stands in several blocks or holds others.
+fn word(action: &Action) -> Option<&'static str> {
+    match action {
+        Action::Signal(_) => Some("signal"),
+        Action::Wait(_) => Some("wait"),
+        Action::Acquire(_) => Some("acquire"),
+        Action::Release(_) => Some("release"),
+        Action::Transfer(transfer) => Some(transfer.verb.word()),
+        Action::Sync | Action::Barrier { .. } | Action::Flush(_) | Action::Pipeline(_) => None,
+    }
+}
+
+/// The moment of an event.
+pub(super) fn moment(past: &Past, event: &Event) -> Option<Moment> {
+    let rank = RankId(event.rank);
+    match (event.agent, event.step) {
+        (Agent::Block(block), Some(step)) => {
+            let at = past.at_step(rank, BlockId(block), step)?;
+            Some(Moment { launch: event.launch, ..at })
+        }
+        (Agent::Proxy { channel, block }, Some(step)) => {
+            let line = past.at_step(rank, BlockId(block), step)?;
+            past.request(rank, ir::ChannelId(channel), Moment { launch: event.launch, ..line })
+        }
+        (Agent::User, _) => Some(past.start(rank, event.launch)),
+        (Agent::Block(_) | Agent::Proxy { .. }, None) => None,
+    }
+}

@@ -1,0 +1,191 @@
+//! What is worth trying where a counter is out of balance: to leave out what is too much, or to give or take once more.
+
+use super::super::past::{Line, Moment, Past};
+use super::candidates::action;
+use crate::diagnostic::change::{Change, Side};
+use crate::ir::{Action, ChannelId, RankId, SemaphoreId};
+use crate::source::Place;
+
+/// How many places of one kind are tried.
+const MOST_PLACES: usize = 4;
+
+/// After how many statements a release is tried.
+const MOST_RELEASES: usize = 24;
+
+/// How many times a statement is repeated.
+const MOST_TIMES: i64 = 8;
+
+/// Changes for the operation at which a counter is found to be out of balance; `left` is how much more it is given than
+/// taken.
+pub(super) fn of(past: &Past, at: Moment, left: i64) -> Vec<Change> {
+    let Some((agent, line)) = past.line(at) else { return Vec::new() };
+    let at = Moment { agent, at: line, ..at };
+    match action(past, at) {
+        Some(Action::Wait(list)) => waits(past, at, &list.channels),
+        Some(Action::Signal(list)) => signals(past, at, &list.channels, left),
+        Some(Action::Transfer(transfer)) => signals(past, at, &transfer.channels, left),
+        Some(Action::Acquire(list)) => acquires(past, at, list.as_slice()),
+        Some(Action::Release(list)) => releases(past, at, list.as_slice(), left),
+        Some(Action::Sync | Action::Barrier { .. } | Action::Flush(_) | Action::Pipeline(_))
+        | None => Vec::new(),
+    }
+}
+
+/// A wait too many, or a signal too few.
+fn waits(past: &Past, at: Moment, channels: &[ChannelId]) -> Vec<Change> {
+    let rank = past.rank(at.agent);
+    let (mut given, mut taken) = (Vec::new(), vec![at]);
+    for channel in channels {
+        let (signals, waits) = past.signals_and_waits(rank, *channel);
+        given.extend(signals.into_iter().rev());
+        taken.extend(waits.into_iter().rev());
+    }
+    let mut changes = removals(past, "wait", &taken);
+    changes.extend(place(past, at).map(|at| Change::Answer {
+        verb: "signal",
+        at,
+        side: Side::Before,
+    }));
+    let puts = puts(past, rank, channels);
+    changes.extend(puts.into_iter().map(|at| Change::Answer {
+        verb: "signal",
+        at,
+        side: Side::After,
+    }));
+    changes.extend(repetitions(past, "signal", &given, 1));
+    changes
+}
+
+/// A signal too many, or a wait too few.
+fn signals(past: &Past, at: Moment, channels: &[ChannelId], left: i64) -> Vec<Change> {
+    let row = past.program.ranks.lookup(past.rank(at.agent));
+    let (mut given, mut taken) = (vec![at], Vec::new());
+    for end in channels.iter().filter_map(|channel| row?.channels.lookup(*channel)) {
+        let Some((peer, there)) = end.peer().zip(end.partner) else { continue };
+        let (signals, waits) = past.signals_and_waits(peer, there);
+        given.extend(signals.into_iter().rev());
+        taken.extend(waits.into_iter().rev());
+    }
+    let mut changes = removals(past, "signal", &given);
+    changes.extend(place(past, at).map(|at| Change::Answer {
+        verb: "wait",
+        at,
+        side: Side::After,
+    }));
+    changes.extend(repetitions(past, "wait", &taken, left));
+    changes
+}
+
+/// An acquire too many, or a release too few.
+fn acquires(past: &Past, at: Moment, list: &[SemaphoreId]) -> Vec<Change> {
+    let rank = past.rank(at.agent);
+    let mut taken = vec![at];
+    for id in list {
+        taken.extend(past.releases_and_acquires(rank, *id).1.into_iter().rev());
+    }
+    let mut changes = removals(past, "acquire", &taken);
+    for id in list {
+        let row = past.program.ranks.lookup(rank).and_then(|row| row.semaphores.lookup(*id));
+        let Some(name) = row.map(|row| row.name.to_string()) else { continue };
+        // A member of a family has no name of its own in the text.
+        if past.program.joins == crate::ir::Joins::Explicit || name.contains('[') {
+            continue;
+        }
+        let after = others(past, at).into_iter().take(MOST_RELEASES);
+        changes.extend(after.map(|after| Change::Release { semaphore: name.clone(), after }));
+    }
+    changes
+}
+
+/// A release too many, or an acquire too few.
+fn releases(past: &Past, at: Moment, list: &[SemaphoreId], left: i64) -> Vec<Change> {
+    let rank = past.rank(at.agent);
+    let (mut given, mut taken) = (vec![at], Vec::new());
+    for id in list {
+        let (releases, acquires) = past.releases_and_acquires(rank, *id);
+        given.extend(releases.into_iter().rev());
+        taken.extend(acquires.into_iter().rev());
+    }
+    let mut changes = removals(past, "release", &given);
+    changes.extend(repetitions(past, "acquire", &taken, left));
+    changes
+}
+
+/// To leave out each of the statements that do only this.
+fn removals(past: &Past, verb: &'static str, moments: &[Moment]) -> Vec<Change> {
+    let places = places(past, moments);
+    places.into_iter().map(|at| Change::Remove { verb, at }).collect()
+}
+
+fn repetitions(past: &Past, verb: &'static str, moments: &[Moment], left: i64) -> Vec<Change> {
+    let more = left.clamp(1, MOST_TIMES) as u32;
+    let places = places(past, moments);
+    places.into_iter().map(|at| Change::Repeat { verb, at, more }).collect()
+}
+
+/// The first few places of moments, but for those of transfers.
+fn places(past: &Past, moments: &[Moment]) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for moment in moments {
+        let transfer = past.line(*moment).is_some_and(|(agent, at)| {
+            matches!(action(past, Moment { agent, at, ..*moment }), Some(Action::Transfer(_)))
+        });
+        let Some(place) = place(past, *moment).filter(|_| !transfer) else { continue };
+        if !places.contains(&place) && places.len() < MOST_PLACES {
+            places.push(place);
+        }
+    }
+    places
+}
+
+fn place(past: &Past, moment: Moment) -> Option<Place> {
+    past.event(moment).place
+}
+
+/// The places of transfers over the other ends of a rank's channels, the last one first.
+fn puts(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
+    let row = past.program.ranks.lookup(rank);
+    let ends = channels.iter().filter_map(|channel| row?.channels.lookup(*channel));
+    let ends: Vec<(RankId, ChannelId)> =
+        ends.filter_map(|end| end.peer().zip(end.partner)).collect();
+    let over = |line: &Line, from: RankId| match &line.op.action {
+        Action::Transfer(transfer) => {
+            transfer.channels.iter().any(|channel| ends.contains(&(from, *channel)))
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
+    };
+    let mut places = Vec::new();
+    for agent in past.all_blocks() {
+        for line in past.lines(agent).iter().rev() {
+            let place = past.program.origins.place(line.op.origin);
+            let new = !places.contains(&place) && places.len() < MOST_PLACES;
+            if new && over(line, past.rank(agent)) {
+                places.push(place);
+            }
+        }
+    }
+    places
+}
+
+/// What the other blocks of a rank do that somebody may wait for, in order.
+fn others(past: &Past, at: Moment) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    let others = past.all_blocks().filter(|agent| *agent != at.agent);
+    for agent in others.filter(|agent| past.rank(*agent) == past.rank(at.agent)) {
+        for line in past.lines(agent) {
+            let place = past.program.origins.place(line.op.origin);
+            let done = matches!(line.op.action, Action::Transfer(_) | Action::Wait(_));
+            if done && !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    places
+}

@@ -1,0 +1,98 @@
+//! What is worth trying where two blocks of one rank do not know of each other: a new semaphore, or a barrier.
+
+use super::super::nearest;
+use super::super::past::{Moment, Past};
+use super::candidates::{action, moment};
+use crate::diagnostic::change::{Change, Handover, Times};
+use crate::diagnostic::witness::{Agent, Event};
+use crate::ir::{Action, Joins};
+use crate::source::Place;
+
+/// Changes that order two accesses which meet, of blocks of one rank or of two.
+pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
+    let lines = [first, second].map(|moment| {
+        let (agent, at) = past.line(moment)?;
+        Some(Moment { agent, at, ..moment })
+    });
+    let [Some(first), Some(second)] = lines else { return Vec::new() };
+    if is_shared_out(past, first) || is_shared_out(past, second) {
+        return barrier(past, first, second).into_iter().collect();
+    }
+    // Where the threads of a block meet only where they are told to, more than this would have to be put in.
+    if past.program.joins == Joins::Explicit {
+        return Vec::new();
+    }
+    let pairs = pairs(past, first, second);
+    let mut changes: Vec<Change> = Vec::new();
+    for times in [Times::Each, Times::Once] {
+        changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, times, 0)));
+    }
+    // What is used again and again is free at the beginning.
+    changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, Times::Each, 1)));
+    changes
+}
+
+/// Who could tell whom: of two blocks of one rank each the other, the one that comes first in the text first; and the
+/// block that hears of the one access, where the rank of the other one does.
+fn pairs(past: &Past, first: Moment, second: Moment) -> Vec<(Moment, Moment)> {
+    let mut pairs = Vec::new();
+    let place = |moment: Moment| past.event(moment).place;
+    let both = match place(first) <= place(second) {
+        true => [(first, second), (second, first)],
+        false => [(second, first), (first, second)],
+    };
+    if past.rank(first.agent) == past.rank(second.agent) {
+        pairs.extend(both);
+    } else {
+        for (one, other) in both {
+            let told = nearest::after(past, one);
+            let heard = told.and_then(|told| nearest::hearer(past, told, past.rank(other.agent)));
+            pairs.extend(heard.map(|heard| (heard, other)));
+        }
+    }
+    pairs.retain(|(one, other)| one.agent != other.agent && place(*one) != place(*other));
+    pairs
+}
+
+fn handover(
+    past: &Past,
+    (from, to): (Moment, Moment),
+    times: Times,
+    initial: u32,
+) -> Option<Change> {
+    let place = |moment: Moment| past.event(moment).place;
+    let (after, before) = (place(from)?, place(to)?);
+    // What happens once happens each time.
+    if times == Times::Once && !is_repeated(past, from, after) && !is_repeated(past, to, before) {
+        return None;
+    }
+    let name = |moment: Moment| past.block_name(moment.agent).to_owned();
+    let (from, to) = (name(from), name(to));
+    Some(Change::Handover(Handover { from, to, after, before, times, initial }))
+}
+
+fn is_repeated(past: &Past, moment: Moment, place: Place) -> bool {
+    let lines = past.lines(moment.agent).iter();
+    lines.filter(|line| past.program.origins.place(line.op.origin) == place).count() > 1
+}
+
+/// Whether a group shares the bytes of an operation out among its blocks.
+fn is_shared_out(past: &Past, moment: Moment) -> bool {
+    let Some(Action::Transfer(transfer)) = action(past, moment) else { return false };
+    transfer.slice.is_some_and(|slice| slice.count > 1)
+}
+
+fn barrier(past: &Past, first: Moment, second: Moment) -> Option<Change> {
+    let (one, other) = (past.event(first).place?, past.event(second).place?);
+    let same = past.rank(first.agent) == past.rank(second.agent) && one != other;
+    same.then(|| Change::Barrier { first: one.min(other), second: one.max(other) })
+}
+
+/// Threads of one block that use a counter: they meet in between.
+pub(super) fn of_users(past: &Past, users: &[Event]) -> Vec<Change> {
+    let [first, .., last] = users else { return Vec::new() };
+    let is_block = matches!(last.agent, Agent::Block(_)) && moment(past, last).is_some();
+    let one = first.agent == last.agent && first.rank == last.rank;
+    let place = last.place.filter(|_| one && is_block);
+    place.map(|before| Change::Join { before }).into_iter().collect()
+}

@@ -1,0 +1,215 @@
+//! Edits that order two statements of different blocks: a new semaphore, or a barrier.
+//!
+//! They are made where blocks stand in the program itself, in loops and pipelines at most; what a procedure does, or
+//! what only some ranks do, is left to the author.
+
+use super::statement::{Statement, gap};
+use super::surroundings::{Header, Surroundings};
+use crate::diagnostic::Edit;
+use crate::diagnostic::change::{Handover, Times};
+use crate::source::Span;
+
+/// Where something is said once or each time: from where to where it is said of.
+struct Site<'a> {
+    start: u32,
+    end: u32,
+    /// The name of the block.
+    block: &'a str,
+    /// What the block is a family over: names and binders.
+    family: Vec<(&'a str, &'a str)>,
+}
+
+/// Declares a semaphore, releases and acquires it.
+pub(super) fn hand_over(
+    change: &Handover,
+    after: &Statement<'_>,
+    before: &Statement<'_>,
+) -> Option<Vec<Edit>> {
+    if after.span.file != before.span.file {
+        return None;
+    }
+    let text = Surroundings::new(after.file, after.span);
+    let (from, to) = (site(&text, after, change.times)?, site(&text, before, change.times)?);
+    let (family, released, acquired) = members(&from.family, &to.family)?;
+    let name = new_name(&text, from.block);
+    let initial =
+        if change.initial == 0 { String::new() } else { format!(" = {}", change.initial) };
+    let insert = |offset: u32, text: String| Edit {
+        span: Span { start: offset, end: offset, ..after.span },
+        text,
+    };
+    let (end, declared) = declarations(&text, after.span.start)?;
+    Some(vec![
+        insert(end, format!("{}semaphore {name}{family}{initial};", gap(text.file, declared))),
+        insert(from.end, format!("{}release {name}{released};", gap(text.file, from.start))),
+        insert(to.start, format!("acquire {name}{acquired};{}", gap(text.file, to.start))),
+    ])
+}
+
+/// The family of a semaphore, and which of its members are released and acquired, in brackets.
+fn members(from: &[(&str, &str)], to: &[(&str, &str)]) -> Option<(String, String, String)> {
+    let list = |parts: Vec<&str>| format!("[{}]", parts.join(", "));
+    let names = |family: &[(&str, &str)]| list(family.iter().map(|(name, _)| *name).collect());
+    let binders = |family: &[(&str, &str)]| list(family.iter().map(|(_, text)| *text).collect());
+    let all = |family: &[(&str, &str)]| list(family.iter().map(|_| "*").collect());
+    match (from, to) {
+        ([], []) => Some(Default::default()),
+        (from, []) => Some((binders(from), names(from), all(from))),
+        ([], to) => Some((binders(to), all(to), names(to))),
+        (from, to) if binders(from) == binders(to) => Some((binders(from), names(from), names(to))),
+        (_, _) => None,
+    }
+}
+
+/// A name that the file does not have.
+fn new_name(text: &Surroundings<'_>, block: &str) -> String {
+    let is_new = |name: &String| text.tokens.iter().all(|token| token.text != name);
+    let numbered = (2..).map(|number| format!("{block}_done{number}"));
+    let mut names = std::iter::once(format!("{block}_done")).chain(numbered);
+    names.find(is_new).unwrap_or_default()
+}
+
+fn site<'a>(text: &Surroundings<'a>, statement: &Statement<'a>, times: Times) -> Option<Site<'a>> {
+    let headers = text.headers(statement.span.start)?;
+    let block = headers.iter().position(|header| text.word(header.word) == "block")?;
+    let (around, inside) = (headers.get(1..block)?, headers.get(block + 1..)?);
+    let words = |list: &[Header], allowed: &[&str]| {
+        list.iter().all(|header| allowed.contains(&text.word(header.word)))
+    };
+    let in_program = headers.first().is_some_and(|first| text.word(first.word) == "program");
+    let allowed = ["for", "pipeline"];
+    if !in_program || !words(around, &allowed) || !words(inside, &allowed) {
+        return None;
+    }
+    let header = headers.get(block)?;
+    let family = family(text, header, around)?;
+    let (start, end) = match (times, inside) {
+        (Times::Each, _) | (Times::Once, []) => (statement.span.start, statement.span.end),
+        (Times::Once, inside) => around_loops(text, statement, inside)?,
+    };
+    // A loop around the block runs it again.
+    let again = around.iter().any(|header| text.word(header.word) == "for");
+    if times == Times::Once && again {
+        return None;
+    }
+    Some(Site { start, end, block: text.word(header.word + 1), family })
+}
+
+/// From where to where loops reach in which there is one statement only.
+fn around_loops(
+    text: &Surroundings<'_>,
+    statement: &Statement<'_>,
+    loops: &[Header],
+) -> Option<(u32, u32)> {
+    let mut starts = loops.iter().map(|header| text.start(header.first));
+    let outermost = starts.next()??;
+    let mut inner = starts.chain([Some(statement.span.start)]);
+    let mut close = text.tokens.iter().position(|token| token.span.start >= statement.span.end)?;
+    for header in loops {
+        if text.word(header.word) != "for" || text.start(header.open + 1) != inner.next()? {
+            return None;
+        }
+    }
+    for header in loops.iter().rev() {
+        if text.closing(header.open)? != close {
+            return None;
+        }
+        close += 1;
+    }
+    Some((outermost, text.end(close.checked_sub(1)?)?))
+}
+
+/// What a block is a family over: its own binders, or loops around it whose names it is indexed by.
+fn family<'a>(
+    text: &Surroundings<'a>,
+    header: &Header,
+    around: &[Header],
+) -> Option<Vec<(&'a str, &'a str)>> {
+    let bracket = header.word + 2;
+    if text.word(bracket) != "[" {
+        return Some(Vec::new());
+    }
+    let close = text.closing(bracket)?;
+    let mut family = Vec::new();
+    let mut from = bracket + 1;
+    while from < close {
+        let to = text.next(from, &[",", "]"])?;
+        let name = text.word(from);
+        if text.word(from + 1) == "in" {
+            family.push((name, text.text(from, to)?));
+        } else {
+            let binds = |header: &&Header| {
+                text.word(header.word) == "for" && text.word(header.word + 1) == name
+            };
+            let own = around.iter().find(binds).filter(|_| to == from + 1)?;
+            family.push((name, text.text(own.word + 1, own.open)?));
+        }
+        from = to + 1;
+    }
+    Some(family)
+}
+
+/// The end of what a program declares before its first block, and where the last of it begins.
+fn declarations(text: &Surroundings<'_>, within: u32) -> Option<(u32, u32)> {
+    let program = *text.headers(within)?.first()?;
+    let mut at = program.open + 1;
+    let mut last = None;
+    loop {
+        let word = text.word(at);
+        let attribute = word == "#";
+        let declares =
+            ["collective", "options", "scratch", "channel", "semaphore", "let", "require", "block"];
+        if !attribute && !declares.contains(&word) {
+            return last;
+        }
+        if attribute {
+            at = text.closing(at + 1)? + 1;
+            continue;
+        }
+        let end = match word {
+            "options" => text.closing(at + 1)?,
+            "block" => match text.next(at, &[";", "{"])? {
+                end if text.word(end) == ";" => end,
+                _ => return last,
+            },
+            _ => text.next(at, &[";"])?,
+        };
+        last = Some((text.end(end)?, text.start(at)?));
+        at = end + 1;
+    }
+}
+
+/// Puts a barrier between the bodies of two statements, of which the second one is the first of its own.
+pub(super) fn meet(first: &Statement<'_>, second: &Statement<'_>) -> Option<Edit> {
+    let text = Surroundings::new(first.file, first.span);
+    let (one, _) = body(&text, first)?;
+    let (other, header) = body(&text, second)?;
+    let start = text.start(header.first)?;
+    let is_first = text.start(header.open + 1) == Some(second.span.start);
+    if first.span.file != second.span.file || first.span.end > start || !is_first {
+        return None;
+    }
+    let blocks = if one == other { one } else { format!("{one}, {other}") };
+    let span = Span { start, end: start, ..second.span };
+    Some(Edit { span, text: format!("barrier {blocks};{}", gap(text.file, start)) })
+}
+
+/// The blocks of the body that a statement is in, which stands in the program itself, and its header.
+fn body(text: &Surroundings<'_>, statement: &Statement<'_>) -> Option<(String, Header)> {
+    let headers = text.headers(statement.span.start)?;
+    let [program, header] = headers.as_slice() else { return None };
+    if text.word(program.word) != "program" {
+        return None;
+    }
+    let blocks = match text.word(header.word) {
+        "group" => text.text(header.word + 1, header.open)?.to_owned(),
+        "block" => {
+            let dimensions = family(text, header, &[])?;
+            let all: Vec<&str> = dimensions.iter().map(|_| "*").collect();
+            let name = text.word(header.word + 1);
+            if all.is_empty() { name.to_owned() } else { format!("{name}[{}]", all.join(", ")) }
+        }
+        _ => return None,
+    };
+    Some((blocks, *header))
+}

@@ -1,0 +1,169 @@
+//! A statement of an author's file, and edits of it and beside it.
+
+use super::LIBRARY;
+use crate::diagnostic::Edit;
+use crate::diagnostic::change::Side;
+use crate::source::{Place, SourceFile, SourceMap, Span};
+use crate::syntax::token::{self, Kind, Token};
+
+/// A statement of an author's file.
+pub(super) struct Statement<'a> {
+    pub(super) file: &'a SourceFile,
+    pub(super) span: Span,
+    text: &'a str,
+}
+
+impl<'a> Statement<'a> {
+    pub(super) fn new(sources: &'a SourceMap, place: Place) -> Option<Statement<'a>> {
+        let Place::Source(span) = place else { return None };
+        let file = sources.files.lookup(span.file)?;
+        let text = file.slice(span);
+        let own = !file.name.starts_with(LIBRARY) && text.ends_with(';');
+        own.then_some(Statement { file, span, text })
+    }
+
+    /// The blanks that its line begins with, if it is the first of its line.
+    fn indent(&self) -> Option<&'a str> {
+        indent(self.file, self.span.start)
+    }
+
+    /// What stands between this and another statement beside it.
+    fn gap(&self) -> String {
+        gap(self.file, self.span.start)
+    }
+
+    pub(super) fn before(&self, text: &str) -> Edit {
+        Edit { span: self.at(self.span.start), text: format!("{text}{}", self.gap()) }
+    }
+
+    pub(super) fn after(&self, text: &str) -> Edit {
+        Edit { span: self.at(self.span.end), text: format!("{}{text}", self.gap()) }
+    }
+
+    /// Takes it out.
+    pub(super) fn removed(&self) -> Edit {
+        Edit { span: self.whole(), text: String::new() }
+    }
+
+    /// The same some more times.
+    pub(super) fn repeated(&self, more: u32) -> Edit {
+        self.after(&vec![self.text; more as usize].join(&self.gap()))
+    }
+
+    /// Another statement over its channels.
+    pub(super) fn answer(&self, verb: &str, side: Side) -> Option<Edit> {
+        let answer = format!("{verb} {};", self.via()?);
+        Some(match side {
+            Side::Before => self.before(&answer),
+            Side::After => self.after(&answer),
+        })
+    }
+
+    fn at(&self, offset: u32) -> Span {
+        Span { start: offset, end: offset, ..self.span }
+    }
+
+    /// Its tokens, with spans in the file.
+    fn tokens(&self) -> Vec<Token<'a>> {
+        let tokens = token::tokens(self.span.file, self.text).tokens;
+        let start = self.span.start;
+        let moved = |span: Span| Span { start: span.start + start, end: span.end + start, ..span };
+        tokens.into_iter().map(|token| Token { span: moved(token.span), ..token }).collect()
+    }
+
+    pub(super) fn without_relaxed(&self) -> Option<Edit> {
+        let tokens = self.tokens();
+        let at = tokens.iter().position(|token| token.kind == Kind::Relaxed)?;
+        let word = tokens.get(at)?.span;
+        let blanks = self.file.text.get(..word.start as usize)?;
+        let start = blanks.trim_end_matches([' ', '\t']).len() as u32;
+        Some(Edit { span: Span { start, ..word }, text: String::new() })
+    }
+
+    pub(super) fn flushed(&self) -> Option<Edit> {
+        let verb = self.tokens().into_iter().next()?;
+        let span = verb.after();
+        (verb.kind == Kind::PutWithSignal).then(|| Edit { span, text: "_and_flush".to_owned() })
+    }
+
+    pub(super) fn handshake(&self, side: Side, relaxed: bool) -> Option<Edit> {
+        let via = self.via()?;
+        let word = if relaxed { " relaxed" } else { "" };
+        let both = format!("signal {via}{word};{}wait {via}{word};", self.gap());
+        Some(match side {
+            Side::Before => self.before(&both),
+            Side::After => self.after(&both),
+        })
+    }
+
+    /// The channels that it names, after `via`, or after the verb of a signal or a wait.
+    fn via(&self) -> Option<&'a str> {
+        let tokens = self.tokens();
+        let names = |token: &Token| matches!(token.kind, Kind::Via | Kind::Signal | Kind::Wait);
+        let via = tokens.iter().position(names)?;
+        let operands = tokens.get(via + 1..)?;
+        let mut depth = 0_u32;
+        let mut end = None;
+        for (token, next) in operands.iter().zip(operands.iter().skip(1)) {
+            match token.kind.text() {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            let modifies = token.kind == Kind::Relaxed || next.kind == Kind::Equal;
+            if depth == 0 && modifies {
+                break;
+            }
+            end = Some(token.span.end);
+        }
+        let start = operands.first()?.span.start;
+        self.file.text.get(start as usize..end? as usize)
+    }
+
+    /// The span to take out where the statement goes elsewhere: its line, or what it takes of one.
+    fn whole(&self) -> Span {
+        let rest = self.file.text.get(self.span.end as usize..).unwrap_or("");
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let line_ends = rest.get(blanks..).is_some_and(|rest| rest.starts_with('\n'));
+        let end = self.span.end + blanks as u32;
+        match self.indent().filter(|_| line_ends) {
+            Some(indent) => {
+                Span { start: self.span.start - indent.len() as u32, end: end + 1, ..self.span }
+            }
+            None => Span { end, ..self.span },
+        }
+    }
+}
+
+/// A statement goes to the other side of another one beside it.
+pub(super) fn moved(what: &Statement<'_>, past: &Statement<'_>, side: Side) -> Option<Vec<Edit>> {
+    let (first, last) = match side {
+        Side::After => (what, past),
+        Side::Before => (past, what),
+    };
+    if what.span.file != past.span.file || first.span.end > last.span.start {
+        return None;
+    }
+    let between = Span { start: first.span.end, end: last.span.start, ..what.span };
+    let braces = token::tokens(between.file, what.file.slice(between)).tokens;
+    if braces.iter().any(|token| matches!(token.kind, Kind::LeftBrace | Kind::RightBrace)) {
+        return None;
+    }
+    let inserted = match side {
+        Side::After => past.after(what.text),
+        Side::Before => past.before(what.text),
+    };
+    Some(vec![Edit { span: what.whole(), text: String::new() }, inserted])
+}
+
+/// The blanks that the line of an offset begins with, if there is nothing else before it.
+fn indent(file: &SourceFile, offset: u32) -> Option<&str> {
+    let before = file.text.get(..offset as usize)?;
+    let line = before.rsplit('\n').next()?;
+    line.trim().is_empty().then_some(line)
+}
+
+/// What stands between what begins at an offset and something new beside it.
+pub(super) fn gap(file: &SourceFile, offset: u32) -> String {
+    indent(file, offset).map_or_else(|| " ".to_owned(), |indent| format!("\n{indent}"))
+}
