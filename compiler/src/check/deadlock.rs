@@ -13,7 +13,7 @@ use super::past::{Moment, Past, Run};
 use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::run::{self, Awaits, Outcome, Stuck};
-use crate::ir::{self, Action, Buffer, RankId};
+use crate::ir::{self, Action, BarrierId, Buffer, RankId};
 
 /// How many blocks of a circle are named.
 const NAMED: usize = 4;
@@ -174,8 +174,32 @@ fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
     .label(format!("stands here for ever{}", situation(program, one.stuck)));
     match one.stuck.awaits {
         Awaits::Packets => with_nearest(past, one, report),
-        Awaits::Signal(_) | Awaits::Semaphore(_) | Awaits::Barrier(_) => report,
+        Awaits::Barrier(id) => with_members(past, one, id, report),
+        Awaits::Signal(_) | Awaits::Semaphore(_) => report,
     }
+}
+
+/// Says how many blocks a barrier is for, and which of them come to it how often.
+fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) -> Diagnostic {
+    let is_it =
+        |action: &Action| matches!(action, Action::Barrier { id: there, .. } if *there == id);
+    let count = |agent: u32| past.lines(agent).iter().filter(|line| is_it(&line.op.action)).count();
+    let here = past.lines(one.moment.agent).get(one.moment.at as usize);
+    let Some(Action::Barrier { arrivals, .. }) = here.map(|line| &line.op.action) else {
+        return report;
+    };
+    let blocks = past.all_blocks().filter(|agent| past.rank(*agent) == one.stuck.rank);
+    let come = blocks.map(|agent| (past.block_name(agent), count(agent)));
+    let come: Vec<String> = come
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| match count {
+            1 => format!("`{name}` once"),
+            more => format!("`{name}` {more} times"),
+        })
+        .collect();
+    report
+        .note(format!("the barrier is for {arrivals} blocks; to it come {}", come.join(", ")))
+        .help("let as many blocks come to it as it is for, each as often as the others")
 }
 
 /// Points to who writes packets nearest to those that are missing.

@@ -55,7 +55,12 @@ pub(super) fn mend(
     while let Some(finding) = open.pop() {
         let candidates = candidates(&past, &finding);
         let Some((change, after)) = trials.first(&finding, candidates) else {
-            kept.push(finding);
+            match kept.iter_mut().find(|other| share(other, &finding)) {
+                Some(other) => {
+                    other.notes.push(format!("so, at the same statement: {}", finding.message))
+                }
+                None => kept.push(finding),
+            }
             continue;
         };
         let all = open.len();
@@ -69,6 +74,24 @@ pub(super) fn mend(
         kept.push(changed(finding, change, all + before - open.len() - kept.len()));
     }
     kept
+}
+
+/// Whether two findings for which no change is known are of writes that meet, and of one statement: one of its indices
+/// is wrong, most likely.
+fn share(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let writes = |finding: &Diagnostic| {
+        let race = race_of(finding)?;
+        let first = race.first.filter(|first| first.write && race.second.write)?;
+        Some([first.event.place?, race.second.event.place?])
+    };
+    match (writes(one), writes(other)) {
+        (Some(ones), Some(others)) => {
+            one.change.is_none()
+                && one.code == other.code
+                && ones.iter().any(|at| others.contains(at))
+        }
+        (_, _) => false,
+    }
 }
 
 fn changed(mut finding: Diagnostic, change: Change, others: usize) -> Diagnostic {

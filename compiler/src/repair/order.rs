@@ -189,7 +189,17 @@ pub(super) fn meet(first: &Statement<'_>, second: &Statement<'_>) -> Option<Edit
     if first.span.file != second.span.file || first.span.end > start || !is_first {
         return None;
     }
-    let blocks = if one == other { one } else { format!("{one}, {other}") };
+    // All of a family holds those of it that are named apart.
+    let all = |list: &str, part: &str| {
+        list.strip_suffix("[*]").is_some_and(|name| {
+            part.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && !part.contains(','))
+        })
+    };
+    let blocks = match (all(&one, &other), all(&other, &one)) {
+        (true, _) => one,
+        (false, true) => other,
+        (false, false) => format!("{one}, {other}"),
+    };
     let span = Span { start, end: start, ..second.span };
     Some(Edit { span, text: format!("barrier {blocks};{}", gap(text.file, start)) })
 }

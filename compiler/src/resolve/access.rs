@@ -152,7 +152,9 @@ impl Body<'_> {
     fn check_arity(&mut self, family: Family, indices: &[ast::Index], span: Span) {
         let Some(families) = &self.families else { return };
         let declaration = families.get(family);
-        if declaration.arity != indices.len() {
+        // A region without extents is half of one, which was said where it is declared.
+        let half = matches!(family, Family::Scratch(_)) && declaration.arity == 0;
+        if declaration.arity != indices.len() && !half {
             let report = wrong_arity(
                 &declaration.name,
                 declaration.arity,

@@ -183,7 +183,17 @@ impl Words<'_> {
                 self.agent(first),
                 doing(first)
             ),
-            _ => format!(
+            (true, false) => format!(
+                "{} of rank {} {} {place} of rank {} while {} of rank {} may be {} it",
+                self.agent(second),
+                second.rank.0,
+                does(second),
+                owner.0,
+                self.agent(first),
+                first.rank.0,
+                doing(first)
+            ),
+            (false, _) => format!(
                 "rank {} {} {} while rank {} may be {} it",
                 second.rank.0,
                 does(second),
@@ -195,16 +205,26 @@ impl Words<'_> {
         let report = Diagnostic::new(Code::E0501, self.at(second), message)
             .label(self.label(second))
             .and(self.at(first), self.label(first));
-        match conflict.relaxed {
-            true => report
+        if conflict.relaxed {
+            return report
                 .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
-                .help("leave `relaxed` out of the signal and the wait between the two"),
-            false if first.rank == second.rank => report
-                .note("nothing orders the two")
-                .help("let the one block release a semaphore that the other one acquires, or put a barrier between"),
-            false => report
-                .note("nothing orders the two")
-                .help("let the first signal or release after it, and the second wait or acquire before it"),
+                .help("leave `relaxed` out of the signal and the wait between the two");
+        }
+        let report = report.note("nothing orders the two");
+        let own = match first.write && second.write {
+            true => "let each write a chunk of its own; or ",
+            false => "",
+        };
+        match first.rank == second.rank {
+            true => report.help(format!(
+                "{own}let {} release a semaphore when it is done, and {} acquire it first, or the other way round",
+                self.agent(first),
+                self.agent(second)
+            )),
+            false => report.help(format!(
+                "{own}let rank {} signal when it is done, and rank {} wait for that first, or the other way round",
+                first.rank.0, second.rank.0
+            )),
         }
     }
 

@@ -28,9 +28,7 @@ pub(super) fn show(
         report = match told {
             Some(told) => {
                 let text = format!("after it, {block} {}", nearest::told(past, told));
-                let report = also(past, report, told, text);
-                let orders = conflict.kind == Kind::Race;
-                if orders { heard_late(past, report, (told, second)) } else { report }
+                also(past, report, told, text)
             }
             None => report.note(format!("after it, {block} tells nobody")),
         };
@@ -44,6 +42,10 @@ pub(super) fn show(
             }
             None => report.note(format!("before it, {block} hears of nobody")),
         };
+    }
+    if let Some(first) = first.filter(|_| conflict.kind == Kind::Race) {
+        let both = conflict.first.write && conflict.second.write;
+        report = heard_late(past, report, (first, second), (!conflict.first.write, both));
     }
     if conflict.kind == Kind::Unwritten {
         report = written_elsewhere(past, conflict, report);
@@ -77,17 +79,33 @@ pub(super) fn show(
     report
 }
 
-/// Points to where the rank of the second access waits for what was told, if that is after it or in another block.
-fn heard_late(past: &Past, report: Diagnostic, (told, second): (Moment, Moment)) -> Diagnostic {
-    let Some(heard) = nearest::hearer(past, told, past.rank(second.agent)) else { return report };
-    if heard.agent == second.agent && heard.at < second.at {
-        return report;
-    }
-    let late = if heard.agent == second.agent { "only" } else { "in another block," };
+/// Points to where the rank of one access waits for what is told of the other one, if that is after it or in another
+/// block. What is written comes before what reads it, if one of the two has to.
+fn heard_late(
+    past: &Past,
+    report: Diagnostic,
+    (first, second): (Moment, Moment),
+    (write, both): (bool, bool),
+) -> Diagnostic {
+    let pairs =
+        if write { [(second, first), (first, second)] } else { [(first, second), (second, first)] };
+    let late = |(one, other): (Moment, Moment)| {
+        let told = nearest::after(past, one)?;
+        let heard = nearest::hearer(past, told, past.rank(other.agent))?;
+        let in_time = heard.agent == other.agent && heard.at < other.at;
+        (!in_time).then_some((heard, heard.agent == other.agent))
+    };
+    let found = pairs.into_iter().filter_map(late).max_by_key(|(_, same)| *same);
+    let Some((heard, same)) = found else { return report };
     let block = nearest::block(past, heard);
-    let mut report = also(past, report, heard, format!("{block} waits for that {late} here"));
-    if heard.agent == second.agent {
-        report.helps = vec![format!("let {block} wait for that before this, not only after it")];
+    if !same {
+        return also(past, report, heard, format!("only {block} hears of it"));
+    }
+    let told = nearest::heard(past, heard);
+    let mut report = also(past, report, heard, format!("{block} {told} only after it"));
+    // Of two that write one chunk, one mostly is to write another.
+    if !both {
+        report.helps = vec![format!("let {block} wait for that before it goes on")];
     }
     report
 }

@@ -59,6 +59,10 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     if matches!(code, Code::E0501 | Code::E0510) {
         changes.extend(beside(past, second, Side::Before));
     }
+    if let Some(first) = first.filter(|_| code == Code::E0501 && !race.ordered) {
+        let (one, other) = if race.second.write { (second, first) } else { (first, second) };
+        changes.extend(read_later(past, one, other));
+    }
     let across = code == Code::E0515;
     let second_packets = across && writes_packets(past, second);
     let single = second_packets && !past.program.options.double_scratch;
@@ -179,6 +183,17 @@ fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {
     past.lines(agent).get(at as usize)
 }
 
+/// What comes before the wait that it should come after goes behind it.
+fn read_later(past: &Past, written: Moment, read: Moment) -> Option<Change> {
+    let told = nearest::after(past, written)?;
+    let heard = nearest::hearer(past, told, past.rank(read.agent))?;
+    let (agent, at) = past.line(read)?;
+    let lines = past.lines(agent);
+    let (here, wait) = (lines.get(at as usize)?, lines.get(heard.at as usize)?);
+    let late = heard.agent == agent && heard.at > at;
+    if late { past_it(past, here, wait, Side::After) } else { None }
+}
+
 /// A signal that stands before an operation goes behind it; a wait that stands behind goes before it.
 fn beside(past: &Past, moment: Moment, side: Side) -> Option<Change> {
     let (agent, at) = past.line(moment)?;
@@ -192,7 +207,11 @@ fn beside(past: &Past, moment: Moment, side: Side) -> Option<Change> {
             lines.get(at as usize + 1..)?.iter().find(|line| nearest::hears(&line.op.action))
         }
     }?;
-    past_it(past, other, here, side)
+    if is_transfer(other) { None } else { past_it(past, other, here, side) }
+}
+
+fn is_transfer(line: &Line) -> bool {
+    matches!(line.op.action, Action::Transfer(_))
 }
 
 /// In a circle of waits: the block's next signal goes before the wait, or the wait behind it.
@@ -201,16 +220,13 @@ fn turned(past: &Past, wait: Moment) -> Vec<Change> {
     let behind = lines.get(wait.at as usize + 1..).unwrap_or_default();
     let signal = behind.iter().find(|line| nearest::tells(&line.op.action));
     let Some((here, signal)) = lines.get(wait.at as usize).zip(signal) else { return Vec::new() };
-    let moves =
-        [past_it(past, signal, here, Side::Before), past_it(past, here, signal, Side::After)];
-    moves.into_iter().flatten().collect()
+    let moves = [(signal, here, Side::Before), (here, signal, Side::After)].into_iter();
+    let moves = moves.filter(|(what, ..)| !is_transfer(what));
+    moves.filter_map(|(what, over, side)| past_it(past, what, over, side)).collect()
 }
 
 /// The move of a statement past another one, where both are reached with the same loop values.
 fn past_it(past: &Past, what: &Line, over: &Line, side: Side) -> Option<Change> {
-    if matches!(what.op.action, Action::Transfer(_)) {
-        return None;
-    }
     let (verb, over_verb) = (word(&what.op.action)?, word(&over.op.action)?);
     let rows = &past.program.origins.rows;
     let (a, b) = (rows.lookup(what.op.origin)?, rows.lookup(over.op.origin)?);

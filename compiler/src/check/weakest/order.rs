@@ -16,7 +16,8 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
     });
     let [Some(first), Some(second)] = lines else { return Vec::new() };
     if is_shared_out(past, first) || is_shared_out(past, second) {
-        return barrier(past, first, second).into_iter().collect();
+        let pairs = pairs(past, first, second).into_iter();
+        return pairs.filter_map(|(one, other)| barrier(past, one, other)).collect();
     }
     // Where the threads of a block meet only where they are told to, more than this would have to be put in.
     if past.program.joins == Joins::Explicit {
