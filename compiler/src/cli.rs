@@ -17,6 +17,7 @@ mod levels;
 mod list;
 mod load;
 mod manifest;
+mod new;
 mod output;
 mod report;
 mod run;
@@ -90,7 +91,9 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
         Command::Dump(dump) => dump::run(dump, reporter),
         Command::Fmt(fmt) => format::run(fmt, reporter),
         Command::Explain(explain) => explain::run(explain),
+        Command::New(new) => new::run(new),
         Command::Completions(completions) => args::complete(completions),
+        Command::Man(man) => args::manual(man),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod change;
 pub mod code;
+pub mod github;
 pub mod json;
 pub mod render;
 pub mod sarif;

@@ -4,93 +4,16 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/folder.rs"]
+mod folder;
 
-use cclc::{Run, manifest, run};
+use cclc::{manifest, run};
+use folder::{Folder, GOOD, ends, says};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
-use tempfile::TempDir;
-
-/// A program without a mistake.
-const GOOD: &str = "\
-use std::collectives::allgather;
-
-program gather(ranks: int = 2, twice: bool = false) {
-    collective allgather(ranks);
-    options { double_scratch = twice; }
-    channel mem[p in peers] = memory(p);
-    block main {
-        signal mem[*] relaxed;
-        wait mem[*] relaxed;
-        copy input[0] -> output[rank];
-        put input[0] -> (p in peers: p.output[rank]) via mem[*];
-        signal mem[*];
-        wait mem[*];
-    }
-}
-";
-
-/// A folder with a file in it, where `cclc` runs.
-struct Folder(TempDir);
-
-impl Folder {
-    fn with(name: &str, text: &str) -> Folder {
-        let folder = Folder(tempfile::tempdir().unwrap());
-        folder.write(name, text);
-        folder
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cclc"));
-        command.current_dir(self.0.path()).env_remove("NO_COLOR");
-        command
-    }
-
-    fn cclc(&self, arguments: &str) -> Run {
-        self.cclc_with(arguments, "")
-    }
-
-    fn cclc_with(&self, arguments: &str, input: &str) -> Run {
-        run(self.command().args(cclc::words(arguments)), input)
-    }
-}
-
-/// Asserts the exit status and returns what was said.
-fn ends(run: Run, status: i32) -> Run {
-    assert_eq!(run.status, Some(status), "stdout:\n{}\nstderr:\n{}", run.stdout, run.stderr);
-    run
-}
-
-/// Asserts that all of these are in a text.
-fn says(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "{part:?} is missing from\n{text}");
-    }
-}
 
 fn broken() -> String {
     GOOD.replace("copy input[0]", "copy inptu[0]")
@@ -715,77 +638,4 @@ fn links_and_devices_are_written_through() {
     assert!(folder.read("real.json").contains("gather"));
     ends(folder.cclc("build a.ccl -o /dev/null"), 0);
     assert!(!Path::new("/dev/null").is_file());
-}
-
-#[test]
-fn a_manifest_says_what_a_runtime_chooses_a_plan_by() {
-    let folder = Folder::with("a.ccl", GOOD);
-    let line = "build a.ccl -o out/p.json --emit plan,manifest=m.json -O message_size=1KiB..=64KiB -O tags={low=1}";
-    fs::create_dir(folder.path("out")).unwrap();
-    ends(folder.cclc(line), 0);
-    let manifest: Value = serde_json::from_str(&folder.read("m.json")).unwrap();
-    let plan: Value = serde_json::from_str(&folder.read("out/p.json")).unwrap();
-    let entry = &manifest["plans"][0];
-    for (key, of_plan) in [("name", "name"), ("collective", "collective"), ("in_place", "inplace")]
-        .into_iter()
-        .chain(["min_message_size", "max_message_size"].map(|size| (size, size)))
-    {
-        assert_eq!(entry[key], plan[of_plan], "{key}");
-    }
-    assert_eq!((&entry["world_size"], &entry["ranks_per_node"]), (&2.into(), &2.into()));
-    assert_eq!((&entry["path"], &entry["proved"]), (&"out/p.json".into(), &true.into()));
-    assert_eq!(entry["tags"]["low"], 1);
-}
-
-#[test]
-fn a_manifest_says_that_a_plan_is_not_proved() {
-    let folder = Folder::with("a.ccl", &GOOD.replace("wait mem[*];", "wait mem[*] relaxed;"));
-    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 1);
-    assert_eq!(folder.names(), ["a.ccl"]);
-    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest --unproved"), 1);
-    let manifest: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
-    assert_eq!(manifest["plans"][0]["proved"], false);
-}
-
-/// Paths stay true when manifests of several folders become one.
-#[test]
-fn manifests_are_joined() {
-    let folder = Folder::with("a.ccl", GOOD);
-    for (name, sizes) in [("x/low", "1KiB..=64KiB"), ("x/high", "65KiB..")] {
-        fs::create_dir_all(folder.path("x")).unwrap();
-        let line = format!(
-            "build a.ccl -o {name}.json --emit plan,manifest -O name={} -O message_size={sizes}",
-            &name[2..]
-        );
-        ends(folder.cclc(&line), 0);
-    }
-    ends(folder.cclc("manifest x/high.manifest.json x/low.manifest.json -o all.json"), 0);
-    ends(folder.cclc("manifest x/low.manifest.json x/high.manifest.json -o same.json"), 0);
-    assert_eq!(folder.read("all.json"), folder.read("same.json"));
-    let joined: Value = serde_json::from_str(&folder.read("all.json")).unwrap();
-    let paths: Vec<&Value> =
-        joined["plans"].as_array().unwrap().iter().map(|plan| &plan["path"]).collect();
-    assert_eq!(paths, ["x/low.json", "x/high.json"]);
-}
-
-#[test]
-fn plans_that_a_runtime_cannot_tell_apart_are_refused() {
-    let folder = Folder::with("a.ccl", GOOD);
-    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 0);
-    ends(folder.cclc("build a.ccl -o q.json --emit plan,manifest"), 0);
-    let run = ends(folder.cclc("manifest p.manifest.json q.manifest.json -o all.json"), 1);
-    says(&run.stderr, &["error[E0906]", "plans named `gather`", "-O name="]);
-    ends(folder.cclc("build a.ccl -o q.json --emit plan,manifest -O name=other"), 0);
-    let run = ends(folder.cclc("manifest p.manifest.json q.manifest.json -o all.json"), 1);
-    says(
-        &run.stderr,
-        &[
-            "error[E0906]",
-            "`p.json` and `q.json` both serve allgather over 2 ranks",
-            "-O message_size=",
-        ],
-    );
-    ends(folder.cclc("manifest p.json -o all.json"), 1);
-    ends(folder.cclc("manifest nowhere.json -o all.json"), 3);
-    assert!(!folder.names().contains(&"all.json".to_owned()));
 }

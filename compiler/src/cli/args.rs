@@ -50,6 +50,8 @@ pub(crate) enum MessageFormat {
     Json,
     /// One SARIF 2.1.0 log
     Sarif,
+    /// Annotations of a pull request, as GitHub Actions takes them from a log
+    Github,
 }
 
 /// Whether to do something.
@@ -84,8 +86,12 @@ pub(crate) enum Command {
     Fmt(Fmt),
     /// Explain a code that a report carries
     Explain(Explain),
+    /// Make a folder with a program, a build and a test to begin with
+    New(New),
     /// Print completions for a shell
     Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
 }
 
 /// What every command takes that elaborates a program.
@@ -357,6 +363,34 @@ pub(crate) struct Explain {
 pub(crate) struct Completions {
     /// The shell
     pub(crate) shell: Shell,
+}
+
+/// `cclc new`
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
+    /// The folder, which is not there yet; its name becomes the program's
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+}
+
+/// `cclc man`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Man {
+    /// The folder that they go into, one page a command
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+}
+
+/// Writes the manual pages.
+pub(crate) fn manual(man: &Man) -> Result<Status, Failure> {
+    let written = std::fs::create_dir_all(&man.folder)
+        .and_then(|()| clap_mangen::generate_to(Args::command(), &man.folder));
+    match written {
+        Ok(()) => Ok(Status::Clean),
+        Err(error) => {
+            Err(Failure::Files(format!("cannot write to `{}`: {error}", man.folder.display())))
+        }
+    }
 }
 
 /// Prints a completion script.

@@ -4,7 +4,7 @@ use super::Status;
 use super::args::{MessageFormat, Reporting, When};
 use super::levels::Levels;
 use compiler::diagnostic::render::{self, Colors};
-use compiler::diagnostic::{Code, Diagnostic, Severity, json, sarif};
+use compiler::diagnostic::{Code, Diagnostic, Severity, github, json, sarif};
 use compiler::repair;
 use compiler::source::{Place, SourceMap};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -73,7 +73,7 @@ impl Reporter {
     /// Says something that is not a report, where people read.
     pub(crate) fn remark(&self, text: &str) {
         match self.format {
-            MessageFormat::Human | MessageFormat::Short => say(text),
+            MessageFormat::Human | MessageFormat::Short | MessageFormat::Github => say(text),
             MessageFormat::Json | MessageFormat::Sarif => {}
         }
     }
@@ -103,6 +103,7 @@ impl Reporter {
                 render::human(&self.sources, &diagnostics, self.colors) + &tally(&diagnostics)
             }
             MessageFormat::Short => render::short(&self.sources, &diagnostics),
+            MessageFormat::Github => github::lines(&self.sources, &diagnostics),
             MessageFormat::Json => json::lines(&self.sources, &diagnostics),
             MessageFormat::Sarif => sarif::log(&self.sources, &diagnostics),
         };

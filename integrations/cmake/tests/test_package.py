@@ -143,3 +143,16 @@ def test_a_compiler_may_be_named(tmp_path, prefix):
     shutil.copy2(CCLC, named / "cclc")
     run("cmake", "-S", made.source, "-B", made.build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCcl_CCLC={named / 'cclc'}")
     assert str(named) in (made.build / "build.ninja").read_text().replace("$ ", " ")
+
+
+def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix):
+    folder, build = tmp_path / "gather", tmp_path / "build"
+    run(CCLC, "new", folder)
+    run("cmake", "-S", folder, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build)
+    run("ctest", "--test-dir", build, "--no-tests=error")
+    assert len(json.loads((build / "plans/manifest.json").read_text())["plans"]) == 3
+    commands = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("cclc ")]
+    for command in commands:
+        run(CCLC, *command.split()[1:], cwd=folder)
+    assert len(commands) == 3 and (folder / "gather.json").exists()

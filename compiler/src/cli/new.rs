@@ -1,0 +1,70 @@
+//! `cclc new`: a folder with a program, a build, a test and checks of every change, to begin with.
+//!
+//! The templates are files like those that come of them, with `PROJECT` where the program's name goes.
+
+use super::args::New;
+use super::{Failure, Status, report};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The project's files: where each goes, and its text.
+const FILES: [(&str, &str); 5] = [
+    ("ccl/PROJECT.ccl", include_str!("../../templates/project/ccl/PROJECT.ccl")),
+    ("CMakeLists.txt", include_str!("../../templates/project/CMakeLists.txt")),
+    (
+        ".github/workflows/ccl.yml",
+        include_str!("../../templates/project/.github/workflows/ccl.yml"),
+    ),
+    ("README.md", include_str!("../../templates/project/README.md")),
+    (".gitignore", include_str!("../../templates/project/.gitignore")),
+];
+
+/// Makes the folder, whole or not at all.
+pub(crate) fn run(new: &New) -> Result<Status, Failure> {
+    let name = new.folder.file_name().and_then(|name| name.to_str()).filter(|name| is_name(name));
+    let Some(name) = name else {
+        return Err(Failure::Usage(format!(
+            "`{}`: the last part of the path names the program, in small letters, digits and `_`",
+            new.folder.display()
+        )));
+    };
+    let failed = |error: io::Error| {
+        Failure::Files(format!("cannot make `{}`: {error}", new.folder.display()))
+    };
+    let made = new.folder.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    let done = refuse_to_replace(&new.folder)
+        .and_then(|()| fill(&made, name))
+        .and_then(|()| fs::rename(&made, &new.folder));
+    if done.is_err() {
+        // What was begun is of no use to anyone; the error that matters is the one that is returned.
+        let _ = fs::remove_dir_all(&made);
+    }
+    done.map_err(failed)?;
+    report::say(&format!("made `{}`; its README.md says how to go on", new.folder.display()));
+    Ok(Status::Clean)
+}
+
+fn refuse_to_replace(folder: &Path) -> io::Result<()> {
+    match folder.symlink_metadata() {
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is there already")),
+        Err(_) => Ok(()),
+    }
+}
+
+fn fill(folder: &Path, name: &str) -> io::Result<()> {
+    for (path, text) in FILES {
+        let path = folder.join(path.replace("PROJECT", name));
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, text.replace("PROJECT", name))?;
+    }
+    Ok(())
+}
+
+/// Whether a text can name a program and a target of a build.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}

@@ -1,0 +1,137 @@
+//! What brings programs into other people's builds: manifests, new projects, manual pages, annotations.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
+
+#[path = "support/cclc.rs"]
+mod cclc;
+#[path = "support/folder.rs"]
+mod folder;
+
+use folder::{Folder, GOOD, ends, says};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn a_manifest_says_what_a_runtime_chooses_a_plan_by() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let line = "build a.ccl -o out/p.json --emit plan,manifest=m.json -O message_size=1KiB..=64KiB -O tags={low=1}";
+    fs::create_dir(folder.path("out")).unwrap();
+    ends(folder.cclc(line), 0);
+    let manifest: Value = serde_json::from_str(&folder.read("m.json")).unwrap();
+    let plan: Value = serde_json::from_str(&folder.read("out/p.json")).unwrap();
+    let entry = &manifest["plans"][0];
+    for (key, of_plan) in [("name", "name"), ("collective", "collective"), ("in_place", "inplace")]
+        .into_iter()
+        .chain(["min_message_size", "max_message_size"].map(|size| (size, size)))
+    {
+        assert_eq!(entry[key], plan[of_plan], "{key}");
+    }
+    assert_eq!((&entry["world_size"], &entry["ranks_per_node"]), (&2.into(), &2.into()));
+    assert_eq!((&entry["path"], &entry["proved"]), (&"out/p.json".into(), &true.into()));
+    assert_eq!(entry["tags"]["low"], 1);
+}
+
+#[test]
+fn a_manifest_says_that_a_plan_is_not_proved() {
+    let folder = Folder::with("a.ccl", &GOOD.replace("wait mem[*];", "wait mem[*] relaxed;"));
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 1);
+    assert_eq!(folder.names(), ["a.ccl"]);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest --unproved"), 1);
+    let manifest: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
+    assert_eq!(manifest["plans"][0]["proved"], false);
+}
+
+/// Paths stay true when manifests of several folders become one.
+#[test]
+fn manifests_are_joined() {
+    let folder = Folder::with("a.ccl", GOOD);
+    for (name, sizes) in [("x/low", "1KiB..=64KiB"), ("x/high", "65KiB..")] {
+        fs::create_dir_all(folder.path("x")).unwrap();
+        let line = format!(
+            "build a.ccl -o {name}.json --emit plan,manifest -O name={} -O message_size={sizes}",
+            &name[2..]
+        );
+        ends(folder.cclc(&line), 0);
+    }
+    ends(folder.cclc("manifest x/high.manifest.json x/low.manifest.json -o all.json"), 0);
+    ends(folder.cclc("manifest x/low.manifest.json x/high.manifest.json -o same.json"), 0);
+    assert_eq!(folder.read("all.json"), folder.read("same.json"));
+    let joined: Value = serde_json::from_str(&folder.read("all.json")).unwrap();
+    let paths: Vec<&Value> =
+        joined["plans"].as_array().unwrap().iter().map(|plan| &plan["path"]).collect();
+    assert_eq!(paths, ["x/low.json", "x/high.json"]);
+}
+
+#[test]
+fn plans_that_a_runtime_cannot_tell_apart_are_refused() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 0);
+    ends(folder.cclc("build a.ccl -o q.json --emit plan,manifest"), 0);
+    let run = ends(folder.cclc("manifest p.manifest.json q.manifest.json -o all.json"), 1);
+    says(&run.stderr, &["error[E0906]", "plans named `gather`", "-O name="]);
+    ends(folder.cclc("build a.ccl -o q.json --emit plan,manifest -O name=other"), 0);
+    let run = ends(folder.cclc("manifest p.manifest.json q.manifest.json -o all.json"), 1);
+    says(
+        &run.stderr,
+        &[
+            "error[E0906]",
+            "`p.json` and `q.json` both serve allgather over 2 ranks",
+            "-O message_size=",
+        ],
+    );
+    ends(folder.cclc("manifest p.json -o all.json"), 1);
+    ends(folder.cclc("manifest nowhere.json -o all.json"), 3);
+    assert!(!folder.names().contains(&"all.json".to_owned()));
+}
+
+#[test]
+fn reports_become_annotations_of_a_pull_request() {
+    let folder = Folder::with(
+        "a.ccl",
+        &GOOD.replace("input[0] -> output[rank]", "inptu[0] -> output[rank]"),
+    );
+    let run = ends(folder.cclc("check a.ccl --message-format github"), 1);
+    says(
+        &run.stderr,
+        &["::error title=E0201%3A unknown name,file=a.ccl,line=10,col=14,endColumn=19::"],
+    );
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+}
+
+/// What `new` makes is in order, and it replaces nothing.
+#[test]
+fn a_new_project_is_right_from_the_start() {
+    let folder = Folder::with("there/a.txt", "");
+    ends(folder.cclc("new sub/gather"), 0);
+    ends(folder.cclc("check sub/gather/ccl/gather.ccl -D ranks=2..=16"), 0);
+    ends(folder.cclc("fmt --check sub/gather/ccl/gather.ccl"), 0);
+    for name in ["CMakeLists.txt", ".github/workflows/ccl.yml", "README.md"] {
+        let text = folder.read(&format!("sub/gather/{name}"));
+        assert!(text.contains("ccl") && !text.contains("PROJECT"), "{name}: {text}");
+    }
+    says(&ends(folder.cclc("new there"), 3).stderr, &["it is there already"]);
+    says(&ends(folder.cclc("new Two-Words"), 2).stderr, &["small letters"]);
+    assert_eq!(folder.names(), ["sub", "there"]);
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("man pages"), 0);
+    let help = ends(folder.cclc("--help"), 0).stdout;
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| {
+            line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty())
+        })
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in commands {
+        let page = folder.read(&format!("pages/cclc-{command}.1"));
+        assert!(page.contains(".SH NAME"), "{page}");
+    }
+}
