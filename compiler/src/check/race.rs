@@ -39,6 +39,7 @@ pub(super) mod step;
 mod sync;
 mod turn;
 mod witness;
+mod writers;
 
 use super::Ranks;
 use crate::diagnostic::{Code, Diagnostic};
@@ -50,10 +51,21 @@ use fold::Fold;
 use guarantee::Guarantees;
 use history::History;
 use std::collections::BTreeSet;
+use writers::Writers;
 
 /// How often what waits can count on is found from what they could count on before, where there are several users of one
 /// counter: first nothing, then what follows from that alone, and so on.
 const ROUNDS: u32 = 3;
+
+/// How often what packets with several writers tell is found again, before nothing is said of them.
+const MOST_ROUNDS: u32 = 10;
+
+/// What is certain of counters with several users and packets with several writers.
+#[derive(Debug, Default)]
+struct Shared {
+    guarantees: Guarantees,
+    writers: Writers,
+}
 
 /// The most cells of memory that are followed.
 const MOST_CELLS: u64 = 20_000_000;
@@ -152,28 +164,47 @@ fn follow<'p>(
         return None;
     }
     let agents = Agents::new(program, fold.turn());
-    let mut guarantees = Guarantees::default();
-    let first = |guarantees: &Guarantees| {
+    let first = |shared: &Shared| {
         let new = (None, History::default());
-        machine::run(program, (fold, &agents, guarantees), parts, new, interrupt)
+        machine::run(program, (fold, &agents, shared), parts, new, interrupt)
     };
-    // The first run finds out how the launch before left things; the second one is checked against it.
-    let (mut before, mut history) = first(&guarantees)?;
+    // The first runs find out how the launch before left things, and what is certain; the last is checked against it.
+    let settle = |guarantees| settle(first, &agents, guarantees);
+    let (mut shared, mut before, mut history) = settle(Guarantees::default())?;
     let several = before.counters.several();
-    for round in 0..if several.is_empty() { 0 } else { ROUNDS } {
-        let lookup = clock::Lookup { history: &history, agents: &agents };
-        guarantees = match round {
-            0 => Guarantees::new(several.clone()),
-            _ => before.counters.guarantees(lookup, several.clone()),
-        };
-        (before, history) = first(&guarantees)?;
+    if !several.is_empty() {
+        (shared, before, history) = settle(Guarantees::new(several))?;
+        for _ in 1..ROUNDS {
+            let lookup = clock::Lookup { history: &history, agents: &agents };
+            let next = before.counters.guarantees(lookup, &shared.guarantees);
+            (shared, before, history) = settle(next)?;
+        }
     }
-    let again = (Some(&before), history);
-    let how = (fold, &agents, &guarantees);
-    let (mut after, _) = machine::run(program, how, parts, again, interrupt)?;
+    let how = (fold, &agents, &shared);
+    let (mut after, _) = machine::run(program, how, parts, (Some(&before), history), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || left.is_rewritten(conflict.place.rank, conflict.place.cell)
     });
     Some(after.conflicts)
+}
+
+/// Runs until what packets with several writers tell is certain, and how the last run left things.
+fn settle<'p>(
+    run: impl Fn(&Shared) -> Option<(machine::After<'p>, History)>,
+    agents: &Agents,
+    guarantees: Guarantees,
+) -> Option<(Shared, machine::After<'p>, History)> {
+    let mut shared = Shared { guarantees, writers: Writers::default() };
+    for _ in 0..MOST_ROUNDS {
+        let (after, history) = run(&shared)?;
+        let writers = Writers::of(clock::Lookup { history: &history, agents }, &after.packets);
+        if writers == shared.writers {
+            return Some((shared, after, history));
+        }
+        shared.writers = writers;
+    }
+    shared.writers = shared.writers.forgotten();
+    let (after, history) = run(&shared)?;
+    Some((shared, after, history))
 }

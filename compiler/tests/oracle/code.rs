@@ -25,6 +25,8 @@ pub(crate) struct Size {
     pub(crate) unit: u32,
     /// Further elements in a chunk.
     pub(crate) odd: u32,
+    /// Whether a message goes through every pipeline at once.
+    pub(crate) once: bool,
 }
 
 /// All ranks' instructions.
@@ -229,7 +231,7 @@ impl<'a> Maker<'a> {
             threads = prime(threads + 1);
         }
         // Elements of neighboring chunks fall to other threads.
-        while common == 0 && gcd(u64::from(chunk), threads as u64) != 1 {
+        while (common == 0 || size.once) && gcd(u64::from(chunk), threads as u64) != 1 {
             chunk += 1;
         }
         let code = Code {
@@ -244,6 +246,7 @@ impl<'a> Maker<'a> {
             doubled: program.options.double_scratch,
             packets,
         };
+        let window = if size.once { (least.max(1), u32::MAX) } else { window };
         let mut maker = Maker { program, code, chunk, window };
         maker.tables();
         maker
@@ -655,6 +658,11 @@ impl Layout {
 
 fn asks(op: Option<&Op>, side: SyncOverride) -> bool {
     op.and_then(|op| op.sync).is_some_and(|sync| sync == side || sync == SyncOverride::Both)
+}
+
+/// Whether messages of one window are a matter.
+pub(crate) fn has_pipelines(program: &Program) -> bool {
+    units(program).1 > 0
 }
 
 /// The greatest number that divides every pipeline's unit, and the least that all divide; 0 where there are none.

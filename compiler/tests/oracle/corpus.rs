@@ -1,5 +1,5 @@
-//! The programs that are run: the library's algorithms, the examples, the language's own pages, at small numbers of
-//! ranks, as elaborated and after all passes.
+//! The programs that are run: the library's algorithms, the examples, the language's own pages, cases in which much is
+//! handed to and fro, at small numbers of ranks, as elaborated and after all passes.
 
 use compiler::driver;
 use compiler::elaborate::{self, Settings};
@@ -15,8 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the programs are.
-const FOLDERS: [&str; 4] =
-    ["../stdlib/ccl/algorithms", "../examples", "../examples/mscclpp", "tests/language"];
+const FOLDERS: [&str; 5] = [
+    "../stdlib/ccl/algorithms",
+    "../examples",
+    "../examples/mscclpp",
+    "tests/language",
+    "tests/cases/turns",
+];
 
 /// Parameters whose defaults make programs larger than they need to be here.
 const SMALLER: [(&str, &str); 2] = [("elements", "7"), ("tile", "3")];

@@ -2,7 +2,7 @@
 
 use crate::corpus::{Form, text};
 use crate::machine::Verdict;
-use crate::mutants::mutants;
+use crate::mutants::{Count, mutants};
 use crate::schedule::{Effort, exhaust, explore};
 use compiler::ir::Program;
 
@@ -194,7 +194,7 @@ fn a_search_overlooks_nothing_that_every_schedule_shows() {
     let mut searched = [0, 0];
     for source in [SENDRECV, PORT, PACKETS, BLOCKS] {
         let program = program(source, &[], Form::Passed(1));
-        for mutant in mutants(&program, 2, 1) {
+        for mutant in mutants(&program, Count { most: 2, rare: 4 }, 1) {
             let effort = Effort { checked: 4, weak: 8, show: false };
             let found = explore(&mutant.program, effort, 1);
             let Some(every) = exhaust(&mutant.program, 2, 20_000) else { continue };

@@ -8,7 +8,7 @@
 use crate::agreement::codes;
 use crate::corpus::{Form, corpus};
 use crate::machine::next;
-use crate::mutants::mutants;
+use crate::mutants::{Count, mutants};
 use crate::{is_full, random};
 use compiler::ir::{
     Action, Block, BlockId, Channel, ChannelId, Link, Op, OriginId, Program, Rank, RankId, Signal,
@@ -236,7 +236,7 @@ fn copies_for_instances_keep_findings() {
     let (mut surprises, mut clean, mut tried) = (Vec::new(), 0, 0);
     let stride = if is_full() { 1 } else { 7 };
     for entry in corpus(&[2, 3], Form::Written).into_iter().step_by(stride) {
-        for mutant in mutants(&entry.program, 1, 1) {
+        for mutant in mutants(&entry.program, Count { most: 1, rare: 1 }, 1) {
             let one = passed(&mutant.program, 1).map(|program| codes(&program));
             for instances in [2, 3] {
                 let more = passed(&mutant.program, instances).map(|program| codes(&program));

@@ -102,9 +102,13 @@ fn kinds() -> Vec<(&'static str, Rc<Change>)> {
 }
 
 /// Kinds of which few programs have a place, or few mutants are wrong.
-const RARE: [&str; 11] = [
+const RARE: [&str; 19] = [
+    "drop acquire",
     "drop barrier",
+    "drop release",
+    "duplicate acquire",
     "duplicate barrier",
+    "duplicate release",
     "half the scratch",
     "move acquire down",
     "move acquire up",
@@ -114,17 +118,29 @@ const RARE: [&str; 11] = [
     "move release up",
     "move signal down",
     "move wait up",
+    "no flush",
+    "no join",
+    "no signal",
+    "single scratch",
 ];
 
-/// Makes up to `count` mutants of each kind, and more of the rare ones if it is more than one.
-pub(crate) fn mutants(program: &Program, count: usize, seed: u64) -> Vec<Mutant> {
+/// How many mutants are made of each kind.
+#[derive(Clone, Copy)]
+pub(crate) struct Count {
+    pub(crate) most: usize,
+    /// Of the kinds of which few programs have a place, or few mutants are wrong.
+    pub(crate) rare: usize,
+}
+
+/// Makes so many mutants of each kind, or as many as there are places for.
+pub(crate) fn mutants(program: &Program, count: Count, seed: u64) -> Vec<Mutant> {
     let spots = spots(program);
     let mut state = seed;
     let mut mutants = Vec::new();
     for (kind, change) in kinds() {
+        let count = if RARE.contains(&kind) { count.rare } else { count.most };
         let mut left = spots.clone();
         let mut made = 0;
-        let count = if RARE.contains(&kind) { count * count } else { count };
         while made < count && !left.is_empty() {
             let spot = left.swap_remove(next(&mut state) as usize % left.len());
             let mut changed = program.clone();

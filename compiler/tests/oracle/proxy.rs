@@ -113,8 +113,16 @@ impl Machine<'_> {
         Ok(Turn::Ran)
     }
 
-    /// What a request's agents can rely on; with all it did itself when it is done.
-    fn relies(&self, request: &Request, read: bool, written: bool) -> View {
+    /// The number of the piece that a cell of a request is in. Pieces go front to back with an even number of threads, back to front with an
+    /// odd one; both cells of a packet are one.
+    fn piece(&self, request: &Request, cell: usize) -> u32 {
+        let piece = if request.push.raw { cell as u32 / 2 } else { cell as u32 };
+        let (before, with) = request.pieces;
+        if self.code.threads.is_multiple_of(2) { before + 1 + piece } else { with - piece }
+    }
+
+    /// What a request's agents can rely on when so many pieces were read and so many were written.
+    fn relies(&self, request: &Request, read: u32, written: u32) -> View {
         let mut view = View { me: u32::MAX, ..View::default() };
         if self.kind != Kind::Views {
             return view;
@@ -125,22 +133,20 @@ impl Machine<'_> {
                 advance(clock, *agent, *count);
                 advance(clock, *agent + 1, *count);
             }
-            if read {
-                advance(clock, request.agent, request.pieces.1);
-            }
-            if written {
-                advance(clock, request.agent + 1, request.pieces.1);
-            }
+            advance(clock, request.agent, read);
+            advance(clock, request.agent + 1, written);
         }
         view
     }
 
     fn fetch(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
         let mut bytes = Vec::new();
-        let view = self.relies(request, false, false);
-        let by = Access { agent: request.agent, count: request.pieces.1, site: request.site };
+        let view = self.relies(request, 0, 0);
         let flag = request.site.launch + 1;
-        for cell in request.from..request.from + request.push.put.map_or(0, |put| put.2) {
+        for i in 0..request.push.put.map_or(0, |put| put.2) {
+            let cell = request.from + i;
+            let count = self.piece(request, i);
+            let by = Access { agent: request.agent, count, site: request.site };
             self.note(by.site, cell, false);
             if self.kind == Kind::Views {
                 let load = if self.code.packets { self.loads.add() } else { 0 };
@@ -161,14 +167,12 @@ impl Machine<'_> {
     }
 
     fn deliver(&mut self, channel: usize, request: &Request) -> Result<(), Verdict> {
-        let view = self.relies(request, true, false);
         let bytes = self.ports[channel].moving.pop_front().unwrap_or_default();
-        let (forward, mut terms) = (self.code.threads.is_multiple_of(2), Rc::from([]));
+        let mut terms = Rc::from([]);
         for (i, held) in bytes.into_iter().enumerate() {
-            // Both cells of a packet are one piece.
-            let piece = if request.push.raw { i as u32 / 2 } else { i as u32 };
-            let (before, with) = request.pieces;
-            let count = if forward { before + 1 + piece } else { with - piece };
+            let count = self.piece(request, i);
+            // What comes after a piece may not even have been read when it arrives.
+            let view = self.relies(request, count, 0);
             let by = Access { agent: request.agent + 1, count, site: request.site };
             if let Held::Packet(packet) = &held {
                 terms = Rc::clone(&packet.value.terms);
@@ -227,7 +231,8 @@ impl Machine<'_> {
 
     /// What the end of a request tells.
     fn delivered(&self, request: &Request) -> Told {
-        let view = self.relies(request, true, true);
+        let (_, all) = request.pieces;
+        let view = self.relies(request, all, all);
         Told { view, agent: request.told.agent, count: request.told.count }
     }
 

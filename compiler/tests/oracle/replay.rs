@@ -11,8 +11,10 @@ use compiler::ir::Program;
 use serde_json::Value;
 
 /// Whole windows, and neighbors that fall to other threads: which threads meet depends on how elements fall to them.
-const SIZES: [Size; 2] =
-    [Size { threads: 2, unit: 2, odd: 0 }, Size { threads: 4, unit: 4, odd: 0 }];
+const SIZES: [Size; 2] = [
+    Size { threads: 2, unit: 2, odd: 0, once: false },
+    Size { threads: 4, unit: 4, odd: 0, once: false },
+];
 
 /// How many turns a replay may take.
 const TURNS: u64 = 2_000_000;

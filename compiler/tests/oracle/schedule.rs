@@ -73,9 +73,13 @@ pub(crate) struct Effort {
     pub(crate) show: bool,
 }
 
-/// The sizes that programs are run at: chunks that are odd multiples of the threads' stride, even ones, and longer.
-pub(crate) const SIZES: [Size; 2] =
-    [Size { threads: 2, unit: 2, odd: 1 }, Size { threads: 4, unit: 4, odd: 0 }];
+/// The sizes that programs are run at: chunks that are odd multiples of the threads' stride, even ones, and longer;
+/// where there are pipelines, messages of one window too.
+pub(crate) const SIZES: [Size; 3] = [
+    Size { threads: 2, unit: 2, odd: 1, once: false },
+    Size { threads: 4, unit: 4, odd: 0, once: false },
+    Size { threads: 2, unit: 2, odd: 0, once: true },
+];
 
 /// Looks for a schedule that goes wrong.
 pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
@@ -87,7 +91,8 @@ pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
         clobbers: false,
         runs: 0,
     };
-    for size in SIZES {
+    let sizes = SIZES.into_iter().filter(|size| !size.once || code::has_pipelines(program));
+    for size in sizes {
         let code = match code::code(program, size) {
             Ok(code) => code,
             Err(code::OutOfBounds { rank, block, at }) => {
@@ -273,7 +278,7 @@ fn group(machine: &Machine<'_>, agent: usize) -> (usize, usize) {
 
 /// Runs a program in every schedule, with memory at once; none where there are more than `limit` states.
 pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<Verdict> {
-    let size = Size { threads: 1, unit: 1, odd: 0 };
+    let size = Size { threads: 1, unit: 1, odd: 0, once: false };
     let code = match code::code(program, size) {
         Ok(code) => code,
         Err(code::OutOfBounds { rank, block, at }) => {

@@ -1,7 +1,7 @@
 //! Witnesses replay: the schedule of a report, as its JSON has it, shows what the report says.
 
 use crate::corpus::{Entry, Form, case, corpus, files};
-use crate::mutants::mutants;
+use crate::mutants::{Count, mutants};
 use crate::replay::replay;
 use compiler::check;
 use compiler::diagnostic::json;
@@ -101,7 +101,7 @@ fn the_witnesses_of_mutants_show_what_they_say() {
             if !entry.is_sampled(7, i + 2) {
                 continue;
             }
-            for mutant in mutants(&entry.program, 1, j as u64) {
+            for mutant in mutants(&entry.program, Count { most: 1, rare: 1 }, j as u64) {
                 let what = format!("{} {form:?}, {} at {}", entry.name, mutant.kind, mutant.place);
                 wrong.extend(judge(&what, mutant.kind, &mutant.program, &mut rates));
             }

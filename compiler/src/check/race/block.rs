@@ -18,6 +18,8 @@ pub(super) struct Block<'p> {
     pub(super) rank: RankId,
     pub(super) steps: Vec<Step<'p>>,
     pub(super) at: usize,
+    /// Which elements of this step are done, while some wait for packets.
+    pub(super) done: Vec<bool>,
     /// What all threads know.
     pub(super) base: Clock,
     /// The step at which they met last.
@@ -57,6 +59,7 @@ impl<'p> Block<'p> {
             rank,
             steps,
             at: 0,
+            done: Vec::new(),
             base: Clock::of(agent, chain),
             met: 0,
             threads: SmallVec::new(),

@@ -3,7 +3,7 @@
 //! A clock is asked about few of the things that it knows. So it only keeps from whom it has heard, and goes back
 //! through the [`History`] as far as a question needs; what it met on the way it remembers.
 
-use super::agents::{Agent, Agents};
+use super::agents::{Agent, Agents, NOBODY};
 use super::history::{FlowId, History, MomentId, NONE, Source};
 use super::turn::By;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -73,12 +73,41 @@ struct Reading {
 }
 
 /// All that is known to have been run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Of each agent, ascending, the step before which everything was.
+    /// Of each agent, ascending, the step before which everything was; of each rank that is known to have started, at
+    /// least of its first block.
     pub(super) steps: Vec<(Agent, u32)>,
-    /// Further elements, ascending.
+    /// Elements, ascending, all that those were made from included.
     pub(super) elements: Vec<(FlowId, By)>,
+}
+
+impl Run {
+    /// What is known of both.
+    pub(super) fn common(&self, lookup: Lookup<'_>, other: &Run) -> Run {
+        let steps = self.steps.iter().filter_map(|(agent, before)| {
+            other.before(*agent).map(|least| (*agent, least.min(*before)))
+        });
+        let own = self.elements.iter().filter(|one| other.has(lookup, **one));
+        let others = other.elements.iter().filter(|one| self.has(lookup, **one));
+        let mut both =
+            Run { steps: steps.collect(), elements: own.chain(others).copied().collect() };
+        both.elements.sort_unstable();
+        both.elements.dedup();
+        both
+    }
+
+    fn before(&self, agent: Agent) -> Option<u32> {
+        let at = self.steps.binary_search_by_key(&agent, |(agent, _)| *agent).ok()?;
+        self.steps.get(at).map(|(_, before)| *before)
+    }
+
+    fn has(&self, lookup: Lookup<'_>, element: (FlowId, By)) -> bool {
+        let (agent, step) = lookup.history.doer(element.0);
+        let agent = lookup.agents.moved(agent, element.1);
+        self.elements.binary_search(&element).is_ok()
+            || self.before(agent).is_some_and(|before| step < before)
+    }
 }
 
 /// Where to look things up.
@@ -192,11 +221,16 @@ impl Clock {
         let mut all = Run::default();
         self.look(lookup, |sights| {
             sights.run.go_back(lookup, |_, _| false);
+            sights.run.read.look_into_all(lookup);
             sights.steps.go_back(lookup, |_, _| false);
+            for first in &sights.steps.started {
+                sights.steps.known.entry(*first).or_insert(0);
+            }
             all.steps.extend(sights.steps.known.iter().map(|(agent, before)| (*agent, *before)));
             all.elements.extend(sights.run.read.met.iter().copied());
             true
         });
+        all.steps.retain(|(agent, _)| *agent != NOBODY);
         all.steps.sort_unstable();
         all.elements.sort_unstable();
         all
@@ -316,7 +350,7 @@ impl Reading {
     fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) {
         if self.met.insert(flow) {
             self.ahead.push(flow);
-            self.agents.insert(lookup.agents.moved(lookup.history.agent(flow.0), flow.1));
+            self.agents.insert(lookup.agents.moved(lookup.history.doer(flow.0).0, flow.1));
         }
     }
 
@@ -344,6 +378,12 @@ impl Reading {
             self.look_into(lookup, next);
         }
         true
+    }
+
+    fn look_into_all(&mut self, lookup: Lookup<'_>) {
+        while let Some(next) = self.ahead.pop() {
+            self.look_into(lookup, next);
+        }
     }
 
     fn look_into(&mut self, lookup: Lookup<'_>, (flow, by): (FlowId, By)) {
@@ -400,9 +440,9 @@ mod tests {
     fn what_a_packet_was_made_from_is_consumed_with_it() {
         let (agents, mut history) = (agents(), History::default());
         history.begin(4);
-        history.flow(1, &mut []);
-        history.flow(2, &mut [(0, 0)]);
-        history.flow(3, &mut []);
+        history.flow((1, 0), &mut []);
+        history.flow((2, 0), &mut [(0, 0)]);
+        history.flow((3, 0), &mut []);
         let told = history.add((2, 2), 0, NONE, [Source::Read(1, 0)]);
         let lookup = Lookup { history: &history, agents: &agents };
         let seen = Clock::told(&[Source::All(told, 0)]);

@@ -59,6 +59,11 @@ impl Guarantees {
         Guarantees { several, known: BTreeMap::new() }
     }
 
+    /// Nothing yet, of the same counters.
+    pub(super) fn forgotten(&self) -> Guarantees {
+        Guarantees::new(self.several.clone())
+    }
+
     /// Whether a counter has several users.
     pub(super) fn concern(&self, which: Which) -> bool {
         self.several.contains(&which)

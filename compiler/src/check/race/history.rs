@@ -62,6 +62,7 @@ pub(super) struct History {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     agent: Agent,
+    step: u32,
     /// Where its parts begin; they end where those of the next one begin.
     parts: u32,
 }
@@ -140,16 +141,16 @@ impl History {
         self.flows.len() as FlowId
     }
 
-    /// Adds what an element of an agent makes from these.
-    pub(super) fn flow(&mut self, agent: Agent, parts: &mut [(FlowId, By)]) {
+    /// Adds what an element of an agent's step makes from these.
+    pub(super) fn flow(&mut self, (agent, step): (Agent, u32), parts: &mut [(FlowId, By)]) {
         parts.sort_unstable();
-        self.flows.push(Flow { agent, parts: self.parts.len() as u32 });
+        self.flows.push(Flow { agent, step, parts: self.parts.len() as u32 });
         self.parts.extend_from_slice(parts);
     }
 
-    /// Whose element a flow is of.
-    pub(super) fn agent(&self, flow: FlowId) -> Agent {
-        self.flows.get(flow as usize).map_or(NOBODY, |flow| flow.agent)
+    /// Whose element a flow is of, and of which step.
+    pub(super) fn doer(&self, flow: FlowId) -> (Agent, u32) {
+        self.flows.get(flow as usize).map_or((NOBODY, 0), |flow| (flow.agent, flow.step))
     }
 
     /// What a flow was made from, ascending.

@@ -4,18 +4,19 @@
 //! later time, knowing what the pushing thread knew. A thread of a block knows what all its threads knew when they met
 //! last, and what it has heard of since.
 
+use super::Shared;
 use super::access::{self, Element};
 use super::agents::{Agent, Agents};
 use super::block::Block;
 use super::cells::{Cells, Place, Touch};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
-use super::guarantee::Guarantees;
-use super::history::{FlowId, History, MomentId, NONE, Source};
+use super::history::{History, MomentId, NONE, Source};
 use super::overlay;
 use super::step::{Step, steps};
 use super::sync::Counters;
 use super::turn::By;
+use super::writers::Slot;
 use crate::interrupt::Interrupt;
 use crate::ir::{Action, Buffer, ChannelKind, Op, Program, RankId, Transfer, Verb, memory, run};
 use crate::table::{Id, Table};
@@ -59,7 +60,7 @@ pub(super) enum Kind {
 /// How a launch leaves things.
 pub(super) struct After<'p> {
     pub(super) cells: Vec<Cells<'p>>,
-    pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
+    pub(super) packets: FxHashMap<Slot, Packet<'p>>,
     /// What the blocks of each rank that is followed know when they end.
     pub(super) ends: Vec<Clock>,
     /// What was told over channels and by semaphores.
@@ -69,14 +70,12 @@ pub(super) struct After<'p> {
 }
 
 /// A packet of this launch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Packet<'p> {
-    /// What had been run when it was written; where there are several writers, by all of them.
-    pub(super) run: (MomentId, By),
-    /// What it was made from, if all writers agree.
-    pub(super) flow: Option<(FlowId, By)>,
     /// Who wrote it.
     pub(super) writers: SmallVec<[Touch<'p>; 1]>,
+    /// For each of these what had been run then.
+    pub(super) runs: SmallVec<[(MomentId, By); 1]>,
     /// Who read it.
     pub(super) readers: Vec<Touch<'p>>,
 }
@@ -85,12 +84,12 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) program: &'p Program,
     pub(super) fold: &'b Fold,
     pub(super) agents: &'b Agents,
-    pub(super) guarantees: &'b Guarantees,
+    pub(super) shared: &'b Shared,
     pub(super) parts: u32,
     pub(super) before: Option<&'b After<'p>>,
     pub(super) history: History,
     pub(super) cells: Vec<Cells<'p>>,
-    pub(super) packets: FxHashMap<(RankId, u64), Packet<'p>>,
+    pub(super) packets: FxHashMap<Slot, Packet<'p>>,
     pub(super) counters: Counters,
     /// How often each port channel's proxy was pushed.
     pub(super) pushed: Table<RankId, Vec<u32>>,
@@ -98,6 +97,8 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) follows: bool,
     /// Whether packets lie where plain chunks of scratch do.
     pub(super) mixed: bool,
+    /// The moments that tell what packets with several writers tell.
+    pub(super) heard: FxHashMap<usize, MomentId>,
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
@@ -118,7 +119,7 @@ pub(super) struct Actor<'c, 'p> {
 /// too.
 pub(super) fn run<'p>(
     program: &'p Program,
-    (fold, agents, guarantees): (&Fold, &Agents, &Guarantees),
+    (fold, agents, shared): (&Fold, &Agents, &Shared),
     parts: u32,
     (before, mut history): (Option<&After<'p>>, History),
     interrupt: &Interrupt,
@@ -133,7 +134,7 @@ pub(super) fn run<'p>(
             blocks.push(Block::new((agent, history.chain_of(agent)), rank, steps));
         }
     }
-    let mut machine = Machine::new(program, (fold, agents, guarantees), parts, (before, history));
+    let mut machine = Machine::new(program, (fold, agents, shared), parts, (before, history));
     let mut moved = true;
     while moved {
         moved = false;
@@ -162,7 +163,7 @@ impl<'c> Actor<'c, '_> {
 impl<'p, 'b> Machine<'p, 'b> {
     fn new(
         program: &'p Program,
-        (fold, agents, guarantees): (&'b Fold, &'b Agents, &'b Guarantees),
+        (fold, agents, shared): (&'b Fold, &'b Agents, &'b Shared),
         parts: u32,
         (before, history): (Option<&'b After<'p>>, History),
     ) -> Self {
@@ -171,7 +172,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             program,
             fold,
             agents,
-            guarantees,
+            shared,
             parts,
             before,
             history,
@@ -181,6 +182,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             pushed: followed().map(|rank| vec![0; rank.channels.len()]).collect(),
             follows: has_packets(program),
             mixed: overlay::mixed(program),
+            heard: FxHashMap::default(),
             conflicts: Vec::new(),
         }
     }
@@ -194,7 +196,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     fn step(&mut self, blocks: &mut [Block<'p>], agent: usize) -> bool {
         let Some(block) = blocks.get_mut(agent) else { return false };
         let Some(step) = block.steps.get(block.at).cloned() else { return false };
-        if step.joined {
+        if step.joined && block.done.is_empty() {
             block.meet(self.lookup());
         }
         let done = match &step.op.action {
@@ -222,7 +224,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 true
             }
             Action::Acquire(list) => self.acquire(block, list),
-            Action::Transfer(transfer) => self.transfer(block, &step, transfer),
+            Action::Transfer(transfer) => return self.transfer(block, &step, transfer),
             Action::Pipeline(_) => true,
         };
         if done {
@@ -231,35 +233,59 @@ impl<'p, 'b> Machine<'p, 'b> {
         done
     }
 
+    /// Does as much of a transfer as its packets allow; false where that is nothing.
     fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
         let elements = access::elements(self.program, block.rank, transfer, step, self.parts);
-        let packets = |element: &Element| {
+        let several = elements.last().is_some_and(|element| element.entry > 0);
+        let ready = |element: &Element| {
             element.reads.iter().all(|read| {
                 !read.packet || self.packets.contains_key(&self.packet_home(read.place).0)
             })
         };
-        if !elements.iter().all(packets) {
-            return false;
+        let all = block.done.is_empty() && elements.iter().all(ready);
+        if transfer.via == Some(ChannelKind::Port) {
+            if all {
+                self.push(block, step, transfer, &elements);
+                block.at += 1;
+            }
+            return all;
         }
-        match transfer.via == Some(ChannelKind::Port) {
-            true => self.push(block, step, transfer, &elements),
-            false => self.act(block, step, transfer, &elements),
+        if all {
+            self.act(block, step, (transfer, several), elements.iter());
+            block.at += 1;
+            return true;
         }
-        true
+        // Elements wait each for itself; those of several entries fall to the same threads, one after the other.
+        block.done.resize(elements.len(), false);
+        let mut now: Vec<&Element> = Vec::new();
+        for (element, done) in elements.iter().zip(&mut block.done).filter(|(_, done)| !**done) {
+            if ready(element) {
+                *done = true;
+                now.push(element);
+            } else if several {
+                break;
+            }
+        }
+        self.act(block, step, (transfer, several), now.iter().copied());
+        if block.done.iter().all(|done| *done) {
+            block.done.clear();
+            block.at += 1;
+        }
+        !now.is_empty()
     }
 
     /// What the threads of a block do, each its elements.
-    fn act(
+    fn act<'e>(
         &mut self,
         block: &mut Block<'p>,
         step: &Step<'p>,
-        transfer: &Transfer,
-        elements: &[Element],
+        (transfer, several): (&Transfer, bool),
+        elements: impl Iterator<Item = &'e Element> + Clone,
     ) {
-        let several = elements.last().is_some_and(|element| element.entry > 0);
         let followed =
             block.steps.get(block.at + 1).is_some_and(|next| !next.joined && !meets(next));
-        let tells = elements.iter().any(|element| element.writes.iter().any(|write| write.packet));
+        let mut writes = elements.clone().flat_map(|element| &element.writes);
+        let tells = writes.any(|write| write.packet);
         let moment = if tells { block.base.moment(&mut self.history) } else { NONE };
         for element in elements {
             let known = block.lanes.get(&element.lane);
@@ -305,7 +331,8 @@ impl<'p, 'b> Machine<'p, 'b> {
             // All threads read the packets and meet before one of them pushes.
             let reads = elements.iter().map(|e| Element { writes: Vec::new(), ..e.clone() });
             let reads: Vec<Element> = reads.collect();
-            self.act(block, step, transfer, &reads);
+            let several = reads.last().is_some_and(|element| element.entry > 0);
+            self.act(block, step, (transfer, several), reads.iter());
             block.meet(self.lookup());
         }
         for (thread, channel) in transfer.channels.iter().enumerate() {

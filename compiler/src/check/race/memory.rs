@@ -50,14 +50,11 @@ impl<'p> Machine<'p, '_> {
         let mut told: SmallVec<[Source; 4]> = SmallVec::new();
         let flow = self.history.next_flow();
         for read in element.reads.iter().filter(|read| read.packet) {
-            let packet = self.read_packet(actor, read, touch(actor, element, read, flow, false));
-            let Some((run, flow)) = packet else { continue };
-            parts.extend(flow);
-            if self.agents.is_proxy(actor.agent) {
-                continue;
+            let packet = touch(actor, element, read, flow, false);
+            let heard = self.read_packet(actor, read, packet, &mut parts);
+            if !self.agents.is_proxy(actor.agent) {
+                told.extend(heard);
             }
-            told.push(Source::Run(run.0, run.1));
-            told.extend(flow.map(|(flow, by)| Source::Read(flow, by)));
         }
         if !told.is_empty() {
             told.extend_from_slice(before);
@@ -69,7 +66,7 @@ impl<'p> Machine<'p, '_> {
             parts.extend(self.made_from(read.place));
         }
         if self.follows {
-            self.history.flow(actor.agent, &mut parts);
+            self.history.flow((actor.agent, actor.step), &mut parts);
         }
         let known = if told.is_empty() { before } else { told.as_slice() };
         let mut run = None;

@@ -38,9 +38,9 @@ impl Counters {
         self.all().filter(|(_, counter)| counter.is_shared()).map(|(which, _)| which).collect()
     }
 
-    /// What can be counted on, as far as this run tells.
-    pub(super) fn guarantees(&self, lookup: Lookup<'_>, several: BTreeSet<Which>) -> Guarantees {
-        let mut guarantees = Guarantees::new(several);
+    /// What can be counted on, of the same counters as before, as far as this run tells.
+    pub(super) fn guarantees(&self, lookup: Lookup<'_>, before: &Guarantees) -> Guarantees {
+        let mut guarantees = before.forgotten();
         for (which, counter) in self.all() {
             if guarantees.concern(which) {
                 guarantees.add(lookup, which, &counter.given, &counter.taken);
@@ -180,7 +180,7 @@ impl<'p> Machine<'p, '_> {
     /// otherwise what those told that are needed in every schedule.
     fn take(&mut self, block: &Block<'p>, which: Which, start: usize) -> SmallVec<[Source; 1]> {
         let act = (block.agent, block.at as u32);
-        let shared = self.guarantees.concern(which);
+        let shared = self.shared.guarantees.concern(which);
         let Some(counter) = self.counters.of(which) else { return SmallVec::new() };
         let own = |one: &&Taken| !shared || one.act.0 == block.agent;
         let needs = (counter.taken.iter().filter(own).count() + 1).saturating_sub(start);
@@ -189,7 +189,7 @@ impl<'p> Machine<'p, '_> {
             let last = needs.checked_sub(1).and_then(|at| counter.given.get(at));
             return last.iter().map(|one| one.source).collect();
         }
-        let known = self.guarantees.of(which, act);
+        let known = self.shared.guarantees.of(which, act);
         let told = counter.given.iter().filter(|one| known.contains(&one.act));
         told.map(|one| one.source).collect()
     }

@@ -1,0 +1,143 @@
+//! What a packet tells that has several writers, which all write the same value (E0521).
+//!
+//! In: a run through a program. Out: what each reader of such a packet has heard in every schedule: what all of those
+//! told that may have written what it found, which are all but those that are known to come after it.
+//!
+//! What they told depends on what they have heard through such packets themselves. It begins with what one schedule
+//! shows, which is no less than what is certain, and is found again from a run that takes it as certain, until nothing
+//! changes. Then it is true: were it not, there would be a first read that did not hear it; but whoever wrote what that
+//! read found wrote it before, and heard all that it is taken to have heard.
+
+use super::agents::Agent;
+use super::cells::Touch;
+use super::clock::{Clock, Lookup, Run};
+use super::history::{FlowId, History, MomentId, NONE, Source};
+use super::machine::{Packet, past};
+use super::turn::By;
+use crate::ir::RankId;
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A packet: where it lies.
+pub(super) type Slot = (RankId, u64);
+
+/// A reader of a packet: where this lies, who, in which step, which element of it.
+type Reader = (Slot, Agent, u32, u32);
+
+/// What packets with several writers tell.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Writers {
+    slots: BTreeSet<Slot>,
+    /// Of each reader, a row of `told`.
+    readers: BTreeMap<Reader, usize>,
+    told: Vec<Told>,
+}
+
+/// What a packet tells in every schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    /// All that had been run.
+    run: Run,
+    /// The elements that its value was made from, ascending.
+    pub(super) made_from: Vec<(FlowId, By)>,
+}
+
+impl Writers {
+    /// The same packets, if nothing is known of them.
+    pub(super) fn forgotten(&self) -> Writers {
+        Writers { slots: self.slots.clone(), ..Writers::default() }
+    }
+
+    /// Whether a packet has several writers.
+    pub(super) fn concern(&self, slot: Slot) -> bool {
+        self.slots.contains(&slot)
+    }
+
+    /// What a run says of the packets with several writers.
+    pub(super) fn of(lookup: Lookup<'_>, packets: &FxHashMap<Slot, Packet<'_>>) -> Writers {
+        let several = packets.iter().filter(|(_, packet)| packet.writers.len() > 1);
+        let slots: BTreeSet<Slot> = several.map(|(slot, _)| *slot).collect();
+        let mut next = Writers { slots, ..Writers::default() };
+        for slot in &next.slots {
+            let Some(packet) = packets.get(slot) else { continue };
+            // A write comes after what it was made from, too.
+            let writes = packet.writers.iter().zip(&packet.runs);
+            let clocks: Vec<Clock> =
+                writes.map(|(writer, run)| Clock::told(&sources(writer, *run))).collect();
+            let mut rows: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+            for reader in &packet.readers {
+                let early = clocks.iter().enumerate().filter(|(_, c)| !past(lookup, c, reader));
+                let early: Vec<usize> = early.map(|(at, _)| at).collect();
+                let row = match rows.get(&early) {
+                    Some(row) => *row,
+                    None => {
+                        let Some(told) = told_by_all(lookup, packet, &early) else { continue };
+                        next.told.push(told);
+                        rows.insert(early, next.told.len() - 1);
+                        next.told.len() - 1
+                    }
+                };
+                next.readers.insert(key(*slot, reader), row);
+            }
+        }
+        next
+    }
+
+    /// What a reader has heard, and the row that says so.
+    pub(super) fn heard(&self, slot: Slot, reader: &Touch<'_>) -> Option<(usize, &Told)> {
+        let row = *self.readers.get(&key(slot, reader))?;
+        self.told.get(row).map(|told| (row, told))
+    }
+}
+
+impl Told {
+    /// What one writer tells.
+    fn by(lookup: Lookup<'_>, writer: &Touch<'_>, run: (MomentId, By)) -> Told {
+        let (flow, by) = writer.flow;
+        Told {
+            run: Clock::told(&sources(writer, run)).run(lookup),
+            made_from: Clock::told(&[Source::Read(flow, by)]).run(lookup).elements,
+        }
+    }
+
+    /// What both tell.
+    fn common(mut self, lookup: Lookup<'_>, other: &Told) -> Told {
+        self.run = self.run.common(lookup, &other.run);
+        self.made_from.retain(|one| other.made_from.binary_search(one).is_ok());
+        self
+    }
+
+    /// The moment that tells all of it.
+    pub(super) fn moment(&self, history: &mut History) -> MomentId {
+        let mut sources: Vec<Source> = Vec::new();
+        for (agent, before) in &self.run.steps {
+            let chain = history.chain();
+            let moment = history.add((*agent, chain), *before, NONE, []);
+            sources.push(Source::Run(moment, 0));
+        }
+        let run = self.run.elements.iter().map(|(flow, by)| Source::Heard(*flow, *by));
+        sources.extend(run);
+        sources.extend(self.made_from.iter().map(|(flow, by)| Source::Read(*flow, *by)));
+        history.meeting(sources)
+    }
+}
+
+/// What each of some writers tells.
+fn told_by_all(lookup: Lookup<'_>, packet: &Packet<'_>, which: &[usize]) -> Option<Told> {
+    let told = |at: &usize| {
+        let (writer, run) = packet.writers.get(*at).zip(packet.runs.get(*at))?;
+        Some(Told::by(lookup, writer, *run))
+    };
+    let all = which.iter().filter_map(told);
+    all.reduce(|both, one| both.common(lookup, &one))
+}
+
+/// What a write tells of what was run.
+fn sources(writer: &Touch<'_>, (run, by): (MomentId, By)) -> [Source; 2] {
+    let (flow, turned) = writer.flow;
+    [Source::Run(run, by), Source::Heard(flow, turned)]
+}
+
+fn key(slot: Slot, reader: &Touch<'_>) -> Reader {
+    (slot, reader.agent, reader.step, reader.element)
+}
