@@ -239,7 +239,8 @@ impl Past<'_> {
             .collect()
     }
 
-    /// The writes of the packets that a line waits for. A proxy that is told to move packets waits for none.
+    /// The writes of the packets that a line waits for, but for its own. A proxy that is told to move packets waits for
+    /// none.
     fn packets_for(
         &self,
         rank: RankId,
@@ -253,8 +254,10 @@ impl Past<'_> {
         let mut missing = false;
         let first = needs.len();
         self.each_packet_read(rank, (line, transfer), &mut |at| {
-            let writer = self.packets.get(&at).and_then(|writers| writers.first());
-            missing |= writer.is_none();
+            let writers = self.packets.get(&at);
+            missing |= writers.is_none_or(Vec::is_empty);
+            let others = |writer: &&(Agent, u32)| **writer != (moment.agent, moment.at);
+            let writer = writers.and_then(|writers| writers.iter().find(others));
             needs.extend(writer.map(|(agent, at)| Moment {
                 launch: moment.launch,
                 agent: *agent,
