@@ -30,7 +30,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut trials = cases();
     trials.extend(clean_files());
-    for page in ["README.md", "docs/reference.md"] {
+    for page in ["README.md", "docs/reference.md", "docs/migration.md"] {
         trials.push(Trial::test(format!("clean/{page}"), || shown_programs(page)));
     }
     trials.extend(runner::trials());
@@ -59,6 +59,7 @@ fn clean_files() -> Vec<Trial> {
         "../examples",
         "../examples/mscclpp",
         "../examples/mscclpp/unit_tests",
+        "../examples/systems",
     ];
     let files = folders.iter().flat_map(|folder| entries(&manifest(folder)));
     let sources = files.filter(|path| path.extension().is_some_and(|end| end == "ccl"));

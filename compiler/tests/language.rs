@@ -68,6 +68,51 @@ fn every_example_is_accepted() {
 }
 
 #[test]
+fn every_algorithm_among_the_examples_is_right_at_many_numbers_of_ranks() {
+    let own_sizes = ["custom_collectives"];
+    let folders = ["../examples", "../examples/systems"];
+    for file in folders.iter().flat_map(|folder| ccl_files(&manifest(folder))) {
+        if own_sizes.iter().any(|name| file.ends_with(format!("{name}.ccl"))) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        for program in programs(&text) {
+            let sizes = match program.nodes {
+                true => vec![("2", "4,6,8,10"), ("3", "6,9"), ("4", "8,16"), ("8", "16,24")],
+                false => vec![("", "2,3,4,5,6,7,8,9,12,16")],
+            };
+            for (width, ranks) in sizes {
+                let mut arguments = vec![format!("ranks={ranks}")];
+                arguments.extend(program.nodes.then(|| format!("ranks_per_node={width}")));
+                accepts(&file, &program.name, &arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_of_two_calls_need_two_halves_of_scratch() {
+    let file = manifest("../examples/systems/allgather_low_latency.ccl");
+    for program in ["push_1d_packets", "push_2d_packets", "push_3d_packets"] {
+        let file = file.to_str().unwrap();
+        let arguments = [
+            "check",
+            file,
+            "--program",
+            program,
+            "-D",
+            "double=false",
+            "--message-format",
+            "short",
+        ];
+        let output = cclc(&arguments);
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{program}");
+        assert!(report.contains("E0515"), "{program}: {report}");
+    }
+}
+
+#[test]
 fn every_program_of_the_reference_is_accepted() {
     let scratch = tempfile::tempdir().unwrap();
     let page = std::fs::read_to_string(manifest("../docs/reference.md")).unwrap();
