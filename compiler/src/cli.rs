@@ -8,6 +8,7 @@ mod build;
 mod check;
 mod cuda;
 pub(crate) mod crash;
+mod decompile;
 mod dump;
 mod explain;
 mod files;
@@ -89,6 +90,7 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
         Command::Manifest(manifest) => manifest::run(manifest, reporter),
         Command::List(list) => list::run(list, reporter),
         Command::Dump(dump) => dump::run(dump, reporter),
+        Command::Decompile(decompile) => decompile::run(decompile, reporter),
         Command::Fmt(fmt) => format::run(fmt, reporter),
         Command::Explain(explain) => explain::run(explain),
         Command::New(new) => new::run(new),

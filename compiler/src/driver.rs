@@ -4,6 +4,7 @@
 //! report on the way. A phase that reports an error is the last one that runs.
 
 mod contract;
+mod decompile;
 
 use crate::check::{self, limits};
 use crate::cuda;
@@ -17,6 +18,7 @@ use crate::plan::{read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
 pub use contract::Known;
+pub use decompile::{Source, decompile};
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;

@@ -11,6 +11,7 @@ pub(crate) mod build;
 pub mod memory;
 pub mod print;
 pub mod run;
+pub(crate) mod weave;
 
 mod verb;
 
@@ -433,6 +434,31 @@ pub struct Transfer {
     pub slice: Option<Slice>,
     /// How values are combined; meaningless for verbs that combine none.
     pub reduce: ReduceOp,
+}
+
+impl Transfer {
+    /// The channel of each operand of a peer, in order; a switch operand names its own. A plan names no memory channels:
+    /// the first one to the peer will do.
+    #[must_use]
+    pub fn routes(&self, rank: &Rank) -> List<ChannelId> {
+        let first_to = |peer: RankId| {
+            let leads = |channel: &Channel| {
+                channel.peer() == Some(peer) && Some(channel.kind()) == self.via
+            };
+            rank.channels.entries().find(|(_, channel)| leads(channel)).map(|(id, _)| id)
+        };
+        let operands = self.sources.iter().chain(&self.destinations);
+        let away = operands.filter(|operand| operand.place != Where::Local);
+        let mut given = self.channels.iter().copied();
+        away.filter_map(|operand| {
+            let named = given.next();
+            match operand.place {
+                Where::Remote(peer) => named.or_else(|| first_to(peer)),
+                Where::Local | Where::Switch(_) => None,
+            }
+        })
+        .collect()
+    }
 }
 
 /// Chunks that an operation reads or writes.

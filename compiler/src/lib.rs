@@ -23,5 +23,6 @@ pub mod plan;
 pub mod repair;
 pub mod cuda;
 pub mod emulate;
+pub mod decompile;
 pub mod driver;
 pub mod onset;

@@ -461,6 +461,28 @@ fn a_plan_can_be_run() {
     says(&run.stdout, &["nothing is promised", "on 1 rank,"]);
 }
 
+#[test]
+fn plans_are_decompiled() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o p.json"), 0);
+    ends(folder.cclc("decompile p.json -o b.ccl"), 0);
+    ends(folder.cclc("fmt --check b.ccl"), 0);
+    ends(folder.cclc("build b.ccl -o q.json"), 0);
+    let listing = |plan| ends(folder.cclc(&format!("list --normal {plan}")), 0).stdout;
+    assert_eq!(listing("p.json"), listing("q.json"));
+    says(&folder.read("b.ccl"), &["for p in peers", "p.output[rank]"]);
+    let straight = ends(folder.cclc("decompile --straight p.json"), 0).stdout;
+    says(&straight, &["if rank == 0 {", "(1).output[0]"]);
+    // What cannot be done leaves nothing behind, and says where.
+    let lonely = manifest("tests/goldens/unit_tests_flush_flush_test__default.json");
+    let run = ends(folder.cclc(&format!("decompile {} -o c.ccl", lonely.display())), 1);
+    says(&run.stderr, &["E0907", "rank 0's port channel 0 leads to rank 1"]);
+    says(&ends(folder.cclc_with("decompile -", "{}"), 1).stderr, &["E0902", "<stdin>"]);
+    ends(folder.cclc("decompile nothing.json -o c.ccl"), 3);
+    ends(folder.cclc("decompile"), 2);
+    assert!(!folder.names().contains(&"c.ccl".to_owned()));
+}
+
 /// Reports of places in plans name the line of source; the source is shown while it is what the plan was built from.
 #[test]
 fn a_map_tells_where_operations_come_from() {

@@ -26,6 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
     ("cuda", &["source", "diagnostic", "ir"]),
     ("emulate", &["source", "interrupt", "diagnostic", "ir"]),
+    ("decompile", &["table", "ir"]),
 ];
 
 /// Crates that only some files may name.

@@ -82,6 +82,8 @@ pub(crate) enum Command {
     List(List),
     /// Print a program with everything spelt out, as .ccl
     Dump(Dump),
+    /// Write the program of a plan, as .ccl
+    Decompile(Decompile),
     /// Format source files
     Fmt(Fmt),
     /// Explain a code that a report carries
@@ -338,6 +340,20 @@ pub(crate) enum DumpFormat {
     Text,
     /// The program and where its lines come from, as JSON
     Json,
+}
+
+/// `cclc decompile`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Decompile {
+    /// An execution plan; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) plan: PathBuf,
+    /// Write each operation of each rank by itself, without looking for roles and loops
+    #[arg(long)]
+    pub(crate) straight: bool,
+    /// Where it goes [default: standard output]
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// `cclc fmt`

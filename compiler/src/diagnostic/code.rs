@@ -123,6 +123,7 @@ catalogue! {
     E0904: "a run with a wrong result",
     E0905: "a run that stands still",
     E0906: "plans that a runtime cannot tell apart",
+    E0907: "a plan that source text cannot say",
 
     W0201: "unused import",
     W0202: "unused channel",

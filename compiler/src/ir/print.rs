@@ -16,6 +16,8 @@ mod page;
 mod segments;
 mod tables;
 
+pub(crate) use header::{identifier, quoted};
+
 use super::{OriginId, Program};
 
 /// A program as text, with where its lines come from.
@@ -48,6 +50,13 @@ pub fn print(program: &Program) -> Printed {
     }
     page.push("}\n");
     page.done()
+}
+
+/// The declaration of the program's collective, with the sizes that it has here, and the tables that it needs.
+pub(crate) fn collective(program: &Program) -> String {
+    let mut tables = tables::Tables::default();
+    let collective = header::collective(program, &mut tables);
+    tables.text + &collective
 }
 
 #[cfg(test)]

@@ -265,7 +265,7 @@ fn collective_name(program: &Program) -> String {
 }
 
 /// A name that can stand in the source: as it is where it can.
-fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut text: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     if !text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -274,6 +274,7 @@ fn identifier(name: &str) -> String {
     text
 }
 
-fn quoted(text: &str) -> String {
+/// A string as source text has it.
+pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -3,8 +3,8 @@
 use super::names::{Names, buffer_name};
 use super::page::Page;
 use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, List, Op, Operand, Program, RankId, ReduceOp, Signal,
-    SyncOverride, Transfer, Verb, Where,
+    Action, Buffer, ChannelId, List, Op, Operand, Program, RankId, ReduceOp, Signal, SyncOverride,
+    Transfer, Verb, Where,
 };
 
 /// What a statement's text depends on.
@@ -88,7 +88,8 @@ fn moved(scene: &Scene, transfer: &Transfer) -> String {
         list(&transfer.sources),
         list(&transfer.destinations)
     );
-    let via = routes(scene, transfer);
+    let rank = scene.program.ranks.lookup(scene.rank);
+    let via = rank.map(|rank| transfer.routes(rank)).unwrap_or_default();
     if !via.is_empty() {
         text.push_str(&format!(" via {}", channels(scene, &via)));
     }
@@ -118,29 +119,6 @@ fn operand_text(scene: &Scene, operand: &Operand) -> String {
         Where::Remote(peer) => format!("({}).{chunks}", peer.0),
         Where::Switch(channel) => format!("{}.{chunks}", scene.names.channel(scene.rank, channel)),
     }
-}
-
-/// The channel of each remote operand, in order; a switch operand names its own. A plan names no memory channels: the
-/// first one to the peer will do.
-fn routes(scene: &Scene, transfer: &Transfer) -> List<ChannelId> {
-    let operands = || transfer.sources.iter().chain(&transfer.destinations);
-    let away = operands().filter(|operand| operand.place != Where::Local);
-    let mut given = transfer.channels.iter().copied();
-    away.filter_map(|operand| {
-        let named = given.next();
-        match operand.place {
-            Where::Remote(peer) => named.or_else(|| first_to(scene, peer, transfer.via)),
-            Where::Local | Where::Switch(_) => None,
-        }
-    })
-    .collect()
-}
-
-fn first_to(scene: &Scene, peer: RankId, kind: Option<ChannelKind>) -> Option<ChannelId> {
-    let rank = scene.program.ranks.lookup(scene.rank)?;
-    let leads =
-        |channel: &crate::ir::Channel| channel.peer() == Some(peer) && Some(channel.kind()) == kind;
-    rank.channels.entries().find(|(_, channel)| leads(channel)).map(|(id, _)| id)
 }
 
 /// Whether an operation writes an input that is its user's, which the source must have allowed.

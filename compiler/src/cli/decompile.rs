@@ -1,0 +1,29 @@
+//! `cclc decompile`: the program of a plan that anyone made, as `.ccl`.
+
+use super::args::Decompile;
+use super::report::Reporter;
+use super::{Failure, Status, files, output};
+use compiler::driver;
+use compiler::interrupt::Interrupt;
+use std::path::Path;
+
+/// Writes the program, if building it gives the plan again.
+pub(crate) fn run(decompile: &Decompile, reporter: &mut Reporter) -> Result<Status, Failure> {
+    let file = match files::open(&mut reporter.sources, &decompile.plan) {
+        Ok(file) => file,
+        Err(why) => {
+            reporter.unreadable(&decompile.plan, &why);
+            return Ok(reporter.finish());
+        }
+    };
+    let text = reporter.sources.files[file].text.clone();
+    let regular = !decompile.straight;
+    let (source, found) = driver::decompile(file, &text, regular, &Interrupt::default());
+    reporter.add(found);
+    let status = reporter.finish();
+    if let Some(source) = source {
+        let path = decompile.output.as_deref().unwrap_or(Path::new("-"));
+        output::write_text(path, &source.text)?;
+    }
+    Ok(status)
+}

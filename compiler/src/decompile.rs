@@ -1,0 +1,61 @@
+//! A concrete program as text that its author could go on with.
+//!
+//! In: a program whose blocks, channels and buffers have numbers for names, as a plan leaves it. Out: a file of `.ccl`.
+//! Unlike a dump, which spells everything out, this looks for what an author would have written: one body for all ranks
+//! in terms of `rank`, loops over peers and steps, families of channels by peer.
+//!
+//! - `gather` makes a tree of each rank's operations, with the numbers apart from the text.
+//! - `roles` lays the trees of ranks over each other that differ in numbers only: a number has then a value for each rank.
+//! - `fold` turns runs of equal pieces into loops: a number has then a value for each rank and turn.
+//! - `formula` finds an expression of the rank and the loops' variables that has just these values.
+//! - `declare` and `page` write the tables of the program and its bodies.
+//!
+//! Nothing here is taken on trust: whoever asks compiles the text and compares the plans.
+
+mod declare;
+mod fold;
+mod formula;
+mod gather;
+mod page;
+mod roles;
+mod tree;
+mod unsayable;
+mod world;
+
+use crate::ir::Program;
+pub use unsayable::unsayable;
+use world::World;
+
+/// How a program is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether roles and loops are looked for, or every operation of every rank is written by itself.
+    pub regular: bool,
+    /// Whether it is left to the compiler where the threads of a block meet, or each place is written.
+    pub inferred: bool,
+    /// Whether the compiler may join operations.
+    pub fused: bool,
+    /// Whether operations that the compiler can join are written apart.
+    pub split: bool,
+}
+
+/// A program as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decompiled {
+    /// The text, not formatted.
+    pub text: String,
+    /// How many bodies it has for the ranks that do something: one where all have the same role.
+    pub roles: usize,
+}
+
+/// Writes a program. `known` says that the library has its collective, with the arguments that the program carries.
+#[must_use]
+pub fn decompile(program: &Program, known: bool, style: Style) -> Decompiled {
+    let world = World::new(program);
+    let names = gather::Names::new(program, &world, style.regular);
+    let trees = gather::ranks(program, &names, style);
+    let mut page = page::Page::new(&world, &names);
+    let roles = roles::write(&world, trees, style.regular, &mut page);
+    let text = declare::file(program, &world, &names, (known, style), &page.finish());
+    Decompiled { text, roles }
+}

@@ -1,0 +1,441 @@
+//! The file around the bodies: the collective, options and declarations.
+
+use super::Style;
+use super::formula::Formulas;
+use super::gather::{self, Index, Names, SwitchFamily, buffer_name, family};
+use super::page::{Written, has_word, list};
+use super::tree::{Domain, Kind, Number};
+use super::world::World;
+use crate::ir::{
+    Action, BlockId, Buffer, ChannelId, ChannelKind, Op, Options, Program, Protocol, Rank, print,
+};
+use crate::table::Id;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The whole file. `known` says that the library has the collective.
+pub(super) fn file(
+    program: &Program,
+    world: &World,
+    names: &Names,
+    (known, style): (bool, Style),
+    written: &Written,
+) -> String {
+    let (plan, collective) = (&program.options.name, print::identifier(&program.collective.name));
+    let ranks = world.ranks;
+    let mut text = format!("//! `{plan}` for {ranks} ranks, from an execution plan.\n");
+    if known {
+        text.push_str(&format!("use std::collectives::{collective};\n"));
+    }
+    text.push('\n');
+    if !known {
+        text.push_str(&print::collective(program));
+        text.push('\n');
+    }
+    let mut name = print::identifier(plan);
+    if name == collective || RESERVED.contains(&name.as_str()) {
+        name.push_str("_plan");
+    }
+    let nodes = match world.has_nodes() {
+        true => format!(", ranks_per_node: int = {}", world.per_node),
+        false => String::new(),
+    };
+    text.push_str(&format!("program {name}(ranks: int = {ranks}{nodes}) {{\n"));
+    text.push_str(&format!(
+        "require ranks == {ranks}, \"this is what one plan for {ranks} ranks does\";\n"
+    ));
+    text.push_str(&format!("collective {collective}({});\n", arguments(program, known)));
+    text.push_str(&options(&program.options, &name, style));
+    let formulas = Formulas::new(world, (0..ranks).collect());
+    let declarer = Declarer { program, names, tables: RefCell::default(), formulas };
+    let declarations = declarer.declarations();
+    let declarations = declarer.tables.take() + &declarations;
+    for (name, value) in [
+        ("next", "(rank + 1) % ranks"),
+        ("previous", "(rank - 1) % ranks"),
+        ("peer", "(rank + 1) % ranks"),
+    ] {
+        if has_word(&declarations, name) || has_word(&written.text, name) {
+            text.push_str(&format!("let {name} = {value};\n"));
+        }
+    }
+    text + &written.tables + "\n" + &declarations + "\n" + &written.text + "}\n"
+}
+
+/// Words that cannot name a program.
+const RESERVED: &[&str] = &[
+    "use",
+    "as",
+    "let",
+    "fn",
+    "proc",
+    "collective",
+    "program",
+    "options",
+    "require",
+    "scratch",
+    "channel",
+    "semaphore",
+    "block",
+    "group",
+    "pipeline",
+    "for",
+    "in",
+    "if",
+    "else",
+    "via",
+    "relaxed",
+    "true",
+    "false",
+    "topology",
+    "link",
+    "flow",
+    "synthesize",
+    "rank",
+    "ranks",
+    "next",
+    "previous",
+    "peer",
+    "peers",
+    "node",
+    "nodes",
+    "tb",
+    "mem",
+    "far",
+    "sem",
+    "cells",
+    "nvls",
+];
+
+/// What the library's collective is given, or the dump's.
+fn arguments(program: &Program, known: bool) -> String {
+    let mut list = Vec::new();
+    if known {
+        list.extend(program.collective.arguments.iter().filter_map(|(name, value)| {
+            match (name.as_str(), value.as_str()) {
+                ("ranks", _) => Some("ranks".to_owned()),
+                ("chunks", "1") => None,
+                _ => Some(format!("{name} = {value}")),
+            }
+        }));
+    }
+    if program.ranks.iter().any(|rank| rank.alias.is_some()) {
+        list.push("in_place = true".to_owned());
+    }
+    list.join(", ")
+}
+
+fn options(options: &Options, program: &str, style: Style) -> String {
+    let standard = Options::default();
+    let mut lines = Vec::new();
+    let mut add = |differs: bool, name: &str, value: String| {
+        if differs {
+            lines.push(format!("{name} = {value};\n"));
+        }
+    };
+    add(options.name != program, "name", print::quoted(&options.name));
+    add(options.protocol == Protocol::Ll, "protocol", "LL".to_owned());
+    add(options.threads != standard.threads, "threads", options.threads.to_string());
+    add(options.alignment != standard.alignment, "alignment", options.alignment.to_string());
+    add(options.double_scratch, "double_scratch", "true".to_owned());
+    add(options.reuse_resources, "reuse_resources", "true".to_owned());
+    let bytes = |bytes: Option<u64>| bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+    let (from, to) = (bytes(options.min_message_size), bytes(options.max_message_size));
+    let open = if to.is_empty() { ".." } else { "..=" };
+    add(from != to, "message_size", format!("{from}{open}{to}"));
+    add(!style.fused, "fuse", "false".to_owned());
+    add(!style.inferred, "auto_sync", "false".to_owned());
+    if lines.is_empty() { String::new() } else { format!("options {{\n{}}}\n", lines.concat()) }
+}
+
+/// Lists in a list; an empty one would have no type, and nobody looks at what stands in its place.
+fn lists(rows: &[Vec<i64>]) -> String {
+    let row = |row: &Vec<i64>| if row.is_empty() { "[0]".to_owned() } else { list(row) };
+    format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+}
+
+struct Declarer<'a> {
+    program: &'a Program,
+    names: &'a Names,
+    /// The lists that declarations need.
+    tables: RefCell<String>,
+    formulas: Formulas<'a>,
+}
+
+impl Declarer<'_> {
+    fn declarations(&self) -> String {
+        let mut text = self.scratch();
+        for kind in [ChannelKind::Memory, ChannelKind::Port] {
+            text.push_str(&self.channels(kind));
+        }
+        match self.switches() {
+            Some(family) => text.push_str(&family),
+            None => {
+                for (key, members) in &self.names.switches {
+                    text.push_str(&self.switch(&self.names.switch(*key), key.1, members));
+                }
+            }
+        }
+        text + &self.semaphores() + &self.blocks()
+    }
+
+    fn formula(&self, kind: Kind, values: Vec<i64>, loops: &[(Domain, usize)]) -> Option<String> {
+        self.formulas.find(&Number { kind, values }, loops).map(|found| found.text)
+    }
+
+    fn ends(&self, kind: ChannelKind) -> Vec<Vec<i64>> {
+        let ranks = self.program.ranks.iter();
+        ranks.map(|rank| gather::ends(self.program, rank, kind)).collect()
+    }
+
+    /// A list that a declaration needs.
+    fn table(&self, name: &str, list: &str) {
+        self.tables.borrow_mut().push_str(&format!("let {name} = {list};\n"));
+    }
+
+    /// An expression for a number of each rank, or a list of that name.
+    fn by_rank(&self, name: &str, of: impl Fn(&Rank) -> i64) -> String {
+        let values: Vec<i64> = self.program.ranks.iter().map(of).collect();
+        self.formula(Kind::Number, values.clone(), &[]).unwrap_or_else(|| {
+            self.table(name, &list(&values));
+            format!("{name}[rank]")
+        })
+    }
+
+    /// An expression for the numbers that each rank has, by an index `i`.
+    fn by_row(&self, name: &str, kind: Kind, rows: &[Vec<i64>]) -> String {
+        let length = rows.first().map_or(0, Vec::len);
+        let even = rows.iter().all(|row| row.len() == length);
+        let formula = || self.formula(kind, rows.concat(), &[(Domain::Count, length)]);
+        if let Some(formula) = even.then(formula).flatten() {
+            return formula;
+        }
+        self.table(name, &lists(rows));
+        format!("{name}[rank][i]")
+    }
+
+    fn scratch(&self) -> String {
+        if self.program.ranks.iter().all(|rank| rank.scratch_chunks == 0) {
+            return String::new();
+        }
+        let chunks = self.by_rank("chunks", |rank| i64::from(rank.scratch_chunks));
+        let used = |operand: &crate::ir::Operand| operand.buffer == Buffer::Scratch;
+        let mut all_use = true;
+        for rank in &self.program.ranks {
+            let mut uses = false;
+            each_op(rank, &mut |_, op| {
+                if let Action::Transfer(transfer) = &op.action {
+                    uses |= transfer.sources.iter().chain(&transfer.destinations).any(used);
+                }
+            });
+            all_use &= uses;
+        }
+        let allow = if all_use { "" } else { "#[allow(W0203)]\n" };
+        format!("{allow}scratch cells[{chunks}];\n")
+    }
+
+    fn channels(&self, kind: ChannelKind) -> String {
+        let ranks = &self.program.ranks;
+        let peers: Vec<Vec<i64>> = ranks.iter().map(|rank| gather::peers(rank, kind)).collect();
+        if peers.iter().all(Vec::is_empty) {
+            return String::new();
+        }
+        let (name, word) =
+            (family(kind), if kind == ChannelKind::Port { "port" } else { "memory" });
+        let allow = self.allowed(kind);
+        let channel = match self.names.index(kind) {
+            Index::Peer { peers, copies: 1, .. } => {
+                format!("channel {name}[p in {}] = {word}(p);\n", peers.name())
+            }
+            Index::Peer { peers, copies, together: true } => {
+                format!("channel {name}[p in {}, i in 0..{copies}] = {word}(p);\n", peers.name())
+            }
+            Index::Peer { peers, copies, together: false } => {
+                format!("channel {name}[i in 0..{copies}, p in {}] = {word}(p);\n", peers.name())
+            }
+            Index::Number => {
+                let counts = |rank: &Rank| gather::peers(rank, kind).len() as i64;
+                let counts = self.by_rank(&format!("{name}_count"), counts);
+                let peer = self.by_row(&format!("{name}_peer"), Kind::Rank, &peers);
+                let end = self.by_row(&format!("{name}_end"), Kind::Number, &self.ends(kind));
+                format!("channel {name}[i in 0..{counts}] = {word}({peer}) to {name}[{end}];\n")
+            }
+            Index::Named => {
+                let ends = self.ends(kind).into_iter().next().unwrap_or_default();
+                let each = |(at, end): (usize, i64)| {
+                    let values = peers.iter().filter_map(|row| row.get(at).copied()).collect();
+                    let peer = self.formula(Kind::Rank, values, &[])?;
+                    Some(format!("{allow}channel {name}{at} = {word}({peer}) to {name}{end};\n"))
+                };
+                return ends.into_iter().enumerate().filter_map(each).collect();
+            }
+        };
+        allow + &channel
+    }
+
+    /// What has to be accepted of the channels of a kind: that none uses one, that several blocks use one end.
+    fn allowed(&self, kind: ChannelKind) -> String {
+        let (mut unused, mut shared) = (false, false);
+        for rank in &self.program.ranks {
+            let mut users: BTreeMap<(ChannelId, Use), BTreeSet<BlockId>> = BTreeMap::new();
+            each_op(rank, &mut |block, op| {
+                for (channel, how) in uses(rank, op) {
+                    users.entry((channel, how)).or_default().insert(block);
+                    users.entry((channel, Use::Any)).or_default().insert(block);
+                }
+            });
+            for (id, channel) in rank.channels.entries().filter(|(_, c)| c.kind() == kind) {
+                let count = |how| users.get(&(id, how)).map_or(0, BTreeSet::len);
+                unused |= count(Use::Any) == 0;
+                shared |= count(Use::Signal) > 1 || count(Use::Wait) > 1;
+                shared |= channel.kind() == ChannelKind::Port && count(Use::Any) > 1;
+            }
+        }
+        match (unused, shared) {
+            (false, false) => String::new(),
+            (true, false) => "#[allow(W0202)]\n".to_owned(),
+            (false, true) => "#[allow(shared)]\n".to_owned(),
+            (true, true) => "#[allow(W0202, shared)]\n".to_owned(),
+        }
+    }
+
+    /// One family by number, where all ranks have the same number of switch channels over the same ranks.
+    fn switches(&self) -> Option<String> {
+        let (buffer, count) = self.names.nvls?;
+        let group = self.names.switches.values().next()?.iter().flatten().next()?;
+        let (first, length) = (group.ranks.first()?.0, group.ranks.len());
+        let allow = self.allowed(ChannelKind::Switch);
+        let name = buffer_name(buffer);
+        let ranks = format!("{first}..{}", first as usize + length);
+        Some(format!("{allow}channel nvls[i in 0..{count}] = switch({ranks}, {name});\n"))
+    }
+
+    fn switch(&self, name: &str, buffer: Buffer, members: &SwitchFamily) -> String {
+        let rows: Vec<Vec<i64>> = members
+            .iter()
+            .map(|group| {
+                let ranks = group.iter().flat_map(|group| &group.ranks);
+                ranks.map(|rank| i64::from(rank.0)).collect()
+            })
+            .collect();
+        let everywhere = members.iter().all(Option::is_some);
+        let length = rows.first().map_or(0, Vec::len);
+        let side_by_side = |row: &Vec<i64>| {
+            let first = row.first().copied().unwrap_or(0);
+            row.len() == length && row.iter().copied().eq(first..first + length as i64)
+        };
+        let ranks = if everywhere && rows.iter().all(side_by_side) {
+            let values = rows.iter().filter_map(|row| row.first().copied()).collect();
+            let first = self.formulas.find(&Number { kind: Kind::Number, values }, &[]);
+            first.map(|first| match first.text.as_str() {
+                "0" => format!("0..{length}"),
+                _ => format!("{}..+{length}", first.operand()),
+            })
+        } else {
+            None
+        };
+        let ranks = ranks.unwrap_or_else(|| {
+            self.table(&format!("{name}_ranks"), &lists(&rows));
+            format!("{name}_ranks[rank]")
+        });
+        let index = if everywhere {
+            String::new()
+        } else {
+            let has: Vec<i64> = members.iter().map(|group| i64::from(group.is_some())).collect();
+            self.table(&format!("{name}_count"), &list(&has));
+            format!("[i in 0..{name}_count[rank]]")
+        };
+        let allow = self.allowed(ChannelKind::Switch);
+        format!("{allow}channel {name}{index} = switch({ranks}, {});\n", buffer_name(buffer))
+    }
+
+    fn semaphores(&self) -> String {
+        let ranks = &self.program.ranks;
+        if ranks.iter().all(|rank| rank.semaphores.is_empty()) {
+            return String::new();
+        }
+        let count = self.by_rank("sem_count", |rank| rank.semaphores.len() as i64);
+        let rows: Vec<Vec<i64>> =
+            ranks.iter().map(|rank| rank.semaphores.iter().map(|s| s.initial).collect()).collect();
+        let initial = match self.by_row("sem_initial", Kind::Number, &rows) {
+            zero if zero == "0" => String::new(),
+            value => format!(" = {value}"),
+        };
+        let (mut shared, mut unused) = (false, false);
+        for rank in ranks {
+            let mut takers: BTreeMap<usize, BTreeSet<BlockId>> = BTreeMap::new();
+            let mut used = BTreeSet::new();
+            each_op(rank, &mut |block, op| match &op.action {
+                Action::Acquire(ids) => ids.iter().for_each(|id| {
+                    used.insert(id.index());
+                    takers.entry(id.index()).or_default().insert(block);
+                }),
+                Action::Release(ids) => used.extend(ids.iter().map(|id| id.index())),
+                Action::Sync
+                | Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Wait(_)
+                | Action::Flush(_)
+                | Action::Transfer(_)
+                | Action::Pipeline(_) => {}
+            });
+            shared |= takers.values().any(|blocks| blocks.len() > 1);
+            unused |= used.len() < rank.semaphores.len();
+        }
+        let allow = match (unused, shared) {
+            (false, false) => "",
+            (true, false) => "#[allow(W0204)]\n",
+            (false, true) => "#[allow(shared)]\n",
+            (true, true) => "#[allow(W0204, shared)]\n",
+        };
+        format!("{allow}semaphore sem[i in 0..{count}]{initial};\n")
+    }
+
+    fn blocks(&self) -> String {
+        if self.program.ranks.iter().all(|rank| rank.blocks.is_empty()) {
+            return String::new();
+        }
+        let count = self.by_rank("tb_count", |rank| rank.blocks.len() as i64);
+        format!("block tb[{count}];\n")
+    }
+}
+
+/// What a block does with a channel.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    Any,
+    Signal,
+    Wait,
+    Data,
+}
+
+fn uses(rank: &Rank, op: &Op) -> Vec<(ChannelId, Use)> {
+    let all = |list: &[ChannelId], how| list.iter().map(|id| (*id, how)).collect();
+    match &op.action {
+        Action::Signal(signal) => all(&signal.channels, Use::Signal),
+        Action::Wait(signal) => all(&signal.channels, Use::Wait),
+        Action::Flush(list) => all(list, Use::Data),
+        Action::Transfer(transfer) => {
+            let routes = transfer.routes(rank);
+            let named = transfer.channels.iter().chain(&routes);
+            named.map(|id| (*id, Use::Data)).collect()
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => Vec::new(),
+    }
+}
+
+/// Calls `visit` for each operation, those in pipelines too.
+fn each_op(rank: &Rank, visit: &mut dyn FnMut(BlockId, &Op)) {
+    for (id, block) in rank.blocks.entries() {
+        for op in &block.ops {
+            visit(id, op);
+            if let Action::Pipeline(pipeline) = &op.action {
+                pipeline.body.iter().for_each(|inner| visit(id, inner));
+            }
+        }
+    }
+}

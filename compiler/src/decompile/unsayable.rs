@@ -1,0 +1,61 @@
+//! What a plan can do and source text cannot.
+//!
+//! In: a program that was read from a plan. Out: the first thing in it that no statement says, and where it is.
+
+use crate::ir::{Action, BarrierId, ChannelKind, Op, OriginId, Program, Rank, Verb, count_ops};
+
+/// The first thing that cannot be said, with where it comes from.
+#[must_use]
+pub fn unsayable(program: &Program) -> Option<(OriginId, String)> {
+    program.ranks.entries().find_map(|(id, rank)| {
+        let lonely = rank
+            .channels
+            .iter()
+            .find(|channel| channel.partner.is_none() && channel.kind() != ChannelKind::Switch);
+        if let Some(channel) = lonely {
+            let kind = if channel.kind() == ChannelKind::Port { "port" } else { "memory" };
+            let peer = channel.peer()?.0;
+            let what = format!(
+                "rank {}'s {kind} channel {} leads to rank {peer}, which has none to meet it",
+                id.0, channel.name
+            );
+            return Some((channel.origin, what));
+        }
+        let operations = rank.blocks.iter().flat_map(|block| &block.ops);
+        operations.into_iter().find_map(|op| operation(rank, op))
+    })
+}
+
+fn operation(rank: &Rank, op: &Op) -> Option<(OriginId, String)> {
+    match &op.action {
+        Action::Transfer(transfer)
+            if transfer.via == Some(ChannelKind::Port) && transfer.verb == Verb::PutPackets =>
+        {
+            Some((op.origin, "`put_packets` goes over a port channel".to_owned()))
+        }
+        Action::Barrier { id, arrivals } => {
+            let blocks = blocks(rank, *id);
+            (*arrivals as usize != blocks).then(|| {
+                let what = format!(
+                    "a barrier waits for {arrivals} arrivals, and {blocks} blocks come to it"
+                );
+                (op.origin, what)
+            })
+        }
+        Action::Pipeline(pipeline) if count_ops(&pipeline.body) == 0 => {
+            Some((op.origin, "a pipeline does nothing".to_owned()))
+        }
+        Action::Pipeline(pipeline) => pipeline.body.iter().find_map(|inner| operation(rank, inner)),
+        Action::Transfer(_)
+        | Action::Sync
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_) => None,
+    }
+}
+
+fn blocks(rank: &Rank, id: BarrierId) -> usize {
+    rank.barriers.lookup(id).map_or(0, Vec::len)
+}

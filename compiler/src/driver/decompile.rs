@@ -1,0 +1,232 @@
+//! A plan that anyone made to source text that builds to the same plan.
+//!
+//! In: a plan's text. Out: source text, formatted, or the reports that say why there is none.
+//! * E0902: it is no plan.
+//! * E0907: no source text does what it does.
+//!
+//! Forms are tried from the most readable to the plainest. Each is compiled and its plan listed; the first one whose
+//! listing is the original's is taken. A plan that is proved to be right must be so as text, too.
+
+use super::{Known, Lowered, Proof, Target, contract, has_errors, load, lower, write_plan};
+use crate::check;
+use crate::decompile::{self, Style};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::elaborate::Settings;
+use crate::interrupt::Interrupt;
+use crate::ir;
+use crate::plan::listing::{self, Form, listing};
+use crate::plan::{self, Plan, read};
+use crate::resolve::program::ProgramId;
+use crate::source::{FileId, PlanPlace, SourceMap};
+use crate::syntax;
+use crate::table::Id;
+
+/// Source text that builds to a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The text.
+    pub text: String,
+    /// How many bodies it has: one where all ranks have the same role.
+    pub roles: usize,
+    /// How it is written.
+    pub style: Style,
+}
+
+/// The forms that are tried, in order.
+const STYLES: [Style; 5] = [
+    Style { regular: true, inferred: true, fused: true, split: false },
+    Style { regular: true, inferred: true, fused: true, split: true },
+    Style { regular: true, inferred: true, fused: false, split: false },
+    Style { regular: true, inferred: false, fused: false, split: false },
+    Style { regular: false, inferred: false, fused: false, split: false },
+];
+
+/// Writes a plan as source text; without `regular`, operation by operation.
+#[must_use]
+pub fn decompile(
+    file: FileId,
+    text: &str,
+    regular: bool,
+    interrupt: &Interrupt,
+) -> (Option<Source>, Vec<Diagnostic>) {
+    let original = match plan::parse(file, text) {
+        Ok(plan) => plan,
+        Err(report) => return (None, vec![*report]),
+    };
+    let (program, reports) = read::read(file, text);
+    let Some(program) = program.filter(|_| !has_errors(&reports)) else { return (None, reports) };
+    if let Some((origin, what)) = decompile::unsayable(&program) {
+        let report = Diagnostic::new(Code::E0907, program.origins.place(origin), what);
+        let report = report.note("no program of the language says that");
+        return (None, reports.into_iter().chain([report]).collect());
+    }
+    let subject = Subject::new(program, original, interrupt);
+    let wanted = |style: &Style| (regular || !style.regular) && (subject.sound || !style.inferred);
+    let mut texts: Vec<_> = STYLES
+        .into_iter()
+        .filter(wanted)
+        .map(|style| (style, decompile::decompile(&subject.program, subject.known, style)))
+        .collect();
+    // The compiler joins what is written apart: of these two forms the shorter one is the more regular.
+    texts.sort_by_key(|(style, written)| {
+        (!style.fused, if style.fused { written.text.len() } else { 0 })
+    });
+    let mut why = None;
+    for (style, written) in texts {
+        match subject.tried(style, &written, interrupt) {
+            Ok(source) => return (Some(source), reports),
+            Err(reason) => why = Some(reason),
+        }
+    }
+    let report = why.map(|why| subject.refusal(file, &why));
+    (None, reports.into_iter().chain(report).collect())
+}
+
+/// A plan with what is known of it.
+struct Subject {
+    program: ir::Program,
+    /// Whether the library has its collective.
+    known: bool,
+    /// Whether nothing is wrong with it.
+    sound: bool,
+    listing: String,
+}
+
+/// Why a form is not the plan.
+enum Why {
+    /// The compiler does not take the text.
+    Refused(Vec<Diagnostic>),
+    /// The plans differ: the original's line and the other's, with the rank and block that they are of.
+    Differs { rank: u32, block: Option<u32>, lines: [String; 2] },
+}
+
+impl Subject {
+    fn new(mut program: ir::Program, original: Plan<'_>, interrupt: &Interrupt) -> Subject {
+        let contract = contract::add(&mut program, &Known::default(), interrupt);
+        let known = contract.is_ok();
+        let mut found = check::check(&program, interrupt);
+        if let Ok(open) = contract {
+            found = contract::choose(&mut program, &open, found, interrupt);
+        } else if program.collective.in_place {
+            share(&mut program);
+        }
+        Subject { program, known, sound: !has_errors(&found), listing: listed(original) }
+    }
+
+    /// The text as it is to be written, if it is the plan.
+    fn tried(
+        &self,
+        style: Style,
+        written: &decompile::Decompiled,
+        interrupt: &Interrupt,
+    ) -> Result<Source, Why> {
+        let text = syntax::format(&written.text).map_err(Why::Refused)?;
+        let proof = if self.sound && style.regular { Proof::Needed } else { Proof::Skipped };
+        let lowered = compiled(&text, proof, interrupt).map_err(Why::Refused)?;
+        let mut bytes = Vec::new();
+        let target = Target { sms: u32::MAX, worst: Severity::Warning };
+        // A vector takes every byte.
+        let _ = write_plan(lowered, target, &mut bytes);
+        let plan = String::from_utf8_lossy(&bytes);
+        let plan = plan::parse(FileId::default(), &plan).map_err(|why| Why::Refused(vec![*why]))?;
+        match difference(&self.listing, &listed(plan)) {
+            None => Ok(Source { text, roles: written.roles, style }),
+            Some(why) => Err(why),
+        }
+    }
+
+    fn refusal(&self, file: FileId, why: &Why) -> Diagnostic {
+        let place = |rank, block| PlanPlace { file, rank, block, op: None };
+        let message = "no program of the language gives this plan";
+        let report = |place: PlanPlace| {
+            Diagnostic::new(Code::E0907, crate::source::Place::Plan(place), message)
+        };
+        match why {
+            Why::Differs { rank, block, lines: [plan, ours] } => report(place(*rank, *block))
+                .note(format!("the plan has here:  {plan}"))
+                .note(format!("a program would have:  {ours}")),
+            Why::Refused(found) => {
+                let errors = found.iter().filter(|found| found.severity == Severity::Error);
+                let said = errors.map(|error| format!("of its text is said: {}", error.message));
+                said.take(3).fold(report(place(0, None)), Diagnostic::note)
+            }
+        }
+    }
+}
+
+/// A plan says that input and output share memory; how they do follows from their sizes, where the collective is not
+/// known. Only what checks say depends on it.
+fn share(program: &mut ir::Program) {
+    let ranks = program.ranks.len() as u32;
+    for (id, rank) in (0..).zip(program.ranks.iter_mut()) {
+        let (input, output) = (rank.input_chunks, rank.output_chunks);
+        let (inner, outer) = match input <= output {
+            true => (ir::Buffer::Input, ir::Buffer::Output),
+            false => (ir::Buffer::Output, ir::Buffer::Input),
+        };
+        let (small, large) = (input.min(output), input.max(output));
+        let offset = if small.checked_mul(ranks) == Some(large) { id * small } else { 0 };
+        rank.alias = Some(ir::Alias { inner, outer, offset });
+    }
+}
+
+fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut sources = SourceMap::default();
+    let main = sources.add("<decompiled>", text);
+    let (unit, found) = load(main, &mut sources, &mut |_| Err("no file is read here".to_owned()));
+    if has_errors(&found) {
+        return Err(found);
+    }
+    let settings = Settings::default();
+    let (program, found) = lower(&unit, ProgramId::from_index(0), &settings, proof, interrupt);
+    program.ok_or(found)
+}
+
+/// What the loader makes of a plan at two sizes of chunks. It divides by the number of chunks: a rank that has none is
+/// given one, which changes nothing else.
+fn listed(mut plan: Plan<'_>) -> String {
+    for gpu in &mut plan.gpus {
+        gpu.input_chunks = gpu.input_chunks.max(1);
+        gpu.output_chunks = gpu.output_chunks.max(1);
+    }
+    let unit = u64::try_from(plan.buffer_alignment).unwrap_or(1).max(1);
+    let mut text = String::new();
+    for chunk_bytes in [unit * (4096 / unit).max(1), unit * 257] {
+        let settings = listing::Settings { rank: None, chunk_bytes, form: Form::Normal };
+        // A string takes everything.
+        let _ = listing(&plan, &settings, &mut text);
+    }
+    text
+}
+
+/// Where two listings part.
+fn difference(original: &str, ours: &str) -> Option<Why> {
+    let (mut rank, mut block) = (0, None);
+    let (mut left, mut right) = (original.lines(), ours.lines());
+    loop {
+        let (a, b) = (left.next(), right.next());
+        if let Some(line) = a.or(b) {
+            let mut words = line.split(' ');
+            let number =
+                |word: Option<&str>| word.and_then(|word| word.trim_end_matches(':').parse().ok());
+            match words.next() {
+                Some("rank") => (rank, block) = (number(words.next()).unwrap_or(rank), None),
+                Some("tb") => block = number(words.next()),
+                Some("REJECT") => {
+                    let rank = number(words.nth(1)).unwrap_or(rank);
+                    let lines = [a, b].map(|line| line.unwrap_or("nothing").to_owned());
+                    return Some(Why::Differs { rank, block: None, lines });
+                }
+                _ => {}
+            }
+        }
+        match (a, b) {
+            (None, None) => return None,
+            (a, b) if a == b => {}
+            (a, b) => {
+                let lines = [a, b].map(|line| line.unwrap_or("nothing").trim().to_owned());
+                return Some(Why::Differs { rank, block, lines });
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Plans come back from `cclc decompile` as text that builds to the same plan.
+//!
+//! Every plan of `tests/goldens`, and the plans of the library's and the examples' programs at four and eight ranks, are
+//! decompiled; the text is compiled here, and both plans are listed. A few texts are kept in `tests/decompiled`, to be
+//! read; `BLESS=1` writes them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
+
+use compiler::diagnostic::{Diagnostic, Severity};
+use compiler::driver::{self, Proof, Source, Target};
+use compiler::elaborate::Settings;
+use compiler::interrupt::Interrupt;
+use compiler::plan::listing::{self, Form, listing};
+use compiler::resolve;
+use compiler::resolve::program::ProgramId;
+use compiler::source::{FileId, SourceMap};
+use compiler::syntax;
+use compiler::table::Id as _;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The goldens that no program gives, with the code and a part of what is said of each.
+const UNSAYABLE: &[(&str, &str, &str)] = &[
+    ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg1", "E0907", "over a port"),
+    ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg4", "E0907", "over a port"),
+    ("unit_tests_flush_flush_fuse_test__default", "E0907", "which has none to meet it"),
+    ("unit_tests_flush_flush_test__default", "E0907", "which has none to meet it"),
+    ("unit_tests_reduce_copy_send_packet_test__default", "E0907", "which has none to meet it"),
+    ("unit_tests_switch_reduce_test__default", "E0902", "`glre`"),
+];
+
+/// How many of the goldens are one body for all ranks, at least.
+const ONE_ROLE: usize = 72;
+
+#[test]
+fn every_golden_comes_back() {
+    let (mut wrong, mut one_role) = (Vec::new(), 0);
+    for path in goldens() {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let (source, found) = decompiled(&text, true);
+        match (source, UNSAYABLE.iter().find(|(plan, ..)| *plan == name)) {
+            (Some(source), None) => {
+                one_role += usize::from(source.roles <= 1);
+                wrong.extend(difference(&text, &source.text).map(|why| format!("{name}: {why}")));
+            }
+            (None, Some((_, code, part))) => {
+                let said = found.iter().any(|report| {
+                    report.code.id() == *code
+                        && report.message.contains(part)
+                        && report.primary.is_some()
+                });
+                assert!(said, "{name}: {found:?}");
+            }
+            (source, _) => wrong.push(format!("{name}: {} {found:?}", source.is_some())),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(one_role >= ONE_ROLE, "only {one_role} are one body for all ranks");
+}
+
+#[test]
+fn straight_lines_come_back_too() {
+    for path in goldens() {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        // Small ones will do: nothing here depends on size.
+        if text.len() > 20_000 || UNSAYABLE.iter().any(|(plan, ..)| *plan == name) {
+            continue;
+        }
+        let (source, found) = decompiled(&text, false);
+        let source = source.unwrap_or_else(|| panic!("{name}: {found:?}"));
+        assert_eq!(difference(&text, &source.text), None, "{name}");
+        let looped = source.text.lines().any(|line| line.trim_start().starts_with("for "));
+        assert!(!looped, "{name}:\n{}", source.text);
+    }
+}
+
+#[test]
+fn plans_of_our_own_come_back() {
+    let (mut plans, mut one_role) = (0, 0);
+    for (name, text) in programs() {
+        for ranks in [4, 8] {
+            let Some(plan) = built(&text, ranks) else { continue };
+            let (source, found) = decompiled(&plan, true);
+            let source = source.unwrap_or_else(|| panic!("{name}, {ranks} ranks: {found:?}"));
+            assert_eq!(difference(&plan, &source.text), None, "{name}, {ranks} ranks");
+            let formatted = syntax::format(&source.text);
+            assert_eq!(formatted.as_ref(), Ok(&source.text), "{name}, {ranks} ranks");
+            plans += 1;
+            one_role += usize::from(source.roles == 1);
+        }
+    }
+    assert!(plans > 45, "only {plans} plans were made");
+    // Trees and chains have roles; all the others are one.
+    assert!(plans - one_role <= 8, "only {one_role} of {plans} are one body for all ranks");
+}
+
+/// What is to be read is kept.
+#[test]
+fn some_texts_are_kept() {
+    let folder = manifest("tests/decompiled");
+    let mut kept = 0;
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let golden =
+            manifest("tests/goldens").join(path.file_stem().unwrap()).with_extension("json");
+        let (source, found) = decompiled(&fs::read_to_string(golden).unwrap(), true);
+        let text = source.unwrap_or_else(|| panic!("{}: {found:?}", path.display())).text;
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(text, fs::read_to_string(&path).unwrap(), "{}", path.display());
+        kept += 1;
+    }
+    assert!(kept >= 5, "only {kept} texts are kept");
+}
+
+/// A defect is not mended on the way: what the checks say of a plan they say of its text.
+#[test]
+fn a_defect_comes_back() {
+    for name in [
+        "multi_node_send_recv__nnodes_2_gpus_per_node_1_instances_1",
+        "executor-tests_reduce_tbg__default",
+    ] {
+        let text = fs::read_to_string(manifest("tests/goldens").join(name).with_extension("json"))
+            .unwrap();
+        let source = decompiled(&text, true).0.unwrap();
+        let (_, found) = lowered(&source.text, Proof::Needed);
+        let errors = found.iter().filter(|report| report.severity == Severity::Error).count();
+        assert!(errors > 0, "{name}: {found:?}");
+    }
+}
+
+fn manifest(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn goldens() -> Vec<PathBuf> {
+    let entries = fs::read_dir(manifest("tests/goldens")).unwrap();
+    let files = entries.map(|entry| entry.unwrap().path());
+    let mut plans: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    plans.sort();
+    plans
+}
+
+/// The programs of the library's algorithms and of the examples that stand alone.
+fn programs() -> BTreeMap<String, String> {
+    let folders = ["../stdlib/ccl/algorithms", "../examples"];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(manifest(folder)).unwrap());
+    entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "ccl"))
+        .map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap()))
+        .collect()
+}
+
+fn decompiled(text: &str, regular: bool) -> (Option<Source>, Vec<Diagnostic>) {
+    driver::decompile(FileId(0), text, regular, &Interrupt::default())
+}
+
+fn lowered(text: &str, proof: Proof) -> (Option<driver::Lowered>, Vec<Diagnostic>) {
+    lowered_for(text, &[], proof)
+}
+
+/// The first program of a text, lowered, with these parameters, as far as it has them.
+fn lowered_for(
+    text: &str,
+    parameters: &[(&str, &str)],
+    proof: Proof,
+) -> (Option<driver::Lowered>, Vec<Diagnostic>) {
+    let mut sources = SourceMap::default();
+    let main = sources.add("text.ccl", text);
+    let (unit, found) = driver::load(main, &mut sources, &mut |_| Err("no imports".to_owned()));
+    if driver::has_errors(&found) {
+        return (None, found);
+    }
+    let id = ProgramId::from_index(0);
+    let takes = |name: &str| unit.programs[id].parameters.iter().any(|known| known.name == name);
+    let value = |text: &str| {
+        let parsed = syntax::parse_expression(FileId(0), text).0.unwrap();
+        resolve::argument(&parsed).0.unwrap()
+    };
+    let given = parameters.iter().filter(|(name, _)| takes(name));
+    let settings = Settings {
+        parameters: given.map(|(name, text)| ((*name).to_owned(), value(text))).collect(),
+        ..Settings::default()
+    };
+    driver::lower(&unit, id, &settings, proof, &Interrupt::default())
+}
+
+/// The plan of a text, whatever is wrong with it.
+fn plan(text: &str) -> Result<String, String> {
+    let (program, found) = lowered(text, Proof::Skipped);
+    let program = program.ok_or_else(|| format!("{found:?}\n{text}"))?;
+    written(program)
+}
+
+fn written(program: driver::Lowered) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let target = Target { sms: 132, worst: Severity::Warning };
+    driver::write_plan(program, target, &mut bytes).map_err(|why| why.to_string())?;
+    String::from_utf8(bytes).map_err(|why| why.to_string())
+}
+
+/// The plan of a program for so many ranks, on two nodes where it speaks of nodes; none where it is not for so many.
+fn built(text: &str, ranks: u32) -> Option<String> {
+    let (ranks, per_node) = (ranks.to_string(), (ranks / 2).to_string());
+    let parameters = [("ranks", ranks.as_str()), ("ranks_per_node", per_node.as_str())];
+    written(lowered_for(text, &parameters, Proof::Skipped).0?).ok()
+}
+
+/// Where the plan of a text and a plan differ.
+fn difference(expected: &str, text: &str) -> Option<String> {
+    let ours = match plan(text) {
+        Ok(plan) => plan,
+        Err(why) => return Some(why),
+    };
+    let (expected, ours) = (listed(expected), listed(&ours));
+    let (mut left, mut right) = (expected.lines(), ours.lines());
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return None,
+            (a, b) if a == b => {}
+            (a, b) => return Some(format!("{a:?} became {b:?}")),
+        }
+    }
+}
+
+/// The listing in normal form. The loader divides by the number of chunks; a rank without any is given one.
+fn listed(text: &str) -> String {
+    let mut plan = compiler::plan::parse(FileId(0), text).unwrap();
+    for gpu in &mut plan.gpus {
+        gpu.input_chunks = gpu.input_chunks.max(1);
+        gpu.output_chunks = gpu.output_chunks.max(1);
+    }
+    let settings = listing::Settings { form: Form::Normal, ..listing::Settings::default() };
+    let mut text = String::new();
+    listing(&plan, &settings, &mut text).unwrap();
+    assert!(!text.contains("REJECT"), "{text}");
+    text
+}
