@@ -27,6 +27,15 @@ pub const DEVICE_HEADER: &str = "ccl_device.cuh";
 /// What every header holds.
 const INTERFACE: &str = include_str!("cuda/runtime/interface.h");
 
+/// How kernels reach the other end of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Ports are memory channels: every peer's memory is mapped.
+    Mapped,
+    /// By NVSHMEM, in whose symmetric memory all buffers lie.
+    Nvshmem,
+}
+
 /// The files of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
@@ -40,14 +49,15 @@ pub struct Files {
 
 /// Writes a program. `file` is what its files are called, without an ending.
 #[must_use]
-pub fn write(program: &Program, file: &str, sources: &SourceMap) -> Files {
+pub fn write(program: &Program, network: Network, file: &str, sources: &SourceMap) -> Files {
     let layout = layout::Layout::of(program);
     let roles = roles::roles(program, &layout);
     let name = &*names::identifier(file);
-    let scene = source::Scene { program, layout: &layout, roles: &roles, sources, file, name };
+    let scene =
+        source::Scene { program, network, layout: &layout, roles: &roles, sources, file, name };
     Files {
         source: source::text(&scene),
-        header: header::text(program, &layout, name),
+        header: header::text(program, network, &layout, name),
         device: device_header(),
     }
 }
@@ -56,9 +66,10 @@ pub fn write(program: &Program, file: &str, sources: &SourceMap) -> Files {
 #[must_use]
 pub fn device_header() -> String {
     format!(
-        "// What the kernels made by cclc {} are written in.\n#pragma once\n{INTERFACE}{}{}{}",
+        "// What the kernels made by cclc {} are written in.\n#pragma once\n{INTERFACE}{}{}{}{}",
         env!("CARGO_PKG_VERSION"),
         include_str!("cuda/runtime/machine.cuh"),
+        include_str!("cuda/runtime/network.cuh"),
         include_str!("cuda/runtime/block.cuh"),
         include_str!("cuda/runtime/host.cuh"),
     )

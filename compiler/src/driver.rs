@@ -7,7 +7,7 @@ mod contract;
 mod decompile;
 
 use crate::check::{self, limits};
-use crate::cuda;
+use crate::cuda::{self, Network};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
@@ -82,6 +82,7 @@ impl Lowered {
 #[derive(Clone, Debug)]
 pub struct Kernels {
     program: ir::Program,
+    network: Network,
 }
 
 impl Kernels {
@@ -115,7 +116,20 @@ pub fn lower_to_kernels(
 ) -> (Option<Kernels>, Vec<Diagnostic>) {
     let passes = &optimize::for_kernels;
     let (program, diagnostics) = passed(unit, program, settings, (proof, passes), interrupt);
-    (program.map(|program| Kernels { program }), diagnostics)
+    (program.map(|program| Kernels { program, network: Network::Mapped }), diagnostics)
+}
+
+/// The same for kernels whose ports are NVSHMEM's.
+pub fn lower_to_nvshmem(
+    unit: &program::Unit,
+    program: program::ProgramId,
+    settings: &Settings,
+    proof: Proof,
+    interrupt: &Interrupt,
+) -> (Option<Kernels>, Vec<Diagnostic>) {
+    let passes = &optimize::for_networked_kernels;
+    let (program, diagnostics) = passed(unit, program, settings, (proof, passes), interrupt);
+    (program.map(|program| Kernels { program, network: Network::Nvshmem }), diagnostics)
 }
 
 fn passed(
@@ -216,7 +230,8 @@ pub fn write_cuda(
 ) -> (Option<cuda::Files>, Vec<Diagnostic>) {
     let program = replicate::replicate(kernels.program.clone());
     let found = target.graded(cuda::limits::check(&program, target.sms));
-    let files = (!has_errors(&found)).then(|| cuda::write(&program, name, sources));
+    let files =
+        (!has_errors(&found)).then(|| cuda::write(&program, kernels.network, name, sources));
     (files, found)
 }
 

@@ -51,5 +51,11 @@ pub fn for_kernels(program: ir::Program) -> ir::Program {
     sync::sync(replicate::spread::spread(program))
 }
 
+/// The same where there is a network that does what goes over ports.
+#[must_use]
+pub fn for_networked_kernels(program: ir::Program) -> ir::Program {
+    sync::sync(replicate::spread::spread(fuse::fuse(program)))
+}
+
 #[cfg(test)]
 mod tests;

@@ -93,6 +93,7 @@ fn usage_errors_end_with_2_and_list_what_there_is() {
         ("check a.ccl --program gathre", &["did you mean `gather`?", "programs: gather"]),
         ("build a.ccl -o - --emit plan,manifest", &["--emit manifest", "needs a path"]),
         ("build a.ccl --emit plan,cuda", &["one after the other"]),
+        ("build a.ccl --target nvshmem", &["add `--emit cuda`"]),
         ("build a.ccl --emit cuda -o -", &["must be a path that ends with `.cu`"]),
         ("build a.ccl --emit paln", &["no such output"]),
         ("build a.ccl --emit plan=a.json -o b.json", &["two destinations"]),
@@ -362,6 +363,23 @@ fn plans_are_listed_and_verified() {
     ends(folder.cclc(&arguments("verify")), 0);
     says(&ends(folder.cclc_with("verify -", "{}"), 1).stderr, &["E0902", "<stdin>"]);
     says(&ends(folder.cclc_with("list -", "[1,"), 1).stderr, &["E0902"]);
+}
+
+/// Ports are left to NVSHMEM where that is the target, and are memory where it is not.
+#[test]
+fn kernels_are_written_for_a_network_or_without() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let file = manifest("../examples/allgather_push_1d.ccl");
+    let build = |target: &str| {
+        ends(folder.cclc(&format!("build {} --emit cuda=k.cu {target}", file.display())), 0);
+        (folder.read("k.cu"), folder.read("k.h"))
+    };
+    let (source, header) = build("--target nvshmem");
+    says(&source, &["#define CCL_NVSHMEM 1", "b.port_put_with_signal(", "b.port_wait(peer);"]);
+    says(&header, &["int k_nvshmem_exchange("]);
+    let (source, header) = build("");
+    says(&source, &["b.put(", "b.wait(peer);"]);
+    assert!(!(source + &header).to_lowercase().contains("nvshmem"));
 }
 
 /// What editors run, and what they show.

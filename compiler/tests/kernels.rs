@@ -26,6 +26,17 @@ const PLAIN: Run = Run { threads: 1, chunk_bytes: 96, launches: 4, type_: 0, op:
 /// Seconds that a thread may wait for one thing; sanitizers and neighbors are slow.
 const PATIENCE: &str = "60";
 
+/// Programs with ports, and for how many ranks they are run as kernels for NVSHMEM.
+const NETWORKED: &[(&str, i64)] = &[
+    ("../examples/allgather_push_1d.ccl", 3),
+    ("../examples/allgather_push_2d.ccl", 4),
+    ("../examples/allgather_push_2d.ccl", 6),
+    ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 4),
+    ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4),
+    ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", 4),
+    ("../stdlib/ccl/algorithms/sendrecv_port.ccl", 3),
+];
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
@@ -45,6 +56,14 @@ fn main() {
                 trials.push(Trial::test(name, move || right(&subject)));
             }
         }
+    }
+    for (file, ranks) in NETWORKED {
+        let mut subject =
+            subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", ranks / 2)]);
+        subject.nvshmem = true;
+        trials.push(Trial::test(format!("nvshmem/{}/{ranks}", stem(Path::new(file))), move || {
+            over_network(&subject)
+        }));
     }
     for name in ["allreduce_allpairs", "allreduce_packets", "allreduce_nvls"] {
         let subject = subject(&algorithm(name), None, &[("ranks", 3)]);
@@ -78,6 +97,14 @@ fn right(subject: &Subject) -> Result<(), Failed> {
         clean(&check, Run { threads: 2, packet, ..PLAIN })?;
     }
     clean(&check, PLAIN)
+}
+
+/// What goes over ports goes over the network.
+fn over_network(subject: &Subject) -> Result<(), Failed> {
+    if !build::source(subject, "program")?.contains("b.port_") {
+        return Err(Failed::from("nothing goes over a port"));
+    }
+    right(subject)
 }
 
 /// Every type, every operation, chunks that are no multiple of 16 bytes.
@@ -209,6 +236,7 @@ fn subject(file: &Path, program: Option<&str>, parameters: &[(&str, i64)]) -> Su
         text: any_size(&fs::read_to_string(file).unwrap()),
         program: program.map(str::to_owned),
         parameters: parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        nvshmem: false,
     }
 }
 

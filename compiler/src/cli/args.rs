@@ -144,6 +144,15 @@ pub(crate) enum Target {
     Cuda,
 }
 
+/// What kernels are written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    /// CUDA alone, with every peer's memory mapped
+    Cuda,
+    /// CUDA with NVSHMEM, which does what goes over ports
+    Nvshmem,
+}
+
 /// `cclc check`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
@@ -175,6 +184,9 @@ pub(crate) struct Build {
     /// `deps=plan.d`
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
     pub(crate) emit: Vec<String>,
+    /// What kernels are written for
+    #[arg(long, value_name = "TARGET", value_enum, default_value_t = Host::Cuda)]
+    pub(crate) target: Host,
     /// Where the plan goes, or the kernels; `-` is standard output [default: the plan's name with `.json` or `.cu`]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! `cclc build`: checks a program and writes what `--emit` asks for.
 
-use super::args::{Build, Checks, Elaboration};
+use super::args::{Build, Checks, Elaboration, Host};
 use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given};
@@ -245,6 +245,9 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
         && [&wanted.plan, &wanted.map, &wanted.manifest].iter().any(|kind| kind.is_some())
     {
         return Err(Failure::Usage("kernels and a plan are built one after the other".to_owned()));
+    }
+    if wanted.cuda.is_none() && build.target != Host::Cuda {
+        return Err(Failure::Usage("`--target` is for kernels: add `--emit cuda`".to_owned()));
     }
     match wanted.plan.as_ref().or(wanted.cuda.as_ref()) {
         Some(Some(_)) if build.output.is_some() => Err(two_paths()),

@@ -1,6 +1,6 @@
 //! `cclc build --emit cuda`: checks a program and writes its kernels, their C header and the header that all share.
 
-use super::args::Build;
+use super::args::{Build, Host};
 use super::report::Reporter;
 use super::{Failure, Status, build, output};
 use compiler::cuda::{DEVICE_HEADER, Files};
@@ -15,8 +15,11 @@ pub(crate) fn run(
     reporter: &mut Reporter,
 ) -> Result<Status, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
-    let found =
-        build::lowered(reporter, &args.elaboration, proof, &args.file, driver::lower_to_kernels)?;
+    let lower = match args.target {
+        Host::Cuda => driver::lower_to_kernels,
+        Host::Nvshmem => driver::lower_to_nvshmem,
+    };
+    let found = build::lowered(reporter, &args.elaboration, proof, &args.file, lower)?;
     let Some((_, kernels)) = found else { return Ok(reporter.finish().max(Status::Errors)) };
     let path = match path.or(args.output.as_deref()) {
         Some(path) => path.to_owned(),

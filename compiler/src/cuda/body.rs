@@ -3,11 +3,13 @@
 //! In: one block of one rank. Out: its statements in the vocabulary of `runtime/block.cuh`, with its numbers in holes.
 //! In place, the names of both buffers lead to the one that holds the other.
 
+mod port;
+
 use super::layout::Layout;
 use super::statement::{Kind, Statement};
 use crate::ir::{
-    self, Action, Buffer, ChannelId, Operand, OriginId, Program, RankId, ReduceOp, Transfer, Verb,
-    Where, memory,
+    self, Action, Buffer, ChannelId, ChannelKind, Operand, OriginId, Program, RankId, ReduceOp,
+    Transfer, Verb, Where, memory,
 };
 
 /// What the statements of a block depend on.
@@ -20,14 +22,21 @@ pub(super) struct Scene<'a> {
 
 /// The statements of a block.
 pub(super) fn body(scene: Scene, ops: &[ir::Op]) -> Vec<Statement> {
-    let mut statements = Vec::new();
+    let (mut statements, mut pushed) = (Vec::new(), port::Pushed::default());
     for op in ops {
-        add(scene, op, false, &mut statements);
+        port::order(scene, op, false, &mut pushed, &mut statements);
+        add(scene, op, false, &mut pushed, &mut statements);
     }
     statements
 }
 
-fn add(scene: Scene, op: &ir::Op, piped: bool, out: &mut Vec<Statement>) {
+fn add(
+    scene: Scene,
+    op: &ir::Op,
+    piped: bool,
+    pushed: &mut port::Pushed,
+    out: &mut Vec<Statement>,
+) {
     let line = Statement::new(usize::from(piped), Some(op.origin));
     match &op.action {
         Action::Sync => out.push(Statement::new(line.depth, None).text("b.sync();")),
@@ -38,12 +47,18 @@ fn add(scene: Scene, op: &ir::Op, piped: bool, out: &mut Vec<Statement>) {
                 .one(Kind::Size, *arrivals)
                 .text(");"),
         ),
-        Action::Signal(signal) => out.push(channels(scene, line, "b.signal", signal)),
-        Action::Wait(signal) => out.push(channels(scene, line, "b.wait", signal)),
-        // Nothing was given to a proxy.
+        Action::Signal(signal) => out.push(channels(scene, line, "signal", signal)),
+        Action::Wait(signal) => out.push(channels(scene, line, "wait", signal)),
+        // Without a network nothing is on its way.
+        Action::Flush(channels) if channels.iter().any(|id| is_port(scene, *id)) => {
+            out.push(line.text("b.port_flush();"));
+        }
         Action::Flush(_) => {}
         Action::Acquire(list) => out.push(semaphores(line, "b.acquire(", list)),
         Action::Release(list) => out.push(semaphores(line, "b.release(", list)),
+        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
+            port::moved(scene, transfer, piped, op.origin, out);
+        }
         Action::Transfer(transfer) => moved(scene, transfer, piped, op.origin, out),
         Action::Pipeline(pipeline) => {
             let (unit, chunks) = (pipeline.unit, pipeline.chunks);
@@ -53,26 +68,45 @@ fn add(scene: Scene, op: &ir::Op, piped: bool, out: &mut Vec<Statement>) {
             out.push(Statement::new(1, None).text(&format!(
                 "[[maybe_unused]] const ccl::Part part = b.window({chunks}, at, {unit});"
             )));
-            pipeline.body.iter().for_each(|op| add(scene, op, true, out));
+            for op in &pipeline.body {
+                port::order(scene, op, true, pushed, out);
+                add(scene, op, true, pushed, out);
+            }
             out.push(Statement::new(0, None).text("}"));
         }
     }
 }
 
 fn channels(scene: Scene, line: Statement, verb: &str, signal: &ir::Signal) -> Statement {
-    let rank = scene.program.ranks.lookup(scene.rank);
-    let peer = |id: &ChannelId| {
-        let channel = rank.and_then(|rank| rank.channels.lookup(*id));
-        channel.and_then(ir::Channel::peer).map_or(scene.rank.0, |peer| peer.0)
+    let port = signal.channels.iter().any(|id| is_port(scene, *id));
+    // What goes over a port is never relaxed.
+    let line = match (port, signal.relaxed) {
+        (true, _) => line.text(&format!("b.port_{verb}(")),
+        (false, true) => line.text(&format!("b.{verb}_relaxed(")),
+        (false, false) => line.text(&format!("b.{verb}(")),
     };
-    let peers = signal.channels.iter().map(peer).collect();
-    let relaxed = if signal.relaxed { "_relaxed(" } else { "(" };
-    let line = line.text(verb).text(relaxed).many(Kind::Rank, peers);
+    ends(scene, line, &signal.channels).text(");")
+}
+
+/// The peers of channels, and which channel of theirs, where there are several.
+fn ends(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
+    let peer = |id: &ChannelId| {
+        channel(scene, *id).and_then(ir::Channel::peer).map_or(scene.rank.0, |peer| peer.0)
+    };
+    let line = line.many(Kind::Rank, channels.iter().map(peer).collect());
     if scene.layout.lanes < 2 {
-        return line.text(");");
+        return line;
     }
-    let lanes = signal.channels.iter().map(|id| scene.layout.number(scene.rank, *id)).collect();
-    line.text(", ").even(Kind::Lane, lanes).text(");")
+    let lanes = channels.iter().map(|id| scene.layout.number(scene.rank, *id)).collect();
+    line.text(", ").even(Kind::Lane, lanes)
+}
+
+fn channel(scene: Scene<'_>, id: ChannelId) -> Option<&ir::Channel> {
+    scene.program.ranks.lookup(scene.rank)?.channels.lookup(id)
+}
+
+fn is_port(scene: Scene, id: ChannelId) -> bool {
+    channel(scene, id).is_some_and(|channel| channel.kind() == ChannelKind::Port)
 }
 
 fn semaphores(line: Statement, verb: &str, list: &[ir::SemaphoreId]) -> Statement {

@@ -3,11 +3,12 @@
 //! In: the program and its layout. Out: text, complete in itself but for the interface that all programs share, which
 //! stands in every header behind a guard.
 
+use super::Network;
 use super::layout::Layout;
 use crate::ir::{Buffer, Program};
 
 /// The text of the header. `name` is a name that C takes.
-pub(super) fn text(program: &Program, layout: &Layout, name: &str) -> String {
+pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &str) -> String {
     let gathers = program.collective.name == "allgather";
     let message = if gathers { "output" } else { "input" };
     let guard = format!("{}_H", name.to_uppercase());
@@ -24,6 +25,14 @@ pub(super) fn text(program: &Program, layout: &Layout, name: &str) -> String {
     } else {
         "Nothing is combined: type and operation do not matter."
     };
+    let exchange = match network {
+        Network::Mapped => String::new(),
+        Network::Nvshmem => format!(
+            "\n/* An exchange for memory from nvshmem_malloc, of which every processing element has as much: rank r is\n   \
+             processing element r. */\n\
+             int {name}_nvshmem_exchange(void *context, const ccl_memory *mine, ccl_memory *all);\n"
+        ),
+    };
     let (constants, groups) = (constants(program, layout, name), groups(layout, name));
     format!(
         "/* {name}: {} of {} ranks. Made by cclc {}. */\n#ifndef {guard}\n#define {guard}\n\n{}\n\
@@ -37,7 +46,7 @@ pub(super) fn text(program: &Program, layout: &Layout, name: &str) -> String {
          /* Runs it once on a stream (a cudaStream_t), on all ranks in the same order. {types} */\n\
          ccl_status {name}_launch({name}_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream);\n\n\
          /* Ends it, when all launches of all ranks are over. The memory stays its owner's. */\n\
-         void {name}_destroy({name}_program *program);\n\n\
+         void {name}_destroy({name}_program *program);\n{exchange}\n\
          #ifdef __cplusplus\n}}\n#endif\n#endif\n",
         program.collective.name,
         program.ranks.len(),

@@ -4,6 +4,7 @@
 //! comes from behind it; `#line` leads compilers, debuggers and sanitizers back to the `.ccl` file wherever the lines
 //! do not follow each other anyway.
 
+use super::Network;
 use super::layout::{Layout, Traits};
 use super::roles::{Role, Table};
 use crate::ir::{self, Buffer, OriginId, Program, ReduceOp};
@@ -15,6 +16,7 @@ const WIDTH: usize = 120;
 /// What the text depends on.
 pub(super) struct Scene<'a> {
     pub(super) program: &'a Program,
+    pub(super) network: Network,
     pub(super) layout: &'a Layout,
     pub(super) roles: &'a [Role],
     pub(super) sources: &'a SourceMap,
@@ -69,11 +71,15 @@ fn opening(scene: &Scene) -> String {
     } else {
         "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n#error \"switch channels need sm_90 or later\"\n#endif\n"
     };
+    let network = match scene.network {
+        Network::Mapped => "",
+        Network::Nvshmem => "#define CCL_NVSHMEM 1\n",
+    };
     let in_place = if program.collective.in_place { "in place" } else { "out of place" };
     format!(
         "// {name}: {} of {} ranks, {in_place}. Made by cclc {}; to be changed in the .ccl file.\n\
          // {name}.h says how it is used. A rank runs one thread block for each of its blocks, all at once.\n\
-         #include \"{}.h\"\n#include \"{}\"\n{needs}\nnamespace {name}_kernels {{\n",
+         {network}#include \"{}.h\"\n#include \"{}\"\n{needs}\nnamespace {name}_kernels {{\n",
         program.collective.name,
         program.ranks.len(),
         env!("CARGO_PKG_VERSION"),
@@ -483,6 +489,13 @@ fn interface(scene: &Scene) -> String {
             ranks.join(", ")
         ));
     }
+    let exchange = match scene.network {
+        Network::Mapped => String::new(),
+        Network::Nvshmem => format!(
+            "#if defined(__CUDACC__)\nint {name}_nvshmem_exchange(void *, const ccl_memory *mine, ccl_memory *all) {{\n    \
+             return Made::exchange_by_nvshmem(mine, all);\n}}\n#endif\n"
+        ),
+    };
     let group = if groups.is_empty() {
         String::new()
     } else {
@@ -499,6 +512,6 @@ fn interface(scene: &Scene) -> String {
          return Made::create((Made **)made, setup);\n}}\n\
          ccl_status {name}_launch({name}_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream) {{\n    \
          return program ? ((Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;\n}}\n\
-         void {name}_destroy({name}_program *program) {{ delete (Made *)program; }}\n}}\n"
+         void {name}_destroy({name}_program *program) {{ delete (Made *)program; }}\n{exchange}}}\n"
     )
 }

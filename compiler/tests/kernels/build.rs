@@ -25,6 +25,8 @@ pub(crate) struct Subject {
     /// Which program of the file; the first where none is named.
     pub(crate) program: Option<String>,
     pub(crate) parameters: Vec<(String, i64)>,
+    /// Whether its ports are NVSHMEM's.
+    pub(crate) nvshmem: bool,
 }
 
 /// A program's kernels in a folder, with what they are to do.
@@ -69,8 +71,8 @@ fn lower(subject: &Subject, proof: Proof, name: &str) -> Result<(Kernels, cuda::
             settings.parameters.push((name.clone(), value));
         }
     }
-    let (kernels, found) =
-        driver::lower_to_kernels(&unit, id, &settings, proof, &Interrupt::default());
+    let lower = if subject.nvshmem { driver::lower_to_nvshmem } else { driver::lower_to_kernels };
+    let (kernels, found) = lower(&unit, id, &settings, proof, &Interrupt::default());
     reports.extend(found);
     let kernels = kernels.ok_or_else(|| render::human(&sources, &reports, Colors::Off))?;
     let target = Target { sms: 132, worst: Severity::Error };

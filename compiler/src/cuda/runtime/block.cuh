@@ -215,7 +215,66 @@ template <class P> struct Block {
         });
     }
 
+#if defined(CCL_NVSHMEM)
+    // Ports: what is put is on its way until it is flushed. The threads meet first, since what any of them wrote is put.
+    CCL_DEVICE uint32_t across(uint32_t peer) const { return ccl::across(peer, rank); }
+    CCL_DEVICE void port_put(Part part, Spots<1> to, Spots<1> from, [[maybe_unused]] uint32_t peer, uint32_t = 0) const {
+        meet();
+        put_far(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, peer);
+    }
+    CCL_DEVICE void port_put_with_signal(Part part, Spots<1> to, Spots<1> from, uint32_t peer, uint32_t lane = 0) const {
+        meet();
+        Word *signal = words(across(peer)) + end_of(rank, lane);
+#if defined(__CUDACC__)
+        network_put_with_signal(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, signal, peer);
+#else
+        put_far(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, peer);
+        meet();
+        if (thread() == 0) network_signal(signal, peer);
+#endif
+    }
+    template <class K>
+    CCL_DEVICE void port_put_packets(Part part, Spots<1> to, Spots<1> from, [[maybe_unused]] uint32_t peer, uint32_t = 0) const {
+#if defined(__CUDACC__)
+        packets_of<K>(part, [&](size_t at) { read<K>(from.at[0], at); });
+        meet();
+        put_far(to.at[0] + 2 * part.offset, from.at[0] + 2 * part.offset, 2 * part.bytes, peer);
+#else
+        read_put_packets<K>(part, to, from);
+#endif
+    }
+    template <class R, class L = uint32_t> CCL_DEVICE void port_signal(R to, L lane = 0) const {
+        meet();
+        each(to, lane, [&](uint32_t r, uint32_t l) { network_signal(words(across(r)) + end_of(rank, l), r); });
+    }
+    template <class R, class L = uint32_t> CCL_DEVICE void port_wait(R from, L lane = 0) const {
+        each(from, lane, [&](uint32_t r, uint32_t l) {
+            Word wanted = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l)) + 1;
+            network_wait(words() + Words<P>::arrived + end_of(r, l), wanted);
+        });
+    }
+    // What is put from here on arrives after what was put before.
+    CCL_DEVICE void port_order() const {
+        meet();
+        network_order();
+    }
+    CCL_DEVICE void port_flush() const {
+        meet();
+        network_flush();
+        meet();
+    }
+#endif
+
   private:
+#if defined(CCL_NVSHMEM)
+    static CCL_DEVICE void put_far(char *to, const char *from, size_t bytes, [[maybe_unused]] uint32_t peer) {
+#if defined(__CUDACC__)
+        network_put(to, from, bytes, peer);
+#else
+        moved(Part{0, bytes}, Spots<1>{{to}}, Spots<1>{{const_cast<char *>(from)}});
+#endif
+    }
+#endif
     static CCL_DEVICE size_t smaller(size_t a, size_t b) { return b < a ? b : a; }
     CCL_DEVICE size_t chunk_bytes() const { return arguments.chunk; }
     CCL_DEVICE Word *words() const { return words(rank); }
@@ -282,6 +341,12 @@ template <class P> struct Block {
     }
 
     static constexpr int apart_operands = 9;
+    // Where all is one function, there are fewer registers for each operation.
+#if defined(CCL_NVSHMEM)
+    static constexpr int most_at_once = 2;
+#else
+    static constexpr int most_at_once = 4;
+#endif
     template <int N> static CCL_DEVICE void moved(Part part, Spots<N> to, Spots<1> from) {
         if constexpr (N + 1 <= apart_operands) move_apart(part, to, from);
         else move(part, to, from);
@@ -298,7 +363,7 @@ template <class P> struct Block {
     static CCL_DEVICE void combine(Part part, Spots<N> to, Spots<M> from) {
         using T = typename K::Type;
         // As many loads at once as keep memory busy without running out of registers.
-        constexpr int batch = M <= 2 ? 4 : M <= 4 ? 2 : 1;
+        constexpr int batch = M <= 2 ? most_at_once : M <= 4 ? 2 : 1;
         const size_t step = threads();
         size_t i = thread();
         if (aligned(to, part) && aligned(from, part)) {
@@ -320,7 +385,7 @@ template <class P> struct Block {
     // Combines element i, and as many more at the distance of the threads as `Batch` says.
     template <class K, class Op, int Batch, int N, int M>
     static CCL_DEVICE void reduce_wide(Part part, size_t i, Spots<N> to, Spots<M> from) {
-        constexpr int sources = M < 4 ? M : 4;
+        constexpr int sources = M < most_at_once ? M : most_at_once;
         V16 read[Batch][sources];
         load_some<Batch, 0>(part, i, from, read);
         Elements<typename K::Type, V16> all[Batch];
@@ -350,7 +415,7 @@ template <class P> struct Block {
     template <class Op, int Batch, int First, int M, class Sums>
     static CCL_DEVICE void add_rest(Part part, size_t i, Spots<M> from, Sums &all) {
         if constexpr (First < M) {
-            constexpr int sources = M - First < 4 ? M - First : 4;
+            constexpr int sources = M - First < most_at_once ? M - First : most_at_once;
             V16 read[Batch][sources];
             load_some<Batch, First>(part, i, from, read);
             CCL_UNROLL
@@ -363,7 +428,7 @@ template <class P> struct Block {
     }
 
     template <int N> static CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) {
-        constexpr int batch = 4;
+        constexpr int batch = most_at_once;
         const size_t step = threads();
         const char *source = from.at[0] + part.offset;
         size_t i = thread();

@@ -28,6 +28,9 @@ inline int blocks_at_once(const void *kernel, int threads) {
 }
 template <class P> bool launch_kernel(const void *kernel, const Arguments<P> &arguments, unsigned blocks, void *stream) {
     void *list[] = {const_cast<Arguments<P> *>(&arguments)};
+#if defined(CCL_NVSHMEM)
+    return nvshmemx_collective_launch(kernel, dim3(blocks), dim3(P::threads), list, 0, (cudaStream_t)stream) == 0;
+#endif
     return cudaLaunchKernel(kernel, dim3(blocks), dim3(P::threads), list, 0, (cudaStream_t)stream) == cudaSuccess;
 }
 template <class P, class E, class K> const void *kernel_of() {
@@ -167,6 +170,19 @@ template <class P, class E> struct Program {
         arguments.chunk = bytes / P::message_chunks;
         return launch_kernel<P>(kernel, arguments, P::blocks_of(arguments.rank), stream) ? CCL_OK : CCL_DEVICE_ERROR;
     }
+
+#if defined(CCL_NVSHMEM) && defined(__CUDACC__)
+    // Memory of peers that is within reach; that of others is reached through ports.
+    static int exchange_by_nvshmem(const ccl_memory *mine, ccl_memory *all) {
+        if (nvshmem_n_pes() != (int)P::ranks) return 1;
+        for (int r = 0; r < (int)P::ranks; ++r) {
+            auto there = [&](void *at) { return at ? nvshmem_ptr(at, r) : nullptr; };
+            all[r] = ccl_memory{there(mine->input), there(mine->output), there(mine->scratch), there(mine->sync)};
+        }
+        nvshmem_barrier_all();
+        return 0;
+    }
+#endif
 
   private:
     static ccl_status check_size(size_t bytes, ccl_packet packet) {

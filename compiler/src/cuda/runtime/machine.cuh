@@ -13,7 +13,12 @@
 
 #if defined(__CUDACC__)
 #define CCL_DEVICE __device__ __forceinline__
+#if defined(CCL_NVSHMEM)
+// What is called in code that is linked later has to keep the registers of its callers.
+#define CCL_APART __device__ __forceinline__
+#else
 #define CCL_APART __device__ __noinline__
+#endif
 #define CCL_KERNEL(threads) __global__ void __launch_bounds__(threads, 1)
 #define CCL_ARGUMENT const __grid_constant__
 #define CCL_TABLE static __device__ const

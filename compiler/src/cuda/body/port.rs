@@ -1,0 +1,96 @@
+//! What goes over ports, as statements: each put by itself, done by the whole block.
+
+use super::{Scene, ends, home, part, spots};
+use super::{channel, is_port};
+use crate::cuda::statement::{Kind, Statement};
+use crate::ir::{Action, Buffer, ChannelId, Op, Operand, OriginId, Transfer, Verb, Where, memory};
+use std::collections::BTreeSet;
+
+/// The channels over which a block has put something.
+pub(super) type Pushed = BTreeSet<ChannelId>;
+
+/// Keeps what an operation puts, or tells of, behind what was put over the same channel before. A put that brings its
+/// own signal is in order by itself, but not with others.
+pub(super) fn order(
+    scene: Scene,
+    op: &Op,
+    piped: bool,
+    pushed: &mut Pushed,
+    out: &mut Vec<Statement>,
+) {
+    let (channels, puts, flushes) = match &op.action {
+        Action::Signal(signal) => (&signal.channels, false, false),
+        Action::Transfer(transfer) => {
+            (&transfer.channels, true, transfer.verb == Verb::PutWithSignalAndFlush)
+        }
+        Action::Flush(channels) => (channels, false, true),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => return,
+    };
+    let ports: Vec<ChannelId> = channels.iter().copied().filter(|id| is_port(scene, *id)).collect();
+    let shared = |id: &ChannelId| channel(scene, *id).is_some_and(|channel| channel.shared);
+    // What is put in a pipeline comes after what was put in its turn before.
+    let behind =
+        |id: &ChannelId| pushed.contains(id) || (puts && shared(id)) || (piped && puts && !flushes);
+    if ports.iter().any(behind) {
+        out.push(Statement::new(usize::from(piped), None).text("b.port_order();"));
+    }
+    if flushes && !ports.is_empty() {
+        pushed.clear();
+    } else if puts {
+        pushed.extend(ports);
+    }
+}
+
+/// The statements of a transfer over ports.
+pub(super) fn moved(
+    scene: Scene,
+    transfer: &Transfer,
+    piped: bool,
+    origin: OriginId,
+    out: &mut Vec<Statement>,
+) {
+    let packets = memory::writes_packets(transfer.verb, 0);
+    let verb = match transfer.verb {
+        Verb::PutWithSignal | Verb::PutWithSignalAndFlush => "port_put_with_signal",
+        _ if packets => "port_put_packets<K>",
+        _ => "port_put",
+    };
+    let pairs = transfer.destinations.iter().zip(&transfer.channels).enumerate();
+    for (k, (to, channel)) in pairs {
+        let only = transfer.sources.first().filter(|_| transfer.sources.len() == 1);
+        let Some(from) = only.or_else(|| transfer.sources.get(k)) else { continue };
+        let line = Statement::new(usize::from(piped), Some(origin)).text(&format!("b.{verb}("));
+        let line = part(line, transfer, from.size, piped).text(", ");
+        let line = destination(scene, line, to, packets).text(", ");
+        let line = spots(scene, line, std::slice::from_ref(from), packets).text(", ");
+        out.push(ends(scene, line, std::slice::from_ref(channel)).text(");"));
+    }
+    if transfer.verb == Verb::PutWithSignalAndFlush {
+        out.push(Statement::new(usize::from(piped), Some(origin)).text("b.port_flush();"));
+    }
+}
+
+/// The place of a destination as the network has it.
+fn destination(scene: Scene, line: Statement, to: &Operand, packets: bool) -> Statement {
+    let (buffer, chunk) = home(scene, to);
+    let buffer = match buffer {
+        Buffer::Scratch if packets => "packets",
+        Buffer::Scratch => "scratch",
+        Buffer::Input => "input",
+        Buffer::Output => "output",
+    };
+    let peer = match to.place {
+        Where::Remote(peer) => peer,
+        Where::Local | Where::Switch(_) => scene.rank,
+    };
+    line.text(&format!("b.{buffer}("))
+        .one(Kind::Chunk, chunk)
+        .text(", b.across(")
+        .one(Kind::Rank, peer.0)
+        .text("))")
+}
