@@ -13,6 +13,7 @@ mod formula;
 mod header;
 mod layout;
 pub mod limits;
+pub mod mscclpp;
 mod names;
 mod roles;
 mod source;

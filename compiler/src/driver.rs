@@ -235,6 +235,14 @@ pub fn write_cuda(
     (files, found)
 }
 
+/// Kernels as a native algorithm of MSCCL++, to stand beside those that [`write_cuda`] gives; none where they cannot be
+/// one.
+#[must_use]
+pub fn write_native(kernels: &Kernels, name: &str) -> Option<String> {
+    let fits = cuda::mscclpp::fits(&kernels.program);
+    fits.then(|| cuda::mscclpp::write(&kernels.program, name))
+}
+
 /// Checks a plan that anyone made. What is not `known` of its collective's arguments follows from the sizes of its
 /// buffers.
 #[must_use]

@@ -382,6 +382,22 @@ fn kernels_are_written_for_a_network_or_without() {
     assert!(!(source + &header).to_lowercase().contains("nvshmem"));
 }
 
+/// A native algorithm of MSCCL++ stands in a file of its own, and has no hole left.
+#[test]
+fn kernels_can_be_a_native_algorithm() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl --emit cuda=k.cu --target mscclpp"), 0);
+    assert_eq!(folder.names(), ["a.ccl", "ccl_device.cuh", "k.cu", "k.h", "k_mscclpp.cu"]);
+    let native = folder.read("k_mscclpp.cu");
+    says(&native, &["#include \"k.cu\"", "PYBIND11_MODULE(k_mscclpp, ", "\"k\", \"allgather\","]);
+    says(&native, &["context->message_bytes = output_bytes;", "OutOfPlace"]);
+    assert!(!native.contains('@'), "{native}");
+    let file = manifest("../stdlib/ccl/algorithms/allreduce_nvls.ccl");
+    let words = format!("build {} --emit cuda=n.cu --target mscclpp@0.9", file.display());
+    says(&ends(folder.cclc(&words), 2).stderr, &["switch channels"]);
+    assert!(!folder.path("n.cu").exists());
+}
+
 /// What editors run, and what they show.
 #[test]
 fn a_program_is_run_as_editors_do() {

@@ -151,6 +151,9 @@ pub(crate) enum Host {
     Cuda,
     /// CUDA with NVSHMEM, which does what goes over ports
     Nvshmem,
+    /// CUDA as a native algorithm of MSCCL++ 0.9
+    #[value(name = "mscclpp@0.9", alias = "mscclpp")]
+    Mscclpp,
 }
 
 /// `cclc check`

@@ -3,8 +3,9 @@
 use super::args::{Build, Host};
 use super::report::Reporter;
 use super::{Failure, Status, build, output};
+use compiler::cuda::mscclpp::module;
 use compiler::cuda::{DEVICE_HEADER, Files};
-use compiler::driver;
+use compiler::driver::{self, Kernels};
 use std::path::{Path, PathBuf};
 
 /// Builds one program. `path` and `deps` are where the source and the list of what was read go, if they are said.
@@ -16,7 +17,7 @@ pub(crate) fn run(
 ) -> Result<Status, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
     let lower = match args.target {
-        Host::Cuda => driver::lower_to_kernels,
+        Host::Cuda | Host::Mscclpp => driver::lower_to_kernels,
         Host::Nvshmem => driver::lower_to_nvshmem,
     };
     let found = build::lowered(reporter, &args.elaboration, proof, &args.file, lower)?;
@@ -31,12 +32,25 @@ pub(crate) fn run(
     let (files, reports) = driver::write_cuda(&kernels, target, &name, &reporter.sources);
     let broken = reporter.add(reports);
     if let Some(files) = files.filter(|_| !broken) {
+        if args.target == Host::Mscclpp {
+            write_native(&path, &name, &kernels)?;
+        }
         write(&path, &files)?;
         if let Some(deps) = deps {
             output::write_text(&deps, &build::makefile(&path, &reporter.sources))?;
         }
     }
     Ok(reporter.finish())
+}
+
+fn write_native(path: &Path, name: &str, kernels: &Kernels) -> Result<(), Failure> {
+    let native = driver::write_native(kernels, name).ok_or_else(|| {
+        Failure::Usage(
+            "`--target mscclpp`: MSCCL++ gives its algorithms no addresses for switch channels, which the program has"
+                .to_owned(),
+        )
+    })?;
+    output::write_text(&path.with_file_name(format!("{}.cu", module(name))), &native)
 }
 
 fn write(path: &Path, files: &Files) -> Result<(), Failure> {

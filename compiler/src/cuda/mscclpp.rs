@@ -1,0 +1,65 @@
+//! Kernels as a native algorithm of MSCCL++.
+//!
+//! In: a program without switch channels, whose addresses the library does not hand out to algorithms. Out: a `.cu` file
+//! for the interface of MSCCL++ 0.9, which takes in the kernels' own and makes their memory known through a communicator.
+
+use super::names;
+use crate::ir::{Buffer, Link, Program};
+
+/// What every such file says.
+const TEMPLATE: &str = include_str!("runtime/mscclpp_0_9.cu");
+
+/// The name of the file and of the Python module that it is compiled to, without an ending.
+#[must_use]
+pub fn module(file: &str) -> String {
+    format!("{}_mscclpp", names::identifier(file))
+}
+
+/// Whether a program can be a native algorithm.
+#[must_use]
+pub fn fits(program: &Program) -> bool {
+    let mut channels = program.ranks.iter().flat_map(|rank| rank.channels.iter());
+    !channels.any(|channel| matches!(channel.link, Link::Switch(_)))
+}
+
+/// The text of the file. `file` is what the kernels' files are called, without an ending.
+#[must_use]
+pub fn write(program: &Program, file: &str) -> String {
+    let name = &*names::identifier(file);
+    let gathers = program.collective.name == "allgather";
+    let inner = |buffer| {
+        program.ranks.iter().any(|rank| rank.alias.is_some_and(|alias| alias.inner == buffer))
+    };
+    let input = if inner(Buffer::Input) { "nullptr" } else { "const_cast<void *>(input)" };
+    let output = if inner(Buffer::Output) { "nullptr" } else { "output" };
+    // The library counts a rank's input.
+    let share = if gathers { program.ranks.len() as u64 } else { 1 };
+    let options = &program.options;
+    let least = options.min_message_size.unwrap_or(0).div_ceil(share);
+    let most = options.max_message_size.unwrap_or(u64::MAX) / share;
+    let tags: Vec<String> =
+        options.tags.iter().map(|(name, value)| format!("{{\"{name}\", {value}}}")).collect();
+    let placement = if program.collective.in_place { "InPlace" } else { "OutOfPlace" };
+    let head = format!(
+        "// {name} as a native algorithm of MSCCL++ 0.9. Made by cclc {}; to be changed in the .ccl file.\n\
+         // mscclpp.compile_native(\"{}\", \"{}.cu\") makes a module of it, whose `create` gives the algorithm.\n",
+        env!("CARGO_PKG_VERSION"),
+        module(file),
+        module(file),
+    );
+    let holes = [
+        ("@file@", file),
+        ("@program@", name),
+        ("@module@", &module(file)),
+        ("@collective@", &program.collective.name),
+        ("@message@", if gathers { "output" } else { "input" }),
+        ("@input@", input),
+        ("@output@", output),
+        ("@least_bytes@", &format!("{least}u")),
+        ("@most_bytes@", &format!("{most}u")),
+        ("@placement@", placement),
+        ("@tags@", &format!("{{{}}}", tags.join(", "))),
+        ("@ranks_per_node@", &program.ranks_per_node.to_string()),
+    ];
+    holes.iter().fold(head + TEMPLATE, |text, (hole, value)| text.replace(hole, value))
+}
