@@ -55,10 +55,11 @@ pub(super) fn moved(
     out: &mut Vec<Statement>,
 ) {
     let packets = memory::writes_packets(transfer.verb, 0);
-    let verb = match transfer.verb {
-        Verb::PutWithSignal | Verb::PutWithSignalAndFlush => "port_put_with_signal",
-        _ if packets => "port_put_packets<K>",
-        _ => "port_put",
+    let signals = matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
+    let verb = match (signals, packets) {
+        (true, _) => "port_put_with_signal",
+        (false, true) => "port_put_packets<K>",
+        (false, false) => "port_put",
     };
     let pairs = transfer.destinations.iter().zip(&transfer.channels).enumerate();
     for (k, (to, channel)) in pairs {
