@@ -92,7 +92,7 @@ fn usage_errors_end_with_2_and_list_what_there_is() {
         ("check a.ccl -O instence=2", &["instances"]),
         ("check a.ccl --program gathre", &["did you mean `gather`?", "programs: gather"]),
         ("build a.ccl -o - --emit plan,manifest", &["--emit manifest", "needs a path"]),
-        ("build a.ccl --emit plan,cuda", &["one after the other"]),
+        ("build a.ccl --emit plan,cuda -o both", &["`-o` is for one output"]),
         ("build a.ccl --target nvshmem", &["add `--emit cuda`"]),
         ("build a.ccl --emit cuda -o -", &["must be a path that ends with `.cu`"]),
         ("build a.ccl --emit paln", &["no such output"]),
@@ -363,6 +363,23 @@ fn plans_are_listed_and_verified() {
     ends(folder.cclc(&arguments("verify")), 0);
     says(&ends(folder.cclc_with("verify -", "{}"), 1).stderr, &["E0902", "<stdin>"]);
     says(&ends(folder.cclc_with("list -", "[1,"), 1).stderr, &["E0902"]);
+}
+
+/// A plan and kernels can be built at once; what is said of the program is said once.
+#[test]
+fn several_kinds_are_built_at_once() {
+    let doubtful = GOOD.replace("    channel mem", "    scratch unused[1];\n    channel mem");
+    let folder = Folder::with("a.ccl", &doubtful);
+    let run = ends(folder.cclc("build a.ccl --emit plan=p.json,map,cuda=k.cu,deps"), 0);
+    assert_eq!(run.stderr.matches("W0203").count(), 1, "{}", run.stderr);
+    let made = ["a.ccl", "ccl_device.cuh", "k.cu", "k.h", "p.d", "p.json", "p.map.json"];
+    assert_eq!(folder.names(), made);
+    assert_eq!(folder.read("p.d"), "p.json k.cu: a.ccl\n");
+    ends(folder.cclc("verify p.json"), 0);
+    // What one of them cannot be keeps it from being written.
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl --emit plan=p.json,cuda=k.cu --sms 0"), 1);
+    assert_eq!(folder.names(), ["a.ccl"]);
 }
 
 /// Ports are left to NVSHMEM where that is the target, and are memory where it is not.

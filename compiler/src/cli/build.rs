@@ -24,40 +24,67 @@ pub(crate) const MAP: &str = "map.json";
 /// How a manifest's name ends, where a plan's has `json`.
 const MANIFEST: &str = "manifest.json";
 
-/// Builds one program.
+/// Builds one program: its plan, if anything but kernels is asked for, then its kernels.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
     let wanted = wanted(build)?;
-    if let Some(path) = &wanted.cuda {
-        return cuda::run(build, path.as_deref(), wanted.deps.as_ref(), reporter);
-    }
-    let proof = proof(&build.elaboration, build.unproved);
-    let Some((front, program)) = program(reporter, &build.elaboration, proof, &build.file)? else {
+    let Some(mut front) = front(reporter, &build.elaboration, &build.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
-    let plan = plan_path(build, &wanted, program.program())?;
+    let mut made = Vec::new();
+    let others = [&wanted.plan, &wanted.map, &wanted.manifest];
+    if wanted.cuda.is_none() || others.iter().any(|kind| kind.is_some()) {
+        let Some(plan) = plan(build, &wanted, &mut front, reporter)? else {
+            return Ok(reporter.finish().max(Status::Errors));
+        };
+        made.push(plan);
+    }
+    if let Some(path) = &wanted.cuda {
+        let Some(source) = cuda::write(build, path.as_deref(), &mut front, reporter)? else {
+            return Ok(reporter.finish().max(Status::Errors));
+        };
+        made.push(source);
+    }
+    if let (Some(given), Some(first)) = (&wanted.deps, made.first()) {
+        let deps = beside("deps", given.as_deref(), first, "d")?;
+        output::write_text(&deps, &makefile(&made, &reporter.sources))?;
+    }
+    Ok(reporter.finish())
+}
+
+/// Writes the plan and its map, as far as they are wanted, and says what the plan is called, written or not; none where
+/// something is wrong with it.
+fn plan(
+    build: &Build,
+    wanted: &Wanted,
+    front: &mut Front,
+    reporter: &mut Reporter,
+) -> Result<Option<PathBuf>, Failure> {
+    let proof = proof(&build.elaboration, build.unproved);
+    let lowered = front.lowered(reporter, &build.elaboration, proof, driver::lower);
+    let Some(program) = lowered else { return Ok(None) };
+    let plan = plan_path(build, wanted, program.program())?;
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
         wanted.as_ref().map(|path| beside(kind, path.as_deref(), &plan, extension)).transpose()
     };
-    let deps = beside("deps", &wanted.deps, "d")?;
+    // What cannot be written beside the plan is said before the plan is.
+    beside("deps", &wanted.deps, "d")?;
     let map_path = beside("map", &wanted.map, MAP)?;
     let map = map_path.as_ref().map(|_| driver::map(&program, &reporter.sources));
     let manifest = beside("manifest", &wanted.manifest, MANIFEST)?;
     let entry = Entry::of(program.program());
     let target = target(&build.elaboration);
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
-    if let Some(made) = write_plan(reporter, &front, program, target, plan_path)? {
-        if let (Some(path), Some(map)) = (map_path, map) {
-            let map = map.bound_to(made.digest.clone());
-            output::write(&path, |out| map.write(out).map(|()| true))?;
-        }
-        if let Some(deps) = deps {
-            output::write_text(&deps, &makefile(&plan, &reporter.sources))?;
-        }
-        if let Some(path) = manifest {
-            manifest::write_one(&path, &plan, entry, made, front.proved)?;
-        }
+    let Some(made) = write_plan(reporter, front, program, target, plan_path)? else {
+        return Ok(None);
+    };
+    if let (Some(path), Some(map)) = (map_path, map) {
+        let map = map.bound_to(made.digest.clone());
+        output::write(&path, |out| map.write(out).map(|()| true))?;
     }
-    Ok(reporter.finish())
+    if let Some(path) = manifest {
+        manifest::write_one(&path, &plan, entry, made, front.proved)?;
+    }
+    Ok(Some(plan))
 }
 
 /// A plan that was written, or would have been.
@@ -97,17 +124,6 @@ fn write_plan(
     Ok(made)
 }
 
-/// The program that a file and the arguments mean, lowered; none where there were errors, which are then in
-/// `reporter`.
-fn program(
-    reporter: &mut Reporter,
-    elaboration: &Elaboration,
-    proof: Proof,
-    path: &Path,
-) -> Result<Option<(Front, Lowered)>, Failure> {
-    lowered(reporter, elaboration, proof, path, driver::lower)
-}
-
 /// A way from a resolved program to its final form.
 pub(crate) type Lower<T> =
     fn(&Unit, ProgramId, &elaborate::Settings, Proof, &Interrupt) -> (Option<T>, Vec<Diagnostic>);
@@ -121,17 +137,8 @@ pub(crate) fn lowered<T>(
     lower: Lower<T>,
 ) -> Result<Option<(Front, T)>, Failure> {
     let Some(mut front) = front(reporter, elaboration, path)? else { return Ok(None) };
-    let interrupt = load::interrupt(elaboration.time_limit);
-    let (program, diagnostics) =
-        lower(&front.loaded.unit, front.program, &front.settings, proof, &interrupt);
-    if interrupt.is_set() {
-        reporter.stopped(elaboration.time_limit);
-        return Ok(None);
-    }
-    front.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);
-    let broken = reporter.add(diagnostics);
-    // An unproved program is there in spite of what was found.
-    Ok(program.filter(|_| !broken || proof == Proof::Reported).map(|program| (front, program)))
+    let program = front.lowered(reporter, elaboration, proof, lower);
+    Ok(program.map(|program| (front, program)))
 }
 
 /// Whether a program of which this is said is shown to be right all the same.
@@ -170,6 +177,28 @@ pub(crate) struct Front {
 }
 
 impl Front {
+    /// The program, lowered by `lower`; none where there were errors, which are then in `reporter`. What a program is
+    /// told of twice is said once.
+    pub(crate) fn lowered<T>(
+        &mut self,
+        reporter: &mut Reporter,
+        elaboration: &Elaboration,
+        proof: Proof,
+        lower: Lower<T>,
+    ) -> Option<T> {
+        let interrupt = load::interrupt(elaboration.time_limit);
+        let (program, diagnostics) =
+            lower(&self.loaded.unit, self.program, &self.settings, proof, &interrupt);
+        if interrupt.is_set() {
+            reporter.stopped(elaboration.time_limit);
+            return None;
+        }
+        self.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);
+        let broken = reporter.add_new(diagnostics);
+        // An unproved program is there in spite of what was found.
+        program.filter(|_| !broken || proof == Proof::Reported)
+    }
+
     /// The reports of a target's limits, each with the number of ranks from which on it is made.
     fn explained(
         &self,
@@ -241,16 +270,16 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
             return Err(Failure::Usage(format!("`--emit {kind}` is given twice")));
         }
     }
-    if wanted.cuda.is_some()
-        && [&wanted.plan, &wanted.map, &wanted.manifest].iter().any(|kind| kind.is_some())
-    {
-        return Err(Failure::Usage("kernels and a plan are built one after the other".to_owned()));
-    }
     if wanted.cuda.is_none() && build.target != Host::Cuda {
         return Err(Failure::Usage("`--target` is for kernels: add `--emit cuda`".to_owned()));
     }
     match wanted.plan.as_ref().or(wanted.cuda.as_ref()) {
         Some(Some(_)) if build.output.is_some() => Err(two_paths()),
+        Some(_) if wanted.plan.is_some() && wanted.cuda.is_some() && build.output.is_some() => {
+            Err(Failure::Usage(
+                "`-o` is for one output: say `--emit plan=PATH,cuda=PATH.cu` for two".to_owned(),
+            ))
+        }
         Some(_) | None => Ok(wanted),
     }
 }
@@ -291,11 +320,12 @@ pub(crate) fn beside(
     }
 }
 
-/// A makefile rule: the plan depends on every file that was read.
-pub(crate) fn makefile(plan: &Path, sources: &SourceMap) -> String {
+/// A makefile rule: what was made depends on every file that was read.
+fn makefile(made: &[PathBuf], sources: &SourceMap) -> String {
     let read = sources.files.iter().map(|file| file.name.as_str()).filter(|name| is_path(name));
     let inputs: String = read.map(|name| format!(" {}", escaped(name))).collect();
-    format!("{}:{inputs}\n", escaped(&files::name(plan)))
+    let made: Vec<String> = made.iter().map(|path| escaped(&files::name(path))).collect();
+    format!("{}:{inputs}\n", made.join(" "))
 }
 
 /// Whether a source is a file: not standard input, a module of the library or an argument.

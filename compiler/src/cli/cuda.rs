@@ -1,46 +1,44 @@
 //! `cclc build --emit cuda`: checks a program and writes its kernels, their C header and the header that all share.
 
 use super::args::{Build, Host};
+use super::build::{self, Front};
 use super::report::Reporter;
-use super::{Failure, Status, build, output};
+use super::{Failure, output};
 use compiler::cuda::mscclpp::module;
 use compiler::cuda::{DEVICE_HEADER, Files};
 use compiler::driver::{self, Kernels};
 use std::path::{Path, PathBuf};
 
-/// Builds one program. `path` and `deps` are where the source and the list of what was read go, if they are said.
-pub(crate) fn run(
+/// Writes a program's kernels and says what their source is called; none where something is wrong with them. `path` is
+/// where it goes, if that is said.
+pub(crate) fn write(
     args: &Build,
     path: Option<&Path>,
-    deps: Option<&Option<PathBuf>>,
+    front: &mut Front,
     reporter: &mut Reporter,
-) -> Result<Status, Failure> {
+) -> Result<Option<PathBuf>, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
     let lower = match args.target {
         Host::Cuda | Host::Mscclpp => driver::lower_to_kernels,
         Host::Nvshmem => driver::lower_to_nvshmem,
     };
-    let found = build::lowered(reporter, &args.elaboration, proof, &args.file, lower)?;
-    let Some((_, kernels)) = found else { return Ok(reporter.finish().max(Status::Errors)) };
+    let Some(kernels) = front.lowered(reporter, &args.elaboration, proof, lower) else {
+        return Ok(None);
+    };
     let path = match path.or(args.output.as_deref()) {
         Some(path) => path.to_owned(),
         None => build::default_path(&kernels.program().options.name, "cu")?,
     };
     let name = file_name(&path)?;
-    let deps = deps.map(|given| build::beside("deps", given.as_deref(), &path, "d")).transpose()?;
     let target = build::target(&args.elaboration);
     let (files, reports) = driver::write_cuda(&kernels, target, &name, &reporter.sources);
-    let broken = reporter.add(reports);
-    if let Some(files) = files.filter(|_| !broken) {
-        if args.target == Host::Mscclpp {
-            write_native(&path, &name, &kernels)?;
-        }
-        write(&path, &files)?;
-        if let Some(deps) = deps {
-            output::write_text(&deps, &build::makefile(&path, &reporter.sources))?;
-        }
+    let broken = reporter.add_new(reports);
+    let Some(files) = files.filter(|_| !broken) else { return Ok(None) };
+    if args.target == Host::Mscclpp {
+        write_native(&path, &name, &kernels)?;
     }
-    Ok(reporter.finish())
+    write_files(&path, &files)?;
+    Ok(Some(path))
 }
 
 fn write_native(path: &Path, name: &str, kernels: &Kernels) -> Result<(), Failure> {
@@ -53,7 +51,7 @@ fn write_native(path: &Path, name: &str, kernels: &Kernels) -> Result<(), Failur
     output::write_text(&path.with_file_name(format!("{}.cu", module(name))), &native)
 }
 
-fn write(path: &Path, files: &Files) -> Result<(), Failure> {
+fn write_files(path: &Path, files: &Files) -> Result<(), Failure> {
     output::write_text(&path.with_file_name(DEVICE_HEADER), &files.device)?;
     output::write_text(&path.with_extension("h"), &files.header)?;
     output::write_text(path, &files.source)

@@ -39,10 +39,24 @@ impl Reporter {
     }
 
     /// Keeps reports for [`Reporter::finish`], in the order of their places; says whether one is an error.
-    pub(crate) fn add(&mut self, mut diagnostics: Vec<Diagnostic>) -> bool {
+    pub(crate) fn add(&mut self, diagnostics: Vec<Diagnostic>) -> bool {
+        let shown = self.shown(diagnostics);
+        self.keep(shown)
+    }
+
+    /// The same for those that are not kept already.
+    pub(crate) fn add_new(&mut self, diagnostics: Vec<Diagnostic>) -> bool {
+        let mut shown = self.shown(diagnostics);
+        shown.retain(|report| !self.diagnostics.contains(report));
+        self.keep(shown)
+    }
+
+    fn shown(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         repair::repair(&self.sources, &mut diagnostics);
-        let mut shown: Vec<Diagnostic> =
-            diagnostics.into_iter().filter_map(|d| self.levels.apply(d)).collect();
+        diagnostics.into_iter().filter_map(|report| self.levels.apply(report)).collect()
+    }
+
+    fn keep(&mut self, mut shown: Vec<Diagnostic>) -> bool {
         shown.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map(|label| order(label.place)));
         let bad = shown.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         self.diagnostics.extend(shown);
