@@ -1,0 +1,53 @@
+//! `cclc build --emit cuda`, for every target and beside a plan.
+
+use super::{Folder, GOOD, ends, manifest, says};
+
+/// A plan and kernels can be built at once; what is said of the program is said once.
+#[test]
+fn several_kinds_are_built_at_once() {
+    let doubtful = GOOD.replace("    channel mem", "    scratch unused[1];\n    channel mem");
+    let folder = Folder::with("a.ccl", &doubtful);
+    let run = ends(folder.cclc("build a.ccl --emit plan=p.json,map,cuda=k.cu,deps"), 0);
+    assert_eq!(run.stderr.matches("W0203").count(), 1, "{}", run.stderr);
+    let made = ["a.ccl", "ccl_device.cuh", "k.cu", "k.h", "p.d", "p.json", "p.map.json"];
+    assert_eq!(folder.names(), made);
+    assert_eq!(folder.read("p.d"), "p.json k.cu: a.ccl\n");
+    ends(folder.cclc("verify p.json"), 0);
+    // What one of them cannot be keeps it from being written.
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl --emit plan=p.json,cuda=k.cu --sms 0"), 1);
+    assert_eq!(folder.names(), ["a.ccl"]);
+}
+
+/// Ports are left to NVSHMEM where that is the target, and are memory where it is not.
+#[test]
+fn kernels_are_written_for_a_network_or_without() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let file = manifest("../examples/allgather_push_1d.ccl");
+    let build = |target: &str| {
+        ends(folder.cclc(&format!("build {} --emit cuda=k.cu {target}", file.display())), 0);
+        (folder.read("k.cu"), folder.read("k.h"))
+    };
+    let (source, header) = build("--target nvshmem");
+    says(&source, &["#define CCL_NVSHMEM 1", "b.port_put_with_signal(", "b.port_wait(peer);"]);
+    says(&header, &["int k_nvshmem_exchange("]);
+    let (source, header) = build("");
+    says(&source, &["b.put(", "b.wait(peer);"]);
+    assert!(!(source + &header).to_lowercase().contains("nvshmem"));
+}
+
+/// A native algorithm of MSCCL++ stands in a file of its own, and has no hole left.
+#[test]
+fn kernels_can_be_a_native_algorithm() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl --emit cuda=k.cu --target mscclpp"), 0);
+    assert_eq!(folder.names(), ["a.ccl", "ccl_device.cuh", "k.cu", "k.h", "k_mscclpp.cu"]);
+    let native = folder.read("k_mscclpp.cu");
+    says(&native, &["#include \"k.cu\"", "PYBIND11_MODULE(k_mscclpp, ", "\"k\", \"allgather\","]);
+    says(&native, &["context->message_bytes = output_bytes;", "OutOfPlace"]);
+    assert!(!native.contains('@'), "{native}");
+    let file = manifest("../stdlib/ccl/algorithms/allreduce_nvls.ccl");
+    let words = format!("build {} --emit cuda=n.cu --target mscclpp@0.9", file.display());
+    says(&ends(folder.cclc(&words), 2).stderr, &["switch channels"]);
+    assert!(!folder.path("n.cu").exists());
+}
