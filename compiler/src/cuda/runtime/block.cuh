@@ -461,8 +461,13 @@ template <class P> struct Block {
     // Calls `act` with the offset of each packet's data.
     template <class K, class F> CCL_DEVICE void packets_of(Part part, F act) const {
         constexpr size_t bytes = sizeof(typename K::Packet::Payload);
+        const size_t end = part.offset + part.bytes;
         CCL_ROLLED
-        for (size_t at = bytes * thread(); at < part.bytes; at += bytes * threads()) act(part.offset + at);
+        for (size_t at = part.offset + bytes * thread(); at < end; at += bytes * threads()) {
+            // As many places as there are registers for: the rest is worked out again.
+            forget(rank);
+            act(at);
+        }
     }
     template <class K> CCL_DEVICE auto read(const char *from, size_t at) const {
         return load_packet<typename K::Packet>(from + 2 * at, launch);
