@@ -396,62 +396,6 @@ fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
 }
 
 #[test]
-fn a_run_can_be_read_by_machines() {
-    let folder = Folder::with("a.ccl", GOOD);
-    let words = "run a.ccl --message-format json --size 1KiB --type bf16 --op max --schedules 2";
-    let line: Value = serde_json::from_str(&ends(folder.cclc(words), 0).stdout).unwrap();
-    for (name, value) in [
-        ("collective", Value::from("allgather")),
-        ("ranks", 2.into()),
-        ("message_bytes", 1024.into()),
-        ("chunk_bytes", 512.into()),
-        ("type", "bf16".into()),
-        ("op", "max".into()),
-        ("schedules", 2.into()),
-        ("right", 2.into()),
-        ("promised", true.into()),
-    ] {
-        assert_eq!(line[name], value, "{name}");
-    }
-}
-
-#[test]
-fn a_run_keeps_to_its_bounds() {
-    let bounded = GOOD.replace("options {", "options { message_size = 1KiB..=1MiB;");
-    let folder = Folder::with("a.ccl", &bounded);
-    for (words, part) in [
-        ("--size 2MiB", "serves messages from 1 KiB to 1 MiB"),
-        ("--size 0", "what is wanted is a size"),
-        ("--size large", "what is wanted is a size"),
-        ("--max-memory 100KiB", "takes 1 MiB of memory"),
-        ("--schedules 0", "--schedules"),
-        ("--launches 0", "--launches"),
-        ("--type f64", "bf16"),
-    ] {
-        says(&ends(folder.cclc(&format!("run a.ccl {words}")), 2).stderr, &[part]);
-    }
-    ends(folder.cclc("run gone.ccl"), 3);
-    ends(folder.cclc("run gone.json"), 3);
-    let words = "run a.ccl --size 1MiB --launches 1000 --schedules 100000 --time-limit 0.2";
-    let run = ends(folder.cclc(words), 1);
-    says(&run.stderr, &["error[E0903]: stopped after 0.2 s: ", "of 100000 schedules were run"]);
-}
-
-#[test]
-fn a_plan_can_be_run() {
-    let folder = Folder::with("a.ccl", GOOD);
-    ends(folder.cclc("build a.ccl -o plan.json -O instances=2"), 0);
-    let run = ends(folder.cclc("run plan.json --size 64KiB"), 0);
-    says(&run.stdout, &["allgather on 2 ranks, 64 KiB in 4 chunks of 16 KiB", "\nright: "]);
-    folder.write("plan.json", "{}");
-    says(&ends(folder.cclc("run plan.json"), 1).stderr, &["E0902"]);
-    // Nothing is promised of what a plan for tests leaves.
-    let golden = manifest("tests/goldens/unit_tests_copy_test__default.json");
-    let run = ends(folder.cclc(&format!("run {}", golden.display())), 0);
-    says(&run.stdout, &["nothing is promised", "on 1 rank,"]);
-}
-
-#[test]
 fn plans_are_decompiled() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -D ranks=4 -o p.json"), 0);
