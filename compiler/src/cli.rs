@@ -9,6 +9,7 @@ mod check;
 mod cuda;
 pub(crate) mod crash;
 mod decompile;
+mod diff;
 mod dump;
 mod explain;
 mod files;
@@ -90,6 +91,7 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
         Command::Manifest(manifest) => manifest::run(manifest, reporter),
         Command::List(list) => list::run(list, reporter),
         Command::Dump(dump) => dump::run(dump, reporter),
+        Command::Diff(diff) => diff::run(diff, reporter),
         Command::Decompile(decompile) => decompile::run(decompile, reporter),
         Command::Fmt(fmt) => format::run(fmt, reporter),
         Command::Explain(explain) => explain::run(explain),

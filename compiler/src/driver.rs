@@ -5,6 +5,7 @@
 
 mod contract;
 mod decompile;
+mod diff;
 
 use crate::check::{self, limits};
 use crate::cuda::{self, Network};
@@ -19,6 +20,7 @@ use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
 pub use contract::Known;
 pub use decompile::{Source, decompile};
+pub use diff::diff;
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;

@@ -6,6 +6,7 @@
 //! and keys that it does not know are passed over. What the loader finds wrong later (an unknown operation, a bad
 //! buffer type) is kept as text, so that a faulty plan can still be shown.
 
+pub mod compare;
 pub mod listing;
 pub mod manifest;
 pub mod map;

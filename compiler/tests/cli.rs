@@ -396,6 +396,68 @@ fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
 }
 
 #[test]
+fn plans_are_compared() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);
+    // The same program with blocks' joins and channels' numbers of its own.
+    ends(folder.cclc("decompile a.json -o b.ccl"), 0);
+    ends(folder.cclc("build b.ccl -o b.json"), 0);
+    says(&ends(folder.cclc("diff a.json b.json"), 0).stderr, &["the plans are the same"]);
+    // A signal that is lost.
+    let signals = "        signal mem[*];\n";
+    folder.write("c.ccl", &GOOD.replace(signals, "        if rank != 2 { signal mem[*]; }\n"));
+    folder.cclc("build c.ccl -D ranks=4 -o c.json --unproved");
+    let run = ends(folder.cclc("diff a.json c.json"), 1);
+    says(
+        &run.stderr,
+        &[
+            "E0908",
+            "differ in one thing",
+            "the second plan does not come to its end",
+            "nothing wrong with the first plan",
+            "rank 2: block 0, only in the first plan: `signal ",
+            "a.json: rank 2, block 0",
+        ],
+    );
+    // What all ranks have is told once; the results are the same.
+    folder.write(
+        "d.ccl",
+        &GOOD.replace(
+            signals,
+            "        signal mem[*];\n        signal mem[*];\n        wait mem[*];\n",
+        ),
+    );
+    ends(folder.cclc("build d.ccl -D ranks=4 -o d.json"), 0);
+    let run = ends(folder.cclc("diff a.json d.json"), 1);
+    says(&run.stderr, &["they compute the same", "only in the second plan", "on ranks 1 to 3"]);
+    let run = ends(folder.cclc("diff a.json d.json --message-format json"), 1);
+    assert!(run.stderr.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    // Two plans of MSCCL++'s own for one collective: other operations in other blocks, the same outputs.
+    let golden = |name: &str| manifest(&format!("tests/goldens/{name}__num_gpus_4.json"));
+    let pair = ["single_node_allgather_pkt", "single_node_allgather_pkt_rppkt"].map(golden);
+    let run = ends(folder.cclc(&format!("diff {} {}", pair[0].display(), pair[1].display())), 1);
+    says(
+        &run.stderr,
+        &[
+            "they compute the same",
+            "6 thread blocks in the first plan, 1 in the second",
+            "in block 3 of the first plan, in block 0 of the second: `unpack_packets",
+            "on ranks 1 to 3",
+        ],
+    );
+    ends(folder.cclc("build a.ccl -D ranks=3 -o e.json"), 0);
+    says(
+        &ends(folder.cclc("diff a.json e.json"), 1).stderr,
+        &["`ranks` is 4 in the first plan and 3"],
+    );
+    folder.write("f.json", "{}");
+    says(&ends(folder.cclc("diff a.json f.json"), 1).stderr, &["E0902"]);
+    ends(folder.cclc("diff a.json gone.json"), 3);
+    ends(folder.cclc("diff a.json"), 2);
+    ends(folder.cclc("diff - -"), 2);
+}
+
+#[test]
 fn plans_are_decompiled() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -D ranks=4 -o p.json"), 0);

@@ -82,6 +82,8 @@ pub(crate) enum Command {
     List(List),
     /// Print a program with everything spelt out, as .ccl
     Dump(Dump),
+    /// Say how two plans differ in what they do
+    Diff(Diff),
     /// Write the program of a plan, as .ccl
     Decompile(Decompile),
     /// Format source files
@@ -355,6 +357,20 @@ pub(crate) enum DumpFormat {
     Text,
     /// The program and where its lines come from, as JSON
     Json,
+}
+
+/// `cclc diff`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// An execution plan; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) first: PathBuf,
+    /// Another
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) second: PathBuf,
+    /// Thread blocks that the GPU runs at once
+    #[arg(long, value_name = "N", default_value_t = 132)]
+    pub(crate) sms: u32,
 }
 
 /// `cclc decompile`

@@ -124,6 +124,7 @@ catalogue! {
     E0905: "a run that stands still",
     E0906: "plans that a runtime cannot tell apart",
     E0907: "a plan that source text cannot say",
+    E0908: "plans that differ",
 
     W0201: "unused import",
     W0202: "unused channel",

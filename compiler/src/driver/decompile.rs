@@ -107,7 +107,7 @@ impl Subject {
         let mut found = check::check(&program, interrupt);
         if let Ok(open) = contract {
             found = contract::choose(&mut program, &open, found, interrupt);
-        } else if program.collective.in_place {
+        } else {
             share(&mut program);
         }
         Subject { program, known, sound: !has_errors(&found), listing: listed(original) }
@@ -156,7 +156,10 @@ impl Subject {
 
 /// A plan says that input and output share memory; how they do follows from their sizes, where the collective is not
 /// known. Only what checks say depends on it.
-fn share(program: &mut ir::Program) {
+pub(super) fn share(program: &mut ir::Program) {
+    if !program.collective.in_place {
+        return;
+    }
     let ranks = program.ranks.len() as u32;
     for (id, rank) in (0..).zip(program.ranks.iter_mut()) {
         let (input, output) = (rank.input_chunks, rank.output_chunks);
@@ -184,7 +187,7 @@ fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, 
 
 /// What the loader makes of a plan at two sizes of chunks. It divides by the number of chunks: a rank that has none is
 /// given one, which changes nothing else.
-fn listed(mut plan: Plan<'_>) -> String {
+pub(super) fn listed(mut plan: Plan<'_>) -> String {
     for gpu in &mut plan.gpus {
         gpu.input_chunks = gpu.input_chunks.max(1);
         gpu.output_chunks = gpu.output_chunks.max(1);

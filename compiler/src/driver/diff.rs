@@ -1,0 +1,154 @@
+//! Two plans, compared by what they do.
+//!
+//! In: the texts of two plans. Out: whether they are the same in the listing's normal form, and reports of what differs.
+//! * E0902: one of them is no plan.
+//! * E0908: they differ; the first report says whether their outputs do, and whether they are proved.
+
+use super::{Known, Target, contract, decompile, has_errors, verify};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::interrupt::Interrupt;
+use crate::ir::run::{self, Outcome, Value};
+use crate::ir::{OriginId, Program, RankId};
+use crate::plan::compare::{Difference, compare};
+use crate::plan::{self, read};
+use crate::source::{FileId, Place};
+
+/// The most differences that are told.
+const MOST_TOLD: usize = 100;
+
+/// How far two plans are run to compare their outputs.
+const STEPS: u64 = 200_000_000;
+
+/// How finely chunks may be cut for that.
+const MOST_PARTS: u32 = 256;
+
+/// Compares two plans; says whether they are the same, where both are plans.
+#[must_use]
+pub fn diff(
+    left: (FileId, &str),
+    right: (FileId, &str),
+    target: Target,
+    interrupt: &Interrupt,
+) -> (Option<bool>, Vec<Diagnostic>) {
+    let (a, mut reports) = read::read(left.0, left.1);
+    let (b, others) = read::read(right.0, right.1);
+    reports.extend(others);
+    let (Some(mut a), Some(mut b)) = (a, b) else { return (None, reports) };
+    if has_errors(&reports) {
+        return (None, reports);
+    }
+    let listing = |(file, text)| plan::parse(file, text).map(decompile::listed).ok();
+    if listing(left) == listing(right) {
+        return (Some(true), reports);
+    }
+    for program in [&mut a, &mut b] {
+        // What lies in what, in place, decides what is computed.
+        if contract::add(program, &Known::default(), interrupt).is_err() {
+            decompile::share(program);
+        }
+    }
+    let differences = compare(&a, &b);
+    let message = match differences.len() {
+        0 => "the plans differ in lists that no operation uses".to_owned(),
+        1 => "the plans differ in one thing".to_owned(),
+        count => format!("the plans differ in {count} things"),
+    };
+    let proved = |which: &str, (file, text): (FileId, &str)| {
+        let found = verify(file, text, &Known::default(), target, interrupt);
+        let mut codes: Vec<&str> = found
+            .iter()
+            .filter(|report| report.severity == Severity::Error)
+            .map(|report| report.code.id())
+            .collect();
+        codes.dedup();
+        match codes.as_slice() {
+            [] => format!("the checks find nothing wrong with the {which} plan"),
+            codes => format!("the checks find {} in the {which} plan", codes.join(", ")),
+        }
+    };
+    let mut head = Diagnostic::without_place(Code::E0908, message)
+        .note(outputs(&a, &b))
+        .note(proved("first", left))
+        .note(proved("second", right));
+    if differences.len() > MOST_TOLD {
+        head = head.note(format!("the first {MOST_TOLD} of them are told"));
+    }
+    reports.push(head);
+    reports.extend(differences.iter().take(MOST_TOLD).map(|difference| told(&a, &b, difference)));
+    (Some(false), reports)
+}
+
+fn told(a: &Program, b: &Program, difference: &Difference) -> Diagnostic {
+    let place = |program: &Program, origin: OriginId| -> Place { program.origins.place(origin) };
+    let (left, right) = (
+        difference.left.map(|origin| place(a, origin)),
+        difference.right.map(|origin| place(b, origin)),
+    );
+    let message = difference.message.as_str();
+    let report = match (left, right) {
+        (Some(left), Some(right)) => {
+            Diagnostic::new(Code::E0908, left, message).and(right, "in the second plan")
+        }
+        (Some(only), None) | (None, Some(only)) => Diagnostic::new(Code::E0908, only, message),
+        (None, None) => Diagnostic::without_place(Code::E0908, message),
+    };
+    match difference.ranks.as_slice() {
+        [] | [_] => report,
+        [_, others @ ..] => {
+            report.note(format!("alike, with their own numbers, on {}", ranks(others)))
+        }
+    }
+}
+
+fn ranks(ranks: &[RankId]) -> String {
+    let numbers: Vec<String> = ranks.iter().map(|rank| rank.0.to_string()).collect();
+    match (ranks.first(), ranks.last()) {
+        (Some(first), Some(last))
+            if (last.0 - first.0) as usize + 1 == ranks.len() && first != last =>
+        {
+            format!("ranks {} to {}", first.0, last.0)
+        }
+        _ => format!("rank{} {}", if ranks.len() == 1 { "" } else { "s" }, numbers.join(", ")),
+    }
+}
+
+/// Whether two plans compute the same.
+fn outputs(a: &Program, b: &Program) -> String {
+    let unknown = "whether they compute the same was not found out";
+    let sizes = |program: &Program| -> Vec<u32> {
+        program.ranks.iter().map(|rank| rank.output_chunks).collect()
+    };
+    if sizes(a) != sizes(b) {
+        return "their outputs have different sizes".to_owned();
+    }
+    let (one, other) = (run::parts(a), run::parts(b));
+    let parts = u64::from(one) / run::gcd(one.into(), other.into()) * u64::from(other);
+    let Some(parts) = u32::try_from(parts).ok().filter(|parts| *parts <= MOST_PARTS) else {
+        return unknown.to_owned();
+    };
+    let run = |program: &Program| -> Result<Vec<Vec<Value>>, &str> {
+        match run::run_in(program, parts, STEPS) {
+            Outcome::Finished(memory) => {
+                Ok(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
+            }
+            Outcome::Stuck(_) => Err("does not come to its end"),
+            Outcome::TooLong => Err("is too long to be run on symbols"),
+        }
+    };
+    match (run(a), run(b)) {
+        (Ok(a), Ok(b)) => {
+            let differing: Vec<RankId> = (0..)
+                .map(RankId)
+                .zip(a.iter().zip(&b))
+                .filter(|(_, (a, b))| a != b)
+                .map(|(rank, _)| rank)
+                .collect();
+            match differing.as_slice() {
+                [] => "they compute the same".to_owned(),
+                differing => format!("they compute different outputs on {}", ranks(differing)),
+            }
+        }
+        (Err(why), _) => format!("{unknown}: the first plan {why}"),
+        (_, Err(why)) => format!("{unknown}: the second plan {why}"),
+    }
+}

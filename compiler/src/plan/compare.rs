@@ -1,0 +1,355 @@
+//! How two plans differ in what they do.
+//!
+//! In: two programs that were read from plans. Out: what only one of them has, rank by rank and block by block; ranks that
+//! differ alike are told once. Numbers that only name something, such as a channel's or a semaphore's, are no difference;
+//! neither are places where the threads of a block meet.
+
+use crate::ir::{
+    Action, BarrierId, ChannelId, ChannelKind, Op, Operand, Options, OriginId, Program, Rank,
+    RankId, SemaphoreId, Transfer, Where,
+};
+use crate::table::Id;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Above how many pairs of operations of two blocks their order is not compared.
+const MOST_PAIRS: usize = 1 << 22;
+
+/// Something that is not the same in both plans.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is, for the first of the ranks.
+    pub message: String,
+    /// The ranks on which it is so, up to numbers.
+    pub ranks: Vec<RankId>,
+    /// Where it is in the first plan, if it is there.
+    pub left: Option<OriginId>,
+    /// Where it is in the second plan, if it is there.
+    pub right: Option<OriginId>,
+}
+
+/// All differences of two programs, the first being `left`.
+#[must_use]
+pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
+    let mut differences = heads(left, right);
+    if left.ranks.len() != right.ranks.len() {
+        return differences;
+    }
+    // The n-th difference of its sort on one rank is told with the n-th of that sort on another.
+    let mut rows: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    for (id, rank) in left.ranks.entries() {
+        let Some(other) = right.ranks.lookup(id) else { continue };
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for difference in of_rank(id, rank, other) {
+            let sort = skeleton(&difference.message);
+            let count = counts.entry(sort.clone()).or_insert(0);
+            let row = *rows.entry((sort, *count)).or_insert(differences.len());
+            *count += 1;
+            match differences.get_mut(row) {
+                Some(known) => known.ranks.push(id),
+                None => differences.push(difference),
+            }
+        }
+    }
+    differences
+}
+
+/// A text without its numbers: the same for what differs alike.
+fn skeleton(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+fn heads(left: &Program, right: &Program) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    let mut add = |name: &str, a: String, b: String| {
+        if a != b {
+            let message = format!("`{name}` is {a} in the first plan and {b} in the second");
+            differences.push(Difference { message, ranks: Vec::new(), left: None, right: None });
+        }
+    };
+    add("ranks", left.ranks.len().to_string(), right.ranks.len().to_string());
+    add("collective", left.collective.name.clone(), right.collective.name.clone());
+    add("inplace", left.collective.in_place.to_string(), right.collective.in_place.to_string());
+    let mut option = |name: &str, of: &dyn Fn(&Options) -> String| {
+        add(name, of(&left.options), of(&right.options));
+    };
+    option("name", &|o| o.name.clone());
+    option("protocol", &|o| format!("{:?}", o.protocol));
+    option("num_threads_per_block", &|o| o.threads.to_string());
+    option("buffer_alignment", &|o| o.alignment.to_string());
+    option("use_double_scratch_buffer", &|o| o.double_scratch.to_string());
+    option("reuse_resources", &|o| o.reuse_resources.to_string());
+    differences
+}
+
+/// The differences of a rank.
+fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    let mut add = |what: String, a: Option<OriginId>, b: Option<OriginId>| {
+        let message = format!("rank {}: {what}", id.0);
+        differences.push(Difference { message, ranks: vec![id], left: a, right: b });
+    };
+    let count = |what: &str, a: usize, b: usize| {
+        (a != b).then(|| format!("{a} {what} in the first plan, {b} in the second"))
+    };
+    let chunks = [
+        count("chunks of input", left.input_chunks as usize, right.input_chunks as usize),
+        count("chunks of output", left.output_chunks as usize, right.output_chunks as usize),
+        count("chunks of scratch", left.scratch_chunks as usize, right.scratch_chunks as usize),
+        count("thread blocks", left.blocks.len(), right.blocks.len()),
+        count("semaphores", left.semaphores.len(), right.semaphores.len()),
+    ];
+    let place = |rank: &Rank| rank.blocks.iter().next().map(|block| block.origin);
+    chunks.into_iter().flatten().for_each(|what| add(what, place(left), place(right)));
+    let (ours, theirs) = (channels(left), channels(right));
+    for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
+        let of = |counts: &BTreeMap<String, usize>| counts.get(key).copied().unwrap_or(0);
+        if let Some(what) = count(key, of(&ours), of(&theirs)) {
+            add(what, place(left), place(right));
+        }
+    }
+    let (mut gone, mut new) = (Vec::new(), Vec::new());
+    let (a, b) = (blocks(left), blocks(right));
+    for at in 0..a.len().max(b.len()) {
+        let row = |side: &[Vec<Line>]| side.get(at).cloned().unwrap_or_default();
+        let (only_left, only_right) = unmatched(row(&a), row(&b));
+        gone.extend(only_left.into_iter().map(|line| (at, line)));
+        new.extend(only_right.into_iter().map(|line| (at, line)));
+    }
+    for (block, line) in gone {
+        let moved = new.iter().position(|(_, other)| other.text == line.text);
+        let text = &line.text;
+        match moved.map(|at| new.remove(at)) {
+            Some((other, there)) if other == block => {
+                let what = format!("block {block} does it in another order: `{text}`");
+                add(what, Some(line.origin), Some(there.origin));
+            }
+            Some((other, there)) => {
+                let what = format!(
+                    "in block {block} of the first plan, in block {other} of the second: `{text}`"
+                );
+                add(what, Some(line.origin), Some(there.origin));
+            }
+            None => add(
+                format!("block {block}, only in the first plan: `{text}`"),
+                Some(line.origin),
+                None,
+            ),
+        }
+    }
+    for (block, line) in new {
+        let what = format!("block {block}, only in the second plan: `{}`", line.text);
+        add(what, None, Some(line.origin));
+    }
+    differences
+}
+
+/// How many channels a rank has of each kind to each peer, or over each group.
+fn channels(rank: &Rank) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for channel in &rank.channels {
+        let key = match (&channel.link, channel.peer()) {
+            (crate::ir::Link::Switch(group), _) => {
+                let ranks: Vec<u32> = group.ranks.iter().map(|rank| rank.0).collect();
+                format!("switch channels over {:?} of ranks {ranks:?}", group.buffer)
+            }
+            (_, Some(peer)) if channel.kind() == ChannelKind::Port => {
+                format!("port channels to rank {}", peer.0)
+            }
+            (_, peer) => format!("memory channels to rank {}", peer.map_or(0, |peer| peer.0)),
+        };
+        *counts.entry(key).or_insert(0) += 1;
+    }
+    counts
+}
+
+/// An operation as text, with where it is.
+#[derive(Clone)]
+struct Line {
+    text: String,
+    origin: OriginId,
+}
+
+/// The operations of each block but those where its threads meet.
+fn blocks(rank: &Rank) -> Vec<Vec<Line>> {
+    let mut teller = Teller { rank, semaphores: BTreeMap::new() };
+    let lines = |block: &crate::ir::Block| {
+        let mut lines = Vec::new();
+        block.ops.iter().for_each(|op| teller.lines(op, "", &mut lines));
+        lines
+    };
+    rank.blocks.iter().map(lines).collect()
+}
+
+/// What is left of two blocks without a longest sequence that both have.
+fn unmatched(left: Vec<Line>, right: Vec<Line>) -> (Vec<Line>, Vec<Line>) {
+    let same = |a: usize, b: usize| match (left.get(a), right.get(b)) {
+        (Some(a), Some(b)) => a.text == b.text,
+        (_, _) => false,
+    };
+    let head = (0..left.len().min(right.len())).take_while(|at| same(*at, *at)).count();
+    let tail = (0..left.len().min(right.len()) - head)
+        .take_while(|at| same(left.len() - 1 - at, right.len() - 1 - at))
+        .count();
+    let (rows, columns) = (left.len() - head - tail, right.len() - head - tail);
+    let (mut kept_left, mut kept_right) = (vec![false; left.len()], vec![false; right.len()]);
+    if rows.saturating_mul(columns) <= MOST_PAIRS {
+        let width = columns + 1;
+        let mut longest = vec![0_u32; (rows + 1) * width];
+        let at = |longest: &[u32], row: usize, column: usize| {
+            longest.get(row * width + column).copied().unwrap_or(0)
+        };
+        for row in (0..rows).rev() {
+            for column in (0..columns).rev() {
+                let length = if same(head + row, head + column) {
+                    at(&longest, row + 1, column + 1) + 1
+                } else {
+                    at(&longest, row + 1, column).max(at(&longest, row, column + 1))
+                };
+                if let Some(slot) = longest.get_mut(row * width + column) {
+                    *slot = length;
+                }
+            }
+        }
+        let (mut row, mut column) = (0, 0);
+        while row < rows && column < columns {
+            if same(head + row, head + column) {
+                mark(&mut kept_left, head + row);
+                mark(&mut kept_right, head + column);
+                (row, column) = (row + 1, column + 1);
+            } else if at(&longest, row + 1, column) >= at(&longest, row, column + 1) {
+                row += 1;
+            } else {
+                column += 1;
+            }
+        }
+    }
+    let rest = |lines: Vec<Line>, kept: Vec<bool>| {
+        let end = lines.len() - tail;
+        let middle = lines.into_iter().zip(kept).enumerate();
+        let left = middle.filter(|(at, (_, kept))| (head..end).contains(at) && !kept);
+        left.map(|(_, (line, _))| line).collect()
+    };
+    (rest(left, kept_left), rest(right, kept_right))
+}
+
+fn mark(kept: &mut [bool], at: usize) {
+    if let Some(slot) = kept.get_mut(at) {
+        *slot = true;
+    }
+}
+
+/// Tells operations of a rank without the numbers that only name things.
+struct Teller<'a> {
+    rank: &'a Rank,
+    /// Semaphores by first use.
+    semaphores: BTreeMap<SemaphoreId, usize>,
+}
+
+impl Teller<'_> {
+    fn lines(&mut self, op: &Op, margin: &str, lines: &mut Vec<Line>) {
+        let text = match &op.action {
+            Action::Sync => return,
+            Action::Barrier { id, arrivals } => self.barrier(*id, *arrivals),
+            Action::Signal(signal) => {
+                let relaxed = if signal.relaxed { " relaxed" } else { "" };
+                format!("signal {}{relaxed}", self.channels(&signal.channels))
+            }
+            Action::Wait(signal) => {
+                let relaxed = if signal.relaxed { " relaxed" } else { "" };
+                format!("wait {}{relaxed}", self.channels(&signal.channels))
+            }
+            Action::Flush(list) => format!("flush {}", self.channels(list)),
+            Action::Acquire(list) => format!("acquire {}", self.semaphores(list)),
+            Action::Release(list) => format!("release {}", self.semaphores(list)),
+            Action::Transfer(transfer) => self.transfer(transfer),
+            Action::Pipeline(pipeline) => {
+                let text =
+                    format!("pipeline of {} bytes of {} chunks", pipeline.unit, pipeline.chunks);
+                lines.push(Line { text, origin: op.origin });
+                pipeline.body.iter().for_each(|inner| self.lines(inner, "in a pipeline: ", lines));
+                return;
+            }
+        };
+        lines.push(Line { text: format!("{margin}{text}"), origin: op.origin });
+    }
+
+    fn barrier(&self, id: BarrierId, arrivals: u32) -> String {
+        let blocks = self.rank.barriers.lookup(id).into_iter().flatten();
+        let blocks: Vec<String> = blocks.map(|block| block.0.to_string()).collect();
+        format!("barrier of blocks {}, {arrivals} arrivals", blocks.join(", "))
+    }
+
+    fn semaphores(&mut self, list: &[SemaphoreId]) -> String {
+        let mut text = Vec::new();
+        for id in list {
+            let next = self.semaphores.len();
+            let number = *self.semaphores.entry(*id).or_insert(next);
+            text.push(format!("semaphore {number}"));
+        }
+        text.join(", ")
+    }
+
+    /// Channels by where they lead and which of those that lead there it is, in one order.
+    fn channels(&self, list: &[ChannelId]) -> String {
+        let mut names: Vec<String> = list.iter().map(|id| self.channel(*id)).collect();
+        names.sort();
+        names.join(", ")
+    }
+
+    fn channel(&self, id: ChannelId) -> String {
+        let Some(channel) = self.rank.channels.lookup(id) else { return String::new() };
+        let like = |other: &&crate::ir::Channel| {
+            (other.kind(), other.peer()) == (channel.kind(), channel.peer())
+        };
+        let number = self.rank.channels.iter().take(id.index()).filter(like).count();
+        let kind = match channel.kind() {
+            ChannelKind::Memory => "memory",
+            ChannelKind::Port => "port",
+            ChannelKind::Switch => "switch",
+        };
+        match channel.peer() {
+            Some(peer) => format!("{kind} to rank {} ({number})", peer.0),
+            None => format!("{kind} ({number})"),
+        }
+    }
+
+    fn transfer(&self, transfer: &Transfer) -> String {
+        let list = |operands: &[Operand]| {
+            operands.iter().map(|operand| self.operand(operand)).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = format!(
+            "{} {} -> {}",
+            transfer.verb.word(),
+            list(&transfer.sources),
+            list(&transfer.destinations)
+        );
+        // A plan names the channel of a port, and of memory only what is reached over it. A string takes everything.
+        let _ = match transfer.via {
+            Some(ChannelKind::Port) => write!(text, " via {}", self.channels(&transfer.channels)),
+            Some(ChannelKind::Memory) => write!(text, " via memory"),
+            Some(ChannelKind::Switch) | None => Ok(()),
+        };
+        if let Some(slice) = transfer.slice {
+            let _ = write!(text, " slice = {} of {}", slice.index, slice.count);
+        }
+        text
+    }
+
+    fn operand(&self, operand: &Operand) -> String {
+        let owner = match operand.place {
+            Where::Local => String::new(),
+            Where::Remote(peer) => format!("({}).", peer.0),
+            Where::Switch(channel) => format!("{}.", self.channel(channel)),
+        };
+        let buffer = match operand.buffer {
+            crate::ir::Buffer::Input => "input",
+            crate::ir::Buffer::Output => "output",
+            crate::ir::Buffer::Scratch => "scratch",
+        };
+        match operand.size {
+            1 => format!("{owner}{buffer}[{}]", operand.index),
+            size => format!("{owner}{buffer}[{}..+{size}]", operand.index),
+        }
+    }
+}
