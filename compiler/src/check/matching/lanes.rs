@@ -5,6 +5,7 @@
 
 use crate::check::race::step::{Step, steps};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb, run};
+use crate::table::Id;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,16 +32,20 @@ enum Which {
 }
 
 /// All such uses on a rank, but of what may be shared.
-pub(super) fn unordered(program: &ir::Program, rank: &ir::Rank) -> Vec<Unordered> {
-    let windows = run::windows(program);
+pub(super) fn unordered(
+    program: &ir::Program,
+    windows: &run::Windows,
+    rank: &ir::Rank,
+) -> Vec<Unordered> {
+    let signalled = signalled(rank);
     let mut found = Vec::new();
     for (block, row) in rank.blocks.entries() {
         let mut last: BTreeMap<Which, (usize, OriginId)> = BTreeMap::new();
-        for step in steps(program, &windows, &row.ops, 1) {
+        for step in steps(program, windows, &row.ops, 1) {
             if step.joined || meets(&step) {
                 last.clear();
             }
-            for (thread, which) in uses(rank, step.op) {
+            for (thread, which) in uses(&signalled, step.op) {
                 let second = step.op.origin;
                 let before = last.insert(which, (thread, second));
                 let Some((other, first)) = before.filter(|(other, _)| *other != thread) else {
@@ -72,16 +77,15 @@ fn meets(step: &Step) -> bool {
 }
 
 /// Each counter that an operation uses, and by which thread. What is put over a port stands in a row with its signals.
-fn uses(rank: &ir::Rank, op: &ir::Op) -> Vec<(usize, Which)> {
+fn uses(signalled: &[bool], op: &ir::Op) -> Vec<(usize, Which)> {
     match &op.action {
         Action::Signal(signal) => numbered(&signal.channels, Which::Signals),
         Action::Wait(signal) => numbered(&signal.channels, Which::Waits),
         Action::Acquire(list) => numbered(list, Which::Acquires),
         Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
-            let signalled = |id: &ChannelId| rank.blocks.iter().any(|b| signals(&b.ops, *id));
             let all = numbered(&transfer.channels, Which::Signals).into_iter();
             let counted = |which: &Which| match which {
-                Which::Signals(id) => signalled(id),
+                Which::Signals(id) => signalled.get(id.index()) == Some(&true),
                 Which::Waits(_) | Which::Acquires(_) => false,
             };
             all.filter(|(_, which)| counted(which)).collect()
@@ -99,15 +103,23 @@ fn numbered<T: Copy>(list: &[T], which: impl Fn(T) -> Which) -> Vec<(usize, Whic
     list.iter().map(|one| which(*one)).enumerate().collect()
 }
 
-/// Whether anything signals over a channel.
-fn signals(ops: &[ir::Op], channel: ChannelId) -> bool {
-    let mut found = false;
-    run::each_op(ops, &mut |op| {
-        found |= match &op.action {
-            Action::Signal(signal) => signal.channels.contains(&channel),
+/// Which channels anything signals over.
+fn signalled(rank: &ir::Rank) -> Vec<bool> {
+    let mut found = vec![false; rank.channels.len()];
+    let mut mark = |channels: &[ChannelId]| {
+        for id in channels {
+            if let Some(one) = found.get_mut(id.index()) {
+                *one = true;
+            }
+        }
+    };
+    for block in &rank.blocks {
+        run::each_op(&block.ops, &mut |op| match &op.action {
+            Action::Signal(signal) => mark(&signal.channels),
             Action::Transfer(transfer) => {
-                matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush)
-                    && transfer.channels.contains(&channel)
+                if matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush) {
+                    mark(&transfer.channels);
+                }
             }
             Action::Sync
             | Action::Barrier { .. }
@@ -115,9 +127,9 @@ fn signals(ops: &[ir::Op], channel: ChannelId) -> bool {
             | Action::Flush(_)
             | Action::Acquire(_)
             | Action::Release(_)
-            | Action::Pipeline(_) => false,
-        };
-    });
+            | Action::Pipeline(_) => {}
+        });
+    }
     found
 }
 
