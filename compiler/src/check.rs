@@ -111,6 +111,9 @@ fn with_parts(
     ranks: Ranks,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
+    if is_sound_coarsely(program, parts, ranks, interrupt) {
+        return Vec::new();
+    }
     match run::run_in(program, parts, STEPS) {
         Outcome::Stuck(stuck) => deadlock::explain(program, parts, &stuck),
         Outcome::Finished(memory) => {
@@ -125,6 +128,25 @@ fn with_parts(
         Outcome::TooLong => {
             not_made(program, "for deadlocks, races and what its outputs hold", interrupt)
         }
+    }
+}
+
+/// Whether nothing is found where as much of chunks is looked at as one as always goes together. If something is, it is to be
+/// told of single chunks.
+fn is_sound_coarsely(
+    program: &ir::Program,
+    parts: u32,
+    ranks: Ranks,
+    interrupt: &Interrupt,
+) -> bool {
+    let Some(grain) = run::coarsest(program, parts) else { return false };
+    match run::run_at(program, grain, STEPS) {
+        Outcome::Finished(memory) => {
+            race::are_none(program, &memory, ranks, interrupt)
+                && run::broken_promises(program, &memory).is_empty()
+                && shared(program).is_empty()
+        }
+        Outcome::Stuck(_) | Outcome::TooLong => false,
     }
 }
 

@@ -1,11 +1,12 @@
-//! What is found where ranks are followed for each other is what is found where each is followed for itself.
+//! What is found where ranks are followed for each other is what is found where each is followed for itself; and where
+//! several chunks are looked at as one, what is found where each is looked at.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
 use compiler::check::{self, Ranks};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
-use compiler::ir::{Action, BlockId, Op, Program, count_ops};
+use compiler::ir::{Action, BlockId, Op, Program, count_ops, run};
 use compiler::optimize::{self, Stage};
 use compiler::resolve::{self, program::Expr};
 use compiler::source::{FileId, SourceMap};
@@ -61,6 +62,81 @@ fn the_ranks_of_the_library_s_programs_stand_for_each_other() {
     }
 }
 
+/// Twelve ranks have lists that the passes cut, on each rank elsewhere.
+#[test]
+fn the_ranks_of_programs_whose_lists_are_cut_stand_for_each_other() {
+    let mut cut = 0;
+    for (name, program) in programs() {
+        if program.ranks.len() == 12
+            && ["allpairs_allreduce_packets", "allreduce_packets"].contains(&&*name)
+        {
+            assert_eq!(check::followed(&program), 1, "{name}");
+            cut += 1;
+        }
+    }
+    assert!(cut > 2, "{cut} programs with cut lists");
+}
+
+#[test]
+fn reports_are_the_same_where_two_chunks_are_one() {
+    let (mut coarse, mut guilty) = (0, 0);
+    for (name, program) in programs() {
+        for mutant in std::iter::once(program.clone()).chain(mutants(&program)) {
+            let twice = doubled(&mutant);
+            if coarse_of(&mutant).is_some() || coarse_of(&twice).is_none() {
+                continue;
+            }
+            let found = |program| {
+                let found = check::check(program, &Interrupt::default());
+                found.iter().map(|report| report.code).collect::<Vec<_>>()
+            };
+            let (fine, whole) = (found(&mutant), found(&twice));
+            assert_eq!(fine, whole, "{name}");
+            coarse += 1;
+            guilty += usize::from(!fine.is_empty());
+        }
+    }
+    assert!(coarse > 200 && guilty > 50, "{coarse} were coarse, {guilty} of them wrong");
+}
+
+fn coarse_of(program: &Program) -> Option<run::Grain> {
+    run::coarsest(program, run::parts(program))
+}
+
+/// The same program with two chunks for each.
+fn doubled(program: &Program) -> Program {
+    let mut program = program.clone();
+    for rank in program.ranks.iter_mut() {
+        rank.input_chunks *= 2;
+        rank.output_chunks *= 2;
+        rank.scratch_chunks *= 2;
+        rank.alias.iter_mut().for_each(|alias| alias.offset *= 2);
+        let promises = rank.promises.iter().flat_map(|promise| {
+            [0, 1].map(|at| {
+                let mut promise = promise.clone();
+                promise.chunk = promise.chunk * 2 + at;
+                for term in &mut promise.terms {
+                    term.chunk = term.chunk * 2 + at;
+                    term.chunk_step *= 2;
+                }
+                promise
+            })
+        });
+        rank.promises = promises.collect();
+        for block in rank.blocks.iter_mut() {
+            for op in &mut block.ops {
+                if let Action::Transfer(transfer) = &mut op.action {
+                    for operand in transfer.sources.iter_mut().chain(&mut transfer.destinations) {
+                        operand.index *= 2;
+                        operand.size *= 2;
+                    }
+                }
+            }
+        }
+    }
+    program
+}
+
 /// The programs of the library, the examples and the benches, as written and after the passes.
 fn programs() -> Vec<(String, Program)> {
     let mut programs = Vec::new();
@@ -71,7 +147,7 @@ fn programs() -> Vec<(String, Program)> {
             |path: &str| fs::read_to_string(path).map(Arc::from).map_err(|error| error.to_string());
         let (unit, _) = driver::load(main, &mut sources, &mut read);
         for (id, named) in unit.programs.entries() {
-            for (ranks, width) in [(4, 2), (8, 4)] {
+            for (ranks, width) in [(4, 2), (8, 4), (12, 4)] {
                 let wanted = [("ranks", ranks), ("ranks_per_node", width)];
                 let parameters = wanted
                     .into_iter()
@@ -126,7 +202,9 @@ fn mutants(program: &Program) -> Vec<Program> {
         .blocks
         .entries()
         .flat_map(|(id, block)| (0..block.ops.len()).map(move |at| (id, at)).take(4));
-    for (block, at) in spots.take(8) {
+    // Of many ranks every one is followed, which takes its time.
+    let most = if program.ranks.len() > 8 { 1 } else { 8 };
+    for (block, at) in spots.take(most) {
         mutants.push(changed(program, block, |ops| {
             if at < ops.len() {
                 ops.remove(at);

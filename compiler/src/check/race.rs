@@ -38,6 +38,7 @@ mod report;
 pub(super) mod step;
 mod sync;
 mod turn;
+mod whole;
 mod witness;
 mod writers;
 
@@ -45,12 +46,14 @@ use super::Ranks;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
+use crate::ir::run::Grain;
 use crate::source::Place;
 use agents::Agents;
 use fold::Fold;
 use guarantee::Guarantees;
 use history::History;
 use std::collections::BTreeSet;
+use whole::Whole;
 use writers::Writers;
 
 /// How often what waits can count on is found from what they could count on before, where there are several users of one
@@ -103,15 +106,32 @@ pub(super) fn check(
     ranks: Ranks,
     interrupt: &Interrupt,
 ) -> Races {
-    match conflicts(program, left, ranks, interrupt) {
+    let few = ranks == Ranks::Few && are_apart_folded(program, left, interrupt);
+    if few {
+        return Races::Found(Vec::new());
+    }
+    let whole = Whole::as_written(program);
+    match conflicts(&whole, left, interrupt) {
         Some(conflicts) => Races::Found(report::reports(program, left.parts(), conflicts)),
         None => Races::Unknown,
     }
 }
 
+/// Whether there are none.
+pub(super) fn are_none(
+    program: &ir::Program,
+    left: &ir::run::Memory,
+    ranks: Ranks,
+    interrupt: &Interrupt,
+) -> bool {
+    let whole = Whole::as_written(program);
+    ranks == Ranks::Few && are_apart_folded(program, left, interrupt)
+        || conflicts(&whole, left, interrupt).is_some_and(|found| found.is_empty())
+}
+
 /// How many ranks stand for all.
 pub(super) fn followed(program: &ir::Program) -> usize {
-    let fold = Fold::of(program, ir::run::parts(program));
+    let fold = Fold::of(&Whole::of(program), Grain::parts(ir::run::parts(program)));
     fold.map_or(program.ranks.len(), |fold| fold.followed(program).count())
 }
 
@@ -121,52 +141,57 @@ pub(super) fn met(
     left: &ir::run::Memory,
     interrupt: &Interrupt,
 ) -> Option<BTreeSet<Met>> {
-    let conflicts = conflicts(program, left, Ranks::Few, interrupt)?;
+    if are_apart_folded(program, left, interrupt) {
+        return Some(BTreeSet::new());
+    }
+    let whole = Whole::as_written(program);
+    let conflicts = conflicts(&whole, left, interrupt)?;
     Some(report::met(program, &conflicts))
 }
 
+/// Whether nothing meets, as far as that can be seen on the ranks that stand for all: what goes wrong anywhere goes wrong on
+/// one of them. Where something may, all ranks are to be followed, to find out who else has it.
+fn are_apart_folded(program: &ir::Program, left: &ir::run::Memory, interrupt: &Interrupt) -> bool {
+    let whole = Whole::of(program);
+    Fold::of(&whole, left.grain())
+        .and_then(|fold| follow(&whole, (&fold, left.grain()), left, interrupt))
+        .is_some_and(|found| found.is_empty())
+}
+
+/// What meets, with every rank followed for itself.
 fn conflicts<'p>(
-    program: &'p ir::Program,
+    whole: &'p Whole<'p>,
     left: &ir::run::Memory,
-    ranks: Ranks,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
-    let parts = left.parts();
-    // What goes wrong anywhere goes wrong on a rank that is followed; who else has it is then found by following all.
-    let fold = if ranks == Ranks::Few { Fold::of(program, parts) } else { None };
-    if let Some(fold) = fold {
-        let found = follow(program, (&fold, parts), left, interrupt)?;
-        if found.is_empty() {
-            return Some(found);
-        }
-    }
-    follow(program, (&Fold::none(), parts), left, interrupt)
+    follow(whole, (&Fold::none(), left.grain()), left, interrupt)
 }
 
 /// Whether the memory of the ranks that are followed is too much.
-fn is_too_large(program: &ir::Program, fold: &Fold, parts: u32) -> bool {
+fn is_too_large(program: &ir::Program, fold: &Fold, grain: Grain) -> bool {
     let chunks = fold.followed(program).filter_map(|id| program.ranks.lookup(id)).map(|rank| {
         u64::from(rank.input_chunks)
             + u64::from(rank.output_chunks)
             + 2 * u64::from(rank.scratch_chunks)
     });
-    chunks.sum::<u64>().saturating_mul(u64::from(parts)) > MOST_CELLS
+    grain.cells(chunks.sum()) > MOST_CELLS
 }
 
 /// The conflicts of the ranks that are followed.
 fn follow<'p>(
-    program: &'p ir::Program,
-    (fold, parts): (&Fold, u32),
+    whole: &'p Whole<'p>,
+    (fold, grain): (&Fold, Grain),
     left: &ir::run::Memory,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
-    if is_too_large(program, fold, parts) {
+    let program = whole.program();
+    if is_too_large(program, fold, grain) {
         return None;
     }
     let agents = Agents::new(program, fold.turn());
     let first = |shared: &Shared| {
         let new = (None, History::default());
-        machine::run(program, (fold, &agents, shared), parts, new, interrupt)
+        machine::run(whole, (fold, &agents, shared), grain, new, interrupt)
     };
     // The first runs find out how the launch before left things, and what is certain; the last is checked against it.
     let settle = |guarantees| settle(first, &agents, guarantees);
@@ -180,8 +205,9 @@ fn follow<'p>(
             (shared, before, history) = settle(next)?;
         }
     }
+    let again = (Some(&before), history);
     let how = (fold, &agents, &shared);
-    let (mut after, _) = machine::run(program, how, parts, (Some(&before), history), interrupt)?;
+    let (mut after, _) = machine::run(whole, how, grain, again, interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || left.is_rewritten(conflict.place.rank, conflict.place.cell)

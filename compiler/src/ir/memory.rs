@@ -5,6 +5,7 @@
 
 use super::{Alias, Buffer, ChannelKind, Operand, Rank, RankId, Slice, Transfer, Verb, Where};
 use crate::table::Table;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// Cells of one rank's memory: half open, in chunks of the buffer that really holds them.
@@ -164,9 +165,9 @@ pub fn accesses(transfer: &Transfer) -> impl Iterator<Item = Access> + '_ {
 /// come with their place in the transfer's lists.
 pub struct Group {
     /// What is read.
-    pub sources: Vec<(usize, Operand)>,
+    pub sources: SmallVec<[(usize, Operand); 1]>,
     /// What is written.
-    pub destinations: Vec<(usize, Operand)>,
+    pub destinations: SmallVec<[(usize, Operand); 1]>,
 }
 
 /// The groups of a transfer, in order.
@@ -192,7 +193,7 @@ pub fn groups(transfer: &Transfer) -> Vec<Group> {
             let single = transfer.sources.len() == 1;
             let source = |k: usize| sources().nth(if single { 0 } else { k }).into_iter().collect();
             destinations
-                .map(|(k, to)| Group { sources: source(k), destinations: vec![(k, to)] })
+                .map(|(k, to)| Group { sources: source(k), destinations: smallvec![(k, to)] })
                 .collect()
         }
     }

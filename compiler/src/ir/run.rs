@@ -11,6 +11,7 @@
 //!   pipeline goes through at least two windows.
 //! - One launch.
 
+mod grain;
 mod machine;
 mod memory;
 mod promise;
@@ -18,6 +19,7 @@ mod transfer;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
+pub use grain::{Grain, coarsest};
 pub use machine::{Windows, each_op, gcd, windows};
 pub use memory::Memory;
 pub use promise::{Broken, broken_promises};
@@ -75,7 +77,13 @@ pub fn run(program: &Program, limit: u64) -> Outcome {
 /// that is no multiple of [`parts`] makes slices and windows uneven.
 #[must_use]
 pub fn run_in(program: &Program, parts: u32, limit: u64) -> Outcome {
-    match Memory::new(program, parts, limit) {
+    run_at(program, Grain::parts(parts), limit)
+}
+
+/// Runs a program over memory that is looked at so finely.
+#[must_use]
+pub fn run_at(program: &Program, grain: Grain, limit: u64) -> Outcome {
+    match Memory::new(program, grain, limit) {
         Some(memory) => machine::Machine::new(program, memory, limit).run(),
         None => Outcome::TooLong,
     }

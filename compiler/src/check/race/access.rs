@@ -3,6 +3,7 @@
 use super::cells::{Place, Share};
 use super::step::Step;
 use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
+use crate::ir::run::Grain;
 use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Verb, Where};
 
 /// Which threads of a block do an element: those that do every element that falls to threads alike, at the same distance
@@ -51,12 +52,12 @@ pub(super) fn elements(
     here: RankId,
     transfer: &Transfer,
     step: &Step,
-    parts: u32,
+    grain: Grain,
 ) -> Vec<Element> {
     let mut elements = Vec::new();
     for (entry, group) in groups(transfer).into_iter().enumerate() {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
-        let length = u64::from(size) * u64::from(parts);
+        let length = grain.cells(u64::from(size));
         let covered = covered(transfer.slice, step.window.as_ref(), length);
         for at in covered.clone() {
             let mut element = Element {
@@ -73,7 +74,7 @@ pub(super) fn elements(
                     here,
                     (transfer, operand, packet),
                     (at, covered.start),
-                    parts,
+                    grain,
                     &mut element.reads,
                 );
             }
@@ -84,7 +85,7 @@ pub(super) fn elements(
                     here,
                     (transfer, operand, packet),
                     (at, covered.start),
-                    parts,
+                    grain,
                     &mut element.writes,
                 );
             }
@@ -99,17 +100,17 @@ fn touch(
     here: RankId,
     (transfer, operand, packet): (&Transfer, &Operand, bool),
     (at, start): (u64, u64),
-    parts: u32,
+    grain: Grain,
     into: &mut Vec<Access>,
 ) {
     let share = share(transfer);
     let mut on = |rank: RankId| {
         let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
         let (buffer, chunk) = home(alias, operand.buffer, operand.index);
-        let first = chunk * u64::from(parts);
+        let first = grain.cells(chunk);
         into.push(Access {
             place: Place { rank, buffer, cell: first + at },
-            said: (operand.buffer, u64::from(operand.index) * u64::from(parts) + at),
+            said: (operand.buffer, grain.cells(u64::from(operand.index)) + at),
             packet,
             share,
             base: first + start,

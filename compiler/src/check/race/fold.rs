@@ -10,7 +10,9 @@ mod same;
 use super::cells::Place;
 use super::overlay;
 use super::turn::{By, Turn};
+use super::whole::Whole;
 use crate::ir::memory::{accesses, home};
+use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
 
@@ -18,7 +20,7 @@ use crate::table::{Id, Table};
 #[derive(Debug)]
 pub(super) struct Fold {
     turn: Turn,
-    parts: u32,
+    grain: Grain,
     ranks: Vec<Folded>,
 }
 
@@ -38,18 +40,19 @@ struct Folded {
 impl Fold {
     /// Every rank for itself.
     pub(super) fn none() -> Fold {
-        Fold { turn: Turn::Still, parts: 1, ranks: Vec::new() }
+        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Vec::new() }
     }
 
-    /// Ranks on others, as few as there are, if they do the same; chunks are cut into `parts`.
-    pub(super) fn of(program: &Program, parts: u32) -> Option<Fold> {
+    /// Ranks on others, as few as there are, if they do the same.
+    pub(super) fn of(whole: &Whole<'_>, grain: Grain) -> Option<Fold> {
+        let program = whole.program();
         if program.ranks.len() < 2 || overlay::mixed(program) {
             return None;
         }
         turns(program).into_iter().find_map(|turn| {
-            let ranks = marks::fold(program, turn)?;
-            let fold = Fold { turn, parts, ranks };
-            same::holds(program, &fold).then_some(fold)
+            let ranks = marks::fold(whole, turn)?;
+            let fold = Fold { turn, grain, ranks };
+            same::holds(whole, &fold).then_some(fold)
         })
     }
 
@@ -71,9 +74,9 @@ impl Fold {
         if self.turn == Turn::Still {
             return (place, 0);
         }
-        let parts = u64::from(self.parts.max(1));
-        let chunk = self.cell(place.rank, place.buffer, place.cell / parts).unwrap_or(0);
-        let cell = u64::from(chunk) * parts + place.cell % parts;
+        let (chunk, part) = self.grain.unit(place.cell);
+        let chunk = self.cell(place.rank, place.buffer, chunk).unwrap_or(0);
+        let cell = self.grain.cells(u64::from(chunk)) + part;
         let (rank, by) = self.turn.home(place.rank);
         (Place { rank, buffer: place.buffer, cell }, by)
     }

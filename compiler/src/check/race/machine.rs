@@ -16,8 +16,10 @@ use super::overlay;
 use super::step::{Step, steps};
 use super::sync::Counters;
 use super::turn::By;
+use super::whole::Whole;
 use super::writers::Slot;
 use crate::interrupt::Interrupt;
+use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelKind, Op, Program, RankId, Transfer, Verb, memory, run};
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
@@ -85,7 +87,7 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) fold: &'b Fold,
     pub(super) agents: &'b Agents,
     pub(super) shared: &'b Shared,
-    pub(super) parts: u32,
+    pub(super) grain: Grain,
     pub(super) before: Option<&'b After<'p>>,
     pub(super) history: History,
     pub(super) cells: Vec<Cells<'p>>,
@@ -118,23 +120,24 @@ pub(super) struct Actor<'c, 'p> {
 /// Runs a program; none if it stands still or is no longer wanted. With the launch before, conflicts with it are found
 /// too.
 pub(super) fn run<'p>(
-    program: &'p Program,
+    whole: &'p Whole<'p>,
     (fold, agents, shared): (&Fold, &Agents, &Shared),
-    parts: u32,
+    grain: Grain,
     (before, mut history): (Option<&After<'p>>, History),
     interrupt: &Interrupt,
 ) -> Option<(After<'p>, History)> {
+    let program = whole.program();
     history.begin(agents.count());
     let windows = run::windows(program);
     let mut blocks: Vec<Block<'p>> = Vec::new();
     for rank in fold.followed(program) {
-        for block in &program.ranks[rank].blocks {
-            let steps = steps(program, &windows, &block.ops, parts);
+        for ops in whole.blocks(rank) {
+            let steps = steps(program, &windows, ops, grain.cells_of_unit());
             let agent = blocks.len() as Agent;
             blocks.push(Block::new((agent, history.chain_of(agent)), rank, steps));
         }
     }
-    let mut machine = Machine::new(program, (fold, agents, shared), parts, (before, history));
+    let mut machine = Machine::new(program, (fold, agents, shared), grain, (before, history));
     let mut moved = true;
     while moved {
         moved = false;
@@ -154,9 +157,9 @@ pub(super) fn run<'p>(
 }
 
 impl<'c> Actor<'c, '_> {
-    /// All that it knows.
+    /// All that it knows. What the block knows has mostly been looked up before, what is heard by an element alone has not.
     pub(super) fn clocks(&self) -> impl Iterator<Item = &'c Clock> + use<'c> {
-        self.heard.into_iter().chain(std::iter::once(self.clock))
+        std::iter::once(self.clock).chain(self.heard)
     }
 }
 
@@ -164,7 +167,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     fn new(
         program: &'p Program,
         (fold, agents, shared): (&'b Fold, &'b Agents, &'b Shared),
-        parts: u32,
+        grain: Grain,
         (before, history): (Option<&'b After<'p>>, History),
     ) -> Self {
         let followed = || fold.followed(program).map(|rank| &program.ranks[rank]);
@@ -173,7 +176,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             fold,
             agents,
             shared,
-            parts,
+            grain,
             before,
             history,
             cells: followed().map(|_| Cells::default()).collect(),
@@ -235,7 +238,7 @@ impl<'p, 'b> Machine<'p, 'b> {
 
     /// Does as much of a transfer as its packets allow; false where that is nothing.
     fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
-        let elements = access::elements(self.program, block.rank, transfer, step, self.parts);
+        let elements = access::elements(self.program, block.rank, transfer, step, self.grain);
         let several = elements.last().is_some_and(|element| element.entry > 0);
         let ready = |element: &Element| {
             element.reads.iter().all(|read| {

@@ -114,7 +114,7 @@ impl<'p> Machine<'p, '_> {
         let Some(rank) = self.program.ranks.lookup(place.rank) else { return false };
         match rank.alias {
             Some(alias) if place.buffer == alias.outer && alias.inner == Buffer::Input => {
-                let chunk = place.cell / u64::from(self.parts.max(1));
+                let (chunk, _) = self.grain.unit(place.cell);
                 let first = u64::from(alias.offset);
                 (first..first + u64::from(rank.input_chunks)).contains(&chunk)
             }
@@ -248,37 +248,59 @@ impl<'p> Machine<'p, '_> {
         let knows = |rank: RankId| {
             end(rank).is_some_and(|(end, by)| needs.met(lookup, end, &first.moved(self.agents, by)))
         };
-        let started = |rank: RankId| {
-            rank == actor.rank || actor.clocks().any(|clock| self.started(clock, rank))
-        };
         let then = |via: RankId, rank: RankId| {
             end(via).is_some_and(|(end, by)| {
                 let rank = RankId(turn.then(rank.0, by));
                 end.has_run_any(lookup, self.agents.blocks(rank))
             })
         };
-        let went_on = |rank: RankId| {
-            started(rank)
-                || between && self.program.ranks.ids().any(|via| then(via, rank) && started(via))
+        // Mostly it is the rank itself that knows what it did. What the block knows is asked before what was heard just now.
+        let likely = || [first.rank, actor.rank].into_iter().filter(|rank| knows(*rank));
+        let went_on_for_all = |rank: RankId| {
+            rank == actor.rank
+                || self.started(actor.clock, rank)
+                || between && then(actor.rank, rank)
         };
-        // A proxy does what it was asked for in order, launch after launch.
+        if likely().any(went_on_for_all) {
+            return true;
+        }
+        let started = |rank: RankId| {
+            rank == actor.rank || actor.clocks().any(|clock| self.started(clock, rank))
+        };
+        let all = || self.program.ranks.ids();
+        let went_on = |rank: RankId| {
+            started(rank) || between && all().any(|via| started(via) && then(via, rank))
+        };
+        if likely().any(started) || self.is_overtaken(before, (actor, needs), first, &started) {
+            return true;
+        }
+        likely().any(went_on) || all().any(|rank| went_on(rank) && knows(rank))
+    }
+
+    /// Whether a proxy that did something in an earlier launch has done something since, which is known: it does what it was
+    /// asked for in order, launch after launch.
+    fn is_overtaken(
+        &self,
+        before: &After<'p>,
+        (actor, needs): (&Actor<'_, 'p>, Needs),
+        first: &Touch<'p>,
+        started: &dyn Fn(RankId) -> bool,
+    ) -> bool {
+        if !self.agents.is_proxy(first.agent) {
+            return false;
+        }
+        let (lookup, turn) = (self.lookup(), self.agents.turn());
         let later = |clock: &Clock, by: By| {
             needs.met_by_any(lookup, clock, self.agents.moved(first.agent, by))
         };
-        let overtaken = self.agents.is_proxy(first.agent)
-            && (first.agent == actor.agent
-                || actor.clocks().any(|clock| later(clock, 0))
-                || between
-                    && self.program.ranks.ids().any(|via| {
-                        end(via).is_some_and(|(end, by)| later(end, by)) && started(via)
-                    }));
-        if overtaken {
-            return true;
-        }
-        // Mostly it is the rank itself that knows what it did.
-        let likely = [first.rank, actor.rank];
-        likely.into_iter().any(|rank| knows(rank) && went_on(rank))
-            || self.program.ranks.ids().any(|rank| went_on(rank) && knows(rank))
+        let in_end = |via: RankId| {
+            let (home, by) = turn.home(via);
+            before.ends.get(home.index()).is_some_and(|end| later(end, turn.back(by)))
+        };
+        first.agent == actor.agent
+            || actor.clocks().any(|clock| later(clock, 0))
+            || self.program.options.double_scratch
+                && self.program.ranks.ids().any(|via| started(via) && in_end(via))
     }
 }
 
@@ -314,5 +336,6 @@ fn ordered(lookup: Lookup<'_>, actor: &Actor, first: &Touch, second: &Touch) -> 
         && first.base == second.base;
     same_operation && first.element == second.element
         || same_thread
-        || actor.clocks().any(|clock| known(lookup, clock, first))
+        || actor.clocks().any(|clock| clock.knows(lookup, first.agent, first.step))
+        || !first.write && actor.clocks().any(|clock| clock.consumed(lookup, first.flow))
 }

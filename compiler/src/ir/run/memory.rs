@@ -1,5 +1,6 @@
 //! The memory of all ranks, cell by cell.
 
+use super::Grain;
 use super::value::{Contribution, Value};
 use crate::ir::memory::home;
 use crate::ir::{Alias, Buffer, OriginId, Program, RankId};
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub struct Memory {
     ranks: Vec<RankMemory>,
-    parts: u32,
+    grain: Grain,
 }
 
 #[derive(Clone, Debug)]
@@ -32,32 +33,38 @@ pub(super) struct Cell {
 
 impl Memory {
     /// Memory as it is when a program starts; none where it has more cells than `limit`.
-    pub(super) fn new(program: &Program, parts: u32, limit: u64) -> Option<Memory> {
+    pub(super) fn new(program: &Program, grain: Grain, limit: u64) -> Option<Memory> {
         let chunks = |rank: &crate::ir::Rank| {
             u64::from(rank.input_chunks)
                 + u64::from(rank.output_chunks)
                 + 2 * u64::from(rank.scratch_chunks)
         };
-        let cells = program.ranks.iter().map(chunks).sum::<u64>().saturating_mul(u64::from(parts));
+        let cells = program.ranks.iter().map(|rank| grain.cells(chunks(rank))).sum::<u64>();
         if cells > limit.min(u64::from(u32::MAX)) {
             return None;
         }
         let ranks =
-            program.ranks.entries().map(|(id, rank)| RankMemory::new(id, rank, parts)).collect();
-        Some(Memory { ranks, parts })
+            program.ranks.entries().map(|(id, rank)| RankMemory::new(id, rank, grain)).collect();
+        Some(Memory { ranks, grain })
     }
 
-    /// How many cells a chunk has.
+    /// How many cells a chunk has, or a unit of several.
     #[must_use]
     pub fn parts(&self) -> u32 {
-        self.parts
+        self.grain.cells_of_unit()
+    }
+
+    /// How finely it is looked at.
+    #[must_use]
+    pub fn grain(&self) -> Grain {
+        self.grain
     }
 
     /// What each cell of a rank's output holds.
     #[must_use]
     pub fn output(&self, program: &Program, rank: RankId) -> Vec<Value> {
         let chunks = program.ranks.lookup(rank).map_or(0, |rank| rank.output_chunks);
-        let cells = 0..u64::from(chunks) * u64::from(self.parts);
+        let cells = 0..self.grain.cells(u64::from(chunks));
         cells
             .map(|cell| {
                 self.read(rank, Buffer::Output, cell)
@@ -70,15 +77,15 @@ impl Memory {
     /// A cell of a buffer.
     pub(super) fn read(&self, rank: RankId, buffer: Buffer, cell: u64) -> Option<&Cell> {
         let memory = self.ranks.get(rank.0 as usize)?;
-        let (buffer, cell) = memory.home(buffer, cell, self.parts);
+        let (buffer, cell) = memory.home(buffer, cell, self.grain);
         memory.buffer(buffer).get(cell as usize)
     }
 
     /// Replaces a cell of a buffer, if there is one.
     pub(super) fn write(&mut self, rank: RankId, buffer: Buffer, cell: u64, new: Cell) {
-        let parts = self.parts;
+        let grain = self.grain;
         let Some(memory) = self.ranks.get_mut(rank.0 as usize) else { return };
-        let (buffer, cell) = memory.home(buffer, cell, parts);
+        let (buffer, cell) = memory.home(buffer, cell, grain);
         if let Some(old) = memory.buffer_mut(buffer).get_mut(cell as usize) {
             *old = new;
         }
@@ -122,18 +129,19 @@ impl Memory {
 }
 
 impl RankMemory {
-    fn new(id: RankId, rank: &crate::ir::Rank, parts: u32) -> RankMemory {
-        let empty = |chunks: u32| vec![Cell::default(); chunks as usize * parts as usize];
+    fn new(id: RankId, rank: &crate::ir::Rank, grain: Grain) -> RankMemory {
+        let cells = |chunks: u32| grain.cells(u64::from(chunks)) as usize;
+        let empty = |chunks: u32| vec![Cell::default(); cells(chunks)];
         let mut memory = RankMemory {
             alias: rank.alias,
             input: empty(rank.input_chunks),
             output: empty(rank.output_chunks),
             scratch: empty(rank.scratch_chunks),
-            packets: vec![None; rank.scratch_chunks as usize * parts as usize],
+            packets: vec![None; cells(rank.scratch_chunks)],
             rewritten: BTreeSet::new(),
         };
-        for cell in 0..rank.input_chunks * parts {
-            let (buffer, at) = memory.home(Buffer::Input, u64::from(cell), parts);
+        for cell in 0..cells(rank.input_chunks) as u32 {
+            let (buffer, at) = memory.home(Buffer::Input, u64::from(cell), grain);
             if let Some(place) = memory.buffer_mut(buffer).get_mut(at as usize) {
                 place.value = Value::One(Contribution { rank: id.0, cell, count: 1 });
             }
@@ -142,9 +150,9 @@ impl RankMemory {
     }
 
     /// Where a cell really lies.
-    fn home(&self, buffer: Buffer, cell: u64, parts: u32) -> (Buffer, u64) {
+    fn home(&self, buffer: Buffer, cell: u64, grain: Grain) -> (Buffer, u64) {
         let (buffer, offset) = home(self.alias, buffer, 0);
-        (buffer, offset * u64::from(parts) + cell)
+        (buffer, grain.cells(offset) + cell)
     }
 
     fn buffer(&self, buffer: Buffer) -> &Vec<Cell> {

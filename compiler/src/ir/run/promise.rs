@@ -32,10 +32,13 @@ pub fn broken_promises(program: &Program, memory: &Memory) -> Vec<Broken> {
     for (id, rank) in program.ranks.entries() {
         alike.entry(rank.promises.as_ptr()).or_default().push(id);
     }
+    let unit = memory.grain().chunks_of_unit();
     let mut broken = Vec::new();
     for ranks in alike.values() {
         let first = ranks.first().and_then(|id| program.ranks.lookup(*id));
-        for promise in first.iter().flat_map(|rank| rank.promises.iter()) {
+        let promises = first.iter().flat_map(|rank| rank.promises.iter());
+        // The chunks of a unit are promised alike.
+        for promise in promises.filter(|promise| promise.chunk.is_multiple_of(unit)) {
             let expected = expected(promise);
             let mut kept: Vec<Option<&Value>> = vec![None; memory.parts() as usize];
             for id in ranks {
@@ -49,16 +52,22 @@ pub fn broken_promises(program: &Program, memory: &Memory) -> Vec<Broken> {
     broken
 }
 
-/// The contributions promised, ascending, each with how often.
-fn expected(promise: &Promise) -> BTreeMap<(u32, u32), u32> {
-    let mut expected = BTreeMap::new();
+/// The contributions promised, ascending: rank, chunk, and how often.
+fn expected(promise: &Promise) -> Vec<(u32, u32, u32)> {
+    let mut expected = Vec::new();
     for term in &promise.terms {
         for i in 0..i64::from(term.count) {
             let rank = i64::from(term.rank) + i * i64::from(term.rank_step);
             let chunk = i64::from(term.chunk) + i * i64::from(term.chunk_step);
-            *expected.entry((rank as u32, chunk as u32)).or_insert(0) += 1;
+            expected.push((rank as u32, chunk as u32, 1));
         }
     }
+    expected.sort_unstable();
+    expected.dedup_by(|next, kept| {
+        let same = (next.0, next.1) == (kept.0, kept.1);
+        kept.2 += u32::from(same);
+        same
+    });
     expected
 }
 
@@ -67,21 +76,32 @@ fn compare<'m>(
     memory: &'m Memory,
     rank: RankId,
     (chunk, part): (u32, u32),
-    expected: &BTreeMap<(u32, u32), u32>,
+    expected: &[(u32, u32, u32)],
     kept: &mut Option<&'m Value>,
 ) -> Option<Broken> {
-    let parts = memory.parts();
+    let (grain, parts) = (memory.grain(), memory.parts());
+    let unit = grain.chunks_of_unit();
     let cell =
-        memory.read(rank, Buffer::Output, u64::from(chunk) * u64::from(parts) + u64::from(part))?;
+        memory.read(rank, Buffer::Output, grain.cells(u64::from(chunk)) + u64::from(part))?;
     if kept.is_some_and(|kept| kept.is_shared_with(&cell.value)) {
         return None;
     }
     let found = cell.value.contributions();
-    let source = |c: &Contribution| (c.rank, c.cell / parts);
+    let place = |chunk: u32| grain.cells(u64::from(chunk)) as u32 + part;
+    let is_kept = found.len() == expected.len()
+        && found.iter().zip(expected).all(|(found, (rank, chunk, count))| {
+            (found.rank, found.cell, found.count) == (*rank, place(*chunk), *count)
+        });
+    if is_kept {
+        *kept = Some(&cell.value);
+        return None;
+    }
+    let expected: BTreeMap<(u32, u32), u32> =
+        expected.iter().map(|(rank, chunk, count)| ((*rank, *chunk), *count)).collect();
+    let source = |c: &Contribution| (c.rank, c.cell / parts * unit);
     let promised = |c: &Contribution| c.cell % parts == part && expected.contains_key(&source(c));
     let there = |key: &(u32, u32)| {
-        let at = (key.0, key.1.saturating_mul(parts).saturating_add(part));
-        found.binary_search_by_key(&at, |c| (c.rank, c.cell)).is_ok()
+        found.binary_search_by_key(&(key.0, place(key.1)), |c| (c.rank, c.cell)).is_ok()
     };
     let once = |c: &&Contribution| {
         promised(c) && expected.get(&source(c)).is_some_and(|count| c.count > *count)

@@ -4,6 +4,7 @@ use super::memory::{Cell, Memory};
 use super::value::{Value, combine};
 use crate::ir::memory::{Group, covered, groups, source_is_packets, writes_packets};
 use crate::ir::{Link, Operand, OriginId, Program, RankId, Transfer, Where};
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// An operation in a block, with what it covers of its operands.
@@ -37,7 +38,7 @@ pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Prog
     let mut element = 0;
     for group in groups(job.transfer) {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
-        let length = u64::from(size) * u64::from(memory.parts());
+        let length = memory.grain().cells(u64::from(size));
         for at in covered(job.transfer.slice, job.window.as_ref(), length) {
             if done.len() <= element {
                 done.resize(element + 1, false);
@@ -62,25 +63,24 @@ pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Prog
 
 /// What an element comes to; none while a packet of it is missing.
 fn value(memory: &Memory, job: &Job, group: &Group, at: u64) -> Option<Value> {
-    let mut sum: Option<Value> = None;
+    let mut read: SmallVec<[&Value; 2]> = SmallVec::new();
     for (index, operand) in &group.sources {
-        let cell = u64::from(operand.index) * u64::from(memory.parts()) + at;
+        let cell = memory.grain().cells(u64::from(operand.index)) + at;
+        let packets = source_is_packets(job.transfer, *index);
         for rank in places(job, operand) {
-            let read = if source_is_packets(job.transfer, *index) {
-                memory.packet(rank, cell)?.clone()
-            } else {
-                memory
+            read.push(match packets {
+                true => memory.packet(rank, cell)?,
+                false => memory
                     .read(rank, operand.buffer, cell)
-                    .map(|cell| cell.value.clone())
-                    .unwrap_or_default()
-            };
-            sum = Some(match sum {
-                Some(sum) => combine(job.transfer.reduce, &sum, &read),
-                None => read,
+                    .map_or(&Value::Nothing, |cell| &cell.value),
             });
         }
     }
-    Some(sum.unwrap_or_default())
+    Some(match read.as_slice() {
+        [] => Value::default(),
+        [one] => (*one).clone(),
+        all => combine(job.transfer.reduce, all),
+    })
 }
 
 fn write(
@@ -92,7 +92,7 @@ fn write(
     packets: &mut Vec<RankId>,
 ) {
     for (index, operand) in &group.destinations {
-        let cell = u64::from(operand.index) * u64::from(memory.parts()) + at;
+        let cell = memory.grain().cells(u64::from(operand.index)) + at;
         for rank in places(job, operand) {
             let new = Cell { value: value.clone(), writer: Some(job.origin) };
             if writes_packets(job.transfer.verb, *index) {
@@ -108,10 +108,10 @@ fn write(
 }
 
 /// The ranks that an operand lies on.
-fn places(job: &Job, operand: &Operand) -> smallvec::SmallVec<[RankId; 1]> {
+fn places(job: &Job, operand: &Operand) -> SmallVec<[RankId; 1]> {
     match operand.place {
-        Where::Local => smallvec::smallvec![job.here],
-        Where::Remote(peer) => smallvec::smallvec![peer],
+        Where::Local => smallvec![job.here],
+        Where::Remote(peer) => smallvec![peer],
         Where::Switch(channel) => {
             let channels = job.program.ranks.lookup(job.here).map(|rank| &rank.channels);
             match channels
@@ -119,7 +119,7 @@ fn places(job: &Job, operand: &Operand) -> smallvec::SmallVec<[RankId; 1]> {
                 .map(|channel| &channel.link)
             {
                 Some(Link::Switch(group)) => group.ranks.iter().copied().collect(),
-                Some(Link::Memory(_) | Link::Port(_)) | None => smallvec::smallvec![],
+                Some(Link::Memory(_) | Link::Port(_)) | None => smallvec![],
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Contribution {
     /// Whose input; [`Contribution::NOBODY`] for memory that was never written.
     pub rank: u32,
-    /// Which cell: the chunk times the parts to a chunk, and the part.
+    /// Which cell: the chunk times the parts to a chunk, and the part; or the chunk over the chunks to a cell.
     pub cell: u32,
     /// How often it is in the sum.
     pub count: u32,
@@ -61,33 +61,21 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
-/// The reduction of two values: a sum counts what is in both twice, a minimum or maximum does not.
-pub(super) fn combine(op: ReduceOp, a: &Value, b: &Value) -> Value {
-    let (mut left, mut right) = (a.contributions(), b.contributions());
-    let mut out = Vec::with_capacity(left.len() + right.len());
-    while let (Some((l, left_rest)), Some((r, right_rest))) =
-        (left.split_first(), right.split_first())
-    {
-        match (l.rank, l.cell).cmp(&(r.rank, r.cell)) {
-            std::cmp::Ordering::Less => {
-                out.push(*l);
-                left = left_rest;
-            }
-            std::cmp::Ordering::Greater => {
-                out.push(*r);
-                right = right_rest;
-            }
-            std::cmp::Ordering::Equal => {
-                out.push(Contribution { count: both(op, l.count, r.count), ..*l });
-                (left, right) = (left_rest, right_rest);
-            }
+/// The reduction of values: a sum counts what is in several as often, a minimum or maximum does not.
+pub(super) fn combine(op: ReduceOp, values: &[&Value]) -> Value {
+    let mut all: Vec<Contribution> =
+        values.iter().flat_map(|value| value.contributions()).copied().collect();
+    all.sort_by_key(|one| (one.rank, one.cell));
+    all.dedup_by(|next, kept| {
+        let same = (next.rank, next.cell) == (kept.rank, kept.cell);
+        if same {
+            kept.count = both(op, kept.count, next.count);
         }
-    }
-    out.extend_from_slice(left);
-    out.extend_from_slice(right);
-    match out.as_slice() {
+        same
+    });
+    match all.as_slice() {
         [one] => Value::One(*one),
-        _ => Value::Many(out.into()),
+        _ => Value::Many(all.into()),
     }
 }
 

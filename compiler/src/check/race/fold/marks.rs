@@ -5,9 +5,10 @@
 //! it; then blocks again by what they use, and cells by those blocks.
 
 use super::super::turn::{By, Turn};
+use super::super::whole::Whole;
 use super::{Folded, back, chunks, is_quiet, per_rank};
 use crate::ir::memory::{home, source_is_packets, writes_packets};
-use crate::ir::{Action, Block, Buffer, ChannelId, Link, Op, Operand, Program, RankId, Where};
+use crate::ir::{Action, Buffer, ChannelId, Link, Op, Operand, Program, RankId, Where};
 use crate::table::Id;
 
 /// The marks of what one rank has.
@@ -33,12 +34,16 @@ struct Uses {
 struct Slopes(Vec<(u64, u64)>);
 
 /// A guess at how the ranks lie on each other; none where marks differ.
-pub(super) fn fold(program: &Program, turn: Turn) -> Option<Vec<Folded>> {
+pub(super) fn fold(whole: &Whole<'_>, turn: Turn) -> Option<Vec<Folded>> {
+    let program = whole.program();
     let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
     for round in 0..2 {
         for rank in program.ranks.ids() {
             let known = (round > 0).then_some(marks.as_slice());
-            let blocks = blocks(View { program, turn, marks: known }, rank);
+            let mut blocks = blocks(View { program, turn, marks: known }, whole, rank);
+            if round > 0 {
+                tell_apart(&mut blocks);
+            }
             if let Some(marks) = marks.get_mut(rank.index()) {
                 marks.blocks = blocks;
             }
@@ -48,7 +53,7 @@ pub(super) fn fold(program: &Program, turn: Turn) -> Option<Vec<Folded>> {
             }
         }
         let known = (round > 0).then_some(marks.as_slice());
-        let uses = use_all(View { program, turn, marks: known }, &marks);
+        let uses = use_all(View { program, turn, marks: known }, whole, &marks);
         settle(program, turn, uses, &mut marks);
     }
     let first = |rank| marks.get(turn.home(rank).0.index());
@@ -109,14 +114,32 @@ struct View<'a> {
     marks: Option<&'a [Marks]>,
 }
 
-fn blocks(view: View<'_>, here: RankId) -> Vec<u64> {
-    let Some(rank) = view.program.ranks.lookup(here) else { return Vec::new() };
-    let mark = |block: &Block| {
+fn blocks(view: View<'_>, whole: &Whole<'_>, here: RankId) -> Vec<u64> {
+    let mark = |ops: &[Op]| {
         let mut sum = 0_u64;
-        each(&block.ops, &mut |at, op| sum = sum.wrapping_add(mix(at, operation(view, here, op))));
-        mix(sum, block.ops.len() as u64)
+        each(ops, &mut |at, op| sum = sum.wrapping_add(mix(at, operation(view, here, op))));
+        mix(sum, ops.len() as u64)
     };
-    rank.blocks.iter().map(mark).collect()
+    whole.blocks(here).map(mark).collect()
+}
+
+/// Of blocks with the same mark the first is taken to stand for the first, and so on; what they use then has marks that
+/// say so. In a long row of blocks that take over from each other, those in the middle have no other.
+fn tell_apart(marks: &mut [u64]) {
+    let mut order: Vec<usize> = (0..marks.len()).collect();
+    let mark = |at: &usize| marks.get(*at).copied();
+    order.sort_by_key(mark);
+    let mut told = Vec::with_capacity(order.len());
+    let mut last = (None, 0_u64);
+    for at in order {
+        last = if mark(&at) == last.0 { (last.0, last.1 + 1) } else { (mark(&at), 0) };
+        told.push((at, last.1));
+    }
+    for (at, number) in told {
+        if let Some(mark) = marks.get_mut(at) {
+            *mark = mix(*mark, number);
+        }
+    }
 }
 
 /// The mark of an operation: its kind, and what it uses.
@@ -150,7 +173,7 @@ fn at_of(list: Option<&[u64]>, at: u32) -> u64 {
 }
 
 /// Marks everything by the blocks that use it.
-fn use_all(view: View<'_>, marks: &[Marks]) -> Vec<Uses> {
+fn use_all(view: View<'_>, whole: &Whole<'_>, marks: &[Marks]) -> Vec<Uses> {
     let (program, turn) = (view.program, view.turn);
     let mut uses: Vec<Uses> = per_rank(program, |rank| Uses {
         channels: vec![0; rank.channels.len()],
@@ -158,10 +181,10 @@ fn use_all(view: View<'_>, marks: &[Marks]) -> Vec<Uses> {
         cells: [Buffer::Input, Buffer::Output, Buffer::Scratch]
             .map(|buffer| Slopes(vec![(0, 0); chunks(rank, buffer) as usize + 1])),
     });
-    for (here, rank) in program.ranks.entries() {
-        for (block, row) in rank.blocks.entries() {
-            let own = at_of(marks.get(here.index()).map(|m| m.blocks.as_slice()), block.0);
-            each(&row.ops, &mut |at, op| {
+    for here in program.ranks.ids() {
+        for (block, ops) in (0..).zip(whole.blocks(here)) {
+            let own = at_of(marks.get(here.index()).map(|m| m.blocks.as_slice()), block);
+            each(ops, &mut |at, op| {
                 let own = mix(mix(own, at), operation(view, here, op));
                 used(program, here, op, &mut |used| match used {
                     Used::Channel(id, role) => {

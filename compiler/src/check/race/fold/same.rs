@@ -7,10 +7,11 @@
 
 use super::super::step::meet;
 use super::super::turn::{By, Turn};
+use super::super::whole::Whole;
 use super::{Fold, back, chunks, is_quiet, row};
 use crate::ir::memory::{Extent, accesses, cells, home, source_is_packets, writes_packets};
 use crate::ir::{
-    Action, Block, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank,
+    Action, BlockId, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank,
     RankId, Transfer, Verb, Where,
 };
 use crate::table::Id;
@@ -21,6 +22,7 @@ const THREADS: usize = 256;
 /// A fold that is held against the program.
 struct Check<'a> {
     program: &'a Program,
+    whole: &'a Whole<'a>,
     fold: &'a Fold,
     turn: Turn,
     /// For each chunk of each buffer of each rank, how many from there on lie as they do on the rank that stands for it.
@@ -35,16 +37,18 @@ struct Threads(Option<Order>);
 type Order = Option<Vec<usize>>;
 
 /// Whether a fold is right.
-pub(super) fn holds(program: &Program, fold: &Fold) -> bool {
+pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
+    let program = whole.program();
     let runs = fold
         .ranks
         .iter()
         .map(|rank| [&rank.input, &rank.output, &rank.scratch].map(|cells| runs(cells)))
         .collect();
-    let check = Check { program, fold, turn: fold.turn, runs };
+    let check = Check { program, whole, fold, turn: fold.turn, runs };
     program.ranks.entries().all(|(id, rank)| {
         let (first, by) = fold.turn.home(id);
-        by == 0 || program.ranks.lookup(first).is_some_and(|first| check.rank(first, id, rank))
+        by == 0 || { program.ranks.lookup(first) }
+            .is_some_and(|one| check.rank((first, one), id, rank))
     })
 }
 
@@ -61,10 +65,13 @@ fn runs(cells: &[u32]) -> Vec<u32> {
 }
 
 impl Check<'_> {
-    fn rank(&self, first: &Rank, id: RankId, rank: &Rank) -> bool {
+    fn rank(&self, (one, first): (RankId, &Rank), id: RankId, rank: &Rank) -> bool {
         let Some(folded) = self.fold.ranks.get(id.index()) else { return false };
         let view = (id, back(self.turn, id));
-        let blocks = folded.blocks.iter().map(|at| row(&rank.blocks, *at));
+        let blocks = folded.blocks.iter().map(|at| {
+            let at = BlockId(*at);
+            Some(self.whole.ops((id, at), rank.blocks.lookup(at)?))
+        });
         self.memory(first, id, rank)
             && first.blocks.len() == rank.blocks.len()
             && first.channels.len() == rank.channels.len()
@@ -74,8 +81,8 @@ impl Check<'_> {
             && rank.semaphores.iter().zip(&folded.semaphores).all(|(semaphore, at)| {
                 row(&first.semaphores, *at).is_some_and(|one| one.initial == semaphore.initial)
             })
-            && first.blocks.iter().zip(blocks).all(|(one, block)| {
-                block.is_some_and(|block| self.block(view, (first, one), (rank, block)))
+            && self.whole.blocks(one).zip(blocks).all(|(ones, ops)| {
+                ops.is_some_and(|ops| self.block(view, (first, ones), (rank, ops)))
             })
     }
 
@@ -130,12 +137,12 @@ impl Check<'_> {
     fn block(
         &self,
         view: (RankId, By),
-        (first, one): (&Rank, &Block),
-        (rank, block): (&Rank, &Block),
+        (first, ones): (&Rank, &[Op]),
+        (rank, ops): (&Rank, &[Op]),
     ) -> bool {
-        one.ops.len() == block.ops.len()
-            && self.barriers(view, (first, &one.ops), (rank, &block.ops))
-            && self.ops(view, &block.ops, &one.ops, &mut Threads::default())
+        ones.len() == ops.len()
+            && self.barriers(view, (first, ones), (rank, ops))
+            && self.ops(view, ops, ones, &mut Threads::default())
     }
 
     /// Barriers of blocks that stand for each other.
