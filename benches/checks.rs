@@ -1,11 +1,14 @@
 //! What the checks cost, against what it costs to make the plan: time, and memory for each operation and edge.
 //!
-//!     cargo bench -p ccl-compiler --bench checks [-- RANKS..]
+//!     cargo bench -p ccl-compiler --bench checks [-- [PROGRAM..] [RANKS..]]
 //!
 //! A Markdown table goes to standard output. "Made" is elaborating, passing and writing (to nowhere), "checked" both
-//! checks, as written and after the passes; the best of a few turns of each. Memory is how far the resident set rises
-//! above what the program itself takes, which only Linux tells. Operations are those after the passes, edges what one
-//! block tells another: a signal, release, arrival at a barrier, or operand of packets.
+//! checks, as written and after the passes; the mean of several turns of each, in CPU time where the system tells it (Linux),
+//! so that other work on the machine counts for less. "Followed" is how many ranks stand for all, as written and after the
+//! passes. Memory is how far the resident set rises above what the program itself takes, in a process of its own that gives
+//! back what is freed, which only Linux tells; the budget for it is 100 bytes for each operation and 32 for each edge.
+//! Operations are those after the passes, edges what one block tells another: a signal, release, arrival at a barrier, or
+//! operand of packets.
 
 #![expect(clippy::print_stdout, reason = "the table is what this is for")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be made fails")]
@@ -20,6 +23,7 @@ use compiler::source::{FileId, SourceMap};
 use compiler::{check, diagnostic::Severity, resolve, syntax};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,22 +33,37 @@ const PROGRAMS: &[(&str, &str, u32, u32)] = &[
     ("stdlib/ccl/algorithms/allgather_ring.ccl", "ring AllGather, ten steps a block", 8, 1024),
     ("stdlib/ccl/algorithms/allreduce_nodes.ccl", "two-level AllReduce", 8, 1024),
     ("examples/hierarchical_allreduce.ccl", "two-level AllReduce, rings", 8, 1024),
-    ("benches/two_level_allreduce.ccl", "two-level AllReduce, LL, groups of 4", 8, 128),
-    ("benches/allpairs_allgather_packets.ccl", "all-pairs AllGather, LL", 8, 512),
-    ("benches/allpairs_allreduce_packets.ccl", "all-pairs AllReduce, LL", 8, 256),
+    ("benches/two_level_allreduce.ccl", "two-level AllReduce, LL, groups of 4", 8, 1024),
+    ("benches/allpairs_allgather_packets.ccl", "all-pairs AllGather, LL", 8, 1024),
+    ("benches/allpairs_allreduce_packets.ccl", "all-pairs AllReduce, LL", 8, 1024),
 ];
 
-/// Turns of which the best counts, of programs that take less than a second.
-const TURNS: usize = 5;
+/// The most turns of programs that take little.
+const TURNS: u32 = 200;
+
+/// The word that has one program's memory measured, in a process of its own.
+const MEMORY: &str = "--memory-of";
 
 fn main() {
-    let wanted: Vec<u32> = std::env::args().filter_map(|word| word.parse().ok()).collect();
-    let ranks = if wanted.is_empty() { vec![64, 128, 256, 512, 1024] } else { wanted };
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let numbers: Vec<u32> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let names: Vec<&String> = words.iter().filter(|word| word.parse::<u32>().is_err()).collect();
+    if let (Some(word), Some(path), [ranks, width]) =
+        (names.first(), names.get(1), numbers.as_slice())
+        && *word == MEMORY
+    {
+        println!("{}", memory_of(path, *ranks, *width));
+        return;
+    }
+    let ranks = if numbers.is_empty() { vec![64, 128, 256, 512, 1024] } else { numbers };
     println!(
-        "| program | ranks | operations | edges | made | checked | ratio | checked, an operation | memory | a budget of |"
+        "| program | ranks | followed | operations | edges | made | checked | ratio | checked, an operation | memory | of its budget |"
     );
-    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for (path, title, width, most) in PROGRAMS {
+        if !names.is_empty() && !names.iter().any(|name| path.contains(name.as_str())) {
+            continue;
+        }
         for ranks in ranks.iter().filter(|ranks| *ranks <= most) {
             row(path, title, *ranks, *width);
         }
@@ -55,32 +74,64 @@ fn row(path: &str, title: &str, ranks: u32, width: u32) {
     let (unit, program) = load(path);
     let settings = settings(&unit, program, ranks, width);
     let never = Interrupt::default();
-    let made = best(|| {
+    let made = mean(|| {
         let (lowered, _) = driver::lower(&unit, program, &settings, Proof::Skipped, &never);
         let target = Target { sms: u32::MAX, worst: Severity::Warning };
         driver::write_plan(lowered.unwrap(), target, &mut std::io::sink()).unwrap();
     });
-    let (written, _) = elaborate::elaborate(&unit, program, &settings, &never);
-    let written = written.unwrap();
-    let passed = optimize::optimize(written.clone(), Stage::Sync);
-    let before = resident();
-    let checked = best(|| {
-        for program in [&written, &passed] {
-            let found = check::check(program, &never);
-            assert!(found.is_empty(), "{title}: {:?}", found.first());
-        }
-    });
-    let memory = peak().saturating_sub(before);
+    let (written, passed) = both(&unit, program, &settings);
+    let checked = mean(|| check_both(&written, &passed));
+    let followed = [&written, &passed].map(check::followed).map(|count| count.to_string());
     let (operations, edges) = (operations(&passed), edges(&passed));
+    drop((written, passed));
+    let memory = memory_elsewhere(path, ranks, width);
+    let budget = (operations * 100 + edges * 32) as f64;
     println!(
-        "| {title} | {ranks} | {operations} | {edges} | {:.3} s | {:.3} s | {:.2} | {:.0} ns | {:.1} MiB | {:.1} MiB |",
+        "| {title} | {ranks} | {} | {operations} | {edges} | {:.3} s | {:.3} s | {:.2} | {:.0} ns | {:.1} MiB | {:.0} % |",
+        followed.join(", "),
         made.as_secs_f64(),
         checked.as_secs_f64(),
         checked.as_secs_f64() / made.as_secs_f64(),
         checked.as_secs_f64() * 1e9 / operations as f64,
         memory as f64 / 1024.0,
-        (operations * 100 + edges * 32) as f64 / 1_048_576.0,
+        memory as f64 * 1024.0 * 100.0 / budget,
     );
+}
+
+/// A program as written, and after the passes.
+fn both(unit: &Unit, program: ProgramId, settings: &Settings) -> (Program, Program) {
+    let (written, _) = elaborate::elaborate(unit, program, settings, &Interrupt::default());
+    let written = written.unwrap();
+    let passed = optimize::optimize(written.clone(), Stage::Sync);
+    (written, passed)
+}
+
+fn check_both(written: &Program, passed: &Program) {
+    for program in [written, passed] {
+        let found = check::check(program, &Interrupt::default());
+        assert!(found.is_empty(), "{:?}", found.first());
+    }
+}
+
+/// What the checks of a program take, in KiB, measured in another process: there, what is freed goes back to the system,
+/// so that what making the program has left is not taken for the checks'.
+fn memory_elsewhere(path: &str, ranks: u32, width: u32) -> u64 {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([MEMORY, path, &ranks.to_string(), &width.to_string()])
+        .env("MALLOC_MMAP_THRESHOLD_", "16384")
+        .env("MALLOC_TRIM_THRESHOLD_", "0")
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap_or(0)
+}
+
+/// How far the resident set rises in the checks, in KiB.
+fn memory_of(path: &str, ranks: u32, width: u32) -> u64 {
+    let (unit, program) = load(path);
+    let (written, passed) = both(&unit, program, &settings(&unit, program, ranks, width));
+    let before = resident();
+    check_both(&written, &passed);
+    peak().saturating_sub(before)
 }
 
 fn load(path: &str) -> (Unit, ProgramId) {
@@ -107,18 +158,25 @@ fn settings(unit: &Unit, program: ProgramId, ranks: u32, width: u32) -> Settings
     Settings { parameters, ..Settings::default() }
 }
 
-/// The shortest of a few turns.
-fn best(mut work: impl FnMut()) -> Duration {
-    let mut least = Duration::MAX;
-    for _ in 0..TURNS {
-        let start = Instant::now();
+/// What one of several turns takes: of as many as take a quarter of a second together, since the system counts in
+/// thousandths.
+fn mean(mut work: impl FnMut()) -> Duration {
+    let (start, began) = (spent(), Instant::now());
+    let took =
+        || spent().zip(start).map_or(began.elapsed(), |(now, start)| now.saturating_sub(start));
+    for turns in 1.. {
         work();
-        least = least.min(start.elapsed());
-        if start.elapsed() > Duration::from_secs(1) {
-            break;
+        if turns == TURNS || took() > Duration::from_millis(250) {
+            return took() / turns;
         }
     }
-    least
+    took()
+}
+
+/// The CPU time of this thread so far, if the system tells.
+fn spent() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// The resident set, in KiB, from which its peak counts now; 0 where the system does not tell.

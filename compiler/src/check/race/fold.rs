@@ -16,6 +16,9 @@ use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
 
+/// The most chunks for which it is worked out which stands for which.
+const MOST_CHUNKS: u64 = 50_000_000;
+
 /// How ranks are laid on each other.
 #[derive(Debug)]
 pub(super) struct Fold {
@@ -46,7 +49,14 @@ impl Fold {
     /// Ranks on others, as few as there are, if they do the same.
     pub(super) fn of(whole: &Whole<'_>, grain: Grain) -> Option<Fold> {
         let program = whole.program();
-        if program.ranks.len() < 2 || overlay::mixed(program) {
+        let chunks = |rank: &Rank| {
+            [rank.input_chunks, rank.output_chunks, rank.scratch_chunks]
+                .map(u64::from)
+                .iter()
+                .sum::<u64>()
+        };
+        let too_many = program.ranks.iter().map(chunks).sum::<u64>() > MOST_CHUNKS;
+        if program.ranks.len() < 2 || too_many || overlay::mixed(program) {
             return None;
         }
         turns(program).into_iter().find_map(|turn| {
