@@ -44,7 +44,7 @@ fn mutants_are_refused_where_they_go_wrong() {
     let seed = number("ORACLE_SEED", 1, 1);
     let stride = number("ORACLE_STRIDE", 12, 2) as usize;
     let most = number("ORACLE_MUTANTS", 1, 1) as usize;
-    let rare = number("ORACLE_RARE", 1, 9) as usize;
+    let rare = number("ORACLE_RARE", 1, 16) as usize;
     let goldens = number("ORACLE_GOLDENS", 4, 60) as usize;
     let wanted = std::env::var("ORACLE_KIND").unwrap_or_default();
     let (part, parts) = part();

@@ -448,10 +448,11 @@ fn other_block(program: &mut Program, spot: Spot) -> bool {
     true
 }
 
-/// Another peer, and the channel to it, where the operation names one.
+/// Another peer, and the channel to it, where the operation names one; within that peer's memory.
 fn retarget(program: &mut Program, spot: Spot) -> bool {
-    let rank = program.ranks[spot.rank].clone();
-    let count = program.ranks.len() as u32;
+    let ranks = program.ranks.clone();
+    let rank = &ranks[spot.rank];
+    let count = ranks.len() as u32;
     let Some(transfer) = transfer(program, spot) else { return false };
     let kind = transfer.via;
     let remote = |operand: &compiler::ir::Operand| matches!(operand.place, Where::Remote(_));
@@ -468,6 +469,9 @@ fn retarget(program: &mut Program, spot: Spot) -> bool {
         .entries()
         .find(|(_, end)| Some(end.kind()) == kind && end.peer() == Some(new));
     let Some((channel, _)) = channel else { return false };
+    if operand.index + operand.size > room(&ranks, spot.rank, Where::Remote(new), operand.buffer) {
+        return false;
+    }
     operand.place = Where::Remote(new);
     if let Some(first) = transfer.channels.first_mut() {
         *first = channel;
