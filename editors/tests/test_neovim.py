@@ -13,7 +13,11 @@ from support.programs import FOLDER, place, text
 PLAIN = ["--headless", "-n", "-i", "NONE", "-u", "NONE", "--cmd", f"set rtp^={EDITORS / 'neovim'}"]
 
 # Where a line goes on, cindent goes its own way.
-INDENTED_OTHERWISE = {"stdlib/ccl/patterns.ccl", "stdlib/ccl/algorithms/allreduce_nodes.ccl"}
+INDENTED_OTHERWISE = {
+    "examples/systems/allreduce_binomial_tree.ccl",
+    "stdlib/ccl/algorithms/allreduce_nodes.ccl",
+    "stdlib/ccl/patterns.ccl",
+}
 
 
 def nvim(*arguments, **options):
