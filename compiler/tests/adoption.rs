@@ -31,6 +31,15 @@ fn a_manifest_says_what_a_runtime_chooses_a_plan_by() {
     assert_eq!(entry["tags"]["low"], 1);
 }
 
+/// What a manifest names can be found again.
+#[test]
+fn a_manifest_of_a_plan_that_goes_nowhere_is_refused() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let run = ends(folder.cclc("build a.ccl -o - --emit plan,manifest=m.json"), 2);
+    says(&run.stderr, &["--emit manifest", "standard output"]);
+    assert_eq!((run.stdout.as_str(), folder.names()), ("", vec!["a.ccl".to_owned()]));
+}
+
 #[test]
 fn a_manifest_says_that_a_plan_is_not_proved() {
     let folder = Folder::with("a.ccl", &GOOD.replace("wait mem[*];", "wait mem[*] relaxed;"));

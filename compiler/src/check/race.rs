@@ -106,8 +106,7 @@ pub(super) fn check(
     ranks: Ranks,
     interrupt: &Interrupt,
 ) -> Races {
-    let few = ranks == Ranks::Few && are_apart_folded(program, left, interrupt);
-    if few {
+    if ranks == Ranks::Few && are_apart_folded(program, left, interrupt) {
         return Races::Found(Vec::new());
     }
     let whole = Whole::as_written(program);

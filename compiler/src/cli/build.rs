@@ -71,6 +71,11 @@ fn plan(
     let map_path = beside("map", &wanted.map, MAP)?;
     let map = map_path.as_ref().map(|_| driver::map(&program, &reporter.sources));
     let manifest = beside("manifest", &wanted.manifest, MANIFEST)?;
+    if manifest.is_some() && plan == Path::new("-") {
+        return Err(Failure::Usage(
+            "`--emit manifest` names the plan's file: standard output has no name".to_owned(),
+        ));
+    }
     let entry = Entry::of(program.program());
     let target = target(&build.elaboration);
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());

@@ -32,16 +32,8 @@ impl Scene<'_> {
             Action::Barrier { id, .. } => {
                 let there = self.barrier(rank, *id);
                 let at_it = |other: &usize| {
-                    self.op(state, *other).is_some_and(|(_, other)| match &other.action {
-                        Action::Barrier { id: same, .. } => same == id,
-                        Action::Sync
-                        | Action::Signal(_)
-                        | Action::Wait(_)
-                        | Action::Flush(_)
-                        | Action::Acquire(_)
-                        | Action::Release(_)
-                        | Action::Transfer(_)
-                        | Action::Pipeline(_) => false,
+                    self.op(state, *other).is_some_and(|(_, other)| {
+                        matches!(&other.action, Action::Barrier { id: same, .. } if same == id)
                     })
                 };
                 if !there.iter().all(at_it) {

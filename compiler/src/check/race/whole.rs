@@ -16,6 +16,7 @@ use crate::ir::{
     Where,
 };
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
 /// More members than this are not made one list: threads are told apart up to so many.
 const MOST_MEMBERS: usize = 256;
@@ -67,9 +68,10 @@ impl<'p> Whole<'p> {
 /// A block's operations, put together; none where they are as they stand.
 fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
     let pairs = ops.iter().zip(ops.iter().skip(1));
-    let first = { pairs }.position(|(one, next)| {
-        is_like(&one.action, &next.action) && absorb(alias, &mut one.clone(), next)
-    })?;
+    // Nothing is copied to be tried of which neighbours are of two kinds, as most are.
+    let is_like = |one: &Op, next: &Op| discriminant(&one.action) == discriminant(&next.action);
+    let first = { pairs }
+        .position(|(one, next)| is_like(one, next) && absorb(alias, &mut one.clone(), next))?;
     let mut out: Vec<Op> = ops.iter().take(first + 1).cloned().collect();
     // Whether the last one is a sum that was put together.
     let mut summed = false;
@@ -86,30 +88,6 @@ fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
         }
     }
     Some(out)
-}
-
-/// Whether two operations are of one kind, of which several may be one.
-fn is_like(one: &Action, other: &Action) -> bool {
-    match (one, other) {
-        (Action::Signal(_), Action::Signal(_))
-        | (Action::Wait(_), Action::Wait(_))
-        | (Action::Flush(_), Action::Flush(_))
-        | (Action::Acquire(_), Action::Acquire(_))
-        | (Action::Release(_), Action::Release(_)) => true,
-        (Action::Transfer(one), Action::Transfer(other)) => one.verb == other.verb,
-        (
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_),
-            _,
-        ) => false,
-    }
 }
 
 /// What a sum over packets touches beside them, whatever has come.

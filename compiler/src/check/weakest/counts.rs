@@ -148,18 +148,9 @@ fn puts(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
     let ends = channels.iter().filter_map(|channel| row?.channels.lookup(*channel));
     let ends: Vec<(RankId, ChannelId)> =
         ends.filter_map(|end| end.peer().zip(end.partner)).collect();
-    let over = |line: &Line, from: RankId| match &line.op.action {
-        Action::Transfer(transfer) => {
-            transfer.channels.iter().any(|channel| ends.contains(&(from, *channel)))
-        }
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
+    let over = |line: &Line, from: RankId| {
+        let Action::Transfer(transfer) = &line.op.action else { return false };
+        transfer.channels.iter().any(|channel| ends.contains(&(from, *channel)))
     };
     let mut places = Vec::new();
     for agent in past.all_blocks() {
