@@ -112,22 +112,6 @@ fn packets_of_two_calls_need_two_halves_of_scratch() {
     }
 }
 
-#[test]
-fn every_program_of_the_reference_is_accepted() {
-    let scratch = tempfile::tempdir().unwrap();
-    let page = std::fs::read_to_string(manifest("../docs/reference.md")).unwrap();
-    let blocks: Vec<&str> =
-        page.split("\n```ccl\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
-    assert!(!blocks.is_empty());
-    for (number, block) in blocks.iter().enumerate() {
-        let file = scratch.path().join(format!("block{number}.ccl"));
-        std::fs::write(&file, format!("{block}\n")).unwrap();
-        for program in programs(block) {
-            accepts(&file, &program.name, &[]);
-        }
-    }
-}
-
 /// A program as its head shows it.
 struct Program {
     name: String,

@@ -1,104 +1,238 @@
-//! Pages that are read with a terminal beside them: their programs are written, their commands are run, and what these
-//! print is what the page says. With `BLESS=1` the page is made to say it.
+//! The pages of the project say what is so: their programs compile, their commands are run, and what these print is what
+//! the page says. With `BLESS=1` the page is made to say it. `CONTRIBUTING.md` has the kinds of blocks.
 //!
-//! A block ```` ```ccl NAME ```` is a file of that name from there on. In a block ```` ```console ```` a line that begins with
-//! `$ ` is a command, and the lines up to the next one are its output, of both streams. There a line `...` stands for any lines,
-//! and a line that ends with `..` for one that begins so.
+//! Each page has a folder of its own, in which `stdlib`, `examples` and `compiler` are those of the project. In what a
+//! command prints, a line `...` stands for any lines, and a line that ends with `..` for one that begins so.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
+#[path = "manual/links.rs"]
+mod links;
+#[path = "manual/page.rs"]
+mod page;
+
 use libtest_mimic::{Arguments, Failed, Trial};
+use page::{Block, Command, Piece};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{self, ExitCode, Stdio};
 
-/// The pages.
-const PAGES: [&str; 1] = ["tutorial.md"];
+/// Where pages are; of the subfolders of the last three, each has its own.
+const FOLDERS: [&str; 7] = ["", "docs", "examples", "fuzz", "editors", "integrations", "cuda"];
+
+/// What a page's folder has of the project.
+const SHARED: [&str; 3] = ["stdlib", "examples", "compiler"];
+
+/// Folders with programs that other tests compile, of which fragments may be.
+const COMPILED: [&str; 6] = [
+    "compiler/tests/language",
+    "compiler/tests/decompiled",
+    "stdlib/ccl/algorithms",
+    "examples",
+    "examples/mscclpp",
+    "examples/systems",
+];
 
 fn main() -> ExitCode {
-    let trials = PAGES.map(|page| Trial::test(page, move || follow(page)));
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+    let trial = |page: String| Trial::test(page.clone(), move || follow(&root(), &page));
+    let trials = pages(&root()).into_iter().map(trial).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn root() -> PathBuf {
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap()
+}
+
+/// The pages, from the project's root; what the compiler explains has tests of its own.
+fn pages(root: &Path) -> Vec<String> {
+    let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|folder| root.join(folder)).collect();
+    for parent in ["editors", "integrations"] {
+        folders.extend(entries(&root.join(parent)).into_iter().filter(|path| path.is_dir()));
+    }
+    let files = folders.iter().filter(|folder| folder.is_dir()).flat_map(|folder| entries(folder));
+    let pages = files.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    pages.map(|path| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
 }
 
 /// Does what a page says.
-fn follow(page: &str) -> Result<(), Failed> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
+fn follow(root: &Path, name: &str) -> Result<(), Failed> {
+    let path = root.join(name);
     let text = fs::read_to_string(&path)?;
     let folder = tempfile::tempdir()?;
-    let (mut said, mut wrong) = (Vec::new(), Vec::new());
-    for part in parts(&text) {
-        match part {
-            Part::Prose(lines) => said.extend(lines.iter().map(|line| (*line).to_owned())),
-            Part::File { name, lines } => {
-                fs::write(folder.path().join(name), lines.join("\n") + "\n")?;
-                said.extend(lines.iter().map(|line| (*line).to_owned()));
-            }
-            Part::Command { command, output } => {
-                let got = run(folder.path(), command)?;
-                said.push(format!("$ {command}"));
-                if matches(&output, &got) {
-                    said.extend(output.iter().map(|line| (*line).to_owned()));
-                } else {
-                    wrong.push(format!("$ {command}\n{}", got.join("\n")));
-                    said.extend(got);
-                }
-            }
+    for shared in SHARED {
+        std::os::unix::fs::symlink(root.join(shared), folder.path().join(shared))?;
+    }
+    let mut reader =
+        Reader { root, name, folder: folder.path(), said: Vec::new(), wrong: Vec::new() };
+    reader.wrong.extend(links::broken(&path, &text)?);
+    for piece in page::pieces(&text)? {
+        match piece {
+            Piece::Prose(line) => reader.prose(line)?,
+            Piece::Block(block) => reader.block(&block)?,
         }
     }
-    if wrong.is_empty() {
+    if reader.wrong.is_empty() {
         return Ok(());
     }
     if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, said.join("\n") + "\n")?;
-        return Ok(());
+        fs::write(&path, reader.said.join("\n") + "\n")?;
     }
-    Err(format!("docs/{page} does not say what these print:\n\n{}", wrong.join("\n\n")).into())
+    Err(format!("{name} is not right:\n\n{}", reader.wrong.join("\n\n")).into())
 }
 
-/// A piece of a page.
-enum Part<'t> {
-    Prose(Vec<&'t str>),
-    File { name: &'t str, lines: Vec<&'t str> },
-    Command { command: &'t str, output: Vec<&'t str> },
+/// Somebody who follows a page.
+struct Reader<'r> {
+    root: &'r Path,
+    name: &'r str,
+    folder: &'r Path,
+    /// The page with what commands print, so far.
+    said: Vec<String>,
+    wrong: Vec<String>,
 }
 
-fn parts(text: &str) -> Vec<Part<'_>> {
-    let mut parts = vec![Part::Prose(Vec::new())];
-    let mut fence: Option<&str> = None;
-    for line in text.lines() {
-        if let Some(info) = line.strip_prefix("```") {
-            parts.push(Part::Prose(vec![line]));
-            fence = if fence.is_some() { None } else { Some(info) };
-            if let Some(name) = fence.and_then(|info| info.strip_prefix("ccl ")) {
-                parts.push(Part::File { name, lines: Vec::new() });
+impl Reader<'_> {
+    /// Commands in prose are ones that there are.
+    fn prose(&mut self, line: &str) -> Result<(), Failed> {
+        self.said.push(line.to_owned());
+        for span in page::spans(line).filter(|span| span.starts_with("cclc ")) {
+            let words: Vec<&str> = span.split_whitespace().skip(1).collect();
+            let command = words.first().filter(|word| !word.starts_with('-'));
+            let help = match command {
+                Some(command) => self.run(&format!("cclc {command} --help"))?,
+                None => self.run("cclc --help")?,
+            };
+            let known = help.join("\n");
+            let flags = words.iter().filter(|word| word.starts_with('-') && word.len() > 1);
+            for flag in flags.map(|flag| flag.split('=').next().unwrap_or(flag)) {
+                let hidden = flag == "--checks";
+                if !hidden && !known.contains(flag) {
+                    self.wrong.push(format!("`{span}`: {flag} is not known"));
+                }
             }
-            continue;
+            if known.starts_with("error:") {
+                self.wrong.push(format!("`{span}`: there is no such command"));
+            }
         }
-        match (fence, line.strip_prefix("$ ")) {
-            (Some("console"), Some(command)) => {
-                parts.push(Part::Command { command, output: Vec::new() });
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block<'_>) -> Result<(), Failed> {
+        self.said.push(format!("```{}", block.info));
+        let wrong = self.wrong.len();
+        match block.info.split_whitespace().collect::<Vec<_>>().as_slice() {
+            ["ccl"] => self.compiles(block)?,
+            ["ccl", "fragment"] => self.is_compiled_elsewhere(block),
+            ["ccl", file] => fs::write(self.folder.join(file), block.lines.join("\n") + "\n")?,
+            ["console"] => {
+                for command in page::commands(block)? {
+                    self.follow(&command)?;
+                }
             }
-            _ => match parts.last_mut().unwrap() {
-                Part::Prose(lines)
-                | Part::File { lines, .. }
-                | Part::Command { output: lines, .. } => lines.push(line),
-            },
+            ["text"] => {}
+            [_, "in", file] => self.stands_in(block, file)?,
+            [_] => self.says_why_not(block),
+            _ => self.wrong.push("this is no kind of block".to_owned()),
+        }
+        for wrong in self.wrong.iter_mut().skip(wrong) {
+            *wrong = format!("line {}: {wrong}", block.line);
+        }
+        if block.info != "console" {
+            self.said.extend(block.lines.iter().map(|line| (*line).to_owned()));
+        }
+        self.said.push("```".to_owned());
+        Ok(())
+    }
+
+    /// A program without a name: no error, no warning.
+    fn compiles(&mut self, block: &Block<'_>) -> Result<(), Failed> {
+        fs::write(self.folder.join("block.ccl"), block.lines.join("\n") + "\n")?;
+        let got = self.run("cclc check block.ccl --deny warnings")?;
+        if !got.is_empty() {
+            self.wrong.push(got.join("\n"));
+        }
+        Ok(())
+    }
+
+    /// A fragment: so it stands, blanks and comments apart, in a program that a test compiles.
+    fn is_compiled_elsewhere(&mut self, block: &Block<'_>) {
+        let fragment = code(&block.lines);
+        let files = COMPILED.iter().flat_map(|folder| entries(&self.root.join(folder)));
+        let programs = files.filter(|path| path.extension().is_some_and(|ending| ending == "ccl"));
+        let found = programs.into_iter().any(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            has_lines(&code(&text.lines().collect::<Vec<_>>()), &fragment)
+        });
+        if !found {
+            self.wrong.push("no program that is compiled has this fragment".to_owned());
         }
     }
-    parts
+
+    /// A part of a file that other tests use, or that itself reads the page.
+    fn stands_in(&mut self, block: &Block<'_>, file: &str) -> Result<(), Failed> {
+        let text = fs::read_to_string(self.root.join(file))?;
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let wanted: Vec<&str> = block.lines.iter().map(|line| line.trim()).collect();
+        if !text.contains(self.name) && !has_lines(&lines, &wanted) {
+            self.wrong.push(format!("`{file}` does not have these lines"));
+        }
+        Ok(())
+    }
+
+    /// What is not checked says so, and why, where readers see it.
+    fn says_why_not(&mut self, block: &Block<'_>) {
+        let first = block.lines.first().unwrap_or(&"");
+        if first.split_once("not run: ").is_none_or(|(_, why)| why.trim().is_empty()) {
+            self.wrong
+                .push("nothing runs this, and its first line has no `not run: WHY`".to_owned());
+        }
+    }
+
+    fn follow(&mut self, command: &Command<'_>) -> Result<(), Failed> {
+        let got = self.run(command.text)?;
+        self.said.push(format!("$ {}", command.text));
+        if matches(&command.output, &got) {
+            self.said.extend(command.output.iter().map(|line| (*line).to_owned()));
+        } else {
+            self.wrong.push(format!("$ {}\n{}", command.text, got.join("\n")));
+            self.said.extend(got);
+        }
+        Ok(())
+    }
+
+    /// What a command prints, to both streams in their order.
+    fn run(&self, command: &str) -> Result<Vec<String>, Failed> {
+        let mut words = command.split_whitespace();
+        let program = match words.next() {
+            Some("cclc") => env!("CARGO_BIN_EXE_cclc"),
+            Some("cat") => "cat",
+            _ => return Err(format!("only `cclc` and `cat` are run here: {command}").into()),
+        };
+        let output = self.folder.join(".output");
+        let file = fs::File::create(&output)?;
+        let mut run = process::Command::new(program);
+        run.args(words).current_dir(self.folder).stdin(Stdio::null()).env_remove("NO_COLOR");
+        run.stdout(file.try_clone()?).stderr(file).status()?;
+        let text = fs::read_to_string(&output)?;
+        Ok(text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect())
+    }
 }
 
-/// What a command prints, to both streams in their order.
-fn run(folder: &Path, command: &str) -> Result<Vec<String>, Failed> {
-    let mut words = command.split_whitespace();
-    assert_eq!(words.next(), Some("cclc"), "only cclc is run here: {command}");
-    let output = folder.join(".output");
-    let file = fs::File::create(&output)?;
-    let mut cclc = Command::new(PathBuf::from(env!("CARGO_BIN_EXE_cclc")));
-    cclc.args(words).current_dir(folder).stdin(Stdio::null());
-    cclc.stdout(file.try_clone()?).stderr(file).env_remove("NO_COLOR").status()?;
-    let text = fs::read_to_string(&output)?;
-    Ok(text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect())
+/// Lines without blanks around them and without comments.
+fn code<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+    let bare = lines.iter().map(|line| line.split("//").next().unwrap_or("").trim());
+    bare.filter(|line| !line.is_empty()).collect()
+}
+
+/// Whether the lines stand in the text, one after the other.
+fn has_lines(text: &[&str], lines: &[&str]) -> bool {
+    !lines.is_empty() && text.windows(lines.len()).any(|window| window == lines)
 }
 
 /// Whether the lines are as a page says.

@@ -30,6 +30,15 @@ fn compiler() -> PathBuf {
     compiler
 }
 
+/// The manifest of a package that uses this one in its build script.
+fn manifest() -> String {
+    format!(
+        "[package]\nname = \"stranger\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
+         [build-dependencies]\nccl-build = {{ path = {:?} }}\n",
+        env!("CARGO_MANIFEST_DIR")
+    )
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -41,14 +50,7 @@ fn a_plan_is_built_and_follows_its_imports() {
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::create_dir_all(folder.join("ccl")).unwrap();
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
-    write(
-        "Cargo.toml",
-        &format!(
-            "[package]\nname = \"stranger\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
-             [build-dependencies]\nccl-build = {{ path = {:?} }}\n",
-            env!("CARGO_MANIFEST_DIR")
-        ),
-    );
+    write("Cargo.toml", &manifest());
     write(
         "build.rs",
         "fn main() {\n    ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 4).build();\n    \
@@ -73,4 +75,34 @@ fn a_plan_is_built_and_follows_its_imports() {
 
     write("ccl/parts.ccl", PARTS);
     assert!(cargo(&folder, &["run"]).status.success());
+}
+
+/// The blocks of `integrations/cargo/README.md` are a project.
+#[test]
+fn what_the_page_shows_builds_and_runs() {
+    let page = include_str!("../README.md");
+    let files: Vec<&str> = page.split("\n```rust in ").skip(1).collect();
+    let [script, main] = files.as_slice() else { panic!("two files, not {}", files.len()) };
+    let folder = tempfile::tempdir().unwrap();
+    for inner in ["src", "ccl"] {
+        fs::create_dir(folder.path().join(inner)).unwrap();
+    }
+    for (name, text) in [
+        ("Cargo.toml", manifest().as_str()),
+        ("build.rs", code(script)),
+        ("src/main.rs", code(main)),
+        ("ccl/gather.ccl", GATHER),
+        ("ccl/parts.ccl", PARTS),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let run = cargo(folder.path(), &["run"]);
+    let plan_bytes = text(&run.stdout).trim().parse::<usize>();
+    assert!(plan_bytes.is_ok_and(|bytes| bytes > 1000), "{}", text(&run.stderr));
+}
+
+/// What follows the opening fence of a block.
+fn code(block: &str) -> &str {
+    let (_, code) = block.split_once('\n').unwrap();
+    code.split("```").next().unwrap()
 }

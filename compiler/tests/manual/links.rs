@@ -1,0 +1,48 @@
+//! The links of a page lead somewhere: to files of the project, and to headings of pages.
+
+use crate::page::{Piece, pieces};
+use std::fs;
+use std::path::Path;
+
+/// Links of a page that lead nowhere. Those to other hosts are not followed.
+pub(crate) fn broken(path: &Path, text: &str) -> Result<Vec<String>, String> {
+    let folder = path.parent().ok_or("a page has a folder")?;
+    let mut broken = Vec::new();
+    for piece in pieces(text)? {
+        let Piece::Prose(line) = piece else { continue };
+        for target in targets(line) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { path.to_path_buf() } else { folder.join(file) };
+            let there = file.exists()
+                && (anchor.is_empty()
+                    || fs::read_to_string(&file)
+                        .is_ok_and(|text| headings(&text).any(|name| name == anchor)));
+            if !there {
+                broken.push(format!("there is no `{target}`"));
+            }
+        }
+    }
+    Ok(broken)
+}
+
+/// Where the links of a line lead, but for other hosts. What stands in code spans is no link.
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    links.filter(|target| !target.contains("://") && !target.contains('`'))
+}
+
+/// The names under which a page's headings can be linked to: lower case, blanks as `-`, no other signs.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter(|line| line.starts_with('#')).map(|line| {
+        line.trim_start_matches('#')
+            .trim()
+            .to_lowercase()
+            .chars()
+            .filter_map(|c| match c {
+                ' ' => Some('-'),
+                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+                _ => None,
+            })
+            .collect()
+    })
+}
