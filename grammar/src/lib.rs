@@ -2,6 +2,8 @@
 //!
 //! The table is data and knows nothing of the compiler; the compiler's tests hold its words against it.
 
+pub mod highlight;
+mod pattern;
 pub mod textmate;
 pub mod verbs;
 

@@ -3,7 +3,8 @@
 //! It knows words and their surroundings, not productions: a verb is one where a statement can begin, and a plain name
 //! elsewhere, as in the language.
 
-use crate::{Kind, of_kind};
+use crate::Kind;
+use crate::pattern::{whole, words};
 use serde_json::{Value, json};
 
 /// The grammar as JSON text: keys in alphabetical order, two spaces a level, a newline at the end.
@@ -95,27 +96,4 @@ fn attribute() -> Value {
 
 fn rule(scope: &str, pattern: &str) -> Value {
     json!({ "name": scope, "match": pattern })
-}
-
-/// A pattern for whole words of some kinds.
-fn whole(kinds: &[Kind]) -> String {
-    format!(r"\b(?:{})\b", words(kinds))
-}
-
-/// The words of some kinds as alternatives, longer ones first, so that none hides one that it begins.
-fn words(kinds: &[Kind]) -> String {
-    let mut texts: Vec<&str> =
-        kinds.iter().flat_map(|kind| of_kind(*kind)).map(|word| word.text).collect();
-    texts.sort_by_key(|text| (std::cmp::Reverse(text.len()), *text));
-    texts.into_iter().map(escape).collect::<Vec<_>>().join("|")
-}
-
-/// The text as a pattern that matches just it.
-fn escape(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            let special = !c.is_ascii_alphanumeric() && c != '_';
-            special.then_some('\\').into_iter().chain(std::iter::once(c))
-        })
-        .collect()
 }

@@ -1,10 +1,11 @@
-//! The files that editors read by themselves know every word of the language.
+//! The files that editors and the manual color programs with know every word of the language.
 
 use grammar::{Kind, WORDS};
 use std::path::Path;
 
 /// The files, and which kinds of words are of no matter to each.
 const FILES: &[(&[&str], &[Kind])] = &[
+    (&["../grammar/ccl.highlight.js"], &[]),
     (&["neovim/syntax/ccl.vim"], &[]),
     (&["emacs/ccl-mode.el"], &[Kind::Field]),
     (&["sublime/ccl.sublime-syntax"], &[]),

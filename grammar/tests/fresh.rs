@@ -1,4 +1,4 @@
-//! The committed editor grammar is the one that the table of words gives; `BLESS=1` rewrites it. The table itself has
+//! The committed grammars are those that the table of words gives; `BLESS=1` rewrites them. The table itself has
 //! every word once, and the words of `ccl.ebnf` are the table's.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
@@ -8,14 +8,21 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 #[test]
-fn the_editor_grammar_is_fresh() {
-    let path = folder().join("ccl.tmLanguage.json");
-    let rendered = grammar::textmate::render();
+fn the_grammars_made_of_the_table_are_fresh() {
+    fresh("ccl.tmLanguage.json", &grammar::textmate::render());
+    fresh("ccl.highlight.js", &grammar::highlight::render());
+}
+
+fn fresh(name: &str, rendered: &str) {
+    let path = folder().join(name);
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &rendered).unwrap();
+        std::fs::write(&path, rendered).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == rendered, "run BLESS=1 cargo test -p ccl-grammar, and commit the result");
+    assert!(
+        committed == rendered,
+        "{name}: run BLESS=1 cargo test -p ccl-grammar, and commit the result"
+    );
 }
 
 #[test]
