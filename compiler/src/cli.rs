@@ -16,11 +16,12 @@ mod files;
 mod fix;
 mod format;
 mod levels;
+mod limits;
 mod list;
 mod load;
 mod manifest;
 mod new;
-mod output;
+pub(crate) mod output;
 mod report;
 mod run;
 mod settings;
@@ -69,7 +70,9 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Err(error) => return clap_says(&error),
     };
     let done = match args.reporting.levels() {
-        Ok(levels) => dispatch(&args, &mut report::Reporter::new(&args.reporting, levels)),
+        Ok(levels) => {
+            dispatch(&args, &mut report::Reporter::new(&args.reporting, levels, args.limits))
+        }
         Err(failure) => Err(failure),
     };
     done.unwrap_or_else(|failure| {

@@ -12,6 +12,7 @@ const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
     cli::crash::install();
+    cli::output::survive_size_limits();
     let run = || cli::run(std::env::args_os());
     let worker =
         std::thread::Builder::new().name("cclc".to_owned()).stack_size(STACK_BYTES).spawn(run);

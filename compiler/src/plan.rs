@@ -284,6 +284,9 @@ pub fn parse(file: FileId, text: &str) -> Result<Plan<'_>, Box<Diagnostic>> {
     serde_json::from_str(text).map_err(|error| Box::new(malformed(file, text, &error)))
 }
 
+/// serde_json's own limit, which keeps it from running out of stack.
+const TOO_DEEP: &str = "this JSON nests more than 128 levels deep";
+
 fn default_threads() -> i64 {
     1024
 }
@@ -311,6 +314,11 @@ fn error_span(file: FileId, text: &str, error: &serde_json::Error) -> Span {
 
 fn malformed(file: FileId, text: &str, error: &serde_json::Error) -> Diagnostic {
     let full = error.to_string();
+    if full.starts_with("recursion limit") {
+        let report = Diagnostic::new(Code::E0902, error_span(file, text, error), TOO_DEEP);
+        return report
+            .note("operations lie in pipelines, and pipelines in nothing: no plan needs ten");
+    }
     let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
     let message = match error.classify() {
         serde_json::error::Category::Data => {

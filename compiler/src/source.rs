@@ -43,6 +43,14 @@ pub struct PlanPlace {
     pub op: Option<u32>,
 }
 
+/// Whether a character makes text read in another order than it is written: Unicode's marks, embeddings, overrides and
+/// isolates of direction (UAX 9, section 2), but not the two marks that stand for an unseen letter, which turn nothing
+/// but themselves.
+#[must_use]
+pub fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// What a report points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {

@@ -1,7 +1,7 @@
 //! Text to tree. `parse` never fails: any text gives a tree and the reports about it.
 //!
 //! ```text
-//! text -> token::tokens -> balance::balance -> parse::file -> placement::check
+//! text -> token::tokens -> balance::balance -> parse::file -> placement::check, unseen::check
 //!         \_____________ fault::settle: one report a mistake _____________/
 //! ```
 
@@ -13,6 +13,7 @@ pub mod lookahead;
 pub mod parse;
 pub mod placement;
 pub mod token;
+pub mod unseen;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::FileId;
@@ -25,6 +26,12 @@ use token::{Kind, Token};
 #[must_use]
 pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     let cut = token::tokens(file, text);
+    let (tree, mut reports) = parse_tokens(file, text, &cut);
+    reports.extend(unseen::check(&cut));
+    (tree, reports)
+}
+
+fn parse_tokens(file: FileId, text: &str, cut: &token::Tokens<'_>) -> (ast::File, Vec<Diagnostic>) {
     let plain = balance(&cut.tokens, false);
     let attempt = |balanced: Balanced<'_>| {
         let (tree, found) = parse::file(file, &balanced.tokens, text.len() as u32);

@@ -6,6 +6,8 @@
 mod cclc;
 #[path = "support/folder.rs"]
 mod folder;
+#[path = "cli/hostile.rs"]
+mod hostile;
 #[path = "cli/kernels.rs"]
 mod kernels;
 #[path = "cli/run.rs"]

@@ -13,8 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many bytes a file may have: offsets are 32-bit numbers.
-const MAX_BYTES: u64 = u32::MAX as u64;
+/// How many bytes a file may have: as many as the compiler takes where nothing else is said.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// How deep folders are searched for source files.
 const MAX_DEPTH: usize = 16;
@@ -135,7 +135,7 @@ fn read(path: &Path) -> Text {
         return Err("it is a folder".to_owned());
     }
     if there.len() > MAX_BYTES {
-        return Err("it is larger than 4 GiB".to_owned());
+        return Err("it is larger than 16 MiB".to_owned());
     }
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8(bytes).map_err(|error| {

@@ -3,6 +3,7 @@
 use super::{Failure, Status};
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use compiler::syntax::token;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +17,22 @@ pub(crate) struct Args {
     /// How to tell of it.
     #[command(flatten)]
     pub(crate) reporting: Reporting,
+    /// What it may take.
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+/// What a run may take; taken by every command.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct Limits {
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, global = true)]
+    pub(crate) time_limit: Option<Duration>,
+    /// The most bytes to read: of a source file together with what it imports [default: 16MiB], of a plan, its map or a
+    /// manifest [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, global = true)]
+    pub(crate) max_input: Option<u64>,
 }
 
 /// How reports are written; taken by every command.
@@ -114,9 +131,6 @@ pub(crate) struct Elaboration {
     /// Refuse programs with more operations than this
     #[arg(long, value_name = "N", default_value_t = 16_000_000)]
     pub(crate) max_operations: u64,
-    /// Stop after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) time_limit: Option<Duration>,
     /// The folder that imports of files stay in [default: the current one, or that of a source file outside it]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
@@ -451,6 +465,13 @@ pub(crate) fn complete(completions: &Completions) -> Result<Status, Failure> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(number).map_err(|_| "not a length of time".to_owned())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let bytes = token::integer(text).and_then(|bytes| u64::try_from(bytes).ok());
+    bytes
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "what is wanted is a size, as `64MiB`".to_owned())
 }
 
 #[cfg(test)]

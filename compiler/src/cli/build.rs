@@ -60,7 +60,7 @@ fn plan(
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = proof(&build.elaboration, build.unproved);
-    let lowered = front.lowered(reporter, &build.elaboration, proof, driver::lower);
+    let lowered = front.lowered(reporter, proof, driver::lower);
     let Some(program) = lowered else { return Ok(None) };
     let plan = plan_path(build, wanted, program.program())?;
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
@@ -142,7 +142,7 @@ pub(crate) fn lowered<T>(
     lower: Lower<T>,
 ) -> Result<Option<(Front, T)>, Failure> {
     let Some(mut front) = front(reporter, elaboration, path)? else { return Ok(None) };
-    let program = front.lowered(reporter, elaboration, proof, lower);
+    let program = front.lowered(reporter, proof, lower);
     Ok(program.map(|program| (front, program)))
 }
 
@@ -187,15 +187,12 @@ impl Front {
     pub(crate) fn lowered<T>(
         &mut self,
         reporter: &mut Reporter,
-        elaboration: &Elaboration,
         proof: Proof,
         lower: Lower<T>,
     ) -> Option<T> {
-        let interrupt = load::interrupt(elaboration.time_limit);
         let (program, diagnostics) =
-            lower(&self.loaded.unit, self.program, &self.settings, proof, &interrupt);
-        if interrupt.is_set() {
-            reporter.stopped(elaboration.time_limit);
+            lower(&self.loaded.unit, self.program, &self.settings, proof, &reporter.interrupt);
+        if reporter.is_stopped() {
             return None;
         }
         self.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);

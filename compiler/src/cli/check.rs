@@ -34,15 +34,13 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<(), Failure> {
     let loaded: Vec<Loaded> =
         check.files.iter().filter_map(|path| load::load(reporter, elaboration, path)).collect();
     names_are_known(reporter, elaboration, &given, &loaded)?;
-    let interrupt = load::interrupt(elaboration.time_limit);
+    let interrupt = reporter.interrupt.clone();
     for file in loaded.iter().filter(|file| !file.broken) {
         for program in load::programs(&file.unit, elaboration) {
             one(reporter, check, &given, &file.unit, program, &interrupt)?;
         }
     }
-    if interrupt.is_set() {
-        reporter.stopped(elaboration.time_limit);
-    }
+    reporter.is_stopped();
     Ok(())
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn write(
         Host::Cuda | Host::Mscclpp => driver::lower_to_kernels,
         Host::Nvshmem => driver::lower_to_nvshmem,
     };
-    let Some(kernels) = front.lowered(reporter, &args.elaboration, proof, lower) else {
+    let Some(kernels) = front.lowered(reporter, proof, lower) else {
         return Ok(None);
     };
     let path = match path.or(args.output.as_deref()) {

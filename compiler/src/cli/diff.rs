@@ -5,7 +5,6 @@ use super::report::Reporter;
 use super::{Failure, Status, files};
 use compiler::diagnostic::Severity;
 use compiler::driver::{self, Target};
-use compiler::interrupt::Interrupt;
 use std::path::Path;
 
 /// Compares two plans.
@@ -15,14 +14,17 @@ pub(crate) fn run(diff: &Diff, reporter: &mut Reporter) -> Result<Status, Failur
     }
     let mut plans = Vec::new();
     for path in [&diff.first, &diff.second] {
-        match files::open(&mut reporter.sources, path) {
+        match files::open(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
             Ok(file) => plans.push((file, reporter.sources.files[file].text.clone())),
             Err(why) => reporter.unreadable(path, &why),
         }
     }
     let [(left, a), (right, b)] = plans.as_slice() else { return Ok(reporter.finish()) };
     let target = Target { sms: diff.sms, worst: Severity::Error };
-    let (same, found) = driver::diff((*left, a), (*right, b), target, &Interrupt::default());
+    let (same, found) = driver::diff((*left, a), (*right, b), target, &reporter.interrupt);
+    if reporter.is_stopped() {
+        return Ok(reporter.finish());
+    }
     reporter.add(found);
     if same == Some(true) {
         reporter.remark("the plans are the same");

@@ -3,7 +3,7 @@
 
 use super::args::{Dump, DumpFormat as Format, Stage};
 use super::report::Reporter;
-use super::{Failure, Status, build, load, output};
+use super::{Failure, Status, build, output};
 use compiler::diagnostic::json;
 use compiler::elaborate;
 use compiler::ir::Program;
@@ -17,14 +17,16 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
     let Some(front) = build::front(reporter, elaboration, &dump.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
-    let interrupt = load::interrupt(elaboration.time_limit);
-    let (program, diagnostics) =
-        elaborate::elaborate(&front.loaded.unit, front.program, &front.settings, &interrupt);
-    let broken = reporter.add(diagnostics);
-    if interrupt.is_set() {
-        reporter.stopped(elaboration.time_limit);
+    let (program, diagnostics) = elaborate::elaborate(
+        &front.loaded.unit,
+        front.program,
+        &front.settings,
+        &reporter.interrupt,
+    );
+    if reporter.is_stopped() {
         return Ok(reporter.finish());
     }
+    let broken = reporter.add(diagnostics);
     let status = reporter.finish();
     let Some(program) = program.filter(|_| !broken) else { return Ok(status.max(Status::Errors)) };
     let program = match stage(dump.after) {

@@ -1,17 +1,16 @@
 //! Reading: source files, plans, standard input, and the files that source files import.
 
+use super::limits;
 use compiler::source::{FileId, SourceMap};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many bytes a file may have: offsets are 32-bit numbers.
-const MAX_BYTES: u64 = u32::MAX as u64;
-
-/// Reads a file, or standard input for `-`, and says why where that fails.
-pub(crate) fn open(sources: &mut SourceMap, path: &Path) -> Result<FileId, String> {
-    let text = if path == Path::new("-") { stdin()? } else { text(path)? };
+/// Reads a file of at most so many bytes, or standard input for `-`, and says why where that fails.
+pub(crate) fn open(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
+    let text =
+        if path == Path::new("-") { read(io::stdin().lock(), most)? } else { text(path, most)? };
     Ok(sources.add(name(path), text))
 }
 
@@ -33,7 +32,7 @@ pub(crate) fn root(given: Option<&Path>, file: &Path) -> PathBuf {
 }
 
 /// Reads an imported file, if it lies inside `root` when links are followed.
-pub(crate) fn import(root: &Path, path: &str) -> Result<Arc<str>, String> {
+pub(crate) fn import(root: &Path, path: &str, most: u64) -> Result<Arc<str>, String> {
     let path = Path::new(path);
     if path.exists() && !inside(path, root) {
         return Err(format!(
@@ -41,7 +40,7 @@ pub(crate) fn import(root: &Path, path: &str) -> Result<Arc<str>, String> {
             root.display()
         ));
     }
-    text(path).map(Arc::from)
+    text(path, most).map(Arc::from)
 }
 
 fn inside(path: &Path, root: &Path) -> bool {
@@ -51,31 +50,24 @@ fn inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-/// Reads a file, and says why where that fails.
-pub(crate) fn text(path: &Path) -> Result<String, String> {
+/// Reads a file of at most so many bytes, and says why where that fails. One that has more is not read.
+pub(crate) fn text(path: &Path, most: u64) -> Result<String, String> {
     let there = fs::metadata(path).map_err(|error| error.to_string())?;
     if there.is_dir() {
         return Err("it is a folder".to_owned());
     }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    decode(bytes)
+    if there.len() > most {
+        return Err(limits::too_large(there.len(), most));
+    }
+    read(fs::File::open(path).map_err(|error| error.to_string())?, most)
 }
 
-fn stdin() -> Result<String, String> {
+/// The text that a reader gives. What has no size of its own, as a pipe, is read up to the limit.
+fn read(reader: impl io::Read, most: u64) -> Result<String, String> {
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| error.to_string())?;
-    decode(bytes)
-}
-
-fn decode(bytes: Vec<u8>) -> Result<String, String> {
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err("it is larger than 4 GiB".to_owned());
+    reader.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > most {
+        return Err(limits::too_large(bytes.len() as u64, most));
     }
     String::from_utf8(bytes).map_err(|error| {
         format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to())

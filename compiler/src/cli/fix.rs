@@ -32,7 +32,7 @@ pub(crate) fn make(reporter: &Reporter) -> Result<usize, Failure> {
         made.push(format!("{place}: fixed {}: {}", report.code.id(), fix.title));
     }
     for (file, edits) in &edits {
-        write(sources, *file, edits)?;
+        write(reporter, *file, edits)?;
     }
     made.iter().for_each(|line| reporter.remark(line));
     Ok(made.len())
@@ -50,12 +50,13 @@ fn apart(one: Span, other: Span) -> bool {
     one.end < other.start || other.end < one.start
 }
 
-fn write(sources: &SourceMap, file: FileId, edits: &[Edit]) -> Result<(), Failure> {
-    let Some(file) = sources.files.lookup(file) else { return Ok(()) };
+fn write(reporter: &Reporter, file: FileId, edits: &[Edit]) -> Result<(), Failure> {
+    let Some(file) = reporter.sources.files.lookup(file) else { return Ok(()) };
     let path = Path::new(&file.name);
     let failed = |why: &str| Failure::Files(format!("cannot fix `{}`: {why}", path.display()));
     let mut now = SourceMap::default();
-    let there = files::open(&mut now, path).map_err(|why| failed(&why))?;
+    let there =
+        files::open(&mut now, path, reporter.limits.source_bytes()).map_err(|why| failed(&why))?;
     if now.files[there].text != file.text {
         return Err(failed("it has changed since it was read"));
     }

@@ -5,10 +5,11 @@ use super::report::Reporter;
 use super::{Failure, files};
 use compiler::diagnostic::nearest;
 use compiler::driver;
-use compiler::interrupt::Interrupt;
 use compiler::resolve::program::{ProgramId, Unit};
-use std::path::Path;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A file that was read and resolved.
 pub(crate) struct Loaded {
@@ -24,7 +25,8 @@ pub(crate) fn load(
     elaboration: &Elaboration,
     path: &Path,
 ) -> Option<Loaded> {
-    let main = match files::open(&mut reporter.sources, path) {
+    let most = reporter.limits.source_bytes();
+    let main = match files::open(&mut reporter.sources, path, most) {
         Ok(main) => main,
         Err(why) => {
             reporter.unreadable(path, &why);
@@ -32,7 +34,20 @@ pub(crate) fn load(
         }
     };
     let root = files::root(elaboration.root.as_deref(), path);
-    let mut read = |import: &str| files::import(&root, import);
+    let text = reporter.sources.files[main].text.clone();
+    let mut left = most - text.len() as u64;
+    let mut known: BTreeMap<PathBuf, Arc<str>> = BTreeMap::new();
+    known.extend(fs::canonicalize(path).ok().map(|path| (path, text)));
+    let mut read = |import: &str| {
+        let real = fs::canonicalize(import);
+        if let Some(text) = real.as_ref().ok().and_then(|path| known.get(path)) {
+            return Ok(text.clone());
+        }
+        let text = files::import(&root, import, left)?;
+        left -= text.len() as u64;
+        known.extend(real.ok().map(|path| (path, text.clone())));
+        Ok(text)
+    };
     let (unit, diagnostics) = driver::load(main, &mut reporter.sources, &mut read);
     let broken = reporter.add(diagnostics);
     Some(Loaded { unit, broken })
@@ -56,19 +71,6 @@ pub(crate) fn the_program(
         [] => Err(unknown_program(&[unit], elaboration)),
         [..] => Err(several_programs(unit, path)),
     }
-}
-
-/// A flag that is set when the time is up; never, without a limit.
-pub(crate) fn interrupt(limit: Option<Duration>) -> Interrupt {
-    let interrupt = Interrupt::default();
-    if let Some(limit) = limit {
-        let flag = interrupt.clone();
-        std::thread::spawn(move || {
-            std::thread::sleep(limit);
-            flag.set();
-        });
-    }
-    interrupt
 }
 
 /// No file has a program of the name that `--program` gives.

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &args::Manifest, reporter: &mut Reporter) -> Result<Stat
     let folder = folder(output).map_err(|error| lost(output, &error))?;
     let mut plans = Vec::new();
     for path in &args.manifests {
-        match read(path) {
+        match read(path, reporter.limits.plan_bytes()) {
             Ok(entries) => plans.extend(entries.into_iter().map(|entry| moved(entry, &folder))),
             Err(Unread::File(why)) => reporter.unreadable(path, &why),
             Err(Unread::Text(why)) => {
@@ -64,8 +64,8 @@ enum Unread {
 }
 
 /// The plans of a manifest, with absolute paths.
-fn read(path: &Path) -> Result<Vec<Entry>, Unread> {
-    let text = files::text(path).map_err(Unread::File)?;
+fn read(path: &Path, most: u64) -> Result<Vec<Entry>, Unread> {
+    let text = files::text(path, most).map_err(Unread::File)?;
     let folder = folder(path).map_err(|error| Unread::File(error.to_string()))?;
     let plans = Manifest::read(&text).map_err(Unread::Text)?.plans;
     let placed =

@@ -1,9 +1,15 @@
 //! Where output goes: standard output, or a file that is replaced in one step and left alone where nothing changed.
 
 use super::Failure;
+use compiler::diagnostic::render;
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, BufWriter, ErrorKind, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::Arc;
+
+/// How many files of killed processes may lie in the way.
+const MOST_LEFT: u32 = 1000;
 
 /// Writes what `fill` writes to `path`, or to standard output where the path is `-`, if `fill` then says that it is to
 /// be kept.
@@ -25,6 +31,16 @@ pub(crate) fn write(
     replace(path, fill).map_err(failed)
 }
 
+/// Makes a write beyond the limit that a shell sets (`ulimit -f`) an error like any other: what was begun is removed, and
+/// the report says why. Without it, the system ends the process at once.
+pub(crate) fn survive_size_limits() {
+    #[cfg(unix)]
+    {
+        // Where no handler can be set, the system does as it always does.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    }
+}
+
 /// Whether something is there that cannot be renamed over: a device, a pipe.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
@@ -43,10 +59,16 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     write(path, |out| out.write_all(text.as_bytes()).map(|()| true))
 }
 
-/// Writes bytes to standard output.
+/// Writes bytes to standard output; where that is a terminal, without what would move its cursor: names come from plans
+/// that anyone made.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    tolerant(out.write_all(bytes).and_then(|()| out.flush()), Path::new("standard output"))
+    let written = if out.is_terminal() {
+        out.write_all(render::printable(&String::from_utf8_lossy(bytes)).as_bytes())
+    } else {
+        out.write_all(bytes)
+    };
+    tolerant(written.and_then(|()| out.flush()), Path::new("standard output"))
 }
 
 /// A reader that left has what it wanted.
@@ -62,8 +84,8 @@ fn tolerant(written: io::Result<()>, path: &Path) -> Result<(), Failure> {
 fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<bool>) -> io::Result<()> {
     // A link stays a link: what it leads to is replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let beside = beside(path)?;
-    let done = write_new(&beside, fill)
+    let (beside, file) = beside(path)?;
+    let done = write_new(file, fill)
         .and_then(|keep| if keep { settle(&beside, path) } else { fs::remove_file(&beside) });
     if done.is_err() {
         // What was begun is of no use to anyone; the error that matters is the one that is returned.
@@ -72,21 +94,32 @@ fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<bool>) -
     done
 }
 
-fn beside(path: &Path) -> io::Result<PathBuf> {
+/// A new, hidden file in the same folder. One that is there already is what a process left that was killed, here or in
+/// another container with the same numbers; it is left alone.
+fn beside(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "not a file name"))?;
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}.tmp", std::process::id()));
-    Ok(path.with_file_name(hidden))
+    let mut number = 0;
+    loop {
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}.{number}.tmp", std::process::id()));
+        let hidden = path.with_file_name(hidden);
+        match File::create_new(&hidden) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MOST_LEFT => {
+                number += 1;
+            }
+            created => return created.map(|file| (hidden, file)),
+        }
+    }
 }
 
 fn write_new(
-    path: &Path,
+    file: File,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<bool>,
 ) -> io::Result<bool> {
-    let mut out = BufWriter::new(File::create_new(path)?);
+    let mut out = BufWriter::new(file);
     let keep = fill(&mut out)?;
     out.flush()?;
     Ok(keep)

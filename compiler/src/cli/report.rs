@@ -1,15 +1,16 @@
 //! Collects reports and prints them to standard error in the form that was asked for.
 
 use super::Status;
-use super::args::{MessageFormat, Reporting, When};
+use super::args::{Limits, MessageFormat, Reporting, When};
 use super::levels::Levels;
+use super::limits;
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Code, Diagnostic, Severity, github, json, sarif};
+use compiler::interrupt::Interrupt;
 use compiler::repair;
 use compiler::source::{Place, SourceMap};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
-use std::time::Duration;
 
 /// What a phase made, and what it has to say.
 pub(crate) type Shown<T> = (Option<T>, Vec<Diagnostic>);
@@ -18,6 +19,10 @@ pub(crate) type Shown<T> = (Option<T>, Vec<Diagnostic>);
 pub(crate) struct Reporter {
     /// Every file that was read.
     pub(crate) sources: SourceMap,
+    /// What the run may take.
+    pub(crate) limits: Limits,
+    /// Set when its time is up.
+    pub(crate) interrupt: Interrupt,
     diagnostics: Vec<Diagnostic>,
     levels: Levels,
     format: MessageFormat,
@@ -27,9 +32,11 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     /// A reporter of nothing yet.
-    pub(crate) fn new(reporting: &Reporting, levels: Levels) -> Reporter {
+    pub(crate) fn new(reporting: &Reporting, levels: Levels, limits: Limits) -> Reporter {
         Reporter {
             sources: SourceMap::default(),
+            limits,
+            interrupt: limits::interrupt(limits.time_limit),
             diagnostics: Vec::new(),
             levels,
             format: reporting.message_format,
@@ -70,9 +77,17 @@ impl Reporter {
         self.diagnostics.push(Diagnostic::without_place(Code::E0901, message));
     }
 
-    /// Reports that the time was up before all was done.
-    pub(crate) fn stopped(&mut self, limit: Option<Duration>) {
-        let seconds = limit.unwrap_or_default().as_secs_f64();
+    /// Whether the time was up before all was done, which is then reported.
+    pub(crate) fn is_stopped(&mut self) -> bool {
+        let stopped = self.interrupt.is_set();
+        if stopped {
+            self.report_the_stop();
+        }
+        stopped
+    }
+
+    fn report_the_stop(&mut self) {
+        let seconds = self.limits.time_limit.unwrap_or_default().as_secs_f64();
         let message = format!("stopped after {seconds} s, with nothing decided");
         let report = Diagnostic::without_place(Code::E0903, message);
         self.diagnostics
@@ -132,9 +147,10 @@ impl Reporter {
     }
 }
 
-/// Writes a line to standard error; where that is closed there is nobody to tell.
+/// Writes a line to standard error, without what would move a terminal's cursor; where that is closed there is nobody to
+/// tell.
 pub(crate) fn say(text: &str) {
-    print(&format!("{text}\n"));
+    print(&format!("{}\n", render::printable(text)));
 }
 
 fn print(text: &str) {

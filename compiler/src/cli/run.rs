@@ -1,7 +1,7 @@
 //! `cclc run`: runs a program or a plan on this machine and says how it went.
 
 use super::args::{Number, Reduction, Run, Target as Goal};
-use super::load;
+use super::limits;
 use super::report::Reporter;
 use super::{Failure, Status, build, files, output, settings};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
@@ -72,7 +72,7 @@ fn lowered<T>(
 }
 
 fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
-    let file = match files::open(&mut reporter.sources, &run.file) {
+    let file = match files::open(&mut reporter.sources, &run.file, reporter.limits.plan_bytes()) {
         Ok(file) => file,
         Err(why) => {
             reporter.unreadable(&run.file, &why);
@@ -83,8 +83,10 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
     let known = Known { given, hints: Vec::new() };
     let target = Target { sms: run.elaboration.sms, worst: Severity::Error };
     let text = reporter.sources.files[file].text.clone();
-    let interrupt = load::interrupt(run.elaboration.time_limit);
-    let (program, found) = driver::verified(file, &text, &known, target, &interrupt);
+    let (program, found) = driver::verified(file, &text, &known, target, &reporter.interrupt);
+    if reporter.is_stopped() {
+        return Ok(None);
+    }
     let broken = reporter.add(found);
     Ok(program.filter(|_| !broken || run.unproved))
 }
@@ -113,8 +115,8 @@ fn try_schedules(
     program: &Program,
     trial: &mut Trial<'_>,
 ) -> Done {
-    let limit = run.elaboration.time_limit.unwrap_or(USUAL_TIME);
-    let (started, interrupt) = (Instant::now(), load::interrupt(Some(limit)));
+    let limit = reporter.limits.time_limit.unwrap_or(USUAL_TIME);
+    let (started, interrupt) = (Instant::now(), limits::interrupt(Some(limit)));
     let mut right = 0;
     for seed in (run.seed..=u64::MAX).take(run.schedules as usize) {
         let outcome = trial.run(seed, &interrupt);

@@ -9,7 +9,6 @@ use super::report::Reporter;
 use super::{Failure, Status, files, settings};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Target};
-use compiler::interrupt::Interrupt;
 use compiler::plan::map::{Map, Source};
 use compiler::resolve;
 use compiler::source::{FileId, SourceMap};
@@ -21,9 +20,12 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
     let given = settings::arguments(reporter, &verify.define)?;
     let known = Known { given, hints: Vec::new() };
     for path in &verify.plans {
-        match files::open(&mut reporter.sources, path) {
+        match files::open(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
             Ok(file) => {
-                let found = plan(&mut reporter.sources, path, file, known.clone(), target);
+                let found = plan(reporter, path, file, known.clone(), target);
+                if reporter.is_stopped() {
+                    break;
+                }
                 reporter.add(found);
             }
             Err(why) => reporter.unreadable(path, &why),
@@ -34,38 +36,40 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
 
 /// What is wrong with one plan.
 fn plan(
-    sources: &mut SourceMap,
+    reporter: &mut Reporter,
     path: &Path,
     file: FileId,
     known: Known,
     target: Target,
 ) -> Vec<Diagnostic> {
+    let (most, interrupt) = (reporter.limits.plan_bytes(), reporter.interrupt.clone());
+    let sources = &mut reporter.sources;
     let text = sources.files[file].text.clone();
     let beside = path.with_extension(MAP);
-    let map = match map(path, &beside, &text) {
-        Ok(None) => return driver::verify(file, &text, &known, target, &Interrupt::default()),
+    let map = match map(path, &beside, &text, most) {
+        Ok(None) => return driver::verify(file, &text, &known, target, &interrupt),
         Ok(Some(map)) => map,
         Err(why) => {
-            let found = driver::verify(file, &text, &known, target, &Interrupt::default());
+            let found = driver::verify(file, &text, &known, target, &interrupt);
             return std::iter::once(useless(&beside, &why)).chain(found).collect();
         }
     };
     let known = known.with_map(&map);
-    let mut found = driver::verify(file, &text, &known, target, &Interrupt::default());
+    let mut found = driver::verify(file, &text, &known, target, &interrupt);
     if !found.is_empty() {
         let texts: Vec<Option<FileId>> =
-            map.sources().map(|source| open(sources, &beside, source)).collect();
+            map.sources().map(|source| open(sources, &beside, source, most)).collect();
         map.explain(file, &texts, &mut found);
     }
     found
 }
 
 /// The plan's map, if it has one; why it is of no use, where it is of none.
-fn map(plan: &Path, beside: &Path, text: &str) -> Result<Option<Map>, String> {
+fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>, String> {
     if plan == Path::new("-") || beside == plan || !beside.exists() {
         return Ok(None);
     }
-    let map = Map::read(&files::text(beside)?)?;
+    let map = Map::read(&files::text(beside, most)?)?;
     match map.fits(text) {
         true => Ok(Some(map)),
         false => Err("it was written for another plan than the one that is there".to_owned()),
@@ -73,9 +77,9 @@ fn map(plan: &Path, beside: &Path, text: &str) -> Result<Option<Map>, String> {
 }
 
 /// The text of a source file, looked for where the compiler read it and beside the map, if it has not changed since.
-fn open(sources: &mut SourceMap, map: &Path, source: Source<'_>) -> Option<FileId> {
+fn open(sources: &mut SourceMap, map: &Path, source: Source<'_>, most: u64) -> Option<FileId> {
     // A map may name anything: what is no ordinary file is not opened.
-    let read = |path: &Path| path.is_file().then(|| files::text(path).ok()).flatten();
+    let read = |path: &Path| path.is_file().then(|| files::text(path, most).ok()).flatten();
     let texts = [
         resolve::library_text(source.name).map(str::to_owned),
         read(Path::new(source.name)),

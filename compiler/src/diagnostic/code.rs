@@ -49,6 +49,7 @@ catalogue! {
     E0107: "a reserved word as a name",
     E0108: "a statement in the wrong place",
     E0109: "nesting too deep",
+    E0110: "text that is not what is seen",
 
     E0201: "unknown name",
     E0202: "a name that hides another",

@@ -3,7 +3,7 @@
 //! One line a report; notes and helps are further lines of its text. The format is that of "Workflow commands for GitHub
 //! Actions": properties and text have their own escapes. Places in plans have no lines and go into the text.
 
-use super::render::place_text;
+use super::render::{place_text, printable};
 use super::{Diagnostic, Severity};
 use crate::source::{Place, SourceMap, Span};
 
@@ -55,7 +55,7 @@ fn place(sources: &SourceMap, span: Span) -> Vec<(&'static str, String)> {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    printable(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

@@ -5,8 +5,10 @@
 //! readable comes out: spans are clipped to their file, and characters that would move a terminal's cursor are
 //! replaced before they are drawn.
 
+mod excerpt;
+
 use super::{Diagnostic, Label, Severity};
-use crate::source::{FileId, Place, PlanPlace, SourceFile, SourceMap, Span};
+use crate::source::{FileId, Place, PlanPlace, SourceFile, SourceMap, Span, changes_direction};
 use ariadne::{Color, Config, IndexType, Report, ReportKind};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -111,6 +113,11 @@ impl Canvas<'_> {
     fn draw(&mut self, out: &mut String, diagnostic: &Diagnostic) {
         let head = self.paint(&format!("{}:", headline(diagnostic)), diagnostic.severity);
         let _ = writeln!(out, "{head} {}", printable(&diagnostic.message));
+        if self.has_long_lines(diagnostic) {
+            self.excerpts(out, diagnostic);
+            self.plan_places(out, diagnostic);
+            return footer(out, diagnostic);
+        }
         let marks = self.marks(diagnostic);
         if let Some(first) = marks.iter().find(|mark| mark.primary).or(marks.first()) {
             let report =
@@ -124,6 +131,33 @@ impl Canvas<'_> {
         }
         self.plan_places(out, diagnostic);
         footer(out, diagnostic);
+    }
+
+    fn has_long_lines(&self, diagnostic: &Diagnostic) -> bool {
+        let mut labels = diagnostic.primary.iter().chain(&diagnostic.secondary);
+        labels.any(|label| {
+            let found = self.source_range(label);
+            found.is_some_and(|(file, range)| excerpt::is_needed(file, range))
+        })
+    }
+
+    fn source_range(&self, label: &Label) -> Option<(&SourceFile, (usize, usize))> {
+        let Place::Source(span) = label.place else { return None };
+        let file = self.sources.files.lookup(span.file)?;
+        Some((file, clip(file, span)))
+    }
+
+    /// The places with what stands around them.
+    fn excerpts(&self, out: &mut String, diagnostic: &Diagnostic) {
+        for label in diagnostic.primary.iter().chain(&diagnostic.secondary) {
+            let Some((file, range)) = self.source_range(label) else { continue };
+            let text = if label.text.is_empty() { "" } else { ": " };
+            let _ = write!(out, "  --> {}{text}", place_text(self.sources, label.place));
+            let _ = writeln!(out, "{}", printable(&label.text));
+            for line in excerpt::around(file, range) {
+                let _ = writeln!(out, "   | {line}");
+            }
+        }
     }
 
     fn report(
@@ -251,19 +285,16 @@ fn drawable_char(c: char) -> char {
     match c {
         '\n' | '\t' => c,
         '\r' => ' ',
-        c if c.is_control() || changes_direction(c) || matches!(c, '\u{2028}' | '\u{2029}') => {
-            '\u{fffd}'
-        }
+        // The two marks of direction, and Unicode's ends of lines and paragraphs.
+        '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
+        c if c.is_control() || changes_direction(c) => '\u{fffd}',
         c => c,
     }
 }
 
-/// Marks that make text read in another order than it is written.
-fn changes_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-fn printable(text: &str) -> String {
+/// A text without what moves a terminal's cursor or turns the direction of what is written; lines stay lines.
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars().map(drawable_char).collect()
 }
 
@@ -351,6 +382,21 @@ mod tests {
         let text = human(&sources, &[report], Colors::Off);
         assert!(text.contains("a.ccl:2:1"), "{text}");
         assert!(text.contains("here"), "{text}");
+    }
+
+    #[test]
+    fn of_a_long_line_a_part_is_shown() {
+        let mut sources = SourceMap::default();
+        let text = format!("one\n{}here{}\n", "a".repeat(5000), "b".repeat(5000));
+        let file = sources.add("long.ccl", text);
+        let report = Diagnostic::new(Code::E0101, span(file, 5004, 5008), "m").label("this");
+        let text = human(&sources, &[report], Colors::Off);
+        let (left, right) = ("a".repeat(60), "b".repeat(56));
+        let expected = format!(
+            "error[E0101]: m\n  --> long.ccl:2:5001: this\n   | ..{left}here{right}..\n   | {}^^^^\n\n",
+            " ".repeat(62)
+        );
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -72,7 +72,8 @@ impl Module {
     }
 }
 
-/// Reads a file by its normalized path. An error says in a few words why it could not; one with the word `outside`
+/// Reads a file by its normalized path. The same text, in the same place of memory, is the same file, whatever names lead
+/// to it. An error says in a few words why it could not; one with the word `outside`
 /// says that the file must not be read.
 pub type Read<'r> = dyn FnMut(&str) -> Result<Arc<str>, String> + 'r;
 
@@ -183,11 +184,7 @@ impl Loading {
             }
         };
         if let Some(&known) = self.known.get(&name) {
-            let Some(at) = chain.iter().position(|open| open.module == known) else {
-                return Some((known, false));
-            };
-            self.reports.push(import_cycle(modules, chain.get(at..).unwrap_or(&[]), span));
-            return None;
+            return self.again(modules, chain, known, span);
         }
         if chain.len() >= MAX_DEPTH || modules.modules.len() >= MAX_FILES {
             self.reports.push(too_many_imports(span, chain.len() >= MAX_DEPTH));
@@ -205,10 +202,31 @@ impl Loading {
                 }
             },
         };
+        // Links give a file several names.
+        let same = |(_, module): &(_, &Module)| Arc::ptr_eq(&module.text, &text);
+        if let Some((known, _)) = modules.modules.entries().find(same) {
+            self.known.insert(name, known);
+            return self.again(modules, chain, known, span);
+        }
         let file = sources.add(name.clone(), text.clone());
         let module = self.parse(modules, file, name.clone(), text);
         self.known.insert(name, module);
         Some((module, true))
+    }
+
+    /// A file that is known, unless it is one of those that led here.
+    fn again(
+        &mut self,
+        modules: &Modules,
+        chain: &[Open],
+        known: ModuleId,
+        span: Span,
+    ) -> Option<(ModuleId, bool)> {
+        let Some(at) = chain.iter().position(|open| open.module == known) else {
+            return Some((known, false));
+        };
+        self.reports.push(import_cycle(modules, chain.get(at..).unwrap_or(&[]), span));
+        None
     }
 }
 

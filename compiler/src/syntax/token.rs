@@ -6,6 +6,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::fault::{Fault, Reach};
+use super::unseen::visible;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{FileId, Span};
 use logos::Logos;
@@ -344,11 +345,6 @@ fn strange_characters(run: Token<'_>) -> Fault {
     let edit = Edit { span: run.span, text: meant.to_owned() };
     let report = report.help(format!("write `{meant}`"));
     fault(run.span, report.fix(format!("write `{meant}`"), vec![edit]))
-}
-
-/// A character as it can be shown in a line of text.
-fn visible(c: char) -> String {
-    if c.is_control() { format!("U+{:04X}", c as u32) } else { c.to_string() }
 }
 
 fn open_string(token: Token<'_>) -> Fault {

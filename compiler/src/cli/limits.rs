@@ -1,0 +1,77 @@
+//! What a run may take of time and input: what `--time-limit` and `--max-input` say, and what holds without them.
+
+use super::args::Limits;
+use compiler::interrupt::Interrupt;
+use std::time::Duration;
+
+/// How many bytes a source file may have, with all that it imports.
+const SOURCE_BYTES: u64 = 16 << 20;
+
+/// How many bytes a plan may have: those of a thousand ranks have some hundred million.
+const PLAN_BYTES: u64 = 1 << 30;
+
+/// No file may have more: offsets are 32-bit numbers.
+const MOST_BYTES: u64 = 4095 << 20;
+
+impl Limits {
+    /// The most bytes of a source file with what it imports.
+    pub(crate) fn source_bytes(self) -> u64 {
+        self.max_input.unwrap_or(SOURCE_BYTES).min(MOST_BYTES)
+    }
+
+    /// The most bytes of a plan, a map or a manifest.
+    pub(crate) fn plan_bytes(self) -> u64 {
+        self.max_input.unwrap_or(PLAN_BYTES).min(MOST_BYTES)
+    }
+}
+
+/// A flag that is set when the time is up; never, without a limit.
+pub(crate) fn interrupt(limit: Option<Duration>) -> Interrupt {
+    let interrupt = Interrupt::default();
+    if let Some(limit) = limit {
+        let flag = interrupt.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(limit);
+            flag.set();
+        });
+    }
+    interrupt
+}
+
+/// Why something is not read; `most` bytes may be.
+pub(crate) fn too_large(bytes: u64, most: u64) -> String {
+    let raise = match most < MOST_BYTES {
+        true => "; `--max-input BYTES` sets another limit",
+        false => "",
+    };
+    format!("it has {}, and {} may be read{raise}", size(bytes), size(most))
+}
+
+/// "16 MiB", "16.5 MiB", "100 bytes".
+fn size(bytes: u64) -> String {
+    const MIB: u64 = 1 << 20;
+    match bytes {
+        ..MIB => format!("{bytes} bytes"),
+        _ if bytes.is_multiple_of(MIB) => format!("{} MiB", bytes / MIB),
+        _ => format!("{:.1} MiB", bytes as f64 / MIB as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_named_where_it_can_be_raised() {
+        let said =
+            "it has 16.5 MiB, and 16 MiB may be read; `--max-input BYTES` sets another limit";
+        assert_eq!(too_large(33 << 19, 16 << 20), said);
+        assert_eq!(too_large(5 << 30, MOST_BYTES), "it has 5120 MiB, and 4095 MiB may be read");
+    }
+
+    #[test]
+    fn no_limit_is_above_what_offsets_can_count() {
+        let limits = Limits { time_limit: None, max_input: Some(u64::MAX) };
+        assert_eq!((limits.source_bytes(), limits.plan_bytes()), (MOST_BYTES, MOST_BYTES));
+    }
+}

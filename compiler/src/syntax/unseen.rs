@@ -1,0 +1,55 @@
+//! What comments and strings must not hold: characters that nobody sees, and that change what is seen around them.
+//!
+//! In: the tokens of a file. Out: one report a comment or string (E0110). Everywhere else such a character begins no
+//! token, and is reported as that. The characters are the control characters other than blanks, and those that Unicode
+//! has to embed, overrule and isolate the direction of text: with them a comment can look like code, and code like a
+//! comment (CVE-2021-42574).
+
+use super::token::{Kind, Token, Tokens};
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::{Span, changes_direction};
+
+/// Reports the comments and strings with unseen characters.
+#[must_use]
+pub fn check(cut: &Tokens<'_>) -> Vec<Diagnostic> {
+    let speaks = |token: &&Token<'_>| matches!(token.kind, Kind::Str | Kind::Doc | Kind::InnerDoc);
+    cut.tokens.iter().filter(speaks).chain(&cut.comments).filter_map(report).collect()
+}
+
+/// A character as it can be shown in a line of text.
+pub(super) fn visible(c: char) -> String {
+    if c.is_control() || changes_direction(c) {
+        format!("U+{:04X}", c as u32)
+    } else {
+        c.to_string()
+    }
+}
+
+fn is_unseen(c: char) -> bool {
+    changes_direction(c) || (c.is_control() && !matches!(c, '\t' | '\r' | '\n' | '\u{c}'))
+}
+
+fn report(token: &Token<'_>) -> Option<Diagnostic> {
+    let mut found = token.text.char_indices().filter(|(_, c)| is_unseen(*c)).peekable();
+    let &(_, first) = found.peek()?;
+    let edits: Vec<Edit> = found.map(|(at, c)| removal(token, at, c)).collect();
+    let span = edits.first()?.span;
+    let what = if token.kind == Kind::Str { "string" } else { "comment" };
+    let why = match changes_direction(first) {
+        true => "which makes text look as if it stood in another order than it does",
+        false => "a control character, which a terminal obeys and nobody sees",
+    };
+    let message = format!("this {what} holds {}, {why}", visible(first));
+    let report = Diagnostic::new(Code::E0110, span, message);
+    let report = match edits.len() {
+        1 => report,
+        more => report.note(format!("it holds {more} characters that are not seen")),
+    };
+    Some(report.fix("remove what is not seen", edits))
+}
+
+fn removal(token: &Token<'_>, at: usize, c: char) -> Edit {
+    let start = token.span.start + at as u32;
+    let span = Span { start, end: start + c.len_utf8() as u32, ..token.span };
+    Edit { span, text: String::new() }
+}
