@@ -1,0 +1,5 @@
+//! Any program is elaborated: see [`fuzz::elaborate`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| fuzz::elaborate(text));

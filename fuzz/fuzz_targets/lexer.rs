@@ -1,0 +1,5 @@
+//! Any text is cut into tokens: see [`fuzz::cut`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| fuzz::cut(text));

@@ -1,0 +1,5 @@
+//! Any JSON is read as a plan: see [`fuzz::read_plan`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| fuzz::read_plan(text));

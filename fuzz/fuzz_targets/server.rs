@@ -1,0 +1,5 @@
+//! Any messages are sent to the language server: see [`fuzz::converse`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|messages: &str| fuzz::converse(messages));
