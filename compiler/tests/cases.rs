@@ -30,7 +30,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut trials = cases();
     trials.extend(clean_files());
-    for page in ["README.md", "docs/reference.md", "docs/migration.md"] {
+    for page in ["docs/reference.md", "docs/migration.md"] {
         trials.push(Trial::test(format!("clean/{page}"), || shown_programs(page)));
     }
     trials.extend(runner::trials());
