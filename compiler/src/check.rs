@@ -23,6 +23,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Outcome};
+use crate::phase::phase;
 use classes::Class;
 use race::Races;
 
@@ -57,7 +58,9 @@ pub fn check_following(
     ranks: Ranks,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
+    let balancing = phase("balance", "");
     let unbalanced = matching::check(program);
+    drop(balancing);
     let parts = run::parts(program);
     if !unbalanced.is_empty() {
         return weakest::mend(program, parts, unbalanced, interrupt);
@@ -114,10 +117,13 @@ fn with_parts(
     if is_sound_coarsely(program, parts, ranks, interrupt) {
         return Vec::new();
     }
-    match run::run_in(program, parts, STEPS) {
+    match outcome(|| run::run_in(program, parts, STEPS)) {
         Outcome::Stuck(stuck) => deadlock::explain(program, parts, &stuck),
         Outcome::Finished(memory) => {
-            let races = match race::check(program, &memory, ranks, interrupt) {
+            let racing = phase("races", "");
+            let found = race::check(program, &memory, ranks, interrupt);
+            drop(racing);
+            let races = match found {
                 Races::Found(races) => races,
                 Races::Unknown => not_made(program, "for races", interrupt),
             };
@@ -140,14 +146,21 @@ fn is_sound_coarsely(
     interrupt: &Interrupt,
 ) -> bool {
     let Some(grain) = run::coarsest(program, parts) else { return false };
-    match run::run_at(program, grain, STEPS) {
+    match outcome(|| run::run_at(program, grain, STEPS)) {
         Outcome::Finished(memory) => {
-            race::are_none(program, &memory, ranks, interrupt)
-                && run::broken_promises(program, &memory).is_empty()
-                && shared(program).is_empty()
+            let racing = phase("races", "");
+            let free = race::are_none(program, &memory, ranks, interrupt);
+            drop(racing);
+            free && run::broken_promises(program, &memory).is_empty() && shared(program).is_empty()
         }
         Outcome::Stuck(_) | Outcome::TooLong => false,
     }
+}
+
+/// What comes of a run on symbols, which shows deadlocks and what is left in memory.
+fn outcome<T>(run: impl FnOnce() -> T) -> T {
+    let _running = phase("run on symbols", "");
+    run()
 }
 
 /// What is wrong of counters that blocks share, as their author accepts, or not proved.

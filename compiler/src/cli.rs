@@ -22,11 +22,14 @@ mod load;
 mod manifest;
 mod new;
 pub(crate) mod output;
+mod progress;
 mod report;
 mod run;
 mod settings;
 mod sweep;
+mod timings;
 mod verify;
+mod watch;
 
 use args::{Args, Command};
 use clap::Parser as _;
@@ -69,13 +72,16 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Ok(args) => args,
         Err(error) => return clap_says(&error),
     };
+    let watch = watch::start(args.timings.is_some(), args.reporting.shows_progress());
     let done = match args.reporting.levels() {
         Ok(levels) => {
             dispatch(&args, &mut report::Reporter::new(&args.reporting, levels, args.limits))
         }
         Err(failure) => Err(failure),
     };
-    done.unwrap_or_else(|failure| {
+    // What went wrong in the run matters more than what becomes of its timings.
+    let watched = watch.finish(args.timings.as_deref());
+    done.and_then(|status| watched.map(|()| status)).unwrap_or_else(|failure| {
         let (text, status) = match failure {
             Failure::Usage(text) => (text, Status::Usage),
             Failure::Files(text) => (text, Status::Files),

@@ -14,6 +14,7 @@ use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::optimize::{self, Stage, replicate};
+use crate::phase::phase;
 use crate::plan::map::Map;
 use crate::plan::{read, write};
 use crate::resolve::{self, program};
@@ -57,7 +58,9 @@ pub fn load(
 ) -> (program::Unit, Vec<Diagnostic>) {
     let (modules, mut diagnostics) = resolve::load(main, sources, read);
     let broken = has_errors(&diagnostics);
+    let resolving = phase("resolve", "");
     let (unit, names) = resolve::resolve(&modules);
+    drop(resolving);
     // What is left out of a broken file may be what uses a name: no word about unused ones.
     diagnostics
         .extend(names.into_iter().filter(|report| !broken || report.severity == Severity::Error));
@@ -141,7 +144,7 @@ fn passed(
     (proof, passes): (Proof, &dyn Fn(ir::Program) -> ir::Program),
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
-    let (elaborated, mut diagnostics) = elaborate::elaborate(unit, program, settings, interrupt);
+    let (elaborated, mut diagnostics) = elaborated(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
         diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
     }
@@ -150,18 +153,51 @@ fn passed(
         return (None, diagnostics);
     };
     if proof != Proof::Skipped {
+        let _checking = phase("check the program", "");
         diagnostics.extend(check::check(&elaborated, interrupt));
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {
         return (None, diagnostics);
     }
-    let program = passes(elaborated);
+    let program = passed_through(passes, elaborated);
     if sound && proof != Proof::Skipped {
+        let _checking = phase("check what is written", "");
         diagnostics.extend(check::check(&program, interrupt).into_iter().map(made_here));
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
     (kept.then_some(program), diagnostics)
+}
+
+fn elaborated(
+    unit: &program::Unit,
+    program: program::ProgramId,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let mut elaborating = phase("elaborate", &unit.programs[program].name);
+    let done = elaborate::elaborate(unit, program, settings, interrupt);
+    if let Some(program) = &done.0 {
+        elaborating.count("ranks", || program.ranks.len() as u64);
+        elaborating.count("operations", || operations(program));
+    }
+    done
+}
+
+fn passed_through(
+    passes: &dyn Fn(ir::Program) -> ir::Program,
+    program: ir::Program,
+) -> ir::Program {
+    let mut passing = phase("passes", "");
+    let program = passes(program);
+    passing.count("operations", || operations(&program));
+    program
+}
+
+/// How many operations all ranks have.
+fn operations(program: &ir::Program) -> u64 {
+    let blocks = program.ranks.iter().flat_map(|rank| rank.blocks.iter());
+    blocks.map(|block| ir::count_ops(&block.ops) as u64).sum()
 }
 
 /// What is found only after the passes is no mistake of the author's.
@@ -193,6 +229,8 @@ pub fn write_plan(
     target: Target,
     out: &mut impl io::Write,
 ) -> io::Result<limits::Outcome> {
+    let mut writing = phase("write the plan", &lowered.program.options.name);
+    writing.count("operations", || operations(&lowered.program));
     let mut program = lowered.program;
     let mut checker = limits::Checker::new(&program, target.limits());
     write::head(&program, out)?;
@@ -230,6 +268,8 @@ pub fn write_cuda(
     name: &str,
     sources: &SourceMap,
 ) -> (Option<cuda::Files>, Vec<Diagnostic>) {
+    let mut writing = phase("write kernels", name);
+    writing.count("operations", || operations(&kernels.program));
     let program = replicate::replicate(kernels.program.clone());
     let found = target.graded(cuda::limits::check(&program, target.sms));
     let files =
@@ -267,14 +307,16 @@ pub fn verified(
     target: Target,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
-    let (program, mut diagnostics) = read::read(file, text);
+    let (program, mut diagnostics) = read_only(file, text);
     let Some(mut program) = program.filter(|_| !has_errors(&diagnostics)) else {
         return (None, diagnostics);
     };
     let mut found = Vec::new();
     match contract::add(&mut program, known, interrupt) {
         Ok(open) => {
+            let checking = phase("check the plan", "");
             let checked = check::check(&program, interrupt);
+            drop(checking);
             found.extend(contract::choose(&mut program, &open, checked, interrupt));
         }
         Err(why) => {
@@ -286,6 +328,17 @@ pub fn verified(
     diagnostics.extend(check::written_inputs(&program));
     diagnostics.extend(limits_of(&program, target));
     (Some(program), diagnostics)
+}
+
+/// A plan's program, without what its collective promises.
+fn read_only(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let mut reading = phase("read the plan", "");
+    let done = read::read(file, text);
+    reading.count("bytes", || text.len() as u64);
+    if let Some(program) = &done.0 {
+        reading.count("operations", || operations(program));
+    }
+    done
 }
 
 /// Reads a plan that anyone made, and what its collective promises.

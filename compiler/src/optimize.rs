@@ -13,6 +13,7 @@ pub mod split;
 pub mod sync;
 
 use crate::ir;
+use crate::phase::phase;
 
 /// A place between passes at which a program can be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,15 +32,15 @@ pub enum Stage {
 /// [`replicate::replicable`]) is to be refused before.
 #[must_use]
 pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
-    let mut program = fuse::fuse(program);
+    let mut program = pass("fuse", fuse::fuse, program);
     if last >= Stage::Split {
-        program = split::split(replicate::spread::spread(program));
+        program = pass("split", split::split, pass("spread", replicate::spread::spread, program));
     }
     if last >= Stage::Sync {
-        program = sync::sync(program);
+        program = pass("sync", sync::sync, program);
     }
     if last >= Stage::Replicate {
-        program = replicate::replicate(program);
+        program = pass("replicate", replicate::replicate, program);
     }
     program
 }
@@ -47,14 +48,24 @@ pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
 /// The passes for kernels that are compiled for the program: there is no proxy, and no operation is too large.
 #[must_use]
 pub fn for_kernels(program: ir::Program) -> ir::Program {
-    let program = fuse::fuse(ports::ports(program));
-    sync::sync(replicate::spread::spread(program))
+    let program = pass("fuse", fuse::fuse, pass("ports", ports::ports, program));
+    pass("sync", sync::sync, pass("spread", replicate::spread::spread, program))
 }
 
 /// The same where there is a network that does what goes over ports.
 #[must_use]
 pub fn for_networked_kernels(program: ir::Program) -> ir::Program {
-    sync::sync(replicate::spread::spread(fuse::fuse(program)))
+    let program = pass("spread", replicate::spread::spread, pass("fuse", fuse::fuse, program));
+    pass("sync", sync::sync, program)
+}
+
+fn pass(
+    name: &'static str,
+    run: fn(ir::Program) -> ir::Program,
+    program: ir::Program,
+) -> ir::Program {
+    let _passing = phase(name, "");
+    run(program)
 }
 
 #[cfg(test)]

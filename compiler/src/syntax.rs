@@ -16,6 +16,7 @@ pub mod token;
 pub mod unseen;
 
 use crate::diagnostic::Diagnostic;
+use crate::phase::phase;
 use crate::source::FileId;
 use balance::{Balanced, balance};
 use fault::Fault;
@@ -25,10 +26,18 @@ use token::{Kind, Token};
 /// Parses a file.
 #[must_use]
 pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
-    let cut = token::tokens(file, text);
+    let cut = lexed(file, text);
+    let mut parsing = phase("parse", "");
+    parsing.count("tokens", || cut.tokens.len() as u64);
     let (tree, mut reports) = parse_tokens(file, text, &cut);
     reports.extend(unseen::check(&cut));
     (tree, reports)
+}
+
+fn lexed(file: FileId, text: &str) -> token::Tokens<'_> {
+    let mut lexing = phase("lex", "");
+    lexing.count("bytes", || text.len() as u64);
+    token::tokens(file, text)
 }
 
 fn parse_tokens(file: FileId, text: &str, cut: &token::Tokens<'_>) -> (ast::File, Vec<Diagnostic>) {

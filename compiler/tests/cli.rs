@@ -12,6 +12,8 @@ mod hostile;
 mod kernels;
 #[path = "cli/run.rs"]
 mod running;
+#[path = "cli/watch.rs"]
+mod watch;
 
 use cclc::{manifest, run};
 use folder::{Folder, GOOD, ends, says};

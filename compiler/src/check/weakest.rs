@@ -30,6 +30,7 @@ use crate::diagnostic::{Diagnostic, Label};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Outcome, broken_promises};
+use crate::phase::phase;
 use candidates::candidates;
 use std::collections::BTreeSet;
 
@@ -46,6 +47,7 @@ pub(super) fn mend(
     if findings.iter().all(|finding| finding.witness.is_none()) {
         return findings;
     }
+    let _mending = phase("look for a change", "");
     let Some(past) = Past::new(program, parts) else { return findings };
     let size = size(program, parts);
     let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, before: None };

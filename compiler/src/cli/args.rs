@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// What it may take.
     #[command(flatten)]
     pub(crate) limits: Limits,
+    /// Write what took how long, as a trace that ui.perfetto.dev opens
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
+    pub(crate) timings: Option<PathBuf>,
 }
 
 /// What a run may take; taken by every command.

@@ -10,6 +10,7 @@ use compiler::driver::{self, Proof, Target};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::onset;
+use compiler::phase::phase;
 use compiler::resolve::program::{Program, ProgramId, Unit};
 
 /// How often files are checked again after fixes: one fix may bring out what another mends.
@@ -82,6 +83,7 @@ fn one(
     let mut gathered = sweep::Gathered::default();
     let (mut checked, mut skipped) = (0, 0);
     for combination in sweep.combinations() {
+        let _one = sweep.varies().then(|| phase("with", &combination.text));
         let settings = given.settings(elaboration, combination.parameters.clone());
         let diagnostics = match check.target {
             Goal::Executor => {

@@ -1,6 +1,6 @@
 //! Where output goes: standard output, or a file that is replaced in one step and left alone where nothing changed.
 
-use super::Failure;
+use super::{Failure, progress};
 use compiler::diagnostic::render;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, ErrorKind, IsTerminal as _, Write};
@@ -62,6 +62,7 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
 /// Writes bytes to standard output; where that is a terminal, without what would move its cursor: names come from plans
 /// that anyone made.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<(), Failure> {
+    progress::clear();
     let mut out = io::stdout().lock();
     let written = if out.is_terminal() {
         out.write_all(render::printable(&String::from_utf8_lossy(bytes)).as_bytes())

@@ -3,7 +3,7 @@
 use super::Status;
 use super::args::{Limits, MessageFormat, Reporting, When};
 use super::levels::Levels;
-use super::limits;
+use super::{limits, progress};
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Code, Diagnostic, Severity, github, json, sarif};
 use compiler::interrupt::Interrupt;
@@ -11,6 +11,13 @@ use compiler::repair;
 use compiler::source::{Place, SourceMap};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
+
+impl Reporting {
+    /// Whether a line of progress may be drawn: people read the reports, and on a terminal.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.message_format == MessageFormat::Human && progress::is_wanted()
+    }
+}
 
 /// What a phase made, and what it has to say.
 pub(crate) type Shown<T> = (Option<T>, Vec<Diagnostic>);
@@ -154,6 +161,7 @@ pub(crate) fn say(text: &str) {
 }
 
 fn print(text: &str) {
+    progress::clear();
     // The status still tells whoever closed standard error.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

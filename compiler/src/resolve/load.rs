@@ -8,6 +8,7 @@
 use super::index::{self, Index};
 use super::lost;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
+use crate::phase::phase;
 use crate::source::{FileId, Place, SourceMap, Span};
 use crate::syntax;
 use crate::syntax::ast;
@@ -147,7 +148,9 @@ impl Loading {
         name: String,
         text: Arc<str>,
     ) -> ModuleId {
+        let reading = phase("file", &name);
         let (ast, reports) = syntax::parse(file, &text);
+        drop(reading);
         let faults = faults(&reports);
         let lost = if faults.is_empty() { BTreeSet::new() } else { lost::names(&text, &reports) };
         self.reports.extend(reports);
