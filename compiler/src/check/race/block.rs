@@ -2,6 +2,7 @@
 
 use super::access::Lane;
 use super::agents::Agent;
+use super::cells::Share;
 use super::clock::{Clock, Lookup};
 use super::history::{History, MomentId, NONE, Source};
 use super::step::Step;
@@ -30,6 +31,8 @@ pub(super) struct Block<'p> {
     pub(super) learnt: Vec<Source>,
     /// The same by the threads that have learnt it, as far as operations follow in which threads are told apart.
     pub(super) lanes: FxHashMap<Lane, Vec<Source>>,
+    /// Whether some of these were told apart within a slice or a window, which may be smaller than its cells.
+    pub(super) partly: bool,
     /// What the first threads have learnt.
     pub(super) first: Vec<Source>,
     pub(super) arrived: bool,
@@ -65,6 +68,7 @@ impl<'p> Block<'p> {
             threads: SmallVec::new(),
             learnt: Vec::new(),
             lanes: FxHashMap::default(),
+            partly: false,
             first: Vec::new(),
             arrived: false,
         }
@@ -79,6 +83,7 @@ impl<'p> Block<'p> {
         tidy(&mut self.learnt);
         self.learnt.drain(..).for_each(|source| self.base.hear(lookup, source));
         self.lanes.clear();
+        self.partly = false;
         self.first.clear();
         self.reach(self.at as u32);
     }
@@ -125,6 +130,41 @@ impl<'p> Block<'p> {
         });
         #[expect(clippy::indexing_slicing, reason = "found or pushed just now")]
         &mut self.threads[at]
+    }
+}
+
+/// What the threads of wide elements have learnt from packets: a packet carries half as much as such an element, or
+/// less, so the threads that do the first cells of an operation have each read a packet of the first half of these.
+#[derive(Default)]
+pub(super) struct Halves {
+    /// The cells of packets that were looked at.
+    seen: u64,
+    /// What all of these tell of steps. Which of them a thread has read is open, and so what that was made from.
+    common: Vec<Source>,
+}
+
+impl Halves {
+    /// What the threads know that do the wide element at this distance from the first.
+    pub(super) fn told(&mut self, block: &Block<'_>, at: u64) -> &[Source] {
+        if block.partly || block.lanes.is_empty() {
+            return &[];
+        }
+        if at == 0 {
+            *self = Halves::default();
+        }
+        while self.seen <= at / 2 {
+            let lane = block.lanes.get(&Lane { share: Share::Payload, at: self.seen });
+            let told = lane.into_iter().flatten().filter_map(|source| source.steps());
+            match self.seen {
+                0 => self.common.extend(told),
+                _ => {
+                    let told: Vec<Source> = told.collect();
+                    self.common.retain(|source| told.contains(source));
+                }
+            }
+            self.seen += 1;
+        }
+        &self.common
     }
 }
 

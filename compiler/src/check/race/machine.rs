@@ -7,8 +7,8 @@
 use super::Shared;
 use super::access::{self, Element};
 use super::agents::{Agent, Agents};
-use super::block::Block;
-use super::cells::{Cells, Place, Touch};
+use super::block::{Block, Halves};
+use super::cells::{Cells, Place, Share, Touch};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
 use super::history::{History, MomentId, NONE, Source};
@@ -290,9 +290,18 @@ impl<'p, 'b> Machine<'p, 'b> {
         let mut writes = elements.clone().flat_map(|element| &element.writes);
         let tells = writes.any(|write| write.packet);
         let moment = if tells { block.base.moment(&mut self.history) } else { NONE };
+        let whole = transfer.slice.is_none()
+            && step.window.is_none()
+            && self.program.options.alignment.is_multiple_of(16);
+        let mut halves = Halves::default();
         for element in elements {
-            let known = block.lanes.get(&element.lane);
-            let heard = known.map(|sources| Clock::told(sources));
+            let known = match element.lane.share {
+                Share::Wide if whole => halves.told(block, element.lane.at),
+                Share::Wide | Share::Payload | Share::Other => {
+                    block.lanes.get(&element.lane).map_or(&[] as &[Source], Vec::as_slice)
+                }
+            };
+            let heard = (!known.is_empty()).then(|| Clock::told(known));
             let actor = Actor {
                 agent: block.agent,
                 rank: block.rank,
@@ -302,7 +311,6 @@ impl<'p, 'b> Machine<'p, 'b> {
                 moment,
                 op: step.op,
             };
-            let known = known.map_or(&[] as &[Source], Vec::as_slice);
             let goes_on = followed || several;
             let told = self.element(&actor, element, (known, goes_on));
             if told.is_empty() {
@@ -316,6 +324,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             if element.lane.at == 0 && transfer.slice.is_none() {
                 block.first.extend(told.iter().filter_map(|source| source.steps()));
             }
+            block.partly |= !whole;
             block.lanes.insert(element.lane, told.into_vec());
         }
     }
