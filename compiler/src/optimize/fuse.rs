@@ -27,7 +27,7 @@ pub fn fuse(mut program: Program) -> Program {
     // Done once: a dump of what comes out asks for no more.
     program.options.fuse = false;
     let reads = transfer::ScratchReads::of(&program);
-    blocks::rewrite(&mut program, |program, rank, ops| {
+    blocks::rewrite(&mut program, |program, (rank, _), ops| {
         let piped = matches!(ops.first(), Some(Op { action: Action::Pipeline(_), .. }));
         if ops.len() > 1 || piped { neighbours(program, &reads, rank, ops) } else { ops }
     });

@@ -23,7 +23,7 @@ pub fn ports(mut program: Program) -> Program {
         return program;
     }
     let joins = !program.options.auto_sync;
-    blocks::rewrite(&mut program, |program, rank, ops| {
+    blocks::rewrite(&mut program, |program, (rank, _), ops| {
         program.ranks.lookup(rank).map_or_else(Vec::new, |rank| line(rank, joins, ops))
     });
     for channel in program.ranks.iter_mut().flat_map(|rank| rank.channels.iter_mut()) {

@@ -17,7 +17,7 @@ use crate::ir::{Action, Alias, List, Op, Program, Signal, SyncOverride};
 /// Cuts every operation to the executor's sizes.
 #[must_use]
 pub fn split(mut program: Program) -> Program {
-    blocks::rewrite(&mut program, |program, rank, ops| {
+    blocks::rewrite(&mut program, |program, (rank, _), ops| {
         all(program.ranks.lookup(rank).and_then(|rank| rank.alias), ops)
     });
     program

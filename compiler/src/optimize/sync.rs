@@ -16,11 +16,13 @@
 
 mod circle;
 mod lanes;
+mod others;
 mod pending;
 
 use super::blocks;
 use crate::ir::{Action, Joins, Op, Program, SyncOverride};
 use lanes::{Mark, Scene};
+use others::Others;
 use pending::Pending;
 
 /// Puts the joins that a program needs.
@@ -29,8 +31,10 @@ pub fn sync(mut program: Program) -> Program {
     if program.joins == Joins::Explicit {
         return program;
     }
-    blocks::rewrite(&mut program, |program, here, ops| {
-        line(Scene { ranks: &program.ranks, here, options: &program.options }, ops)
+    let others = Others::of(&program);
+    blocks::rewrite(&mut program, |program, block, ops| {
+        let Program { ranks, options, .. } = program;
+        line(Scene { ranks, block, options, others: &others }, ops)
     });
     program.joins = Joins::Explicit;
     program

@@ -95,7 +95,7 @@ fn heard_late(
         let in_time = heard.agent == other.agent && heard.at < other.at;
         (!in_time).then_some((heard, heard.agent == other.agent))
     };
-    let found = pairs.into_iter().filter_map(late).max_by_key(|(_, same)| *same);
+    let found = pairs.into_iter().filter_map(late).min_by_key(|(_, same)| !same);
     let Some((heard, same)) = found else { return report };
     let block = nearest::block(past, heard);
     if !same {

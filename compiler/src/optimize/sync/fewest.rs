@@ -4,6 +4,7 @@
 //! found by trying every set of gaps.
 
 use super::lanes::{Mark, Scene, effects};
+use super::others::Others;
 use super::pending::Pending;
 use crate::ir::build::{acquire, input, local, output, pipeline, program, release, scratch};
 use crate::ir::{Action, BlockId, Program, RankId, Verb};
@@ -43,7 +44,12 @@ fn base() -> Program {
 
 /// Whether the second of two operations needs a join between them, the first one's turn of a loop being `first`.
 fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, Mark)) -> bool {
-    let scene = Scene { ranks: &program.ranks, here: RankId(0), options: &program.options };
+    let scene = Scene {
+        ranks: &program.ranks,
+        block: (RankId(0), BlockId(0)),
+        options: &program.options,
+        others: &Others::of(program),
+    };
     let mut pending = Pending::default();
     pending.add(effects(scene, a, first));
     pending.blocks(scene, &effects(scene, b, second))

@@ -9,23 +9,26 @@
 //! - A `put` over a port channel is done later, by the proxy: nothing that a block does orders it against what comes
 //!   after, but for `put_with_signal_and_flush`, which returns when it is done.
 
+use super::others::Others;
 use crate::ir::memory::{self, Access, Extent};
 use crate::ir::{
-    Action, Buffer, ChannelKind, List, Operand, Options, Rank, RankId, Signal, Slice, Transfer,
-    Verb, Where,
+    Action, BlockId, Buffer, ChannelKind, List, Operand, Options, Rank, RankId, Signal, Slice,
+    Transfer, Verb, Where,
 };
 use crate::table::Table;
 use smallvec::SmallVec;
 
-/// The rank whose blocks are looked at, among its peers.
+/// The block that is looked at, among all others.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'a> {
     /// All ranks.
     pub(super) ranks: &'a Table<RankId, Rank>,
-    /// This one.
-    pub(super) here: RankId,
+    /// Its rank, and which of that rank's it is.
+    pub(super) block: (RankId, BlockId),
     /// The program's options.
     pub(super) options: &'a Options,
+    /// What others touch.
+    pub(super) others: &'a Others,
 }
 
 /// How the elements of an operand fall to the threads.
@@ -97,8 +100,6 @@ pub(super) struct Effects {
     pub(super) meets: bool,
     /// Whether each thread learns something by the packets that it reads.
     pub(super) hears: bool,
-    /// Whether another rank's memory is touched, and not as packets: that rank must be known to have started.
-    pub(super) visits: bool,
 }
 
 /// What an operation does. Pipelines, barriers and joins do nothing themselves.
@@ -146,7 +147,6 @@ fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
         let touches: SmallVec<[Touch; 8]> = touches(scene, transfer, mark).collect();
         return Effects {
             hears: touches.iter().any(|touch| touch.packets && !touch.write),
-            visits: touches.iter().any(|touch| !touch.packets && touch.extent.rank != scene.here),
             touches,
             heeds: true,
             ..Effects::default()
@@ -173,12 +173,22 @@ fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
     effects
 }
 
+/// Whether an operation touches what may be somebody else's before, so that it must be known that they are done: another
+/// rank's memory, or what others are at work on.
+pub(super) fn visits(scene: Scene, effects: &Effects) -> bool {
+    let foreign = |touch: &Touch| match touch.extent.rank == scene.block.0 {
+        true => touch.write && scene.others.are_at(&touch.extent, scene.block),
+        false => touch.write || !touch.packets,
+    };
+    effects.touches.iter().chain(&effects.proxied).any(foreign)
+}
+
 fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {
     let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
     for access in memory::accesses(transfer) {
         let share = share(scene.options, transfer, &access);
         let Access { operand, write, packets, slice } = access;
-        memory::cells(scene.ranks, scene.here, &operand, packets, &mut |extent| {
+        memory::cells(scene.ranks, scene.block.0, &operand, packets, &mut |extent| {
             touches.push(Touch { extent, write, packets, share, slice, mark });
         });
     }

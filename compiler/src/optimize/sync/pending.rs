@@ -5,8 +5,9 @@
 //!   are only read: they wait for themselves;
 //! - a data operation touches what an earlier one touched, one of them writes, and the threads may not be the same
 //!   ([`super::lanes::conflict`]); packets may be read after they were written, since the reader waits for them;
-//! - another rank's memory is touched, and not as packets, after packets were read: what tells that the rank has started
-//!   may have been one of them, and another thread's;
+//! - after packets were read, another rank's memory is touched, but for packets that wait for themselves, or something is
+//!   written that others are at work on ([`super::others`]): what tells that the rank has started, or that they are
+//!   done, may have been one of these packets, and another thread's;
 //! - a `signal`, `release`, `put_with_signal` comes after a data operation (only some threads' work would be told of),
 //!   relaxed signals included;
 //! - a `put` over a port channel reads or overwrites what a data operation wrote, or overwrites what one read;
@@ -64,8 +65,8 @@ impl Pending {
     /// Whether the operation needs a join before it.
     pub(super) fn blocks(&self, scene: Scene, effects: &Effects) -> bool {
         let heeds = effects.heeds && self.acquired > 0;
-        let strange = effects.visits && self.heard;
-        if heeds || strange || effects.touches.iter().any(|touch| self.conflicts(scene, touch)) {
+        let visits = self.heard && lanes::visits(scene, effects);
+        if heeds || visits || effects.touches.iter().any(|touch| self.conflicts(scene, touch)) {
             return true;
         }
         !effects.meets && self.blocks_threads(scene, effects)

@@ -1,0 +1,91 @@
+//! Who is at work on memory beside a block: other blocks, other ranks, proxies.
+//!
+//! In: a program with its blocks. Out: whether anybody else may be in the way of what a block writes. Packets can tell
+//! that they are done, but they tell only the threads that read them. What was written in this launch is in nobody's way
+//! by the word of packets, which say nothing of data; scratch may have been written by the launch before, of which they do.
+
+use super::lanes::{self, Mark, Scene};
+use crate::ir::memory::Extent;
+use crate::ir::run::each_op;
+use crate::ir::{Action, BlockId, Buffer, Op, Program, RankId, memory};
+use std::collections::BTreeMap;
+
+/// What everybody touches that may be in somebody's way, in a program that reads packets; nothing in others.
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    touched: BTreeMap<(RankId, Buffer, u64), Vec<Touched>>,
+    longest: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Touched {
+    end: u64,
+    /// None is a proxy.
+    by: Option<(RankId, BlockId)>,
+}
+
+impl Others {
+    /// What the blocks of a program touch.
+    pub(super) fn of(program: &Program) -> Others {
+        let mut others = Others::default();
+        if !reads_packets(program) {
+            return others;
+        }
+        let (ranks, options, nothing) = (&program.ranks, &program.options, Others::default());
+        for (here, rank) in program.ranks.entries() {
+            for (id, block) in rank.blocks.entries() {
+                let by = (here, id);
+                let scene = Scene { ranks, block: by, options, others: &nothing };
+                each_op(&block.ops, &mut |op| {
+                    let effects = lanes::effects(scene, &op.action, Mark::default());
+                    let own = effects.touches.iter().map(|touch| (touch, Some(by)));
+                    let all = own.chain(effects.proxied.iter().map(|touch| (touch, None)));
+                    let matters = |touch: &lanes::Touch| {
+                        !touch.write || touch.extent.buffer == Buffer::Scratch
+                    };
+                    all.filter(|(touch, _)| matters(touch))
+                        .for_each(|(touch, by)| others.add(&touch.extent, by));
+                });
+            }
+        }
+        others
+    }
+
+    fn add(&mut self, extent: &Extent, by: Option<(RankId, BlockId)>) {
+        self.longest = self.longest.max(extent.end - extent.start);
+        let list = self.touched.entry((extent.rank, extent.buffer, extent.start)).or_default();
+        let new = Touched { end: extent.end, by };
+        if list.last() != Some(&new) {
+            list.push(new);
+        }
+    }
+
+    /// Whether anybody but a block is at work on what it writes.
+    pub(super) fn are_at(&self, extent: &Extent, block: (RankId, BlockId)) -> bool {
+        let at = |start| (extent.rank, extent.buffer, start);
+        let first = extent.start.saturating_sub(self.longest);
+        let near = self.touched.range(at(first)..at(extent.end)).flat_map(|(_, list)| list);
+        { near }.any(|other| other.end > extent.start && other.by != Some(block))
+    }
+}
+
+fn reads_packets(program: &Program) -> bool {
+    let mut found = false;
+    let reads = |op: &Op| match &op.action {
+        Action::Transfer(transfer) => {
+            memory::accesses(transfer).any(|access| access.packets && !access.write)
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
+    };
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        each_op(&block.ops, &mut |op| found |= reads(op));
+    }
+    found
+}
