@@ -11,7 +11,7 @@ mod deadlock;
 mod explore;
 mod found;
 mod matching;
-mod names;
+pub(crate) mod names;
 mod nearest;
 mod past;
 mod promise;

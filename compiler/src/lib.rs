@@ -20,6 +20,7 @@ pub mod ir;
 pub mod elaborate;
 pub mod check;
 pub mod optimize;
+pub mod picture;
 pub mod plan;
 pub mod repair;
 pub mod cuda;

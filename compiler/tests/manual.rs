@@ -35,7 +35,10 @@ const COMPILED: [&str; 6] = [
 
 fn main() -> ExitCode {
     let trial = |page: String| Trial::test(page.clone(), move || follow(&root(), &page));
-    let trials = pages(&root()).into_iter().map(trial).collect();
+    let mut trials: Vec<Trial> = pages(&root()).into_iter().map(trial).collect();
+    trials.push(Trial::test("every_picture_is_made_by_a_page", || {
+        every_picture_is_made_by_a_page(&root())
+    }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -78,6 +81,7 @@ fn follow(root: &Path, name: &str) -> Result<(), Failed> {
             Piece::Block(block) => reader.block(&block)?,
         }
     }
+    reader.pictures()?;
     if reader.wrong.is_empty() {
         return Ok(());
     }
@@ -222,6 +226,43 @@ impl Reader<'_> {
         let text = fs::read_to_string(&output)?;
         Ok(text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect())
     }
+
+    /// Pictures that commands have drawn are those of the page.
+    fn pictures(&mut self) -> Result<(), Failed> {
+        for drawn in entries(self.folder) {
+            let Some(name) = drawn.file_name().and_then(|name| name.to_str()) else { continue };
+            if !name.ends_with(".svg") {
+                continue;
+            }
+            let kept = self.root.join("docs/pictures").join(name);
+            let picture = fs::read(&drawn)?;
+            if fs::read(&kept).ok().as_ref() != Some(&picture) {
+                self.wrong.push(format!("docs/pictures/{name} is not what is drawn"));
+                if std::env::var_os("BLESS").is_some() {
+                    fs::write(kept, picture)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// No picture is kept that no page draws and shows.
+fn every_picture_is_made_by_a_page(root: &Path) -> Result<(), Failed> {
+    let text: String = entries(&root.join("docs"))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    for picture in entries(&root.join("docs/pictures")) {
+        let name = picture.file_name().unwrap().to_str().unwrap();
+        let drawn = text.contains(&format!("-o {name}"));
+        let shown = text.contains(&format!("](pictures/{name})"));
+        if !drawn || !shown {
+            return Err(format!("docs/pictures/{name}: drawn {drawn}, shown {shown}").into());
+        }
+    }
+    Ok(())
 }
 
 /// Lines without blanks around them and without comments.

@@ -28,6 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("cuda", &["source", "diagnostic", "ir"]),
     ("emulate", &["source", "interrupt", "diagnostic", "ir"]),
     ("decompile", &["table", "ir"]),
+    ("picture", &["table", "ir", "check::names"]),
 ];
 
 /// Crates that only some files may name.

@@ -4,7 +4,7 @@ use crate::ir::{Buffer, Program, RankId};
 use std::sync::Arc;
 
 /// "`output[3]`", by the name that the author uses, of a region if it is in one.
-pub(super) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> String {
+pub(crate) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> String {
     let (name, index) = match buffer {
         Buffer::Input => ("input".to_string(), chunk.to_string()),
         Buffer::Output => ("output".to_string(), chunk.to_string()),
@@ -14,7 +14,7 @@ pub(super) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64)
 }
 
 /// A number of bytes as the language writes it.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
     whole.map_or(format!("{bytes} bytes"), |(unit, name)| format!("{}{name}", bytes / unit))

@@ -374,6 +374,8 @@ pub(crate) enum DumpFormat {
     Text,
     /// The program and where its lines come from, as JSON
     Json,
+    /// A picture: what blocks do, what orders it, and the first thing that the checks find, as SVG
+    Svg,
 }
 
 /// `cclc diff`

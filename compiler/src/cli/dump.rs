@@ -1,14 +1,18 @@
-//! `cclc dump`: a program at a point between source and plan, as straight-line `.ccl`, or as JSON that holds that text and
-//! where its lines come from.
+//! `cclc dump`: a program at a point between source and plan, as straight-line `.ccl`, as JSON that holds that text and
+//! where its lines come from, or as a picture.
 
 use super::args::{Dump, DumpFormat as Format, Stage};
 use super::report::Reporter;
 use super::{Failure, Status, build, output};
+use compiler::check;
 use compiler::diagnostic::json;
+use compiler::diagnostic::witness::{self, Event, Finding, Witness};
 use compiler::elaborate;
+use compiler::interrupt::Interrupt;
 use compiler::ir::Program;
 use compiler::ir::print::{self, Printed};
 use compiler::optimize;
+use compiler::picture::{self, Agent, Mark};
 use std::path::Path;
 
 /// Prints the program.
@@ -33,10 +37,10 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
         Some(last) => optimize::optimize(program, last),
         None => program,
     };
-    let printed = print::print(&program);
     let text = match dump.format {
-        Format::Text => printed.text,
-        Format::Json => linked(reporter, &program, &printed),
+        Format::Text => print::print(&program).text,
+        Format::Json => linked(reporter, &program, &print::print(&program)),
+        Format::Svg => drawn(&program, &reporter.interrupt)?,
     };
     let path = dump.output.as_deref().unwrap_or(Path::new("-"));
     output::write_text(path, &text)?;
@@ -51,6 +55,40 @@ fn linked(reporter: &Reporter, program: &Program, printed: &Printed) -> String {
         .map(|(line, origin)| json::Link { line: *line, places: program.origins.places(*origin) })
         .collect();
     json::linked_text(&reporter.sources, &printed.text, &links)
+}
+
+/// The picture of the program, in which what the first report shows is marked.
+fn drawn(program: &Program, interrupt: &Interrupt) -> Result<String, Failure> {
+    if !picture::fits(program) {
+        let most = picture::MOST_OPERATIONS;
+        let text = format!("a picture has up to {most} operations, and this program has more");
+        return Err(Failure::Usage(text + ": take fewer ranks"));
+    }
+    let found = check::check(program, interrupt);
+    let marks = found.first().and_then(|report| report.witness.as_deref()).map(marks);
+    Ok(picture::draw(program, &marks.unwrap_or_default()))
+}
+
+/// The two accesses of a race.
+fn marks(witness: &Witness) -> Vec<Mark> {
+    let Finding::Race(race) = &witness.finding else { return Vec::new() };
+    let events: Vec<Event> =
+        race.first.iter().chain([&race.second]).map(|access| access.event).collect();
+    let first = events.iter().map(|event| event.launch).min().unwrap_or_default();
+    let users = events.iter().any(|event| event.agent == witness::Agent::User);
+    let several = !users && events.iter().any(|event| event.launch != first);
+    let mark = |event: &Event| {
+        let operation = event.step.map_or(0, |step| step.operation);
+        let agent = match event.agent {
+            witness::Agent::Block(block) => Agent::Block { block, operation },
+            witness::Agent::Proxy { channel, block } => Agent::Proxy { channel, block, operation },
+            witness::Agent::User if event.launch > first => Agent::After,
+            witness::Agent::User => Agent::Before,
+        };
+        let launch = several.then_some(event.launch - first + 1);
+        Mark { rank: event.rank, agent, launch }
+    };
+    events.iter().map(mark).collect()
 }
 
 /// The last pass; none before the first.

@@ -1,0 +1,222 @@
+//! The arrows: which event comes before which of another column.
+
+use super::event::{Order, Scene, Who, asks, is_followed_by_a_signal};
+use crate::ir::{
+    Action, BarrierId, BlockId, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank, RankId,
+    SemaphoreId, Transfer, Verb, Where,
+};
+use std::collections::BTreeMap;
+
+/// What an event gives or takes. Given and taken things of one name belong together in order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    /// Signals that arrive at a rank's end of a channel.
+    Channel(RankId, ChannelId),
+    /// A rank's semaphore.
+    Semaphore(RankId, SemaphoreId),
+}
+
+/// Who gives and who takes, in order, and whether memory is ordered by it.
+#[derive(Default)]
+struct Counter {
+    given: Vec<(usize, bool)>,
+    taken: Vec<(usize, bool)>,
+    /// How many more are there from the beginning.
+    initial: usize,
+}
+
+/// Adds the arrows.
+pub(super) fn link(program: &Program, scene: &mut Scene) {
+    let mut counters: BTreeMap<Name, Counter> = BTreeMap::new();
+    let mut meetings: BTreeMap<(RankId, BarrierId, usize), Vec<usize>> = BTreeMap::new();
+    let mut packets = Packets::default();
+    for (id, rank) in program.ranks.entries() {
+        for (block, content) in rank.blocks.entries() {
+            let mut met: BTreeMap<BarrierId, usize> = BTreeMap::new();
+            for (number, op) in content.ops.iter().enumerate() {
+                let Some(event) = scene.find(id, Who::Block(block), block, number) else {
+                    continue;
+                };
+                if let Action::Barrier { id: barrier, .. } = &op.action {
+                    let turn = met.entry(*barrier).or_default();
+                    meetings.entry((id, *barrier, *turn)).or_default().push(event);
+                    *turn += 1;
+                }
+                count(op, (id, rank), event, &mut counters);
+                packets.add(op, (id, rank), event);
+                requests(op, (id, rank), (block, number), (event, scene, &mut counters));
+            }
+        }
+    }
+    for counter in counters.into_values() {
+        let taken = counter.taken.iter().skip(counter.initial);
+        for ((from, strong), (to, strongly)) in counter.given.iter().zip(taken) {
+            let order = if *strong && *strongly { Order::Memory } else { Order::Execution };
+            scene.arrow(*from, *to, order);
+        }
+    }
+    for blocks in meetings.into_values() {
+        for pair in blocks.windows(2) {
+            if let [one, other] = pair {
+                scene.arrow(*one, *other, Order::Meeting);
+            }
+        }
+    }
+    packets.link(scene);
+}
+
+/// What an operation gives and takes by itself.
+fn count(
+    op: &Op,
+    (id, rank): (RankId, &Rank),
+    event: usize,
+    counters: &mut BTreeMap<Name, Counter>,
+) {
+    let strong = |channel: &ChannelId, relaxed: bool| {
+        let kind = rank.channels.lookup(*channel).map(|end| end.kind());
+        !relaxed || kind == Some(ChannelKind::Port)
+    };
+    match &op.action {
+        Action::Signal(signal) => {
+            for channel in &signal.channels {
+                if let Some(name) = arrival(rank, *channel).filter(|_| !is_port(rank, *channel)) {
+                    let counter = counters.entry(name).or_default();
+                    counter.given.push((event, !signal.relaxed));
+                }
+            }
+        }
+        Action::Wait(signal) => {
+            for channel in &signal.channels {
+                let counter = counters.entry(Name::Channel(id, *channel)).or_default();
+                counter.taken.push((event, strong(channel, signal.relaxed)));
+            }
+        }
+        Action::Acquire(list) => {
+            for semaphore in list {
+                let initial = rank.semaphores.lookup(*semaphore).map_or(0, |s| s.initial);
+                let counter = counters.entry(Name::Semaphore(id, *semaphore)).or_default();
+                counter.taken.push((event, true));
+                counter.initial = usize::try_from(initial).unwrap_or_default();
+            }
+        }
+        Action::Release(list) => {
+            for semaphore in list {
+                let counter = counters.entry(Name::Semaphore(id, *semaphore)).or_default();
+                counter.given.push((event, true));
+            }
+        }
+        Action::Pipeline(pipeline) => {
+            pipeline.body.iter().for_each(|op| count(op, (id, rank), event, counters));
+        }
+        Action::Sync | Action::Barrier { .. } | Action::Flush(_) | Action::Transfer(_) => {}
+    }
+}
+
+/// What proxies do for an operation: they hear of it, and signal; the block hears of them where it waits.
+fn requests(
+    op: &Op,
+    (id, rank): (RankId, &Rank),
+    (block, number): (BlockId, usize),
+    (event, scene, counters): (usize, &mut Scene, &mut BTreeMap<Name, Counter>),
+) {
+    for channel in rank.channels.ids().filter(|channel| asks(rank, op, *channel)) {
+        let Some(served) = scene.find(id, Who::Proxy(channel), block, number) else { continue };
+        scene.arrow(event, served, Order::Memory);
+        if is_followed_by_a_signal(op)
+            && let Some(name) = arrival(rank, channel)
+        {
+            counters.entry(name).or_default().given.push((served, true));
+        }
+        let flushes = matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::PutWithSignalAndFlush);
+        let next = scene.find(id, Who::Block(block), block, number + 1);
+        if let Some(next) = next.filter(|_| flushes) {
+            scene.arrow(served, next, Order::Memory);
+        }
+    }
+}
+
+fn is_port(rank: &Rank, channel: ChannelId) -> bool {
+    rank.channels.lookup(channel).is_some_and(|end| end.kind() == ChannelKind::Port)
+}
+
+/// Where signals over a channel arrive.
+fn arrival(rank: &Rank, channel: ChannelId) -> Option<Name> {
+    let end = rank.channels.lookup(channel)?;
+    Some(Name::Channel(end.peer()?, end.partner?))
+}
+
+/// Who writes packets into chunks of scratch, and who reads them there.
+#[derive(Default)]
+struct Packets {
+    written: Vec<(RankId, Operand, usize)>,
+    read: Vec<(RankId, Operand, usize)>,
+}
+
+impl Packets {
+    fn add(&mut self, op: &Op, (id, rank): (RankId, &Rank), event: usize) {
+        match &op.action {
+            Action::Transfer(transfer) => {
+                let (reads, writes) = of_packets(transfer);
+                self.read.extend(reads.iter().map(|operand| (id, **operand, event)));
+                for operand in writes {
+                    let owners: Vec<RankId> = match operand.place {
+                        Where::Local => vec![id],
+                        Where::Remote(peer) => vec![peer],
+                        Where::Switch(channel) => members(rank, channel),
+                    };
+                    self.written.extend(owners.iter().map(|owner| (*owner, *operand, event)));
+                }
+            }
+            Action::Pipeline(pipeline) => {
+                pipeline.body.iter().for_each(|op| self.add(op, (id, rank), event));
+            }
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_) => {}
+        }
+    }
+
+    fn link(&self, scene: &mut Scene) {
+        for (reader, read, to) in &self.read {
+            for (owner, written, from) in &self.written {
+                let meet = written.index < read.index + read.size
+                    && read.index < written.index + written.size;
+                if owner == reader && meet && from != to {
+                    scene.arrow(*from, *to, Order::Packet);
+                }
+            }
+        }
+    }
+}
+
+fn members(rank: &Rank, channel: ChannelId) -> Vec<RankId> {
+    match rank.channels.lookup(channel).map(|end| &end.link) {
+        Some(Link::Switch(group)) => group.ranks.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// The operands of a transfer that hold packets: those it reads, and those it writes.
+fn of_packets(transfer: &Transfer) -> (Vec<&Operand>, Vec<&Operand>) {
+    let sources: Vec<&Operand> = transfer.sources.iter().collect();
+    let destinations: Vec<&Operand> = transfer.destinations.iter().collect();
+    match transfer.verb {
+        Verb::PutPackets | Verb::CopyPackets => (Vec::new(), destinations),
+        Verb::ReadPutPackets | Verb::BroadcastPackets => (sources, destinations),
+        Verb::UnpackPackets => (sources, Vec::new()),
+        Verb::ReducePackets => {
+            (sources.into_iter().skip(1).collect(), destinations.into_iter().skip(1).collect())
+        }
+        Verb::Copy
+        | Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::Reduce
+        | Verb::Broadcast => (Vec::new(), Vec::new()),
+    }
+}

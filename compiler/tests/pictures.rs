@@ -1,0 +1,126 @@
+//! What `cclc dump --format svg` draws: every wait is given what it waits for, time runs down, and what the checks find is
+//! marked.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
+
+#[path = "support/cclc.rs"]
+mod cclc;
+
+use cclc::{Run, manifest};
+use std::path::{Path, PathBuf};
+
+/// Verbs that go on only when something has come.
+const WAITS: [&str; 5] =
+    ["wait", "acquire", "unpack_packets", "read_put_packets", "reduce_packets"];
+
+fn picture(file: &Path, more: &[&str]) -> Run {
+    let mut arguments =
+        vec!["dump".to_owned(), file.display().to_string(), "--format=svg".to_owned()];
+    arguments.extend(more.iter().map(|word| (*word).to_owned()));
+    cclc::cclc(&arguments, "")
+}
+
+fn library() -> Vec<PathBuf> {
+    let folder = std::fs::read_dir(manifest("../stdlib/ccl/algorithms")).unwrap();
+    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 10);
+    files
+}
+
+/// A program of the library for four ranks, in two nodes where it knows nodes.
+fn drawn(file: &Path) -> String {
+    let nodes = std::fs::read_to_string(file).unwrap().contains("ranks_per_node: int");
+    let more =
+        if nodes { &["-D", "ranks=4", "-D", "ranks_per_node=2"][..] } else { &["-D", "ranks=4"] };
+    let run = picture(file, more);
+    assert_eq!(run.status, Some(0), "{}: {}", file.display(), run.stderr);
+    run.stdout
+}
+
+/// The part of a text between two others.
+fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
+    text.split_once(from).unwrap().1.split_once(to).unwrap().0
+}
+
+#[test]
+fn every_wait_is_given_what_it_waits_for() {
+    for file in library() {
+        let svg = drawn(&file);
+        let told = between(&svg, "<desc>", "</desc>");
+        let mut waits = 0;
+        for line in told.lines().filter(|line| !line.starts_with("From ")) {
+            let (column, steps) = line.split_once(": ").unwrap();
+            for step in steps.trim_end_matches('.').split("; ") {
+                let (number, what) = step.split_once(". ").unwrap();
+                if WAITS.iter().any(|verb| what.starts_with(verb)) {
+                    waits += 1;
+                    let given = format!(" to {column}, {number}: ");
+                    assert!(
+                        told.contains(&given),
+                        "{}: nothing gives {column}: {step}",
+                        file.display()
+                    );
+                }
+            }
+        }
+        assert!(waits > 0, "{}: nothing waits", file.display());
+    }
+}
+
+#[test]
+fn time_runs_down() {
+    for file in library() {
+        let svg = drawn(&file);
+        assert!(!svg.contains("stuck\""), "{}", file.display());
+        let arrows = svg.lines().filter(|line| line.contains("marker-end"));
+        let mut count = 0;
+        for arrow in arrows {
+            let numbers: Vec<i64> = between(arrow, "d=\"M", "\"")
+                .split([' ', 'C'])
+                .map(|number| number.parse().unwrap())
+                .collect();
+            let [_, from, .., to] = numbers.as_slice() else { panic!("{arrow}") };
+            assert!(from < to, "{}: {arrow}", file.display());
+            count += 1;
+        }
+        assert!(count > 0, "{}", file.display());
+    }
+}
+
+/// The first program of a code's page.
+fn mistake(code: &str, folder: &Path) -> PathBuf {
+    let page = std::fs::read_to_string(manifest(&format!("explain/{code}.md"))).unwrap();
+    let file = folder.join("mistake.ccl");
+    std::fs::write(&file, between(&page, "```ccl\n", "```")).unwrap();
+    file
+}
+
+#[test]
+fn both_sides_of_a_race_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    for code in ["E0501", "E0503", "E0510", "E0512", "E0515"] {
+        let svg = picture(&mistake(code, folder.path()), &[]).stdout;
+        assert_eq!(svg.matches(" mark\"").count(), 2, "{code}");
+        assert_eq!(
+            svg.matches("<path class=\"race\"").count(),
+            2,
+            "{code}: a line, and what it means"
+        );
+    }
+}
+
+#[test]
+fn what_is_never_run_is_drawn_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = picture(&mistake("E0601", folder.path()), &[]).stdout;
+    assert!(svg.contains("stuck\""), "{svg}");
+}
+
+#[test]
+fn what_nobody_could_read_is_not_drawn() {
+    let run =
+        picture(&manifest("../stdlib/ccl/algorithms/allgather_allpairs.ccl"), &["-D", "ranks=64"]);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
+    assert!(run.stderr.contains("take fewer ranks"), "{}", run.stderr);
+}
