@@ -23,6 +23,21 @@ const FOLDERS: [&str; 7] = ["", "docs", "examples", "fuzz", "editors", "integrat
 /// What a page's folder has of the project.
 const SHARED: [&str; 3] = ["stdlib", "examples", "compiler"];
 
+/// Folders whose files are named in prose by their whole path.
+const PROJECT: [&str; 11] = [
+    "compiler/",
+    "cuda/",
+    "docs/",
+    "editors/",
+    "examples/",
+    "fuzz/",
+    "grammar/",
+    "integrations/",
+    "lsp/",
+    "stdlib/",
+    "benches/",
+];
+
 /// Folders with programs that other tests compile, of which fragments may be.
 const COMPILED: [&str; 6] = [
     "compiler/tests/language",
@@ -102,9 +117,14 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Commands in prose are ones that there are.
+    /// Commands and paths in prose are ones that there are.
     fn prose(&mut self, line: &str) -> Result<(), Failed> {
         self.said.push(line.to_owned());
+        for span in page::spans(line) {
+            if let Some(missing) = self.missing(span) {
+                self.wrong.push(format!("`{span}`: there is no {missing}"));
+            }
+        }
         for span in page::spans(line).filter(|span| span.starts_with("cclc ")) {
             let words: Vec<&str> = span.split_whitespace().skip(1).collect();
             let command = words.first().filter(|word| !word.starts_with('-'));
@@ -125,6 +145,26 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a code span names, of the project's files and tests, that is not there. Capitals stand for anything.
+    fn missing(&self, span: &str) -> Option<String> {
+        let first = span.split_whitespace().next().unwrap_or_default();
+        let is_path = PROJECT.iter().any(|folder| first.starts_with(folder))
+            && !first.contains(|c: char| "*{=<".contains(c))
+            && !first.split(['/', '.']).any(|part| part.chars().all(|c| c.is_ascii_uppercase()));
+        let beside = self.root.join(self.name).with_file_name("");
+        let gone = |path: &str| !self.root.join(path).exists() && !beside.join(path).exists();
+        if is_path && gone(first.trim_end_matches('/')) {
+            return Some(format!("`{first}`"));
+        }
+        let words: Vec<&str> = span.split_whitespace().collect();
+        let test = words.windows(2).find_map(|pair| match pair {
+            ["--test", name] => Some(*name),
+            _ => None,
+        })?;
+        let file = format!("compiler/tests/{test}.rs");
+        (first == "cargo" && gone(&file)).then_some(file)
     }
 
     fn block(&mut self, block: &Block<'_>) -> Result<(), Failed> {
