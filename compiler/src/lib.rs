@@ -1,9 +1,10 @@
 //! The ccl compiler.
 //!
 //! ```text
-//! text -> tokens -> ast::File -> program::Unit -> ir::Program -> Checked -> Optimized -> Proved -> plan
-//!         \__ syntax __/         resolve          elaborate      check      optimize    check     plan::write
-//!                                plan JSON -> ir::Program -> Proved                (cclc verify)
+//! text -> tokens -> ast::File -> program::Unit -> ir::Program -> ir::Program -> plan
+//!         \__ syntax __/         resolve          elaborate      optimize       plan::write
+//!                                        plan -> ir::Program -> reports          (cclc verify)
+//!                                                plan::read     check
 //! ```
 //!
 //! Every phase is a function from plain data to plain data and its diagnostics; nothing here reads a file, a clock or

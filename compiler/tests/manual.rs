@@ -13,12 +13,17 @@ mod page;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Block, Command, Piece};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode, Stdio};
 
-/// Where pages are; of the subfolders of the last three, each has its own.
-const FOLDERS: [&str; 7] = ["", "docs", "examples", "fuzz", "editors", "integrations", "cuda"];
+/// Where pages are; of the subfolders of `editors` and `integrations`, each has its own.
+const FOLDERS: [&str; 8] =
+    ["", "docs", "examples", "fuzz", "editors", "integrations", "cuda", EXPLAINED];
+
+/// Pages whose programs, a mistake and its correction, `tests/explain.rs` compiles.
+const EXPLAINED: &str = "compiler/explain";
 
 /// What a page's folder has of the project.
 const SHARED: [&str; 3] = ["stdlib", "examples", "compiler"];
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
     trials.push(Trial::test("every_picture_is_made_by_a_page", || {
         every_picture_is_made_by_a_page(&root())
     }));
+    trials.push(Trial::test("mistakes_are_found", || mistakes_are_found(&root())));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -61,7 +67,7 @@ fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap()
 }
 
-/// The pages, from the project's root; what the compiler explains has tests of its own.
+/// The pages, from the project's root.
 fn pages(root: &Path) -> Vec<String> {
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|folder| root.join(folder)).collect();
     for parent in ["editors", "integrations"] {
@@ -82,28 +88,69 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 /// Does what a page says.
 fn follow(root: &Path, name: &str) -> Result<(), Failed> {
     let path = root.join(name);
-    let text = fs::read_to_string(&path)?;
+    let (said, wrong) = read(root, name, &fs::read_to_string(&path)?)?;
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, said.join("\n") + "\n")?;
+    }
+    Err(format!("{name} is not right:\n\n{}", wrong.join("\n\n")).into())
+}
+
+/// Reads a page: what it should say, and what is wrong with it.
+fn read(root: &Path, name: &str, text: &str) -> Result<(Vec<String>, Vec<String>), Failed> {
     let folder = tempfile::tempdir()?;
     for shared in SHARED {
         std::os::unix::fs::symlink(root.join(shared), folder.path().join(shared))?;
     }
+    let wrong = links::broken(&root.join(name), text)?;
+    let folder = folder.path();
     let mut reader =
-        Reader { root, name, folder: folder.path(), said: Vec::new(), wrong: Vec::new() };
-    reader.wrong.extend(links::broken(&path, &text)?);
-    for piece in page::pieces(&text)? {
+        Reader { root, name, folder, unused: BTreeSet::new(), said: Vec::new(), wrong };
+    for piece in page::pieces(text)? {
         match piece {
             Piece::Prose(line) => reader.prose(line)?,
             Piece::Block(block) => reader.block(&block)?,
         }
     }
     reader.pictures()?;
-    if reader.wrong.is_empty() {
-        return Ok(());
+    let unused = std::mem::take(&mut reader.unused);
+    reader.wrong.extend(unused.iter().map(|file| format!("no command takes `{file}`")));
+    Ok((reader.said, reader.wrong))
+}
+
+/// Mistakes of pages, and what is said of each.
+const MISTAKES: [(&str, &str); 15] = [
+    ("[a](nowhere.md)", "there is no `nowhere.md`"),
+    ("[a](reference.md#nowhere)", "there is no `reference.md#nowhere`"),
+    ("`cclc chek`", "there is no such command"),
+    ("`cclc check --nowhere`", "--nowhere is not known"),
+    ("`compiler/tests/nowhere.rs`", "there is no `compiler/tests/nowhere.rs`"),
+    ("`cargo test --test nowhere`", "there is no compiler/tests/nowhere.rs"),
+    ("```ccl\nprogram p() {}\n```", "error[E"),
+    ("```ccl a.ccl\nlet a = 1;\n```", "no command takes `a.ccl`"),
+    ("```ccl fragment\ncopy nowhere -> nowhere;\n```", "no program that is compiled"),
+    ("```console\n$ cclc --version\ncclc 7\n```", "$ cclc --version"),
+    ("```console\n$ cclc --version\n```", "$ cclc --version"),
+    ("```rust in compiler/src/main.rs\nfn nowhere() {}\n```", "does not have these lines"),
+    ("```sh\nls\n```", "not run: WHY"),
+    ("```sh\n# not run: \nls\n```", "not run: WHY"),
+    ("```\nls\n```", "this is no kind of block"),
+];
+
+/// Every mistake is found, whatever it stands in, and nothing else.
+fn mistakes_are_found(root: &Path) -> Result<(), Failed> {
+    for (text, expected) in MISTAKES {
+        let (_, wrong) = read(root, "docs/tutorial.md", text)?;
+        let [only] = wrong.as_slice() else {
+            return Err(format!("{text}: not one mistake, but {wrong:?}").into());
+        };
+        if !only.contains(expected) {
+            return Err(format!("{text}: {only}").into());
+        }
     }
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, reader.said.join("\n") + "\n")?;
-    }
-    Err(format!("{name} is not right:\n\n{}", reader.wrong.join("\n\n")).into())
+    Ok(())
 }
 
 /// Somebody who follows a page.
@@ -111,6 +158,8 @@ struct Reader<'r> {
     root: &'r Path,
     name: &'r str,
     folder: &'r Path,
+    /// Files of the page that no command has taken yet.
+    unused: BTreeSet<String>,
     /// The page with what commands print, so far.
     said: Vec<String>,
     wrong: Vec<String>,
@@ -171,9 +220,15 @@ impl Reader<'_> {
         self.said.push(format!("```{}", block.info));
         let wrong = self.wrong.len();
         match block.info.split_whitespace().collect::<Vec<_>>().as_slice() {
+            ["ccl"] if self.name.starts_with(EXPLAINED) => {}
             ["ccl"] => self.compiles(block)?,
             ["ccl", "fragment"] => self.is_compiled_elsewhere(block),
-            ["ccl", file] => fs::write(self.folder.join(file), block.lines.join("\n") + "\n")?,
+            ["ccl", file] => {
+                fs::write(self.folder.join(file), block.lines.join("\n") + "\n")?;
+                if !self.unused.insert((*file).to_owned()) {
+                    self.wrong.push(format!("no command has taken the last `{file}`"));
+                }
+            }
             ["console"] => {
                 for command in page::commands(block)? {
                     self.follow(&command)?;
@@ -240,6 +295,7 @@ impl Reader<'_> {
 
     fn follow(&mut self, command: &Command<'_>) -> Result<(), Failed> {
         let got = self.run(command.text)?;
+        self.unused.retain(|file| !command.text.split_whitespace().any(|word| word == file));
         self.said.push(format!("$ {}", command.text));
         if matches(&command.output, &got) {
             self.said.extend(command.output.iter().map(|line| (*line).to_owned()));
