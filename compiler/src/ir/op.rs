@@ -1,0 +1,185 @@
+//! Operations of thread blocks, as plain data: what is done, to which chunks, over which channels.
+
+use super::{
+    BarrierId, Buffer, Channel, ChannelId, ChannelKind, OriginId, Rank, RankId, ReduceOp,
+    SemaphoreId, Verb,
+};
+use smallvec::SmallVec;
+
+/// An operation of a thread block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What it does.
+    pub action: Action,
+    /// Where it comes from.
+    pub origin: OriginId,
+    /// An author's `sync = ..`.
+    pub sync: Option<SyncOverride>,
+}
+
+/// An author's word on where the threads of the block meet around an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SyncOverride {
+    /// Before it, not after.
+    Before,
+    /// After it, not before.
+    After,
+    /// Before and after.
+    Both,
+    /// Neither.
+    None,
+}
+
+/// What an operation does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The threads of the block meet (a plan's `nop`).
+    Sync,
+    /// The blocks of a barrier meet, `arrivals` of them.
+    Barrier {
+        /// Which barrier.
+        id: BarrierId,
+        /// How many arrivals it waits for: in a sound program, as many as the barrier has blocks.
+        arrivals: u32,
+    },
+    /// Tells the other end of each channel.
+    Signal(Signal),
+    /// Waits for one more signal on each channel.
+    Wait(Signal),
+    /// Waits until the proxy has done what was asked of each channel.
+    Flush(List<ChannelId>),
+    /// Takes one from each semaphore, waiting until it can.
+    Acquire(List<SemaphoreId>),
+    /// Adds one to each semaphore.
+    Release(List<SemaphoreId>),
+    /// Moves data.
+    Transfer(Transfer),
+    /// Repeats its body over `unit` bytes at a time of `chunks` chunks.
+    Pipeline(Pipeline),
+}
+
+/// A short list; one or two members cost no allocation.
+pub type List<T> = SmallVec<[T; 2]>;
+
+/// The channels of a `signal` or `wait`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// The channels, all of one kind, in the author's order.
+    pub channels: List<ChannelId>,
+    /// Whether it orders execution only, not data.
+    pub relaxed: bool,
+}
+
+/// An operation that moves data.
+///
+/// How operands pair up depends on the verb. Copies, puts and gets (packet forms too): source k goes to destination
+/// k; a single source goes to every destination. Reductions: all sources are combined, in order, and every
+/// destination gets the result.
+///
+/// Reductions have their plain local destination first. A source or destination of kind [`Where::Switch`] names the
+/// multimem cells of a group: as a source it is a load-reduce, as a destination a store to all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Which.
+    pub verb: Verb,
+    /// What is read.
+    pub sources: SmallVec<[Operand; 1]>,
+    /// What is written.
+    pub destinations: SmallVec<[Operand; 1]>,
+    /// The kind of channel it goes over; none for a local operation.
+    pub via: Option<ChannelKind>,
+    /// One channel for each remote or switch operand: those of `sources` first, then those of `destinations`. In a
+    /// plan that was read, memory channels are those that its block lists for the rank, where it lists any.
+    pub channels: List<ChannelId>,
+    /// This block's part, where a group of blocks shares the operation.
+    pub slice: Option<Slice>,
+    /// How values are combined; meaningless for verbs that combine none.
+    pub reduce: ReduceOp,
+}
+
+impl Transfer {
+    /// The channel of each operand of a peer, in order; a switch operand names its own. A plan names no memory channels:
+    /// the first one to the peer will do.
+    #[must_use]
+    pub fn routes(&self, rank: &Rank) -> List<ChannelId> {
+        let first_to = |peer: RankId| {
+            let leads = |channel: &Channel| {
+                channel.peer() == Some(peer) && Some(channel.kind()) == self.via
+            };
+            rank.channels.entries().find(|(_, channel)| leads(channel)).map(|(id, _)| id)
+        };
+        let operands = self.sources.iter().chain(&self.destinations);
+        let away = operands.filter(|operand| operand.place != Where::Local);
+        let mut given = self.channels.iter().copied();
+        away.filter_map(|operand| {
+            let named = given.next();
+            match operand.place {
+                Where::Remote(peer) => named.or_else(|| first_to(peer)),
+                Where::Local | Where::Switch(_) => None,
+            }
+        })
+        .collect()
+    }
+}
+
+/// Chunks that an operation reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Operand {
+    /// Whose.
+    pub place: Where,
+    /// Of which buffer.
+    pub buffer: Buffer,
+    /// The first chunk.
+    pub index: u32,
+    /// How many, at least one.
+    pub size: u32,
+}
+
+/// Whose memory an operand lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Where {
+    /// This rank's.
+    Local,
+    /// A peer's.
+    Remote(RankId),
+    /// That of every rank of a switch channel's group.
+    Switch(ChannelId),
+}
+
+/// A block's part of an operation that a group shares: part `index` of `count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slice {
+    /// Which part, from 0.
+    pub index: u32,
+    /// How many blocks share it.
+    pub count: u32,
+}
+
+/// A loop over windows of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// Bytes in a window.
+    pub unit: u64,
+    /// Chunks that every operation of the body covers.
+    pub chunks: u32,
+    /// What is done for each window; holds no pipelines.
+    pub body: Vec<Op>,
+}
+
+/// Counts operations, pipelines and their bodies included, as the executor does.
+#[must_use]
+pub fn count_ops(ops: &[Op]) -> usize {
+    ops.iter()
+        .map(|op| match &op.action {
+            Action::Pipeline(pipeline) => 1 + count_ops(&pipeline.body),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Transfer(_) => 1,
+        })
+        .sum()
+}

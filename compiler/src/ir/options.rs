@@ -1,0 +1,77 @@
+//! What a program's author chooses beside its operations.
+
+use crate::source::Place;
+
+/// How packets are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// No packets.
+    #[default]
+    Simple,
+    /// LL packets in scratch.
+    Ll,
+}
+
+/// How instances are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Replication {
+    /// The copies of a block, channel or semaphore stand side by side.
+    #[default]
+    Interleaved,
+    /// No copies are made.
+    None,
+}
+
+/// A program's options. `docs/reference.md` says what each means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The plan's name.
+    pub name: String,
+    /// Whether packets are used.
+    pub protocol: Protocol,
+    /// Threads per block.
+    pub threads: u32,
+    /// How many copies work side by side, each on its slice.
+    pub instances: u32,
+    /// How copies are laid out.
+    pub replication: Replication,
+    /// The fewest bytes that the plan serves, where the author says so.
+    pub min_message_size: Option<u64>,
+    /// The most bytes that the plan serves, where the author says so.
+    pub max_message_size: Option<u64>,
+    /// Where the message sizes are set.
+    pub message_size_place: Option<Place>,
+    /// Bytes; the unit in which chunks are cut.
+    pub alignment: u32,
+    /// Whether launches alternate between two halves of scratch.
+    pub double_scratch: bool,
+    /// Whether the executor reuses one set of resources for all messages.
+    pub reuse_resources: bool,
+    /// For the manifest.
+    pub tags: Vec<(String, i64)>,
+    /// Whether operations are joined.
+    pub fuse: bool,
+    /// Whether synchronisation inside blocks is inferred.
+    pub auto_sync: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            name: String::new(),
+            protocol: Protocol::Simple,
+            threads: 1024,
+            instances: 1,
+            replication: Replication::Interleaved,
+            min_message_size: None,
+            max_message_size: None,
+            message_size_place: None,
+            alignment: 16,
+            double_scratch: false,
+            reuse_resources: false,
+            tags: Vec::new(),
+            fuse: true,
+            auto_sync: true,
+        }
+    }
+}
