@@ -11,7 +11,7 @@
 
 #![expect(clippy::print_stderr, reason = "rates are for people to read")]
 
-use crate::corpus::{Form, corpus};
+use crate::corpus::{Form, corpus, defective};
 use crate::is_full;
 use crate::machine::{Kind, Verdict};
 use crate::mutants::{Count, Mutant, mutants};
@@ -91,8 +91,28 @@ fn mutants_are_refused_where_they_go_wrong() {
     }
 }
 
+/// Programs of MSCCL++ that are right, and that only its executor gets wrong: it swaps the offsets of a `get`, and waits for
+/// nothing at a `flush`.
+const RIGHT: [&str; 2] = ["unit_tests/get_chunk", "unit_tests/flushed"];
+
+#[test]
+fn programs_that_are_known_to_go_wrong_are_refused_by_both() {
+    let mut surprises = Vec::new();
+    let mut programs = defective(&[2, 3, 4]);
+    programs.retain(|entry| !RIGHT.iter().any(|right| entry.name.starts_with(right)));
+    for entry in &programs {
+        let found = judge(&entry.program, 1);
+        let refused = refusals(&entry.program);
+        if found.verdict == Verdict::Ok && !found.stale || refused.is_empty() {
+            surprises.push(format!("{}: {found:?}, {refused:?}", entry.name));
+        }
+    }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+    assert!(programs.len() > 25, "only {} programs", programs.len());
+}
+
 /// Which part of how many is to be run.
-fn part() -> (u64, u64) {
+pub(crate) fn part() -> (u64, u64) {
     let text = std::env::var("ORACLE_PART").unwrap_or_default();
     let part = text.split_once('/').and_then(|(part, parts)| {
         let (part, parts): (u64, u64) = (part.parse().ok()?, parts.parse().ok()?);

@@ -15,13 +15,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the programs are.
-const FOLDERS: [&str; 5] = [
+const FOLDERS: [&str; 7] = [
     "../stdlib/ccl/algorithms",
     "../examples",
+    "../examples/systems",
     "../examples/mscclpp",
+    "../examples/mscclpp/unit_tests",
     "tests/language",
     "tests/cases/turns",
 ];
+
+/// Where programs of MSCCL++ are that go wrong, as they are.
+const DEFECTIVE: &str = "../examples/mscclpp/defective";
 
 /// Parameters whose defaults make programs larger than they need to be here.
 const SMALLER: [(&str, &str); 2] = [("elements", "7"), ("tile", "3")];
@@ -60,8 +65,17 @@ pub(crate) fn corpus(ranks: &[u32], form: Form) -> Vec<Entry> {
     if form == Form::Plan {
         return goldens();
     }
+    of_folders(&FOLDERS, ranks, form)
+}
+
+/// Programs of MSCCL++ that go wrong, for these numbers of ranks.
+pub(crate) fn defective(ranks: &[u32]) -> Vec<Entry> {
+    of_folders(&[DEFECTIVE], ranks, Form::Written)
+}
+
+fn of_folders(folders: &[&str], ranks: &[u32], form: Form) -> Vec<Entry> {
     let mut entries = Vec::new();
-    for path in FOLDERS.iter().flat_map(|folder| files(folder, "ccl")) {
+    for path in folders.iter().flat_map(|folder| files(folder, "ccl")) {
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
         let Some(unit) = load(&path) else { continue };
