@@ -39,9 +39,11 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
         }
         Change::Flush { at } => (vec![statement(at)?.flushed()?], Certainty::Sure),
         Change::Move { what, past, side, .. } => {
-            // A circle of waits is opened only where everything is right then.
-            let certainty =
-                if report.code == Code::E0601 { Certainty::Sure } else { Certainty::Guess };
+            // A circle of waits is opened, and what nobody has written is read later, only where everything is right then.
+            let certainty = match matches!(report.code, Code::E0601 | Code::E0520) {
+                true => Certainty::Sure,
+                false => Certainty::Guess,
+            };
             (moved(&statement(what)?, &statement(past)?, *side)?, certainty)
         }
         Change::Option { name, value } => {

@@ -253,7 +253,7 @@ fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Dia
     Some(report.help("let one of them give what the next one waits for before it waits itself"))
 }
 
-/// "block `b` of rank 1, and that one for block `a` of rank 0": those behind the first.
+/// "block `b` of rank 1, and that one for the first": those behind the first, and back.
 fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
     let others: Vec<String> =
         circle.iter().skip(1).map(|(one, _)| who(program, one.stuck)).collect();
@@ -262,7 +262,7 @@ fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
         [next, ..] if others.len() >= NAMED => {
             format!("{next}, and so on through {} blocks back to the first", circle.len())
         }
-        others => others.join(", and that one for "),
+        others => format!("{}, and that one for the first", others.join(", and that one for ")),
     }
 }
 

@@ -10,7 +10,7 @@
 //! 6. a new signal and wait, over the channels of the one or the other.
 //!
 //! For packets that meet those of the launch before, a doubled scratch comes first. What is out of balance is left out,
-//! given or taken once more.
+//! given or taken once more. What nobody has written yet is read later; what is written or added twice is left out once.
 //!
 //! A change helps where the finding is gone, nothing stands still, and nothing new of the same kind has come; of what
 //! stands still or is out of balance, where nothing at all is left to be found. Each is tried on the whole program, as
@@ -19,6 +19,7 @@
 mod apply;
 mod candidates;
 mod counts;
+mod memory;
 mod order;
 
 use super::past::Past;
@@ -26,7 +27,7 @@ use super::race::{self, Met};
 use super::{STEPS, matching};
 use crate::diagnostic::change::Change;
 use crate::diagnostic::witness::{Finding, Race};
-use crate::diagnostic::{Diagnostic, Label};
+use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Outcome, broken_promises};
@@ -191,6 +192,8 @@ impl Demand {
     fn of(finding: &Diagnostic, change: &Change) -> Demand {
         match change {
             _ if met(finding).is_none() => Demand::All,
+            Change::Remove { .. } => Demand::All,
+            _ if finding.code == Code::E0520 => Demand::All,
             Change::Handover(_) | Change::Barrier { .. } => Demand::Promise,
             Change::Join { .. }
             | Change::Strong { .. }
@@ -198,7 +201,6 @@ impl Demand {
             | Change::Move { .. }
             | Change::Option { .. }
             | Change::Handshake { .. }
-            | Change::Remove { .. }
             | Change::Repeat { .. }
             | Change::Answer { .. }
             | Change::Release { .. } => Demand::Nothing,

@@ -144,10 +144,10 @@ impl Change {
             }
             Change::Flush { .. } => "use `put_with_signal_and_flush`".to_owned(),
             Change::Move { verb, over, side: Side::After, .. } => {
-                format!("move the `{verb}` behind the `{over}`")
+                format!("move the `{verb}` behind the {}`{over}`", other(verb, over))
             }
             Change::Move { verb, over, side: Side::Before, .. } => {
-                format!("move the `{verb}` before the `{over}`")
+                format!("move the `{verb}` before the {}`{over}`", other(verb, over))
             }
             Change::Option { name, value } => format!("take `{name} = {value}`"),
             Change::Handshake { side, relaxed, .. } => {
@@ -203,6 +203,11 @@ impl Change {
             | Change::Barrier { .. } => Vec::new(),
         }
     }
+}
+
+/// Of two statements with one verb, the second is the other one.
+fn other(verb: &str, over: &str) -> &'static str {
+    if verb == over { "other " } else { "" }
 }
 
 impl Side {

@@ -2,7 +2,7 @@
 
 use super::super::nearest;
 use super::super::past::{Line, Moment, Past, Run};
-use super::{counts, order};
+use super::{counts, memory, order};
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Agent, Event, Finding, Race};
 use crate::diagnostic::{Code, Diagnostic};
@@ -23,7 +23,10 @@ pub(super) fn candidates(past: &Past, finding: &Diagnostic) -> Vec<Change> {
             match (finding.code, waits.as_slice()) {
                 (Code::E0601, waits) => {
                     let turned = waits.iter().flat_map(|wait| turned(past, *wait));
-                    turned.collect()
+                    let given = circle.iter().filter_map(|wait| moment(past, &wait.given_by?));
+                    turned
+                        .chain(given.filter_map(|given| after_giving(past, waits, given)))
+                        .collect()
                 }
                 (_, [wait]) => counts::of(past, *wait, 0),
                 (_, _) => Vec::new(),
@@ -34,11 +37,18 @@ pub(super) fn candidates(past: &Past, finding: &Diagnostic) -> Vec<Change> {
             last.map_or_else(Vec::new, |last| counts::of(past, last, *left))
         }
         Some(Finding::Users { users, .. }) => order::of_users(past, users),
-        Some(Finding::Value(_) | Finding::Clobber(_)) | None => Vec::new(),
+        Some(Finding::Value(value)) => memory::of_value(past, value),
+        Some(Finding::Clobber(_)) | None => Vec::new(),
     }
 }
 
 fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
+    if code == Code::E0520 {
+        return memory::of_unwritten(past, race);
+    }
+    if code == Code::E0521 {
+        return memory::of_twice(past, race);
+    }
     let second_place = race.second.event.place;
     let mut changes = joins(past, code, race);
     if code == Code::E0503 {
@@ -178,13 +188,13 @@ pub(super) fn action<'p>(past: &Past<'p>, moment: Moment) -> Option<&'p Action> 
     line(past, moment).map(|line| &line.op.action)
 }
 
-fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {
+pub(super) fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {
     let (agent, at) = past.line(moment)?;
     past.lines(agent).get(at as usize)
 }
 
 /// What comes before the wait that it should come after goes behind it.
-fn read_later(past: &Past, written: Moment, read: Moment) -> Option<Change> {
+pub(super) fn read_later(past: &Past, written: Moment, read: Moment) -> Option<Change> {
     let told = nearest::after(past, written)?;
     let heard = nearest::hearer(past, told, past.rank(read.agent))?;
     let (agent, at) = past.line(read)?;
@@ -226,7 +236,7 @@ fn turned(past: &Past, wait: Moment) -> Vec<Change> {
 }
 
 /// The move of a statement past another one, where both are reached with the same loop values.
-fn past_it(past: &Past, what: &Line, over: &Line, side: Side) -> Option<Change> {
+pub(super) fn past_it(past: &Past, what: &Line, over: &Line, side: Side) -> Option<Change> {
     let (verb, over_verb) = (word(&what.op.action)?, word(&over.op.action)?);
     let rows = &past.program.origins.rows;
     let (a, b) = (rows.lookup(what.op.origin)?, rows.lookup(over.op.origin)?);
@@ -244,6 +254,14 @@ fn word(action: &Action) -> Option<&'static str> {
         Action::Transfer(transfer) => Some(transfer.verb.word()),
         Action::Sync | Action::Barrier { .. } | Action::Flush(_) | Action::Pipeline(_) => None,
     }
+}
+
+/// In a circle, a block waits for packets behind those that it writes for the one before it.
+fn after_giving(past: &Past, waits: &[Moment], given: Moment) -> Option<Change> {
+    let wait = waits.iter().find(|wait| wait.agent == given.agent)?;
+    let (here, there) = (line(past, *wait)?, line(past, given)?);
+    let packets = is_transfer(here) && is_transfer(there);
+    if packets { past_it(past, here, there, Side::After) } else { None }
 }
 
 /// The moment of an event.

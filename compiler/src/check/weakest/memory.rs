@@ -1,0 +1,74 @@
+//! What is worth trying where memory holds what it should not: to read it later, or to leave out what is written twice.
+//!
+//! To write or read another chunk is for the author: which one was meant is nowhere in the program.
+
+use super::super::nearest;
+use super::super::past::Past;
+use super::candidates::{action, line, moment, past_it, read_later};
+use crate::diagnostic::change::{Change, Side};
+use crate::diagnostic::witness::{Event, Race, WrongValue};
+use crate::ir::{Action, Buffer, RankId};
+use crate::source::Place;
+
+/// How many statements are tried to be left out.
+const MOST_PLACES: usize = 6;
+
+/// Changes for a read of what nobody has written before.
+pub(super) fn of_unwritten(past: &Past, race: &Race) -> Vec<Change> {
+    let Some(read) = moment(past, &race.second.event) else { return Vec::new() };
+    let memory = &race.memory;
+    let named = |buffer: &Buffer| super::super::names::buffer(*buffer) == memory.buffer;
+    let buffer = [Buffer::Input, Buffer::Output, Buffer::Scratch].into_iter().find(named);
+    let chunk = memory.start / u64::from(memory.parts.max(1));
+    let written = buffer.and_then(|at| nearest::writer(past, (RankId(memory.rank), at, chunk)));
+    let Some((writer, _)) = written.filter(|(_, written)| *written == chunk) else {
+        return Vec::new();
+    };
+    let later = writer.agent == read.agent && writer.at > read.at;
+    let change = match line(past, read).zip(line(past, writer)).filter(|_| later) {
+        Some((here, there)) => past_it(past, here, there, Side::After),
+        None => read_later(past, writer, read),
+    };
+    change.into_iter().collect()
+}
+
+/// Changes for two packets in one place.
+pub(super) fn of_twice(past: &Past, race: &Race) -> Vec<Change> {
+    let first = race.first.map(|first| first.event);
+    removals(past, [Some(race.second.event), first].into_iter().flatten())
+}
+
+/// Changes for a wrong value, where a contribution comes to it in two ways.
+pub(super) fn of_value(past: &Past, value: &WrongValue) -> Vec<Change> {
+    if value.doubled.is_empty() {
+        return Vec::new();
+    }
+    let hops = value.paths.iter().rev().flat_map(|path| path.iter().rev());
+    removals(past, hops.map(|hop| hop.event))
+}
+
+/// To leave out each of these that moves data, where a promise says whether it is needed.
+fn removals(past: &Past, events: impl Iterator<Item = Event>) -> Vec<Change> {
+    if past.program.ranks.iter().all(|rank| rank.promises.is_empty()) {
+        return Vec::new();
+    }
+    let mut places: Vec<(&'static str, Place)> = Vec::new();
+    for event in events {
+        let transfer = moment(past, &event).and_then(|at| match action(past, at)? {
+            Action::Transfer(transfer) => Some(transfer.verb.word()),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Pipeline(_) => None,
+        });
+        let Some(one) = transfer.zip(event.place) else { continue };
+        if !places.contains(&one) && places.len() < MOST_PLACES {
+            places.push(one);
+        }
+    }
+    places.into_iter().map(|(verb, at)| Change::Remove { verb, at }).collect()
+}
