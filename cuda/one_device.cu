@@ -1,5 +1,6 @@
 // All ranks of a program on one device: in one cooperative launch, with real data, against a reference, and timed.
 //     one_device [LARGEST_BYTES]
+// Sums are run at every size up to that, minima and maxima up to 1 MiB.
 // SOURCE is the program's `.cu` file, NAME what it is called. What is measured is instructions and synchronization: what
 // goes to a peer goes to the same device's memory.
 #define STRING_(x) #x
@@ -54,7 +55,7 @@ static Collective collective(const char *name) {
 }
 
 // Element i of a rank's output: n is the number of elements of an output.
-__device__ uint32_t expected(Collective which, uint32_t rank, size_t i, size_t n, uint32_t launch) {
+template <class Op> __device__ uint32_t expected(Collective which, uint32_t rank, size_t i, size_t n, uint32_t launch) {
     const uint32_t ranks = Fixed::ranks;
     switch (which) {
     case GATHER: return number((uint32_t)(i / (n / ranks)), i % (n / ranks), launch);
@@ -63,9 +64,10 @@ __device__ uint32_t expected(Collective which, uint32_t rank, size_t i, size_t n
     case TO_NEXT: return number((rank + ranks - 1) % ranks, i, launch);
     default: break;
     }
-    uint32_t sum = 0;
-    for (uint32_t r = 0; r < ranks; ++r) sum += number(r, which == REDUCE_SCATTER ? rank * n + i : i, launch);
-    return sum;
+    const size_t element = which == REDUCE_SCATTER ? rank * n + i : i;
+    uint32_t all = number(0, element, launch);
+    for (uint32_t r = 1; r < ranks; ++r) all = ccl::combined(Op(), all, number(r, element, launch));
+    return all;
 }
 
 template <class T> __device__ T element(uint32_t value) { return ccl::narrow<T>((decltype(ccl::wide(T())))value); }
@@ -74,10 +76,10 @@ template <class T> __global__ void fill(T *input, size_t n, uint32_t rank, uint3
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
         input[i] = element<T>(number(rank, i, launch));
 }
-template <class T>
+template <class T, class Op>
 __global__ void compare(const T *output, size_t n, Collective which, uint32_t rank, uint32_t launch, unsigned long long *wrong) {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        if (ccl::wide(output[i]) != ccl::wide(element<T>(expected(which, rank, i, n, launch)))) atomicAdd(wrong, 1ull);
+        if (ccl::wide(output[i]) != ccl::wide(element<T>(expected<Op>(which, rank, i, n, launch)))) atomicAdd(wrong, 1ull);
 }
 
 // ---- A run ---------------------------------------------------------------------------------------------------------
@@ -119,8 +121,8 @@ template <class F> static Spread timed(int count, F act) {
 }
 
 // Whether it came out right; -1 where it was not run.
-template <class T> static int run(const char *type, Collective which, size_t bytes) {
-    using K = ccl::Kind<T, ccl::Sum, ccl::Ll16>;
+template <class T, class Op> static int run(const char *kind, Collective which, size_t bytes) {
+    using K = ccl::Kind<T, Op, ccl::Ll16>;
     const size_t grain = (Fixed::packets ? 8 : 16) * Fixed::message_chunks;
     bytes = std::max(bytes / grain * grain, grain);
     if (bytes < Fixed::least_bytes || bytes > Fixed::most_bytes) return -1;
@@ -183,7 +185,7 @@ template <class T> static int run(const char *type, Collective which, size_t byt
         }
         launch();
         for (uint32_t r = 0; r < Fixed::ranks; ++r)
-            compare<<<256, 256>>>((const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T), which, r, turn, wrong);
+            compare<T, Op><<<256, 256>>>((const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T), which, r, turn, wrong);
     }
     accept(cudaMemcpy(&found, wrong, sizeof found, cudaMemcpyDeviceToHost), "run");
 
@@ -193,13 +195,17 @@ template <class T> static int run(const char *type, Collective which, size_t byt
     char *from = memory(copied), *to = memory(copied);
     const Spread copy = timed(count, [&] { cudaMemcpyAsync(to, from, copied, cudaMemcpyDeviceToDevice); });
     printf("%s %u ranks %s %zu bytes: %s; %.1f us (%.1f to %.1f), a copy of one rank's buffer %.1f us\n", STRING(NAME),
-           Fixed::ranks, type, bytes, found ? "WRONG" : "right", time.median, time.least, time.most, copy.median);
+           Fixed::ranks, kind, bytes, found ? "WRONG" : "right", time.median, time.least, time.most, copy.median);
     cudaFree(from), cudaFree(to), cudaFree(wrong);
     for (uint32_t r = 0; r < Fixed::ranks; ++r) {
         for (void *at : {table[r].input, table[r].output, table[r].scratch, table[r].sync}) cudaFree(at);
         delete made[r];
     }
     return found == 0;
+}
+
+template <class T> static bool extremes(const char *least, const char *most, Collective which, size_t bytes) {
+    return (run<T, ccl::Min>(least, which, bytes) != 0) & (run<T, ccl::Max>(most, which, bytes) != 0);
 }
 
 int main(int count, char **words) {
@@ -219,13 +225,20 @@ int main(int count, char **words) {
     const size_t largest = count > 1 ? (size_t)atoll(words[1]) : (size_t)1 << 30;
     bool right = true;
     for (size_t bytes = 1 << 10; bytes <= largest; bytes *= 4) {
-        right &= run<float>("f32", which, bytes) != 0;
+        right &= run<float, ccl::Sum>("f32 sum", which, bytes) != 0;
         if (!Fixed::reduces) continue;
-        right &= run<ccl::F16>("f16", which, bytes) != 0;
-        right &= run<ccl::Bf16>("bf16", which, bytes) != 0;
-        right &= run<int32_t>("i32", which, bytes) != 0;
-        right &= run<uint32_t>("u32", which, bytes) != 0;
-        right &= run<uint8_t>("u8", which, bytes) != 0;
+        right &= run<ccl::F16, ccl::Sum>("f16 sum", which, bytes) != 0;
+        right &= run<ccl::Bf16, ccl::Sum>("bf16 sum", which, bytes) != 0;
+        right &= run<int32_t, ccl::Sum>("i32 sum", which, bytes) != 0;
+        right &= run<uint32_t, ccl::Sum>("u32 sum", which, bytes) != 0;
+        right &= run<uint8_t, ccl::Sum>("u8 sum", which, bytes) != 0;
+        if (bytes > 1 << 20) continue;
+        right &= extremes<float>("f32 min", "f32 max", which, bytes);
+        right &= extremes<ccl::F16>("f16 min", "f16 max", which, bytes);
+        right &= extremes<ccl::Bf16>("bf16 min", "bf16 max", which, bytes);
+        right &= extremes<int32_t>("i32 min", "i32 max", which, bytes);
+        right &= extremes<uint32_t>("u32 min", "u32 max", which, bytes);
+        right &= extremes<uint8_t>("u8 min", "u8 max", which, bytes);
     }
     return right ? 0 : 1;
 }

@@ -15,9 +15,11 @@ mod layout;
 pub mod limits;
 pub mod mscclpp;
 mod names;
+mod peers;
 mod roles;
 mod source;
 mod statement;
+mod turns;
 
 use crate::ir::Program;
 use crate::source::SourceMap;

@@ -37,6 +37,16 @@ const NETWORKED: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/sendrecv_port.ccl", 3),
 ];
 
+/// Programs whose steps become loops, and for how many ranks: four nodes of three, rings over several blocks.
+const LOOPING: &[(&str, i64)] = &[
+    ("allgather_nodes", 12),
+    ("allgather_ring", 23),
+    ("allreduce_nodes", 12),
+    ("allreduce_ring", 13),
+    ("broadcast_chain", 4),
+    ("reducescatter_ring", 13),
+];
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
@@ -57,6 +67,16 @@ fn main() {
             }
         }
     }
+    let nodes = subject(
+        &algorithm("allgather_nodes_packets"),
+        None,
+        &[("ranks", 9), ("ranks_per_node", 3)],
+    );
+    trials.push(Trial::test("library/allgather_nodes_packets/9", move || right(&nodes)));
+    for (name, ranks) in LOOPING {
+        let subject = subject(&algorithm(name), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
+        trials.push(Trial::test(format!("loops/{name}/{ranks}"), move || in_loops(&subject)));
+    }
     for (file, ranks) in NETWORKED {
         let mut subject =
             subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", ranks / 2)]);
@@ -73,7 +93,8 @@ fn main() {
         let subject = subject(&algorithm(name), None, &[("ranks", 3)]);
         trials.push(Trial::test(format!("bounds/{name}"), move || bounds(&subject)));
     }
-    for name in ["allgather_allpairs", "allreduce_allpairs", "allreduce_packets"] {
+    for name in ["allgather_allpairs", "allgather_ring", "allreduce_allpairs", "allreduce_packets"]
+    {
         trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
     }
     trials.push(Trial::test("misuse", || misuse(&algorithm("allreduce_packets"))));
@@ -93,6 +114,20 @@ fn right(subject: &Subject) -> Result<(), Failed> {
         clean(&check, Run { threads: 2, packet, ..PLAIN })?;
     }
     clean(&check, PLAIN)
+}
+
+/// Numbers are formulas of the step, and there is no table of them.
+fn in_loops(subject: &Subject) -> Result<(), Failed> {
+    let source = build::source(subject, "program")?;
+    if !source.contains("for (uint32_t step = 0;") {
+        return Err(Failed::from("nothing is done in a loop"));
+    }
+    if source.contains("_rows[") {
+        return Err(Failed::from("numbers are in a table"));
+    }
+    let built = build::build(subject, Proof::Needed)?;
+    let check = build::compile(&built, Sanitizer::Thread, "1", "1")?;
+    clean(&check, Run { launches: 2, ..PLAIN })
 }
 
 /// What goes over ports goes over the network.

@@ -7,6 +7,7 @@ namespace allgather_allpairs_kernels {
 
 struct Program {
     static constexpr uint32_t ranks = 8;
+    static constexpr uint32_t ranks_per_node = 8;
     static constexpr uint32_t blocks = 7;
     static constexpr uint32_t threads = 1024;
     static constexpr uint32_t lanes = 1;
@@ -51,7 +52,7 @@ CCL_DEVICE void block_send(const Block &b) {
     b.signal(peer);  // signal mem[p];
     b.wait(peer);  // wait mem[p];
 }
-#line 55 "allgather_allpairs.cu"
+#line 56 "allgather_allpairs.cu"
 
 // What a block does.
 template <class K>

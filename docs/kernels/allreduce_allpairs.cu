@@ -7,6 +7,7 @@ namespace allreduce_allpairs_kernels {
 
 struct Program {
     static constexpr uint32_t ranks = 8;
+    static constexpr uint32_t ranks_per_node = 8;
     static constexpr uint32_t blocks = 4;
     static constexpr uint32_t threads = 1024;
     static constexpr uint32_t lanes = 4;
@@ -55,7 +56,7 @@ CCL_DEVICE void block_main(const Block &b) {
     b.signal(b.peers(), copy);  // signal c[*];
     b.wait(b.peers(), copy);  // wait c[*];
 }
-#line 59 "allreduce_allpairs.cu"
+#line 60 "allreduce_allpairs.cu"
 
 // What a block does.
 template <class K>

@@ -7,6 +7,7 @@ namespace allreduce_packets_kernels {
 
 struct Program {
     static constexpr uint32_t ranks = 8;
+    static constexpr uint32_t ranks_per_node = 8;
     static constexpr uint32_t blocks = 15;
     static constexpr uint32_t threads = 1024;
     static constexpr uint32_t lanes = 1;
@@ -48,7 +49,7 @@ CCL_DEVICE void block_own(const Block &b) {
             b.output(b.rank),
             b.packets(ccl::run<7>(0)));
 }
-#line 52 "allreduce_packets.cu"
+#line 53 "allreduce_packets.cu"
 
 // `send`: block 1 to 7 of all ranks
 template <class K>
@@ -58,7 +59,7 @@ CCL_DEVICE void block_send(const Block &b) {
 #line 19 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.put_packets<K>(b.whole(1), b.packets(b.slot(peer), peer), b.output(peer));
 }
-#line 62 "allreduce_packets.cu"
+#line 63 "allreduce_packets.cu"
 
 // `receive`: block 8 to 14 of all ranks
 template <class K>
@@ -68,7 +69,7 @@ CCL_DEVICE void block_receive(const Block &b) {
 #line 20 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.unpack_packets<K>(b.whole(1), b.output(peer), b.packets(index + 7));  // unpack_packets sums[p] -> output[p];
 }
-#line 72 "allreduce_packets.cu"
+#line 73 "allreduce_packets.cu"
 
 // What a block does.
 template <class K>

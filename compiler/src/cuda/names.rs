@@ -30,3 +30,14 @@ impl Taken {
         name
     }
 }
+
+/// Whether a text names a variable, which is no member of something and no function.
+pub(super) fn has_variable(text: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(|c| is_word(c) || c == '.')
+            && !after.is_some_and(|c| is_word(c) || c == '(')
+    })
+}

@@ -1,13 +1,16 @@
 //! Roles: one body for all blocks that differ in numbers only.
 //!
 //! In: the program. Out: its roles, by their first block, each with its text. Numbers that differ become formulas of
-//! the rank and the block (`formula`), or where there is none a row of a table for each block.
+//! the rank and the block (`formula`), or where there is none a row of a table for each block. Steps that are done again
+//! and again with numbers of one formula become a loop (`turns`).
 
 use super::body::{self, Scene};
 use super::formula::{Member, Members};
 use super::layout::Layout;
 use super::names;
+use super::peers::Peers;
 use super::statement::{Kind, Piece, Statement};
+use super::turns::{Turns, turns};
 use crate::ir::{OriginId, Program, RankId};
 use std::collections::BTreeMap;
 
@@ -36,8 +39,8 @@ pub(super) struct Line {
     pub(super) depth: usize,
     pub(super) text: String,
     pub(super) origin: Option<OriginId>,
-    /// Whether all blocks reach it with the loop values of the first.
-    pub(super) same_values: bool,
+    /// The loop values with which all blocks reach it, in every turn.
+    pub(super) values: Vec<String>,
 }
 
 /// A row of numbers for each block.
@@ -87,25 +90,11 @@ struct Group {
 fn role(program: &Program, group: Group, taken: &mut names::Taken) -> Role {
     let members = members(program, &group);
     let base = group.blocks.iter().map(|(_, block, _)| *block).min().unwrap_or(0);
-    let mut writer = Writer { members: &members, group: &group, table: Table::default() };
-    let count = group.blocks.first().map_or(0, |(.., statements)| statements.len());
-    let lines: Vec<Line> = (0..count).filter_map(|index| writer.line(program, index)).collect();
+    let mut writer = Writer { program, members: &members, group: &group, table: Table::default() };
+    let lines = writer.lines();
     let table = writer.table;
-    let uses = |word: &str| lines.iter().any(|line| line.text.contains(word));
-    let mut variables = Vec::new();
-    let (peer, copies) = (uses("peer)") || uses("peer,") || uses("peer "), members.copies);
-    let shift = if base > 0 { format!("(b.block - {base})") } else { "b.block".to_owned() };
-    let index = if copies > 1 { format!("{shift} / {copies}") } else { shift.clone() };
-    if peer {
-        variables.push(format!("const uint32_t peer = b.peer({});", plain(&index)));
-    }
-    if uses("index") {
-        variables.push(format!("const uint32_t index = {};", plain(&index)));
-    }
-    if uses("copy)") || uses("copy,") || uses("copy ") {
-        variables.push(format!("const uint32_t copy = {shift} % {copies};"));
-    }
-    let generic = uses("<K");
+    let variables = variables(&members, base, &lines);
+    let generic = lines.iter().any(|line| line.text.contains("<K"));
     let name = taken.name(&format!("block_{}", names::identifier(&group.family)));
     Role {
         name,
@@ -119,6 +108,28 @@ fn role(program: &Program, group: Group, taken: &mut names::Taken) -> Role {
     }
 }
 
+/// The variables that the lines use, each with its value.
+fn variables(members: &Members, base: u32, lines: &[Line]) -> Vec<String> {
+    let uses = |name: &str| lines.iter().any(|line| names::has_variable(&line.text, name));
+    let copies = members.copies;
+    let shift = if base > 0 { format!("(b.block - {base})") } else { "b.block".to_owned() };
+    let index = if copies > 1 { format!("{shift} / {copies}") } else { shift.clone() };
+    let mut variables = Vec::new();
+    for peers in Peers::of(members.ranks, members.ranks_per_node) {
+        let name = peers.variable();
+        if uses(name) {
+            variables.push(format!("const uint32_t {name} = b.{name}({});", plain(&index)));
+        }
+    }
+    if uses("index") {
+        variables.push(format!("const uint32_t index = {};", plain(&index)));
+    }
+    if uses("copy") {
+        variables.push(format!("const uint32_t copy = {shift} % {copies};"));
+    }
+    variables
+}
+
 /// Without brackets around all of it.
 fn plain(text: &str) -> &str {
     text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text)
@@ -129,77 +140,132 @@ fn members(program: &Program, group: &Group) -> Members {
     let base = group.blocks.iter().map(|(_, block, _)| i64::from(*block)).min().unwrap_or(0);
     let list = group.blocks.iter().map(|(rank, block, _)| {
         let place = i64::from(*block) - base;
-        Member { rank: rank.0, block: *block, index: place / copies, copy: place % copies }
+        Member { rank: rank.0, block: *block, index: place / copies, copy: place % copies, step: 0 }
     });
     Members {
         list: list.collect(),
         ranks: program.ranks.len() as i64,
         ranks_per_node: i64::from(program.ranks_per_node),
         copies,
+        steps: 1,
     }
 }
 
 struct Writer<'a> {
+    program: &'a Program,
     members: &'a Members,
     group: &'a Group,
     table: Table,
 }
 
 impl Writer<'_> {
-    fn line(&mut self, program: &Program, index: usize) -> Option<Line> {
-        let all: Vec<&Statement> =
-            self.group.blocks.iter().filter_map(|(.., list)| list.get(index)).collect();
-        let first = *all.first()?;
-        let text = (0..first.pieces.len()).map(|piece| self.piece(&all, piece)).collect();
-        let last = all.last().and_then(|statement| statement.origin);
-        let values = |origin: Option<OriginId>| origin.map(|id| program.origins.values(id));
-        Some(Line {
-            depth: first.depth,
-            text,
-            origin: first.origin,
-            same_values: values(first.origin) == values(last),
-        })
+    fn lines(&mut self) -> Vec<Line> {
+        let Some((.., statements)) = self.group.blocks.first() else { return Vec::new() };
+        let mut lines = Vec::new();
+        let mut at = 0;
+        while at < statements.len() {
+            let found = turns(statements, at).into_iter();
+            let repeated = found.filter_map(|turns| Some((self.repeated(turns)?, turns))).next();
+            if let Some((body, turns)) = repeated {
+                lines.extend(body);
+                at = turns.end();
+            } else {
+                lines.extend(self.line(at));
+                at += 1;
+            }
+        }
+        lines
+    }
+
+    /// A loop, where a formula gives each of its numbers in every turn.
+    fn repeated(&self, turns: Turns) -> Option<Vec<Line>> {
+        let members = self.members.in_loop(turns.count);
+        let line = |index: usize| {
+            let all: Vec<&Statement> =
+                { self.group.blocks.iter() }.flat_map(|(.., list)| turns.of(list, index)).collect();
+            let first = *all.first()?;
+            let pieces: Option<Vec<String>> =
+                (0..first.pieces.len()).map(|piece| formula(&members, &all, piece)).collect();
+            let mut line = self.said(&all, pieces?.concat());
+            line.depth += 1;
+            Some(line)
+        };
+        let around = |text: String| Line { depth: 0, text, origin: None, values: Vec::new() };
+        let head = format!("for (uint32_t step = 0; step < {}; ++step) {{", turns.count);
+        let body: Vec<Line> = turns.period().map(line).collect::<Option<_>>()?;
+        let lines = [around(head)].into_iter().chain(body).chain([around("}".to_owned())]);
+        Some(lines.collect())
+    }
+
+    fn line(&mut self, index: usize) -> Option<Line> {
+        let blocks = self.group.blocks.iter();
+        let all: Vec<&Statement> = blocks.filter_map(|(.., list)| list.get(index)).collect();
+        let count = all.first()?.pieces.len();
+        let text: String = (0..count).map(|piece| self.piece(&all, piece)).collect();
+        Some(self.said(&all, text))
+    }
+
+    /// A line that does these statements.
+    fn said(&self, all: &[&Statement], text: String) -> Line {
+        let first = all.first();
+        let origin = first.and_then(|statement| statement.origin);
+        let values = |statement: &&Statement| {
+            statement.origin.map(|id| self.program.origins.values(id)).unwrap_or_default()
+        };
+        let mut common = first.map(values).unwrap_or_default();
+        for other in all.iter().skip(1).map(values) {
+            common.retain(|value| other.contains(value));
+        }
+        Line { depth: first.map_or(0, |statement| statement.depth), text, origin, values: common }
     }
 
     fn piece(&mut self, all: &[&Statement], index: usize) -> String {
-        let pieces: Vec<&Piece> =
-            all.iter().filter_map(|statement| statement.pieces.get(index)).collect();
-        match pieces.first() {
-            None => String::new(),
-            Some(Piece::Text(text)) => text.clone(),
-            Some(Piece::One(kind, _)) => self.one(*kind, &pieces),
-            Some(Piece::Many(kind, list)) => self.many(*kind, list.len(), &pieces),
+        if let Some(text) = formula(self.members, all, index) {
+            return text;
+        }
+        let pieces = all.iter().filter_map(|statement| statement.pieces.get(index));
+        let rows: Vec<Vec<u32>> = pieces.clone().map(|piece| numbers(piece).to_vec()).collect();
+        match pieces.clone().next() {
+            None | Some(Piece::Text(_)) => String::new(),
+            Some(Piece::One(kind, _)) => self.table.field(*kind, None, rows),
+            Some(Piece::Many(kind, list)) => self.table.field(*kind, Some(list.len()), rows),
             Some(Piece::Even(kind, list)) => {
-                let even = |piece: &&Piece| {
-                    let numbers = numbers(piece);
-                    numbers.iter().all(|number| Some(number) == numbers.first())
-                };
-                if pieces.iter().all(even) {
-                    return self.one(*kind, &pieces);
+                if pieces.clone().all(is_even) {
+                    let firsts = rows.into_iter().map(|row| row.into_iter().take(1).collect());
+                    return self.table.field(*kind, None, firsts.collect());
                 }
-                self.many(*kind, list.len(), &pieces)
+                self.table.field(*kind, Some(list.len()), rows)
             }
         }
     }
+}
 
-    fn one(&mut self, kind: Kind, pieces: &[&Piece]) -> String {
-        let values: Vec<u32> =
-            pieces.iter().filter_map(|piece| numbers(piece).first()).copied().collect();
-        let wide: Vec<i64> = values.iter().map(|value| i64::from(*value)).collect();
-        let formula = self.members.formula(kind, &wide);
-        formula.unwrap_or_else(|| {
-            self.table.field(kind, None, values.into_iter().map(|value| vec![value]).collect())
-        })
-    }
-
-    fn many(&mut self, kind: Kind, length: usize, pieces: &[&Piece]) -> String {
+/// A piece of statements that differ in numbers only, where a formula gives these.
+fn formula(members: &Members, all: &[&Statement], index: usize) -> Option<String> {
+    let pieces: Vec<&Piece> =
+        all.iter().filter_map(|statement| statement.pieces.get(index)).collect();
+    let one = |kind: Kind| {
+        let firsts = pieces.iter().filter_map(|piece| numbers(piece).first());
+        let values: Vec<i64> = firsts.map(|value| i64::from(*value)).collect();
+        members.formula(kind, &values)
+    };
+    let many = |kind: Kind| {
         let lists: Vec<&[u32]> = pieces.iter().map(|piece| numbers(piece)).collect();
-        let formula = self.members.list(kind, &lists);
-        formula.unwrap_or_else(|| {
-            let values = lists.iter().map(|list| list.to_vec()).collect();
-            self.table.field(kind, Some(length), values)
-        })
+        members.list(kind, &lists)
+    };
+    match pieces.first()? {
+        Piece::Text(text) => Some(text.clone()),
+        Piece::One(kind, _) => one(*kind),
+        Piece::Many(kind, _) => many(*kind),
+        Piece::Even(kind, _) if pieces.iter().all(|piece| is_even(piece)) => one(*kind),
+        Piece::Even(kind, _) => many(*kind),
     }
+}
+
+/// Whether one number stands for all.
+fn is_even(piece: &Piece) -> bool {
+    let numbers = numbers(piece);
+    numbers.iter().all(|number| Some(number) == numbers.first())
 }
 
 fn numbers(piece: &Piece) -> &[u32] {

@@ -111,6 +111,7 @@ fn traits(scene: &Scene) -> String {
     let mut text = "\nstruct Program {\n".to_owned();
     for (name, value) in [
         ("ranks", program.ranks.len() as u32),
+        ("ranks_per_node", program.ranks_per_node.max(1)),
         ("blocks", layout.blocks),
         ("threads", options.threads),
         ("lanes", layout.lanes.max(1)),
@@ -215,7 +216,7 @@ fn role_text(scene: &Scene, role: &Role, page: &mut Page) {
     for line in &role.lines {
         let comment = line.origin.filter(|_| line.origin != told).map(|origin| {
             told = line.origin;
-            comment(scene, origin, line.same_values)
+            comment(scene, origin, &line.values)
         });
         let margin = "    ".repeat(line.depth + 1);
         let beside = comment
@@ -370,14 +371,13 @@ fn source_line(scene: &Scene, origin: OriginId) -> Option<(String, u32)> {
 }
 
 /// The statement that an operation comes from.
-fn comment(scene: &Scene, origin: OriginId, same_values: bool) -> String {
+fn comment(scene: &Scene, origin: OriginId, values: &[String]) -> String {
     let Place::Source(span) = scene.program.origins.place(origin) else { return String::new() };
     let words: Vec<&str> = scene.sources.slice(span).split_whitespace().collect();
-    let values = scene.program.origins.values(origin);
-    let values: Vec<&String> = values.iter().filter(|value| !value.starts_with("rank =")).collect();
+    let values: Vec<&str> =
+        values.iter().map(String::as_str).filter(|value| !value.starts_with("rank =")).collect();
     let mut text = words.join(" ");
-    if same_values && !values.is_empty() {
-        let values: Vec<&str> = values.iter().map(|value| value.as_str()).collect();
+    if !values.is_empty() {
         text.push_str(&format!("  [{}]", values.join(", ")));
     }
     // A comment must not go on in the next line.

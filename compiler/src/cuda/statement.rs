@@ -101,6 +101,28 @@ impl Statement {
         self
     }
 
+    /// Whether another one differs in numbers only.
+    pub(super) fn is_like(&self, other: &Statement) -> bool {
+        let like = |pair: (&Piece, &Piece)| match pair {
+            (Piece::Text(one), Piece::Text(other)) => one == other,
+            (Piece::One(one, _), Piece::One(other, _)) => one == other,
+            (Piece::Many(one, these), Piece::Many(other, those))
+            | (Piece::Even(one, these), Piece::Even(other, those)) => {
+                one == other && these.len() == those.len()
+            }
+            (Piece::Text(_) | Piece::One(..) | Piece::Many(..) | Piece::Even(..), _) => false,
+        };
+        self.depth == other.depth
+            && self.pieces.len() == other.pieces.len()
+            && self.pieces.iter().zip(&other.pieces).all(like)
+    }
+
+    /// Whether it opens or closes a loop, or stands in one.
+    pub(super) fn is_loop(&self) -> bool {
+        let ends = |text: &String| text.ends_with('{') || text == "}";
+        self.depth > 0 || matches!(self.pieces.as_slice(), [Piece::Text(text)] if ends(text))
+    }
+
     /// The statement with its numbers blotted out: what two ranks must have in common to share it.
     pub(super) fn shape(&self, shape: &mut String) {
         shape.push_str(&format!("\n{}", self.depth));

@@ -55,18 +55,40 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t after(uint32_t n) const { return (rank + n) % P::ranks; }
     CCL_DEVICE uint32_t before(uint32_t n) const { return (rank + P::ranks - n) % P::ranks; }
     // This rank's place among the peers of another one.
-    CCL_DEVICE uint32_t slot(uint32_t at) const { return rank - (rank > at); }
-    CCL_DEVICE List<P::ranks - 1> peers() const {
-        List<P::ranks - 1> all;
-        CCL_UNROLL
-        for (uint32_t i = 0; i + 1 < P::ranks; ++i) all.at[i] = peer(i);
-        return all;
+    CCL_DEVICE uint32_t slot(uint32_t at) const { return place_among(rank, at); }
+    CCL_DEVICE auto peers() const {
+        return each_of<P::ranks>([&](uint32_t i) { return peer(i); });
     }
-    CCL_DEVICE List<P::ranks - 1> slots() const {
-        List<P::ranks - 1> all;
-        CCL_UNROLL
-        for (uint32_t i = 0; i + 1 < P::ranks; ++i) all.at[i] = slot(peer(i));
-        return all;
+    CCL_DEVICE auto slots() const {
+        return each_of<P::ranks>([&](uint32_t i) { return slot(peer(i)); });
+    }
+
+    // Nodes. The ranks of a node are its locals; those with one local number in all nodes are a rail.
+    static CCL_DEVICE uint32_t node(uint32_t of) { return of / P::ranks_per_node; }
+    static CCL_DEVICE uint32_t local(uint32_t of) { return of % P::ranks_per_node; }
+    CCL_DEVICE uint32_t node() const { return node(rank); }
+    CCL_DEVICE uint32_t local() const { return local(rank); }
+    CCL_DEVICE uint32_t node_peer(uint32_t i) const { return rank - local() + i + (i >= local()); }
+    CCL_DEVICE uint32_t rail_peer(uint32_t i) const { return (i + (i >= node())) * P::ranks_per_node + local(); }
+    CCL_DEVICE uint32_t node_slot(uint32_t at) const { return place_among(local(), local(at)); }
+    CCL_DEVICE uint32_t rail_slot(uint32_t at) const { return place_among(node(), node(at)); }
+    CCL_DEVICE auto node_peers() const {
+        return each_of<P::ranks_per_node>([&](uint32_t i) { return node_peer(i); });
+    }
+    CCL_DEVICE auto rail_peers() const {
+        return each_of<P::ranks / P::ranks_per_node>([&](uint32_t i) { return rail_peer(i); });
+    }
+    CCL_DEVICE auto locals() const {
+        return each_of<P::ranks_per_node>([&](uint32_t i) { return local(node_peer(i)); });
+    }
+    CCL_DEVICE auto nodes() const {
+        return each_of<P::ranks / P::ranks_per_node>([&](uint32_t i) { return node(rail_peer(i)); });
+    }
+    CCL_DEVICE auto node_slots() const {
+        return each_of<P::ranks_per_node>([&](uint32_t i) { return node_slot(node_peer(i)); });
+    }
+    CCL_DEVICE auto rail_slots() const {
+        return each_of<P::ranks / P::ranks_per_node>([&](uint32_t i) { return rail_slot(rail_peer(i)); });
     }
 
     // Places in memory: of this rank or of another, one or a list.
@@ -305,6 +327,16 @@ template <class P> struct Block {
         Spots<N> all;
         CCL_UNROLL
         for (int i = 0; i < N; ++i) all.at[i] = place(chunks.at[i], of.at[i]);
+        return all;
+    }
+
+    // The place of one among all but the other.
+    static CCL_DEVICE uint32_t place_among(uint32_t one, uint32_t other) { return one - (one > other); }
+    // A number for each peer in a circle of ranks.
+    template <uint32_t Ranks, class F> static CCL_DEVICE List<Ranks - 1> each_of(F number) {
+        List<Ranks - 1> all;
+        CCL_UNROLL
+        for (uint32_t i = 0; i + 1 < Ranks; ++i) all.at[i] = number(i);
         return all;
     }
 

@@ -1,0 +1,61 @@
+//! Steps that a block does again and again.
+//!
+//! In: the statements of a block, and where to look. Out: stretches of them from there on that repeat themselves but for
+//! their numbers, those that cover the most first. Whether the numbers make a loop of them is not known here.
+
+use super::statement::Statement;
+
+/// Fewer turns than this read better one after the other.
+const FEWEST: usize = 3;
+
+/// No longer step is looked for.
+const LONGEST: usize = 64;
+
+/// A step and how often it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turns {
+    from: usize,
+    length: usize,
+    pub(super) count: usize,
+}
+
+impl Turns {
+    /// The statement after the last turn.
+    pub(super) fn end(self) -> usize {
+        self.from + self.length * self.count
+    }
+
+    /// The statements of the first turn.
+    pub(super) fn period(self) -> std::ops::Range<usize> {
+        self.from..self.from + self.length
+    }
+
+    /// A statement of the first turn and what stands for it in the others.
+    pub(super) fn of(
+        self,
+        statements: &[Statement],
+        index: usize,
+    ) -> impl Iterator<Item = &Statement> {
+        statements.iter().skip(index).step_by(self.length).take(self.count)
+    }
+}
+
+/// The repeats that begin at a statement.
+pub(super) fn turns(statements: &[Statement], from: usize) -> Vec<Turns> {
+    let rest = statements.get(from..).unwrap_or_default();
+    // What has a loop of its own is left as it is.
+    let plain = rest.iter().take_while(|statement| !statement.is_loop()).count();
+    let rest = rest.get(..plain).unwrap_or_default();
+    let of = |length: usize| {
+        let again = rest.iter().zip(rest.iter().skip(length));
+        let alike = again.take_while(|(one, other)| one.is_like(other)).count();
+        Turns { from, length, count: alike / length + 1 }
+    };
+    let mut found: Vec<Turns> = (1..=LONGEST.min(rest.len() / FEWEST))
+        .map(of)
+        .filter(|turns| turns.count >= FEWEST)
+        .collect();
+    // The shortest step comes first among those that cover as much.
+    found.sort_by_key(|turns| std::cmp::Reverse(turns.end()));
+    found
+}
