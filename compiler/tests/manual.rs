@@ -59,6 +59,10 @@ fn main() -> ExitCode {
     trials.push(Trial::test("every_picture_is_made_by_a_page", || {
         every_picture_is_made_by_a_page(&root())
     }));
+    trials.push(Trial::test("the_manual_lists_every_page", || {
+        let unlisted = links::unlisted(&root().join("docs"))?;
+        if unlisted.is_empty() { Ok(()) } else { Err(unlisted.join(", ").into()) }
+    }));
     trials.push(Trial::test("mistakes_are_found", || mistakes_are_found(&root())));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -1,4 +1,4 @@
-//! The links of a page lead somewhere: to files of the project, and to headings of pages.
+//! The links of a page lead somewhere: to files of the project, and to headings of pages. The manual lists every page.
 
 use crate::page::{Piece, pieces};
 use std::fs;
@@ -45,4 +45,18 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
             })
             .collect()
     })
+}
+
+/// Pages of the manual's folder that its list of contents does not have.
+pub(crate) fn unlisted(docs: &Path) -> std::io::Result<Vec<String>> {
+    let contents = fs::read_to_string(docs.join("SUMMARY.md"))?;
+    let listed: Vec<&str> = contents.lines().flat_map(targets).collect();
+    let mut unlisted = Vec::new();
+    for entry in fs::read_dir(docs)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") && name != "SUMMARY.md" && !listed.contains(&name.as_str()) {
+            unlisted.push(name);
+        }
+    }
+    Ok(unlisted)
 }
