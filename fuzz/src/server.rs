@@ -1,6 +1,6 @@
 //! A conversation with the language server in this process.
 //!
-//! In: messages, one a line, whatever they are. What must hold: the server goes on answering. It is started once and
+//! In: messages of JSON-RPC, one a line, whatever they ask. What must hold: the server goes on answering. It is started once and
 //! serves all inputs, as it serves all messages of a day; what an input opens is closed after it.
 
 use serde_json::{Value, json};
@@ -28,8 +28,9 @@ pub fn converse(messages: &str) {
     let mut opened = Vec::new();
     for line in messages.lines() {
         let message = serde_json::from_str::<Value>(line).unwrap_or_default();
-        // These two end a conversation, as they must.
-        if !matches!(message["method"].as_str(), Some("shutdown" | "exit")) {
+        // A message that is none ends the server: tower-lsp stops reading there. Two others end it as they must.
+        let method = message["method"].as_str().filter(|_| message["jsonrpc"] == "2.0");
+        if !matches!(method, None | Some("shutdown" | "exit")) {
             client.send(line);
         }
         let document = &message["params"]["textDocument"]["uri"];
