@@ -98,8 +98,6 @@ pub(super) struct Effects {
     pub(super) uses: SmallVec<[(Use, usize); 4]>,
     /// Whether all threads meet between the touches and the rest.
     pub(super) meets: bool,
-    /// Whether each thread learns something by the packets that it reads.
-    pub(super) hears: bool,
 }
 
 /// What an operation does. Pipelines, barriers and joins do nothing themselves.
@@ -145,12 +143,7 @@ fn uses<T: Copy>(list: &List<T>, name: fn(T) -> Use) -> SmallVec<[(Use, usize); 
 fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
     if transfer.via != Some(ChannelKind::Port) {
         let touches: SmallVec<[Touch; 8]> = touches(scene, transfer, mark).collect();
-        return Effects {
-            hears: touches.iter().any(|touch| touch.packets && !touch.write),
-            touches,
-            heeds: true,
-            ..Effects::default()
-        };
+        return Effects { touches, heeds: true, ..Effects::default() };
     }
     let packets = transfer.verb == Verb::ReadPutPackets;
     let flushes = transfer.verb == Verb::PutWithSignalAndFlush;
@@ -174,13 +167,43 @@ fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
 }
 
 /// Whether an operation touches what may be somebody else's before, so that it must be known that they are done: another
-/// rank's memory, or what others are at work on.
-pub(super) fn visits(scene: Scene, effects: &Effects) -> bool {
+/// rank's memory, or what others are at work on. Packets that were heard have told some of its threads only, except where
+/// these are the same threads, and all packets tell the same.
+pub(super) fn visits(scene: Scene, effects: &Effects, heard: &[Touch]) -> bool {
+    // What waits for packets of its own is told by these.
+    let waits = effects.heard().next().is_some();
     let foreign = |touch: &Touch| match touch.extent.rank == scene.block.0 {
-        true => touch.write && scene.others.are_at(&touch.extent, scene.block),
-        false => touch.write || !touch.packets,
+        true => !waits && touch.write && scene.others.are_at(&touch.extent, scene.block),
+        false => !touch.packets || !waits && touch.write,
     };
-    effects.touches.iter().chain(&effects.proxied).any(foreign)
+    let told = |touch: &Touch| {
+        let one = |packets: &Touch| {
+            packets.share == touch.share
+                && packets.share == Share::Payload
+                && packets.slice == touch.slice
+                && packets.mark == touch.mark
+                && packets.chunks() == touch.chunks()
+                && scene.others.are_alike(&packets.extent)
+        };
+        heard.iter().all(one)
+    };
+    // What threads do after they have met heeds all packets.
+    let later = effects.proxied.iter().filter(|_| !effects.meets);
+    effects.touches.iter().chain(later).any(|touch| foreign(touch) && !told(touch))
+}
+
+impl Touch {
+    /// How many chunks it is.
+    fn chunks(&self) -> u64 {
+        (self.extent.end - self.extent.start) / if self.packets { 2 } else { 1 }
+    }
+}
+
+impl Effects {
+    /// Packets that are read: each thread learns something by its own.
+    pub(super) fn heard(&self) -> impl Iterator<Item = &Touch> {
+        self.touches.iter().filter(|touch| touch.packets && !touch.write)
+    }
 }
 
 fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {

@@ -62,10 +62,22 @@ impl Others {
 
     /// Whether anybody but a block is at work on what it writes.
     pub(super) fn are_at(&self, extent: &Extent, block: (RankId, BlockId)) -> bool {
+        self.near(extent).any(|(_, other)| other.by != Some(block))
+    }
+
+    /// Whether cells are touched as they are here by everyone, none of them apart from the others.
+    pub(super) fn are_alike(&self, extent: &Extent) -> bool {
+        self.near(extent).all(|(start, other)| (start, other.end) == (extent.start, extent.end))
+    }
+
+    /// What overlaps an extent, and where it begins.
+    fn near(&self, extent: &Extent) -> impl Iterator<Item = (u64, &Touched)> {
         let at = |start| (extent.rank, extent.buffer, start);
         let first = extent.start.saturating_sub(self.longest);
-        let near = self.touched.range(at(first)..at(extent.end)).flat_map(|(_, list)| list);
-        { near }.any(|other| other.end > extent.start && other.by != Some(block))
+        let near = self.touched.range(at(first)..at(extent.end));
+        let near = near.flat_map(|((.., start), list)| list.iter().map(|one| (*start, one)));
+        let after = extent.start;
+        near.filter(move |(_, other)| other.end > after)
     }
 }
 

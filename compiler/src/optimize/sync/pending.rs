@@ -27,7 +27,7 @@ pub(super) struct Pending {
     touches: BTreeMap<(RankId, Buffer, u64), SmallVec<[Touch; 1]>>,
     longest: u64,
     acquired: usize,
-    heard: bool,
+    heard: SmallVec<[Touch; 2]>,
     uses: BTreeMap<Use, usize>,
 }
 
@@ -37,7 +37,7 @@ impl Pending {
         self.touches.clear();
         self.longest = 0;
         self.acquired = 0;
-        self.heard = false;
+        self.heard.clear();
         self.uses.clear();
     }
 
@@ -46,8 +46,8 @@ impl Pending {
         if effects.meets {
             self.clear();
         } else {
+            self.heard.extend(effects.heard().copied());
             effects.touches.into_iter().for_each(|touch| self.touch(touch));
-            self.heard |= effects.hears;
         }
         self.acquired = self.acquired.max(effects.acquires);
         self.uses.extend(effects.uses);
@@ -65,7 +65,7 @@ impl Pending {
     /// Whether the operation needs a join before it.
     pub(super) fn blocks(&self, scene: Scene, effects: &Effects) -> bool {
         let heeds = effects.heeds && self.acquired > 0;
-        let visits = self.heard && lanes::visits(scene, effects);
+        let visits = !self.heard.is_empty() && lanes::visits(scene, effects, &self.heard);
         if heeds || visits || effects.touches.iter().any(|touch| self.conflicts(scene, touch)) {
             return true;
         }
