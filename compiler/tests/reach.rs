@@ -1,6 +1,7 @@
 //! How far the programs of the library and of the language's pages reach: at every number of ranks from 2 to 17 that they
 //! take, on nodes of every width, in place and not, they have no finding but limits of the executor; a table says which
-//! program meets which limit, and from which number of ranks on.
+//! program meets which limit, and from which number of ranks on. Programs that are there for many ranks have no finding
+//! at many.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -63,6 +64,39 @@ fn programs_meet_limits_only_where_the_table_says() {
     };
     assert!(found.len() > 60, "only {} shapes", found.len());
     assert_eq!(text(&table), text(&listed));
+}
+
+/// Programs for many ranks: where they are, and whether they know of nodes.
+const FAR: &[(&str, bool)] = &[
+    ("../stdlib/ccl/algorithms/allgather_nodes.ccl", true),
+    ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", true),
+    ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", true),
+    ("../examples/allgather_push_2d.ccl", true),
+    ("../examples/mscclpp/default_algos_allgather_multi_nodes.ccl", true),
+    ("../examples/mscclpp/default_algos_allreduce_multi_nodes.ccl", true),
+    ("../stdlib/ccl/algorithms/allgather_ring.ccl", false),
+    ("../stdlib/ccl/algorithms/reducescatter_ring.ccl", false),
+    ("../stdlib/ccl/algorithms/allreduce_ring.ccl", false),
+];
+
+/// Programs between nodes for so many nodes that blocks share what each did alone, two ranks in each; or with
+/// `FAR_RANKS=512` for so many ranks, eight in a node. Programs for one node for 64 ranks.
+#[test]
+fn programs_for_many_ranks_reach_them() {
+    let (ranks, width) = match std::env::var("FAR_RANKS") {
+        Ok(ranks) => (ranks, 8),
+        Err(_) => ("48".to_owned(), 2),
+    };
+    for (file, nodes) in FAR {
+        let unit = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+        let id = unit.programs.ids().next().unwrap();
+        let ranks = if *nodes { ranks.as_str() } else { "64" };
+        let mut parameters = vec![("ranks".to_owned(), ranks.to_owned())];
+        if *nodes {
+            parameters.push(("ranks_per_node".to_owned(), width.to_string()));
+        }
+        assert_eq!(findings(&unit, id, &parameters), Some(BTreeSet::new()), "{file}");
+    }
 }
 
 /// The codes that are reported of a program but for notes; none where it does not take these parameters.
