@@ -21,7 +21,7 @@ use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
 pub use contract::Known;
 pub use decompile::{Source, decompile};
-pub use diff::diff;
+pub use diff::{Side, diff};
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;

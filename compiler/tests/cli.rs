@@ -454,6 +454,20 @@ fn plans_are_compared() {
         &ends(folder.cclc("diff a.json e.json"), 1).stderr,
         &["`ranks` is 4 in the first plan and 3"],
     );
+    // Programs stand for their plans, and reports name their lines.
+    says(&ends(folder.cclc("diff a.ccl a.json -D ranks=4"), 0).stderr, &["the plans are the same"]);
+    let run = ends(folder.cclc("diff a.ccl d.ccl -D ranks=4"), 1);
+    says(&run.stderr, &["they compute the same", "only in the second plan", "from d.ccl:"]);
+    folder.write("g.ccl", &GOOD.replace("        copy input[0] -> output[rank];\n", ""));
+    let run = ends(folder.cclc("diff a.ccl g.ccl -D ranks=2"), 1);
+    says(
+        &run.stderr,
+        &[
+            "different outputs on ranks 0 to 1: `output[0]` of rank 0 has `input[0]` of rank 0 in the first plan only, \
+             memory that was never written in the second plan only",
+        ],
+    );
+    says(&ends(folder.cclc("diff a.ccl d.ccl -D rank=4"), 2).stderr, &["neither program has"]);
     folder.write("f.json", "{}");
     says(&ends(folder.cclc("diff a.json f.json"), 1).stderr, &["E0902"]);
     ends(folder.cclc("diff a.json gone.json"), 3);

@@ -119,7 +119,7 @@ pub(crate) enum Command {
 }
 
 /// What every command takes that elaborates a program.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Elaboration {
     /// Set a parameter of the program: `ranks=16`, `size=1MiB`, `table=[[1, 2], [0, 3]]`; for `check` also
     /// `ranks=2..=16` or `ranks=2,4,8`
@@ -381,15 +381,16 @@ pub(crate) enum DumpFormat {
 /// `cclc diff`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Diff {
-    /// An execution plan; `-` is standard input
+    /// An execution plan, or a source file whose name ends with `.ccl`; `-` is a plan from standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) first: PathBuf,
     /// Another
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) second: PathBuf,
-    /// Thread blocks that the GPU runs at once
-    #[arg(long, value_name = "N", default_value_t = 132)]
-    pub(crate) sms: u32,
+    /// What programs are built with, both of them: a `-D` goes to those that have such a parameter, and says what sizes leave
+    /// open of the collectives of plans.
+    #[command(flatten)]
+    pub(crate) elaboration: Elaboration,
 }
 
 /// `cclc decompile`

@@ -229,7 +229,8 @@ pub(crate) fn front(
     Ok(Some(Front { loaded, program, settings, proved: false }))
 }
 
-fn settings(
+/// What one program is elaborated with.
+pub(crate) fn settings(
     reporter: &Reporter,
     elaboration: &Elaboration,
     given: &Given,

@@ -1,13 +1,13 @@
 //! Two plans, compared by what they do.
 //!
-//! In: the texts of two plans. Out: whether they are the same in the listing's normal form, and reports of what differs.
+//! In: the texts of two plans, with what is known of their collectives. Out: whether they are the same in the listing's normal form, and reports of what differs.
 //! * E0902: one of them is no plan.
 //! * E0908: they differ; the first report says whether their outputs do, and whether they are proved.
 
 use super::{Known, Target, contract, decompile, has_errors, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
-use crate::ir::run::{self, Outcome, Value};
+use crate::ir::run::{self, Contribution, Outcome, Value};
 use crate::ir::{OriginId, Program, RankId};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
@@ -22,28 +22,42 @@ const STEPS: u64 = 200_000_000;
 /// How finely chunks may be cut for that.
 const MOST_PARTS: u32 = 256;
 
+/// How many contributions to a chunk are named.
+const MOST_NAMED: usize = 4;
+
+/// One of two plans.
+#[derive(Clone, Debug)]
+pub struct Side<'t> {
+    /// Where reports say that it is.
+    pub file: FileId,
+    /// Its text.
+    pub text: &'t str,
+    /// What is known of its collective.
+    pub known: Known,
+}
+
 /// Compares two plans; says whether they are the same, where both are plans.
 #[must_use]
 pub fn diff(
-    left: (FileId, &str),
-    right: (FileId, &str),
+    left: &Side<'_>,
+    right: &Side<'_>,
     target: Target,
     interrupt: &Interrupt,
 ) -> (Option<bool>, Vec<Diagnostic>) {
-    let (a, mut reports) = read::read(left.0, left.1);
-    let (b, others) = read::read(right.0, right.1);
+    let (a, mut reports) = read::read(left.file, left.text);
+    let (b, others) = read::read(right.file, right.text);
     reports.extend(others);
     let (Some(mut a), Some(mut b)) = (a, b) else { return (None, reports) };
     if has_errors(&reports) {
         return (None, reports);
     }
-    let listing = |(file, text)| plan::parse(file, text).map(decompile::listed).ok();
+    let listing = |side: &Side<'_>| plan::parse(side.file, side.text).map(decompile::listed).ok();
     if listing(left) == listing(right) {
         return (Some(true), reports);
     }
-    for program in [&mut a, &mut b] {
+    for (program, side) in [(&mut a, left), (&mut b, right)] {
         // What lies in what, in place, decides what is computed.
-        if contract::add(program, &Known::default(), interrupt).is_err() {
+        if contract::add(program, &side.known, interrupt).is_err() {
             decompile::share(program);
         }
     }
@@ -53,8 +67,8 @@ pub fn diff(
         1 => "the plans differ in one thing".to_owned(),
         count => format!("the plans differ in {count} things"),
     };
-    let proved = |which: &str, (file, text): (FileId, &str)| {
-        let found = verify(file, text, &Known::default(), target, interrupt);
+    let proved = |which: &str, side: &Side<'_>| {
+        let found = verify(side.file, side.text, &side.known, target, interrupt);
         let mut codes: Vec<&str> = found
             .iter()
             .filter(|report| report.severity == Severity::Error)
@@ -145,10 +159,49 @@ fn outputs(a: &Program, b: &Program) -> String {
                 .collect();
             match differing.as_slice() {
                 [] => "they compute the same".to_owned(),
-                differing => format!("they compute different outputs on {}", ranks(differing)),
+                differing => {
+                    let example = differing.first().and_then(|rank| {
+                        let of = |all: &[Vec<Value>]| all.get(rank.0 as usize).cloned();
+                        Some(example(*rank, &of(&a)?, &of(&b)?, parts))
+                    });
+                    let example = example.unwrap_or_default();
+                    format!("they compute different outputs on {}{example}", ranks(differing))
+                }
             }
         }
         (Err(why), _) => format!("{unknown}: the first plan {why}"),
         (_, Err(why)) => format!("{unknown}: the second plan {why}"),
+    }
+}
+
+/// The first cell that differs: what only one of the two plans has in it.
+fn example(rank: RankId, left: &[Value], right: &[Value], parts: u32) -> String {
+    let Some((cell, (a, b))) = left.iter().zip(right).enumerate().find(|(_, (a, b))| a != b) else {
+        return String::new();
+    };
+    let chunk = cell / parts.max(1) as usize;
+    let only = |one: &Value, other: &Value, which: &str| {
+        let lacks = |part: &&Contribution| !other.contributions().contains(part);
+        let named: Vec<String> = one
+            .contributions()
+            .iter()
+            .filter(lacks)
+            .map(|part| contribution(*part, parts))
+            .collect();
+        let more = named.len().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let shown = named.get(..MOST_NAMED).unwrap_or(&named).join(", ");
+        (!named.is_empty()).then(|| format!("{shown}{more} in the {which} plan only"))
+    };
+    let sides = [only(a, b, "first"), only(b, a, "second")];
+    let sides: Vec<String> = sides.into_iter().flatten().collect();
+    format!(": `output[{chunk}]` of rank {} has {}", rank.0, sides.join(", "))
+}
+
+fn contribution(part: Contribution, parts: u32) -> String {
+    let times = if part.count > 1 { format!("{} times ", part.count) } else { String::new() };
+    match part.rank {
+        Contribution::NOBODY => "memory that was never written".to_owned(),
+        rank => format!("{times}`input[{}]` of rank {rank}", part.cell / parts.max(1)),
     }
 }
