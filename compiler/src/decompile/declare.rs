@@ -135,6 +135,7 @@ fn options(options: &Options, program: &str, style: Style) -> String {
     };
     add(options.name != program, "name", print::quoted(&options.name));
     add(options.protocol == Protocol::Ll, "protocol", "LL".to_owned());
+    add(options.instances > 1, "instances", options.instances.to_string());
     add(options.threads != standard.threads, "threads", options.threads.to_string());
     add(options.alignment != standard.alignment, "alignment", options.alignment.to_string());
     add(options.double_scratch, "double_scratch", "true".to_owned());

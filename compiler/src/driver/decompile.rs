@@ -14,6 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
 use crate::ir;
+use crate::optimize::replicate;
 use crate::plan::listing::{self, Form, listing};
 use crate::plan::{self, Plan, read};
 use crate::resolve::program::ProgramId;
@@ -60,36 +61,28 @@ pub fn decompile(
         let report = report.note("no program of the language says that");
         return (None, reports.into_iter().chain([report]).collect());
     }
-    let subject = Subject::new(program, original, interrupt);
-    let wanted = |style: &Style| (regular || !style.regular) && (subject.sound || !style.inferred);
-    let mut texts: Vec<_> = STYLES
-        .into_iter()
-        .filter(wanted)
-        .map(|style| (style, decompile::decompile(&subject.program, subject.known, style)))
-        .collect();
-    // The compiler joins what is written apart: of these two forms the shorter one is the more regular.
-    texts.sort_by_key(|(style, written)| {
-        (!style.fused, if style.fused { written.text.len() } else { 0 })
-    });
+    let listing = listed(original);
     let mut why = None;
-    for (style, written) in texts {
-        match subject.tried(style, &written, interrupt) {
+    // What copies were made of is shorter than the copies.
+    let copied = if regular { replicate::undo(&program) } else { None };
+    for program in copied.into_iter().chain([program]) {
+        let subject = Subject::new(program, &listing, interrupt);
+        match subject.written(regular, interrupt) {
             Ok(source) => return (Some(source), reports),
-            Err(reason) => why = Some(reason),
+            Err(reason) => why = Some(subject.refusal(file, &reason)),
         }
     }
-    let report = why.map(|why| subject.refusal(file, &why));
-    (None, reports.into_iter().chain(report).collect())
+    (None, reports.into_iter().chain(why).collect())
 }
 
 /// A plan with what is known of it.
-struct Subject {
+struct Subject<'p> {
     program: ir::Program,
     /// Whether the library has its collective.
     known: bool,
     /// Whether nothing is wrong with it.
     sound: bool,
-    listing: String,
+    listing: &'p str,
 }
 
 /// Why a form is not the plan.
@@ -100,8 +93,8 @@ enum Why {
     Differs { rank: u32, block: Option<u32>, lines: [String; 2] },
 }
 
-impl Subject {
-    fn new(mut program: ir::Program, original: Plan<'_>, interrupt: &Interrupt) -> Subject {
+impl<'p> Subject<'p> {
+    fn new(mut program: ir::Program, listing: &'p str, interrupt: &Interrupt) -> Subject<'p> {
         let contract = contract::add(&mut program, &Known::default(), interrupt);
         let known = contract.is_ok();
         let mut found = check::check(&program, interrupt);
@@ -110,7 +103,29 @@ impl Subject {
         } else {
             share(&mut program);
         }
-        Subject { program, known, sound: !has_errors(&found), listing: listed(original) }
+        Subject { program, known, sound: !has_errors(&found), listing }
+    }
+
+    /// The most readable form that is the plan.
+    fn written(&self, regular: bool, interrupt: &Interrupt) -> Result<Source, Why> {
+        let wanted = |style: &Style| (regular || !style.regular) && (self.sound || !style.inferred);
+        let mut texts: Vec<_> = STYLES
+            .into_iter()
+            .filter(wanted)
+            .map(|style| (style, decompile::decompile(&self.program, self.known, style)))
+            .collect();
+        // The compiler joins what is written apart: of these two forms the shorter one is the more regular.
+        texts.sort_by_key(|(style, written)| {
+            (!style.fused, if style.fused { written.text.len() } else { 0 })
+        });
+        let mut why = Why::Refused(Vec::new());
+        for (style, written) in texts {
+            match self.tried(style, &written, interrupt) {
+                Ok(source) => return Ok(source),
+                Err(reason) => why = reason,
+            }
+        }
+        Err(why)
     }
 
     /// The text as it is to be written, if it is the plan.
@@ -129,7 +144,7 @@ impl Subject {
         let _ = write_plan(lowered, target, &mut bytes);
         let plan = String::from_utf8_lossy(&bytes);
         let plan = plan::parse(FileId::default(), &plan).map_err(|why| Why::Refused(vec![*why]))?;
-        match difference(&self.listing, &listed(plan)) {
+        match difference(self.listing, &listed(plan)) {
             None => Ok(Source { text, roles: written.roles, style }),
             Some(why) => Err(why),
         }

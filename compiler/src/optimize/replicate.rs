@@ -10,6 +10,7 @@
 //! [`spread`] says when, and cuts operands where that helps. With `replication = none` there is one copy.
 
 pub mod spread;
+mod undo;
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{
@@ -17,6 +18,7 @@ use crate::ir::{
     Rank, RankId, Region, SemaphoreId, Term, Where,
 };
 use std::sync::Arc;
+pub use undo::undo;
 
 /// Whether the copies would be apart; if not, why.
 ///

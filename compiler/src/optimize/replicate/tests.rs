@@ -1,6 +1,6 @@
 //! Copies, when they are apart, and what is cut so that they are.
 
-use super::{rank, replicable, replicate, spread::spread};
+use super::{rank, replicable, replicate, spread::spread, undo};
 use crate::diagnostic::Code;
 use crate::ir::build::{
     all, input, local, memory, on, output, pipeline, program, scratch, signal, sliced, to,
@@ -48,6 +48,26 @@ fn each_copy_has_its_part_of_every_chunk() {
         assert_eq!(rank.blocks[BlockId(k)].ops[1].action, signal([ChannelId(k)], false));
         assert_eq!(rank.channels[ChannelId(k)].partner, Some(ChannelId(k)));
     }
+}
+
+#[test]
+fn copies_are_undone_where_all_are_alike() {
+    let one = program(2, 4, 8, 2).mesh(ChannelKind::Memory).block(|r| {
+        vec![
+            memory(r, Verb::Put, &[input(2, 2)], &[on(1 - r, output(4, 2))]),
+            signal(all(r, 2), false),
+        ]
+    });
+    let mut many = replicate(copies(one.clone(), 6));
+    let found = undo(&many).unwrap();
+    assert_eq!((found.options.instances, found.instances_done), (6, 1));
+    let (rank, wanted) = (&found.ranks[RankId(1)], &one.ranks[RankId(1)]);
+    assert_eq!((rank.input_chunks, rank.output_chunks, rank.scratch_chunks), (4, 8, 2));
+    assert_eq!((rank.blocks.len(), rank.channels.len()), (1, 1));
+    assert_eq!(rank.blocks[BlockId(0)].ops, wanted.blocks[BlockId(0)].ops);
+    // The last copy does one thing less.
+    many.ranks[RankId(1)].blocks[BlockId(5)].ops.pop();
+    assert!(undo(&many).is_none());
 }
 
 #[test]
