@@ -15,6 +15,7 @@ import argparse
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -185,6 +186,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--mscclpp", required=True, metavar="PATH", help="a checkout of MSCCL++'s sources")
     parser.add_argument("--cclc", default=os.path.join(HERE, "..", "..", "target", "release", "cclc"), metavar="PATH")
+    parser.add_argument("--keep", metavar="FOLDER", help="where the DSL's plans go, to be judged by other means")
     parser.add_argument("--only", metavar="TEXT", help="originals with this in their path")
     parser.add_argument("--child", metavar="SCRIPT", help=argparse.SUPPRESS)
     parser.add_argument("--set", action="append", default=[], help=argparse.SUPPRESS)
@@ -195,6 +197,9 @@ def run(options, case, folder):
     """Whether the listings are equal, and what verify says of the DSL's plan."""
     theirs, ours = os.path.join(folder, "theirs.json"), os.path.join(folder, "ours.json")
     original(options, case, theirs)
+    if options.keep:
+        words = [os.path.splitext(os.path.basename(case.original))[0]] + [f"{key}{value}" for key, value in case.dsl.items()]
+        shutil.copy(theirs, os.path.join(options.keep, "_".join(words) + ".json"))
     cclc = [options.cclc]
     build = ["build", os.path.join(HERE, case.port), "--root", HERE, "--program", case.program, "-O", "name=compared", "-o", ours]
     build += [word for key, value in case.ours.items() for word in ("-D", f"{key}={value}")]

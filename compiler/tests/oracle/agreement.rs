@@ -9,8 +9,6 @@
 //! `ORACLE_KIND` only the kinds of change with this in their names.
 //! `ORACLE_SHOW` prints the programs with this in their names. `docs/proof.md` says what came of it.
 
-#![expect(clippy::print_stderr, reason = "rates are for people to read")]
-
 use crate::corpus::{Form, corpus, defective};
 use crate::is_full;
 use crate::machine::{Kind, Verdict};

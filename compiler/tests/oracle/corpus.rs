@@ -86,9 +86,10 @@ fn of_folders(folders: &[&str], ranks: &[u32], form: Form) -> Vec<Entry> {
     entries
 }
 
-/// The plans that MSCCL++'s own tools made.
+/// The plans that MSCCL++'s own tools made, or those of the folder that `ORACLE_PLANS` names.
 fn goldens() -> Vec<Entry> {
-    let plans = files("tests/goldens", "json").into_iter().filter_map(|path| {
+    let folder = std::env::var("ORACLE_PLANS").unwrap_or_else(|_| "tests/goldens".to_owned());
+    let plans = files(&folder, "json").into_iter().filter_map(|path| {
         let name = path.file_stem()?.to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).expect("a plan");
         let (program, reports) = driver::read_plan(FileId(0), &text);
