@@ -22,15 +22,16 @@ mod ring;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::{self, Outcome};
+use crate::ir::run::{self, Grain, Outcome};
 use crate::phase::phase;
 use classes::Class;
-use race::Races;
+use race::{Folded, Races, Seen};
+use std::cell::LazyCell;
 
 /// Operations and elements that the run may look at: a few seconds' worth.
 const STEPS: u64 = 30_000_000;
 
-/// Which ranks the search for races follows. What is found is the same.
+/// Which ranks are followed. What is found is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranks {
     /// As few as stand for all, where ranks do the same.
@@ -39,16 +40,44 @@ pub enum Ranks {
     All,
 }
 
+/// What was found out of a program and may hold of what passes make of it: how its ranks stand for each other.
+#[derive(Debug, Default)]
+pub struct Known(Option<race::Fold>);
+
 /// Checks a program.
 #[must_use]
 pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
     check_following(program, Ranks::Few, interrupt)
 }
 
+/// Checks a program of which something may be known, and adds to that.
+#[must_use]
+pub fn check_again(
+    program: &ir::Program,
+    known: &mut Known,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    check_with(program, (Ranks::Few, known), interrupt)
+}
+
 /// How many ranks stand for all.
 #[must_use]
 pub fn followed(program: &ir::Program) -> usize {
-    race::followed(program)
+    Folded::of(program, None).map_or(program.ranks.len(), |folded| folded.followed())
+}
+
+/// A program, and its ranks that stand for all where these do the same.
+struct Subject<'p> {
+    program: &'p ir::Program,
+    folded: Option<Folded<'p>>,
+}
+
+impl<'p> Subject<'p> {
+    fn new(program: &'p ir::Program, ranks: Ranks, known: &Known) -> Subject<'p> {
+        let few = ranks == Ranks::Few;
+        let folded = few.then(|| Folded::of(program, known.0.as_ref())).flatten();
+        Subject { program, folded }
+    }
 }
 
 /// Checks a program, its ranks followed as is said.
@@ -56,6 +85,14 @@ pub fn followed(program: &ir::Program) -> usize {
 pub fn check_following(
     program: &ir::Program,
     ranks: Ranks,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    check_with(program, (ranks, &mut Known::default()), interrupt)
+}
+
+fn check_with(
+    program: &ir::Program,
+    (ranks, known): (Ranks, &mut Known),
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     let balancing = phase("balance", "");
@@ -68,7 +105,11 @@ pub fn check_following(
     if interrupt.is_set() {
         return unbalanced;
     }
-    let found = with_parts(program, parts, ranks, interrupt);
+    let folding = phase("ranks alike", "");
+    let subject = Subject::new(program, ranks, known);
+    drop(folding);
+    known.0 = subject.folded.as_ref().map(|folded| folded.fold().clone());
+    let found = with_parts(&subject, parts, interrupt);
     if !found.is_empty() {
         return weakest::mend(program, parts, found, interrupt);
     }
@@ -76,8 +117,13 @@ pub fn check_following(
         if interrupt.is_set() {
             break;
         }
-        let looked_at = class.program.as_ref().unwrap_or(program);
-        let found = with_parts(looked_at, class.parts, ranks, interrupt);
+        let found = match &class.program {
+            None => with_parts(&subject, class.parts, interrupt),
+            Some(other) => {
+                let other = Subject::new(other, ranks, known);
+                with_parts(&other, class.parts, interrupt)
+            }
+        };
         if !found.is_empty() {
             return told(program, &class, found, interrupt);
         }
@@ -108,28 +154,38 @@ fn told(
 }
 
 /// Checks a balanced program whose chunks are cut into so many parts.
-fn with_parts(
-    program: &ir::Program,
-    parts: u32,
-    ranks: Ranks,
-    interrupt: &Interrupt,
-) -> Vec<Diagnostic> {
-    if is_sound_coarsely(program, parts, ranks, interrupt) {
+fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<Diagnostic> {
+    let program = subject.program;
+    let coarsest = run::coarsest(program, parts);
+    let unproved = LazyCell::new(|| shared(program));
+    let grain = coarsest.unwrap_or_else(|| Grain::parts(parts));
+    let following = phase("races", "");
+    let seen = subject.folded.as_ref().map(|folded| folded.look(grain, interrupt));
+    drop(following);
+    let is_sound = match (seen, coarsest) {
+        (Some(Seen::Sound), _) => true,
+        (Some(Seen::Apart), _) | (_, None) => false,
+        (Some(Seen::Unclear) | None, Some(grain)) => is_sound_at(program, grain, interrupt),
+    };
+    if is_sound && unproved.is_empty() {
         return Vec::new();
     }
     match outcome(|| run::run_in(program, parts, STEPS)) {
         Outcome::Stuck(stuck) => deadlock::explain(program, parts, &stuck),
         Outcome::Finished(memory) => {
             let racing = phase("races", "");
-            let found = race::check(program, &memory, ranks, interrupt);
+            let races = match seen {
+                Some(Seen::Apart | Seen::Sound) => Races::Found(Vec::new()),
+                Some(Seen::Unclear) | None => race::check(program, &memory, interrupt),
+            };
             drop(racing);
-            let races = match found {
+            let races = match races {
                 Races::Found(races) => races,
                 Races::Unknown => not_made(program, "for races", interrupt),
             };
             let racing = races.iter().any(|report| report.severity == Severity::Error);
             let broken = if racing { Vec::new() } else { promise::check(program, &memory) };
-            races.into_iter().chain(broken).chain(shared(program)).collect()
+            races.into_iter().chain(broken).chain(unproved.iter().cloned()).collect()
         }
         Outcome::TooLong => {
             not_made(program, "for deadlocks, races and what its outputs hold", interrupt)
@@ -139,19 +195,13 @@ fn with_parts(
 
 /// Whether nothing is found where as much of chunks is looked at as one as always goes together. If something is, it is to be
 /// told of single chunks.
-fn is_sound_coarsely(
-    program: &ir::Program,
-    parts: u32,
-    ranks: Ranks,
-    interrupt: &Interrupt,
-) -> bool {
-    let Some(grain) = run::coarsest(program, parts) else { return false };
+fn is_sound_at(program: &ir::Program, grain: Grain, interrupt: &Interrupt) -> bool {
     match outcome(|| run::run_at(program, grain, STEPS)) {
         Outcome::Finished(memory) => {
             let racing = phase("races", "");
-            let free = race::are_none(program, &memory, ranks, interrupt);
+            let free = race::are_none(program, &memory, interrupt);
             drop(racing);
-            free && run::broken_promises(program, &memory).is_empty() && shared(program).is_empty()
+            free && run::broken_promises(program, &memory).is_empty()
         }
         Outcome::Stuck(_) | Outcome::TooLong => false,
     }

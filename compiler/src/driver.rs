@@ -152,9 +152,10 @@ fn passed(
     else {
         return (None, diagnostics);
     };
+    let mut known = check::Known::default();
     if proof != Proof::Skipped {
         let _checking = phase("check the program", "");
-        diagnostics.extend(check::check(&elaborated, interrupt));
+        diagnostics.extend(check::check_again(&elaborated, &mut known, interrupt));
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {
@@ -163,7 +164,8 @@ fn passed(
     let program = passed_through(passes, elaborated);
     if sound && proof != Proof::Skipped {
         let _checking = phase("check what is written", "");
-        diagnostics.extend(check::check(&program, interrupt).into_iter().map(made_here));
+        let found = check::check_again(&program, &mut known, interrupt);
+        diagnostics.extend(found.into_iter().map(made_here));
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
     (kept.then_some(program), diagnostics)

@@ -222,7 +222,11 @@ impl All {
 /// What is not proved of a program in which blocks share counters, as their authors accept.
 pub(super) fn unproved(program: &ir::Program) -> Vec<Diagnostic> {
     let mut found = Found::default();
-    for (id, rank) in program.ranks.entries() {
+    let may_share = |rank: &ir::Rank| {
+        rank.channels.iter().any(|channel| channel.shared)
+            || rank.semaphores.iter().any(|semaphore| semaphore.shared)
+    };
+    for (id, rank) in program.ranks.entries().filter(|(_, rank)| may_share(rank)) {
         let uses = uses_of(rank);
         for (channel, ends) in rank.channels.iter().zip(uses.channels.iter()) {
             let pushes = ends.signals.total() > 0 && ends.pushes.blocks.len() > 1;

@@ -31,6 +31,8 @@ mod clock;
 mod fold;
 mod guarantee;
 mod history;
+mod kept;
+mod launches;
 mod machine;
 mod memory;
 mod overlay;
@@ -39,21 +41,24 @@ mod report;
 pub(super) mod step;
 mod sync;
 mod turn;
+mod value;
 mod whole;
 mod witness;
 mod writers;
 
-use super::Ranks;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::Grain;
 use crate::source::Place;
 use agents::Agents;
-use fold::Fold;
+use clock::Lookup;
+pub(super) use fold::Fold;
 use guarantee::Guarantees;
 use history::History;
+use launches::Launches;
 use std::collections::BTreeSet;
+use value::Inputs;
 use whole::Whole;
 use writers::Writers;
 
@@ -100,16 +105,58 @@ impl Met {
     }
 }
 
-/// Looks for races in a program that leaves memory like this.
-pub(super) fn check(
-    program: &ir::Program,
-    left: &ir::run::Memory,
-    ranks: Ranks,
-    interrupt: &Interrupt,
-) -> Races {
-    if ranks == Ranks::Few && are_apart_folded(program, left, interrupt) {
-        return Races::Found(Vec::new());
+/// A program whose ranks do the same, some of them to be followed for all.
+pub(super) struct Folded<'p> {
+    whole: Whole<'p>,
+    fold: Fold,
+}
+
+/// What can be seen on the ranks that stand for all. What goes wrong anywhere goes wrong on one of them; who else has it,
+/// and what comes of that, only those who follow all ranks find out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// There may be races, or a block may never come to its end.
+    Unclear,
+    /// All blocks come to their ends, and there are no races; what is promised may not be there.
+    Apart,
+    /// What is promised is there, too.
+    Sound,
+}
+
+impl<'p> Folded<'p> {
+    /// A program, if its ranks do the same. What is known of the program that passes made it from is tried first.
+    pub(super) fn of(program: &'p ir::Program, known: Option<&Fold>) -> Option<Folded<'p>> {
+        let whole = Whole::of(program);
+        Fold::of(&whole, known).map(|fold| Folded { whole, fold })
     }
+
+    /// How its ranks stand for each other.
+    pub(super) fn fold(&self) -> &Fold {
+        &self.fold
+    }
+
+    /// How many ranks stand for all.
+    pub(super) fn followed(&self) -> usize {
+        self.fold.followed(self.whole.program()).count()
+    }
+
+    /// Follows these, and looks at memory so finely.
+    pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
+        let fold = self.fold.at(grain);
+        let Some(after) = follow(&self.whole, (&fold, grain), interrupt) else {
+            return Seen::Unclear;
+        };
+        let inputs = Inputs { program: self.whole.program(), fold: &fold, grain };
+        match after.conflicts.is_empty() {
+            false => Seen::Unclear,
+            true if kept::are_kept(inputs, &after.cells) => Seen::Sound,
+            true => Seen::Apart,
+        }
+    }
+}
+
+/// Looks for races in a program that leaves memory like this, every rank followed for itself.
+pub(super) fn check(program: &ir::Program, left: &ir::run::Memory, interrupt: &Interrupt) -> Races {
     let whole = Whole::as_written(program);
     match conflicts(&whole, left, interrupt) {
         Some(conflicts) => Races::Found(report::reports(program, left.parts(), conflicts)),
@@ -121,18 +168,10 @@ pub(super) fn check(
 pub(super) fn are_none(
     program: &ir::Program,
     left: &ir::run::Memory,
-    ranks: Ranks,
     interrupt: &Interrupt,
 ) -> bool {
     let whole = Whole::as_written(program);
-    ranks == Ranks::Few && are_apart_folded(program, left, interrupt)
-        || conflicts(&whole, left, interrupt).is_some_and(|found| found.is_empty())
-}
-
-/// How many ranks stand for all.
-pub(super) fn followed(program: &ir::Program) -> usize {
-    let fold = Fold::of(&Whole::of(program), Grain::parts(ir::run::parts(program)));
-    fold.map_or(program.ranks.len(), |fold| fold.followed(program).count())
+    conflicts(&whole, left, interrupt).is_some_and(|found| found.is_empty())
 }
 
 /// Everything that meets; none where that cannot be found out.
@@ -141,21 +180,13 @@ pub(super) fn met(
     left: &ir::run::Memory,
     interrupt: &Interrupt,
 ) -> Option<BTreeSet<Met>> {
-    if are_apart_folded(program, left, interrupt) {
+    let folded = Folded::of(program, None);
+    if folded.is_some_and(|folded| folded.look(left.grain(), interrupt) != Seen::Unclear) {
         return Some(BTreeSet::new());
     }
     let whole = Whole::as_written(program);
     let conflicts = conflicts(&whole, left, interrupt)?;
     Some(report::met(program, &conflicts))
-}
-
-/// Whether nothing meets, as far as that can be seen on the ranks that stand for all: what goes wrong anywhere goes wrong on
-/// one of them. Where something may, all ranks are to be followed, to find out who else has it.
-fn are_apart_folded(program: &ir::Program, left: &ir::run::Memory, interrupt: &Interrupt) -> bool {
-    let whole = Whole::of(program);
-    Fold::of(&whole, left.grain())
-        .and_then(|fold| follow(&whole, (&fold, left.grain()), left, interrupt))
-        .is_some_and(|found| found.is_empty())
 }
 
 /// What meets, with every rank followed for itself.
@@ -164,7 +195,12 @@ fn conflicts<'p>(
     left: &ir::run::Memory,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
-    follow(whole, (&Fold::none(), left.grain()), left, interrupt)
+    let mut after = follow(whole, (&Fold::none(), left.grain()), interrupt)?;
+    after.conflicts.retain(|conflict| {
+        conflict.kind != machine::Kind::Twice
+            || left.is_rewritten(conflict.place.rank, conflict.place.cell)
+    });
+    Some(after.conflicts)
 }
 
 /// Whether the memory of the ranks that are followed is too much.
@@ -177,42 +213,33 @@ fn is_too_large(program: &ir::Program, fold: &Fold, grain: Grain) -> bool {
     grain.cells(chunks.sum()) > MOST_CELLS
 }
 
-/// The conflicts of the ranks that are followed.
+/// How a launch leaves the ranks that are followed, and the conflicts that are found on them.
 fn follow<'p>(
     whole: &'p Whole<'p>,
     (fold, grain): (&Fold, Grain),
-    left: &ir::run::Memory,
     interrupt: &Interrupt,
-) -> Option<Vec<machine::Conflict<'p>>> {
+) -> Option<machine::After<'p>> {
     let program = whole.program();
     if is_too_large(program, fold, grain) {
         return None;
     }
     let agents = Agents::new(program, fold.turn());
-    let first = |shared: &Shared| {
-        let new = (None, History::default());
-        machine::run(whole, (fold, &agents, shared), grain, new, interrupt)
-    };
-    // The first runs find out how the launch before left things, and what is certain; the last is checked against it.
-    let settle = |guarantees| settle(first, &agents, guarantees);
-    let (mut shared, mut before, mut history) = settle(Guarantees::default())?;
-    let several = before.counters.several();
+    let run = |shared: &Shared| machine::run(whole, (fold, &agents, shared), grain, interrupt);
+    let settle = |guarantees| settle(run, &agents, guarantees);
+    let (_, mut after, mut history) = settle(Guarantees::default())?;
+    let several = after.counters.several();
     if !several.is_empty() {
-        (shared, before, history) = settle(Guarantees::new(several))?;
+        let mut shared;
+        (shared, after, history) = settle(Guarantees::new(several))?;
         for _ in 1..ROUNDS {
-            let lookup = clock::Lookup { history: &history, agents: &agents };
-            let next = before.counters.guarantees(lookup, &shared.guarantees);
-            (shared, before, history) = settle(next)?;
+            let lookup = Lookup { history: &history, agents: &agents };
+            let next = after.counters.guarantees(lookup, &shared.guarantees);
+            (shared, after, history) = settle(next)?;
         }
     }
-    let again = (Some(&before), history);
-    let how = (fold, &agents, &shared);
-    let (mut after, _) = machine::run(whole, how, grain, again, interrupt)?;
-    after.conflicts.retain(|conflict| {
-        conflict.kind != machine::Kind::Twice
-            || left.is_rewritten(conflict.place.rank, conflict.place.cell)
-    });
-    Some(after.conflicts)
+    let lookup = Lookup { history: &history, agents: &agents };
+    after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
+    Some(after)
 }
 
 /// Runs until what packets with several writers tell is certain, and how the last run left things.
@@ -224,7 +251,7 @@ fn settle<'p>(
     let mut shared = Shared { guarantees, writers: Writers::default() };
     for _ in 0..MOST_ROUNDS {
         let (after, history) = run(&shared)?;
-        let writers = Writers::of(clock::Lookup { history: &history, agents }, &after.packets);
+        let writers = Writers::of(Lookup { history: &history, agents }, &after.packets);
         if writers == shared.writers {
             return Some((shared, after, history));
         }

@@ -6,7 +6,6 @@
 use crate::check::race::step::{Step, steps};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb, run};
 use crate::table::Id;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Two uses of a counter by two threads, in order.
@@ -24,7 +23,7 @@ pub(super) struct Unordered {
 }
 
 /// What is counted, and how it is used.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 enum Which {
     Signals(ChannelId),
     Waits(ChannelId),
@@ -38,26 +37,63 @@ pub(super) fn unordered(
     rank: &ir::Rank,
 ) -> Vec<Unordered> {
     let signalled = signalled(rank);
+    let mut last = LastUses::new(rank);
     let mut found = Vec::new();
     for (block, row) in rank.blocks.entries() {
-        let mut last: BTreeMap<Which, (usize, OriginId)> = BTreeMap::new();
+        last.meet();
         for step in steps(program, windows, &row.ops, 1) {
             if step.joined || meets(&step) {
-                last.clear();
+                last.meet();
             }
-            for (thread, which) in uses(&signalled, step.op) {
+            uses(&signalled, step.op, &mut |thread, which| {
                 let second = step.op.origin;
-                let before = last.insert(which, (thread, second));
-                let Some((other, first)) = before.filter(|(other, _)| *other != thread) else {
-                    continue;
-                };
-                debug_assert_ne!(other, thread, "those of one thread are in order");
-                let Some((name, does)) = named(rank, which) else { continue };
+                let before = last.put(which, (thread, second));
+                let Some((_, first)) = before.filter(|(other, _)| *other != thread) else { return };
+                let Some((name, does)) = named(rank, which) else { return };
                 found.push(Unordered { name, does, block, first, second });
-            }
+            });
         }
     }
     found
+}
+
+/// The last use of every counter, by which thread and where, since the threads met.
+struct LastUses {
+    signals: Vec<Use>,
+    waits: Vec<Use>,
+    acquires: Vec<Use>,
+    /// How often they have met.
+    met: u32,
+}
+
+/// The use of a counter, and how often threads had met then.
+type Use = Option<(u32, (usize, OriginId))>;
+
+impl LastUses {
+    fn new(rank: &ir::Rank) -> LastUses {
+        let channels = vec![None; rank.channels.len()];
+        LastUses {
+            signals: channels.clone(),
+            waits: channels,
+            acquires: vec![None; rank.semaphores.len()],
+            met: 0,
+        }
+    }
+
+    fn meet(&mut self) {
+        self.met += 1;
+    }
+
+    /// Puts a use in the place of the one before, which is given back.
+    fn put(&mut self, which: Which, by: (usize, OriginId)) -> Option<(usize, OriginId)> {
+        let row = match which {
+            Which::Signals(id) => self.signals.get_mut(id.index()),
+            Which::Waits(id) => self.waits.get_mut(id.index()),
+            Which::Acquires(id) => self.acquires.get_mut(id.index()),
+        };
+        let before = row?.replace((self.met, by));
+        before.filter(|(met, _)| *met == self.met).map(|(_, by)| by)
+    }
 }
 
 /// Whether an operation is a meeting, or has one before its threads use a counter.
@@ -77,30 +113,30 @@ fn meets(step: &Step) -> bool {
 }
 
 /// Each counter that an operation uses, and by which thread. What is put over a port stands in a row with its signals.
-fn uses(signalled: &[bool], op: &ir::Op) -> Vec<(usize, Which)> {
+fn uses(signalled: &[bool], op: &ir::Op, visit: &mut dyn FnMut(usize, Which)) {
+    let threads = 0..;
     match &op.action {
-        Action::Signal(signal) => numbered(&signal.channels, Which::Signals),
-        Action::Wait(signal) => numbered(&signal.channels, Which::Waits),
-        Action::Acquire(list) => numbered(list, Which::Acquires),
+        Action::Signal(signal) => {
+            threads.zip(&signal.channels).for_each(|(at, id)| visit(at, Which::Signals(*id)));
+        }
+        Action::Wait(signal) => {
+            threads.zip(&signal.channels).for_each(|(at, id)| visit(at, Which::Waits(*id)));
+        }
+        Action::Acquire(list) => {
+            threads.zip(list).for_each(|(at, id)| visit(at, Which::Acquires(*id)));
+        }
         Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
-            let all = numbered(&transfer.channels, Which::Signals).into_iter();
-            let counted = |which: &Which| match which {
-                Which::Signals(id) => signalled.get(id.index()) == Some(&true),
-                Which::Waits(_) | Which::Acquires(_) => false,
-            };
-            all.filter(|(_, which)| counted(which)).collect()
+            let counted = |id: &ChannelId| signalled.get(id.index()) == Some(&true);
+            let all = threads.zip(&transfer.channels).filter(|(_, id)| counted(id));
+            all.for_each(|(at, id)| visit(at, Which::Signals(*id)));
         }
         Action::Transfer(_)
         | Action::Sync
         | Action::Barrier { .. }
         | Action::Flush(_)
         | Action::Release(_)
-        | Action::Pipeline(_) => Vec::new(),
+        | Action::Pipeline(_) => {}
     }
-}
-
-fn numbered<T: Copy>(list: &[T], which: impl Fn(T) -> Which) -> Vec<(usize, Which)> {
-    list.iter().map(|one| which(*one)).enumerate().collect()
 }
 
 /// Which channels anything signals over.

@@ -20,6 +20,8 @@ pub(super) struct Agents {
     /// Of each channel of the ranks that are followed, which of the rank's proxies it has; if it has none, whichever
     /// comes next.
     ports: Table<RankId, Vec<u32>>,
+    /// Of each proxy of the ranks that are followed, the rank at the other end of its channel.
+    peers: Table<RankId, Vec<RankId>>,
     /// The rank of each agent.
     owners: Vec<u32>,
     turn: Turn,
@@ -52,7 +54,11 @@ impl Agents {
             };
             rank.channels.iter().map(port).collect()
         });
-        Agents { blocks, proxies, ports: ports.collect(), owners, turn }
+        let peers = program.ranks.iter().take(followed).map(|rank| {
+            let ports = rank.channels.iter().filter(|one| one.kind() == ChannelKind::Port);
+            ports.filter_map(crate::ir::Channel::peer).collect()
+        });
+        Agents { blocks, proxies, ports: ports.collect(), peers: peers.collect(), owners, turn }
     }
 
     /// The agents that are a rank's blocks.
@@ -82,6 +88,15 @@ impl Agents {
         let ports = self.ports.lookup(rank);
         let port = ports.and_then(|list| list.get(channel.index()));
         first.zip(port).map_or(NOBODY, |(first, port)| first + port)
+    }
+
+    /// The rank at the other end of a proxy's channel; none of a block.
+    pub(super) fn peer(&self, agent: Agent) -> Option<RankId> {
+        let rank = RankId(*self.owners.get(agent as usize)?);
+        let (first, by) = self.turn.home(rank);
+        let port = agent.checked_sub(self.proxies.lookup(rank)?.start)?;
+        let peer = self.peers.lookup(first)?.get(port as usize)?;
+        Some(RankId(self.turn.then(peer.0, by)))
     }
 
     /// How ranks are turned.

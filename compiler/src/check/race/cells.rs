@@ -3,6 +3,7 @@
 use super::agents::{Agent, Agents};
 use super::history::FlowId;
 use super::turn::By;
+use super::value::Value;
 use crate::ir::{Buffer, Op, RankId};
 use smallvec::SmallVec;
 
@@ -72,6 +73,8 @@ pub(super) struct Cell<'p> {
     pub(super) covered: bool,
     /// What it holds was made so; followed only where there are packets.
     pub(super) made_from: Option<(FlowId, By)>,
+    /// What that is; followed only where few ranks are.
+    pub(super) value: Value,
 }
 
 /// A place in memory: of two buffers that share it, the outer one.

@@ -6,6 +6,7 @@
 use super::agents::{Agent, Agents, NOBODY};
 use super::history::{FlowId, History, MomentId, NONE, Source};
 use super::turn::By;
+use crate::ir::RankId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -110,6 +111,24 @@ impl Run {
     }
 }
 
+/// What is met on the way back.
+#[derive(Clone, Copy, Debug)]
+enum Met {
+    /// An agent's moment, and the step before which it is known.
+    Moment(Agent, u32),
+    /// An element.
+    Flow((FlowId, By)),
+}
+
+impl Met {
+    fn is_moment(self, wanted: impl Fn(Agent, u32) -> bool) -> bool {
+        match self {
+            Met::Moment(agent, before) => wanted(agent, before),
+            Met::Flow(_) => false,
+        }
+    }
+}
+
 /// Where to look things up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookup<'a> {
@@ -194,8 +213,13 @@ impl Clock {
         self.look(lookup, |sights| {
             let steps = &mut sights.steps;
             !agents.is_empty() && steps.started.contains(&agents.start)
-                || steps.go_back(lookup, |met, _| agents.contains(&met))
+                || steps.go_back(lookup, |met| met.is_moment(|agent, _| agents.contains(&agent)))
         })
+    }
+
+    /// Whether a rank is known to have started this launch.
+    pub(super) fn has_started(&self, lookup: Lookup<'_>, rank: RankId) -> bool {
+        self.has_run_any(lookup, lookup.agents.blocks(rank))
     }
 
     /// Whether it can be seen that the packets of an element were read, or what followed from them.
@@ -211,7 +235,7 @@ impl Clock {
     /// Whether any element of an agent is known to have been run.
     pub(super) fn heard_any(&self, lookup: Lookup<'_>, agent: Agent) -> bool {
         self.look(lookup, |sights| {
-            sights.run.go_back(lookup, |_, _| false);
+            sights.run.go_back(lookup, |_| false);
             sights.run.read.find_any(lookup, agent)
         })
     }
@@ -220,9 +244,9 @@ impl Clock {
     pub(super) fn run(&self, lookup: Lookup<'_>) -> Run {
         let mut all = Run::default();
         self.look(lookup, |sights| {
-            sights.run.go_back(lookup, |_, _| false);
+            sights.run.go_back(lookup, |_| false);
             sights.run.read.look_into_all(lookup);
-            sights.steps.go_back(lookup, |_, _| false);
+            sights.steps.go_back(lookup, |_| false);
             for first in &sights.steps.started {
                 sights.steps.known.entry(*first).or_insert(0);
             }
@@ -282,16 +306,22 @@ impl Sight {
 
     fn finds(&mut self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
         self.known.get(&agent).is_some_and(|before| step < *before)
-            || self.go_back(lookup, |met, before| met == agent && step < before)
+            || self.go_back(lookup, |met| {
+                met.is_moment(|other, before| other == agent && step < before)
+            })
     }
 
     fn has_read(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        self.go_back(lookup, |_, _| false);
-        self.read.find(lookup, flow)
+        self.read.met.contains(&flow)
+            || self.go_back(lookup, |met| match met {
+                Met::Flow(found) => found == flow,
+                Met::Moment(..) => false,
+            })
+            || self.read.find(lookup, flow)
     }
 
-    /// Takes a source in. What comes new is an agent and the step before which it is known.
-    fn take(&mut self, lookup: Lookup<'_>, source: Source, by: By) -> Option<(Agent, u32)> {
+    /// Takes a source in. What comes new is given back.
+    fn take(&mut self, lookup: Lookup<'_>, source: Source, by: By) -> Option<Met> {
         let turn = lookup.agents.turn();
         match (source, self.way) {
             (Source::All(id, more), _)
@@ -299,8 +329,8 @@ impl Sight {
             | (Source::Steps(id, more), Way::Steps) => self.meet(lookup, id, turn.then(by, more)),
             (Source::Read(flow, more), Way::All | Way::Run)
             | (Source::Heard(flow, more), Way::Run) => {
-                self.read.meet(lookup, (flow, turn.then(by, more)));
-                None
+                let flow = (flow, turn.then(by, more));
+                self.read.meet(lookup, flow).then_some(Met::Flow(flow))
             }
             (Source::Run(..) | Source::Heard(..), Way::All)
             | (Source::Steps(..), Way::All | Way::Run)
@@ -309,7 +339,7 @@ impl Sight {
     }
 
     /// Takes a moment in, to be looked into later.
-    fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<(Agent, u32)> {
+    fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<Met> {
         let moment = lookup.history.moment(id)?;
         let end = self.met.entry((moment.chain, by)).or_insert(0);
         if *end > id {
@@ -323,16 +353,15 @@ impl Sight {
         }
         let known = self.known.entry(agent).or_insert(0);
         *known = moment.seen.max(*known);
-        Some((agent, moment.seen))
+        Some(Met::Moment(agent, moment.seen))
     }
 
     /// Goes back until something is met, or to the end.
-    fn go_back(&mut self, lookup: Lookup<'_>, wanted: impl Fn(Agent, u32) -> bool) -> bool {
+    fn go_back(&mut self, lookup: Lookup<'_>, wanted: impl Fn(Met) -> bool) -> bool {
         while let Some((id, by, end)) = self.ahead.pop_front() {
             let mut found = false;
             for source in lookup.history.sources(id) {
-                let met = self.take(lookup, source, by);
-                found |= met.is_some_and(|(agent, before)| wanted(agent, before));
+                found |= self.take(lookup, source, by).is_some_and(&wanted);
             }
             let previous = lookup.history.moment(id).map_or(NONE, |moment| moment.previous);
             if previous != NONE && previous >= end {
@@ -347,23 +376,25 @@ impl Sight {
 }
 
 impl Reading {
-    fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) {
-        if self.met.insert(flow) {
+    /// Takes an element in; whether it is new.
+    fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+        let new = self.met.insert(flow);
+        if new {
             self.ahead.push(flow);
             self.agents.insert(lookup.agents.moved(lookup.history.doer(flow.0).0, flow.1));
         }
+        new
     }
 
     /// Whether an element was run, or one that made something from it. The oldest are looked into first: what is asked
     /// for is mostly old.
     fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
         let turn = lookup.agents.turn();
-        let same = [flow, (lookup.history.other(flow.0), flow.1)];
-        while !same.iter().any(|flow| self.met.contains(flow)) {
+        while !self.met.contains(&flow) {
             let Some((next, by)) = self.ahead.pop() else { return false };
             let parts = lookup.history.parts(next);
-            let there = |(flow, more)| (flow, turn.then(more, turn.back(by)));
-            if same.iter().any(|flow| parts.binary_search(&there(*flow)).is_ok()) {
+            let there = (flow.0, turn.then(flow.1, turn.back(by)));
+            if parts.binary_search(&there).is_ok() {
                 self.ahead.push((next, by));
                 return true;
             }
@@ -409,8 +440,7 @@ mod tests {
 
     #[test]
     fn running_is_not_seeing() {
-        let (agents, mut history) = (agents(), History::default());
-        history.begin(4);
+        let (agents, mut history) = (agents(), History::new(4));
         let told = history.add((0, 0), 9, NONE, []);
         let lookup = Lookup { history: &history, agents: &agents };
         let mut clock = Clock::of(3, 3);
@@ -424,8 +454,7 @@ mod tests {
 
     #[test]
     fn what_was_known_then_is_known_and_what_came_later_is_not() {
-        let (agents, mut history) = (agents(), History::default());
-        history.begin(4);
+        let (agents, mut history) = (agents(), History::new(4));
         let early = history.add((0, 0), 2, NONE, []);
         let via = history.add((1, 1), 5, NONE, [Source::All(early, 0)]);
         let late = history.add((0, 0), 7, early, []);
@@ -438,8 +467,7 @@ mod tests {
 
     #[test]
     fn what_a_packet_was_made_from_is_consumed_with_it() {
-        let (agents, mut history) = (agents(), History::default());
-        history.begin(4);
+        let (agents, mut history) = (agents(), History::new(4));
         history.flow((1, 0), &mut []);
         history.flow((2, 0), &mut [(0, 0)]);
         history.flow((3, 0), &mut []);

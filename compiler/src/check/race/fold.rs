@@ -15,16 +15,17 @@ use crate::ir::memory::{accesses, home};
 use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
+use std::rc::Rc;
 
 /// The most chunks for which it is worked out which stands for which.
 const MOST_CHUNKS: u64 = 50_000_000;
 
 /// How ranks are laid on each other.
-#[derive(Debug)]
-pub(super) struct Fold {
+#[derive(Clone, Debug)]
+pub(in crate::check) struct Fold {
     turn: Turn,
     grain: Grain,
-    ranks: Vec<Folded>,
+    ranks: Rc<[Folded]>,
 }
 
 /// What stands for what a rank has. A buffer that lies in another has no cells of its own.
@@ -43,12 +44,19 @@ struct Folded {
 impl Fold {
     /// Every rank for itself.
     pub(super) fn none() -> Fold {
-        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Vec::new() }
+        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::new([]) }
     }
 
-    /// Ranks on others, as few as there are, if they do the same.
-    pub(super) fn of(whole: &Whole<'_>, grain: Grain) -> Option<Fold> {
+    /// Ranks on others, as few as there are, if they do the same. Memory is looked at by chunks, until it is said how finely.
+    /// What was known of a program from which passes made this one is tried first.
+    pub(super) fn of(whole: &Whole<'_>, known: Option<&Fold>) -> Option<Fold> {
         let program = whole.program();
+        let holds = |fold: &&Fold| {
+            fold.fits(program) && !overlay::mixed(program) && same::holds(whole, fold)
+        };
+        if let Some(known) = known.filter(holds) {
+            return Some(known.clone());
+        }
         let chunks = |rank: &Rank| {
             [rank.input_chunks, rank.output_chunks, rank.scratch_chunks]
                 .map(u64::from)
@@ -60,10 +68,30 @@ impl Fold {
             return None;
         }
         turns(program).into_iter().find_map(|turn| {
-            let ranks = marks::fold(whole, turn)?;
-            let fold = Fold { turn, grain, ranks };
+            let ranks = marks::fold(whole, turn)?.into();
+            let fold = Fold { turn, grain: Grain::parts(1), ranks };
             same::holds(whole, &fold).then_some(fold)
         })
+    }
+
+    /// Whether everything that a program's ranks have has something that stands for it.
+    fn fits(&self, program: &Program) -> bool {
+        let fits = |(rank, folded): (&Rank, &Folded)| {
+            let cells = [Buffer::Input, Buffer::Output, Buffer::Scratch]
+                .into_iter()
+                .all(|buffer| folded.cells(buffer).len() == chunks(rank, buffer) as usize);
+            cells
+                && folded.blocks.len() == rank.blocks.len()
+                && folded.channels.len() == rank.channels.len()
+                && folded.semaphores.len() == rank.semaphores.len()
+        };
+        self.ranks.len() == program.ranks.len()
+            && program.ranks.iter().zip(self.ranks.iter()).all(fits)
+    }
+
+    /// The same where memory is looked at so finely.
+    pub(super) fn at(&self, grain: Grain) -> Fold {
+        Fold { grain, ..self.clone() }
     }
 
     /// How ranks are turned.
@@ -103,7 +131,12 @@ impl Fold {
     }
 
     fn cell(&self, rank: RankId, buffer: Buffer, chunk: u64) -> Option<u32> {
-        self.ranks.get(rank.index())?.cells(buffer).get(chunk as usize).copied()
+        self.cells(rank, buffer).get(chunk as usize).copied()
+    }
+
+    /// For each chunk that really lies in a buffer the one that stands for it.
+    pub(super) fn cells(&self, rank: RankId, buffer: Buffer) -> &[u32] {
+        self.ranks.get(rank.index()).map_or(&[], |rank| rank.cells(buffer))
     }
 }
 

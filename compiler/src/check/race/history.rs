@@ -46,7 +46,7 @@ pub(super) enum Source {
     Heard(FlowId, By),
 }
 
-/// All moments and flows, of one launch or of two.
+/// All moments and flows of a launch.
 #[derive(Debug, Default)]
 pub(super) struct History {
     moments: Vec<Moment>,
@@ -54,8 +54,6 @@ pub(super) struct History {
     flows: Vec<Flow>,
     parts: Vec<(FlowId, By)>,
     chains: u32,
-    /// Where this launch begins: its flows, and the chains of its agents.
-    launch: (FlowId, u32),
 }
 
 /// An element, and what the values that it read were made from.
@@ -79,21 +77,9 @@ struct Packed {
 const KIND: u32 = 29;
 
 impl History {
-    /// A launch of so many agents begins.
-    pub(super) fn begin(&mut self, agents: u32) {
-        self.launch = (self.flows.len() as FlowId, self.chains);
-        self.chains += agents;
-    }
-
-    /// The chain of an agent in this launch.
-    pub(super) fn chain_of(&self, agent: Agent) -> u32 {
-        self.launch.1 + agent
-    }
-
-    /// The flow of the same element in the other launch.
-    pub(super) fn other(&self, flow: FlowId) -> FlowId {
-        let (first, _) = self.launch;
-        flow.checked_sub(first).unwrap_or(flow + first)
+    /// Nothing yet. Each of so many agents has a chain with its own number.
+    pub(super) fn new(agents: u32) -> History {
+        History { chains: agents, ..History::default() }
     }
 
     /// A chain of its own.

@@ -12,10 +12,12 @@ use super::cells::{Cells, Place, Share, Touch};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
 use super::history::{History, MomentId, NONE, Source};
+use super::launches::Again;
 use super::overlay;
 use super::step::{Step, steps};
 use super::sync::Counters;
-use super::turn::By;
+use super::turn::{By, Turn};
+use super::value::{Inputs, Value, combined};
 use super::whole::Whole;
 use super::writers::Slot;
 use crate::interrupt::Interrupt;
@@ -24,6 +26,9 @@ use crate::ir::{Action, Buffer, ChannelKind, Op, Program, RankId, Transfer, Verb
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+/// The most elements that a run may look at: some seconds' worth.
+const MOST_ELEMENTS: u64 = 30_000_000;
 
 /// Two accesses that nothing orders.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +72,9 @@ pub(super) struct After<'p> {
     pub(super) ends: Vec<Clock>,
     /// What was told over channels and by semaphores.
     pub(super) counters: Counters,
-    /// What was found.
+    /// What touches scratch, maybe where an earlier launch touched it.
+    pub(super) again: Vec<Again<'p>>,
+    /// What was found within the launch.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
@@ -80,6 +87,8 @@ pub(super) struct Packet<'p> {
     pub(super) runs: SmallVec<[(MomentId, By); 1]>,
     /// Who read it.
     pub(super) readers: Vec<Touch<'p>>,
+    /// What it holds; followed only where few ranks are.
+    pub(super) value: Value,
 }
 
 pub(super) struct Machine<'p, 'b> {
@@ -88,7 +97,6 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) agents: &'b Agents,
     pub(super) shared: &'b Shared,
     pub(super) grain: Grain,
-    pub(super) before: Option<&'b After<'p>>,
     pub(super) history: History,
     pub(super) cells: Vec<Cells<'p>>,
     pub(super) packets: FxHashMap<Slot, Packet<'p>>,
@@ -99,8 +107,13 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) follows: bool,
     /// Whether packets lie where plain chunks of scratch do.
     pub(super) mixed: bool,
+    /// Whether few ranks are followed for all, and with them what memory holds.
+    pub(super) few: bool,
+    /// How many elements may still be looked at.
+    left: u64,
     /// The moments that tell what packets with several writers tell.
     pub(super) heard: FxHashMap<usize, MomentId>,
+    pub(super) again: Vec<Again<'p>>,
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
@@ -112,32 +125,32 @@ pub(super) struct Actor<'c, 'p> {
     pub(super) clock: &'c Clock,
     /// What it has been told by packets of its own beside that.
     pub(super) heard: Option<&'c Clock>,
-    /// The moment of this step, where it tells others of it.
+    /// The same as it was told.
+    pub(super) told: &'c [Source],
+    /// The moment of this step, where it tells others of it or touches scratch.
     pub(super) moment: MomentId,
     pub(super) op: &'p Op,
 }
 
-/// Runs a program; none if it stands still or is no longer wanted. With the launch before, conflicts with it are found
-/// too.
+/// Runs a program; none if it stands still or is no longer wanted.
 pub(super) fn run<'p>(
     whole: &'p Whole<'p>,
     (fold, agents, shared): (&Fold, &Agents, &Shared),
     grain: Grain,
-    (before, mut history): (Option<&After<'p>>, History),
     interrupt: &Interrupt,
 ) -> Option<(After<'p>, History)> {
     let program = whole.program();
-    history.begin(agents.count());
+    let history = History::new(agents.count());
     let windows = run::windows(program);
     let mut blocks: Vec<Block<'p>> = Vec::new();
     for rank in fold.followed(program) {
         for ops in whole.blocks(rank) {
             let steps = steps(program, &windows, ops, grain.cells_of_unit());
             let agent = blocks.len() as Agent;
-            blocks.push(Block::new((agent, history.chain_of(agent)), rank, steps));
+            blocks.push(Block::new((agent, agent), rank, steps));
         }
     }
-    let mut machine = Machine::new(program, (fold, agents, shared), grain, (before, history));
+    let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
     let mut moved = true;
     while moved {
         moved = false;
@@ -150,7 +163,7 @@ pub(super) fn run<'p>(
             }
         }
     }
-    if blocks.iter().any(|block| block.at < block.steps.len()) {
+    if machine.left == 0 || blocks.iter().any(|block| block.at < block.steps.len()) {
         return None;
     }
     Some(machine.finish(blocks))
@@ -168,7 +181,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         program: &'p Program,
         (fold, agents, shared): (&'b Fold, &'b Agents, &'b Shared),
         grain: Grain,
-        (before, history): (Option<&'b After<'p>>, History),
+        history: History,
     ) -> Self {
         let followed = || fold.followed(program).map(|rank| &program.ranks[rank]);
         Machine {
@@ -177,14 +190,17 @@ impl<'p, 'b> Machine<'p, 'b> {
             agents,
             shared,
             grain,
-            before,
             history,
+            again: Vec::new(),
             cells: followed().map(|_| Cells::default()).collect(),
             packets: FxHashMap::default(),
             counters: Counters::new(followed()),
             pushed: followed().map(|rank| vec![0; rank.channels.len()]).collect(),
             follows: has_packets(program),
-            mixed: overlay::mixed(program),
+            // Ranks stand for each other only where they do not.
+            mixed: fold.turn() == Turn::Still && overlay::mixed(program),
+            few: fold.turn() != Turn::Still,
+            left: MOST_ELEMENTS,
             heard: FxHashMap::default(),
             conflicts: Vec::new(),
         }
@@ -207,10 +223,10 @@ impl<'p, 'b> Machine<'p, 'b> {
                 block.meet(self.lookup());
                 true
             }
-            Action::Barrier { id, .. } => {
+            Action::Barrier { id, arrivals } => {
                 block.meet(self.lookup());
                 block.arrived = true;
-                return self.barrier(blocks, agent, id.index());
+                return self.barrier(blocks, agent, (id.index(), *arrivals));
             }
             Action::Signal(signal) => {
                 for (thread, channel) in signal.channels.iter().enumerate() {
@@ -237,8 +253,13 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// Does as much of a transfer as its packets allow; false where that is nothing.
+    /// Where operations were put together, it is all or nothing: what comes to an end so does as they stand.
     fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
         let elements = access::elements(self.program, block.rank, transfer, step, self.grain);
+        self.left = self.left.saturating_sub(elements.len() as u64);
+        if self.left == 0 {
+            return false;
+        }
         let several = elements.last().is_some_and(|element| element.entry > 0);
         let ready = |element: &Element| {
             element.reads.iter().all(|read| {
@@ -257,6 +278,9 @@ impl<'p, 'b> Machine<'p, 'b> {
             self.act(block, step, (transfer, several), elements.iter());
             block.at += 1;
             return true;
+        }
+        if self.few {
+            return false;
         }
         // Elements wait each for itself; those of several entries fall to the same threads, one after the other.
         block.done.resize(elements.len(), false);
@@ -287,9 +311,10 @@ impl<'p, 'b> Machine<'p, 'b> {
     ) {
         let followed =
             block.steps.get(block.at + 1).is_some_and(|next| !next.joined && !meets(next));
-        let mut writes = elements.clone().flat_map(|element| &element.writes);
-        let tells = writes.any(|write| write.packet);
-        let moment = if tells { block.base.moment(&mut self.history) } else { NONE };
+        let mut accesses =
+            elements.clone().flat_map(|element| element.writes.iter().chain(&element.reads));
+        let lasts = accesses.any(|access| access.place.buffer == Buffer::Scratch);
+        let moment = if lasts { block.base.moment(&mut self.history) } else { NONE };
         let whole = transfer.slice.is_none()
             && step.window.is_none()
             && self.program.options.alignment.is_multiple_of(16);
@@ -308,6 +333,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 step: block.at as u32,
                 clock: &block.base,
                 heard: heard.as_ref(),
+                told: known,
                 moment,
                 op: step.op,
             };
@@ -361,6 +387,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 step: pushed,
                 clock: &clock,
                 heard: None,
+                told: &[],
                 moment,
                 op: step.op,
             };
@@ -389,6 +416,31 @@ impl<'p, 'b> Machine<'p, 'b> {
                 | Verb::BroadcastPackets => {}
             }
         }
+    }
+
+    /// What memory holds, and where that comes from.
+    pub(super) fn inputs(&self) -> Inputs<'_> {
+        Inputs { program: self.program, fold: self.fold, grain: self.grain }
+    }
+
+    /// What an element makes of what it reads, where that is followed.
+    pub(super) fn value(&self, op: &Op, element: &Element) -> Value {
+        let Action::Transfer(transfer) = &op.action else { return Value::Nothing };
+        if !self.few || element.writes.is_empty() {
+            return Value::Nothing;
+        }
+        let mut values: SmallVec<[Value; 2]> = SmallVec::new();
+        for read in &element.reads {
+            values.push(match read.packet {
+                false => self.inputs().held(&self.cells, read.place),
+                true => {
+                    let (home, by) = self.packet_home(read.place);
+                    let packet = self.packets.get(&home).map(|packet| &packet.value);
+                    packet.map_or(Value::Nothing, |value| value.turned(self.agents.turn(), by))
+                }
+            });
+        }
+        combined(self.agents.turn(), transfer.reduce, &values)
     }
 
     /// What is left when all blocks have ended, and what their user then meets.
@@ -423,8 +475,8 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
             }
         }
-        let Machine { cells, packets, counters, conflicts, history, .. } = self;
-        (After { cells, packets, ends, counters, conflicts }, history)
+        let Machine { cells, packets, counters, again, conflicts, history, .. } = self;
+        (After { cells, packets, ends, counters, again, conflicts }, history)
     }
 }
 

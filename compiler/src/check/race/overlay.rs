@@ -4,8 +4,8 @@
 //! within a launch and across. Packets order nothing but packets here.
 
 use super::cells::{Place, Touch};
-use super::machine::{Actor, After, Machine, Packet};
-use super::memory::Needs;
+use super::launches::What;
+use super::machine::{Actor, Machine};
 use crate::ir::memory::{Extent, accesses, cells};
 use crate::ir::run::each_op;
 use crate::ir::{Action, Buffer, Program, RankId};
@@ -13,23 +13,42 @@ use crate::table::Id;
 
 /// Whether packets lie where plain chunks of scratch do, on any rank.
 pub(super) fn mixed(program: &Program) -> bool {
-    let mut ranks: Vec<[Vec<Extent>; 2]> =
-        program.ranks.iter().map(|_| [Vec::new(), Vec::new()]).collect();
+    // Mostly a program has no packets, or nothing but packets where these are.
+    let none = Extent { rank: RankId(0), buffer: Buffer::Scratch, start: u64::MAX, end: 0 };
+    let mut bounds = vec![[none; 2]; program.ranks.len()];
+    each_extent(program, &mut |extent, packets| {
+        if let Some(bounds) = bounds.get_mut(extent.rank.index()) {
+            let [plain, of_packets] = bounds;
+            let all = if packets { of_packets } else { plain };
+            (all.start, all.end) = (all.start.min(extent.start), all.end.max(extent.end));
+        }
+    });
+    if !bounds.iter().any(|[plain, packets]| plain.overlaps(packets)) {
+        return false;
+    }
+    let mut ranks = vec![[const { Vec::new() }; 2]; program.ranks.len()];
+    each_extent(program, &mut |extent, packets| {
+        if let Some([plain, of_packets]) = ranks.get_mut(extent.rank.index()) {
+            (if packets { of_packets } else { plain }).push(extent);
+        }
+    });
+    ranks.into_iter().any(|[plain, packets]| meet(plain, packets))
+}
+
+/// Every extent of scratch that is touched, and whether as packets.
+fn each_extent(program: &Program, visit: &mut dyn FnMut(Extent, bool)) {
     for (here, rank) in program.ranks.entries() {
         for block in &rank.blocks {
             each_op(&block.ops, &mut |op| {
                 let Action::Transfer(transfer) = &op.action else { return };
                 for access in accesses(transfer).filter(|a| a.operand.buffer == Buffer::Scratch) {
                     cells(&program.ranks, here, &access.operand, access.packets, &mut |extent| {
-                        if let Some([plain, packets]) = ranks.get_mut(extent.rank.index()) {
-                            (if access.packets { packets } else { plain }).push(extent);
-                        }
+                        visit(extent, access.packets);
                     });
                 }
             });
         }
     }
-    ranks.into_iter().any(|[plain, packets]| meet(plain, packets))
 }
 
 /// Whether extents of two lists overlap.
@@ -71,14 +90,9 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// A packet of the launch before where a plain access goes, unless one of this launch is there.
-    pub(super) fn packet_before<'b>(
-        &self,
-        before: &'b After<'p>,
-        place: Place,
-    ) -> Option<&'b Packet<'p>> {
-        let key = packet_at(place);
-        before.packets.get(&key).filter(|_| !self.packets.contains_key(&key))
+    /// Whether a packet of this launch lies over a plain cell.
+    pub(super) fn has_packet_over(&self, place: Place) -> bool {
+        self.packets.contains_key(&packet_at(place))
     }
 
     /// An access to a packet where plain chunks lie: of this launch, and of the one before.
@@ -98,25 +112,12 @@ impl<'p> Machine<'p, '_> {
             for first in earlier {
                 self.check_order(actor, first, touch, place);
             }
-            self.check_plain_before(actor, touch, place);
-        }
-    }
-
-    fn check_plain_before(&mut self, actor: &Actor<'_, 'p>, touch: Touch<'p>, place: Place) {
-        let Some(before) = self.before else { return };
-        let under = before.cells.get(place.rank.index());
-        let Some(under) = under.and_then(|cells| cells.get(place.buffer, place.cell)) else {
-            return;
-        };
-        let earlier = under.write.iter().chain(under.reads.iter().filter(|_| touch.write));
-        let late = earlier.copied().find(|first| !self.ended(before, actor, first, Needs::Seen));
-        if let Some(first) = late {
-            self.across_launches(first, touch, place);
+            self.again(actor, touch, place, What::Under);
         }
     }
 }
 
 /// The packet that lies over a plain cell.
-fn packet_at(place: Place) -> (RankId, u64) {
+pub(super) fn packet_at(place: Place) -> (RankId, u64) {
     (place.rank, place.cell / 2)
 }

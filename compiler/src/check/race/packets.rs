@@ -7,9 +7,10 @@
 use super::access::Access;
 use super::cells::{Place, Touch};
 use super::history::{FlowId, MomentId, Source};
+use super::launches::What;
 use super::machine::{Actor, Conflict, Kind, Machine};
-use super::memory::Needs;
 use super::turn::By;
+use super::value::Value;
 use super::writers::Slot;
 use crate::ir::{Action, Op, Verb};
 use smallvec::SmallVec;
@@ -78,9 +79,9 @@ impl<'p> Machine<'p, '_> {
         actor: &Actor<'_, 'p>,
         write: &Access,
         touch: Touch<'p>,
-        run: MomentId,
+        (run, value): (MomentId, &Value),
     ) {
-        self.check_packet_launch(actor, write, touch);
+        self.again(actor, touch, write.place, What::Packet);
         if self.mixed {
             self.packet_over_plain(actor, touch, write.place);
         }
@@ -88,8 +89,14 @@ impl<'p> Machine<'p, '_> {
         let (home, by) = self.packet_home(place);
         let back = self.agents.turn().back(by);
         let there = touch.moved(self.agents, back);
+        let turn = self.agents.turn();
         let packet = self.packets.entry(home).or_default();
-        let first = packet.writers.first().map(|first| first.moved(self.agents, by));
+        let value = value.turned(turn, back);
+        // Where it is followed what memory holds, it is known here whether the same is written again.
+        let differs = !self.few || !packet.value.is(turn, &value);
+        let first = packet.writers.first().filter(|_| differs);
+        let first = first.map(|first| first.moved(self.agents, by));
+        packet.value = value;
         packet.writers.push(there);
         packet.runs.push((run, back));
         // It carries one flag both times: its reader may find either.
@@ -100,20 +107,6 @@ impl<'p> Machine<'p, '_> {
             place,
             relaxed: false,
         }));
-    }
-
-    /// Packets of an earlier launch in the same place: who wrote and who read them must be done.
-    fn check_packet_launch(&mut self, actor: &Actor<'_, 'p>, write: &Access, touch: Touch<'p>) {
-        let Some(before) = self.before else { return };
-        let place = write.place;
-        let (home, by) = self.packet_home(place);
-        let Some(packet) = before.packets.get(&home) else { return };
-        let earlier = packet.readers.iter().chain(&packet.writers);
-        let mut earlier = earlier.map(|first| first.moved(self.agents, by));
-        let late = earlier.find(|first| !self.ended(before, actor, first, Needs::Past));
-        if let Some(first) = late {
-            self.across_launches(first, touch, place);
-        }
     }
 }
 

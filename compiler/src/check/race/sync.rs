@@ -83,7 +83,12 @@ impl Counter {
 
 impl<'p> Machine<'p, '_> {
     /// All blocks of a barrier go on, if all are there.
-    pub(super) fn barrier(&mut self, blocks: &mut [Block<'p>], agent: usize, id: usize) -> bool {
+    pub(super) fn barrier(
+        &mut self,
+        blocks: &mut [Block<'p>],
+        agent: usize,
+        (id, arrivals): (usize, u32),
+    ) -> bool {
         let Some(rank) = blocks.get(agent).map(|block| block.rank) else { return false };
         let first = self.agents.blocks(rank).start as usize;
         let members = self.program.ranks[rank].barriers.iter().nth(id);
@@ -95,7 +100,9 @@ impl<'p> Machine<'p, '_> {
                     |step| matches!(&step.op.action, Action::Barrier { id: there, .. } if there.index() == id),
                 )
         };
-        if !members.iter().all(|member| blocks.get(*member).is_some_and(at_it)) {
+        if self.few && members.len() != arrivals as usize
+            || !members.iter().all(|member| blocks.get(*member).is_some_and(at_it))
+        {
             return false;
         }
         let mut all = Vec::new();

@@ -69,6 +69,16 @@ impl Turn {
         }
     }
 
+    /// Turns of which all others are made.
+    pub(super) fn generators(self, ranks: u32) -> Vec<By> {
+        match self {
+            Turn::Still => Vec::new(),
+            Turn::Ring { step, .. } => vec![step],
+            Turn::Grid { width, .. } => vec![1, width],
+            Turn::Cube => (0..ranks.ilog2()).map(|bit| 1 << bit).collect(),
+        }
+    }
+
     /// The rank that stands for one, and the turn that leads from there to it.
     pub(super) fn home(self, rank: RankId) -> (RankId, By) {
         match self {
@@ -94,6 +104,16 @@ mod tests {
         ];
         for turn in kinds {
             let numbers = || (0..8).step_by(turn.first(8) as usize);
+            let generators = turn.generators(8);
+            let mut made = vec![0];
+            while let Some(next) = { made.iter() }
+                .flat_map(|by| generators.iter().map(|one| turn.then(*by, *one)))
+                .find(|by| !made.contains(by))
+            {
+                made.push(next);
+            }
+            made.sort_unstable();
+            assert_eq!(made, numbers().collect::<Vec<_>>(), "{turn:?}");
             for a in numbers() {
                 assert_eq!(turn.then(0, a), a, "{turn:?}");
                 assert_eq!(turn.then(a, turn.back(a)), 0, "{turn:?}");

@@ -6,7 +6,8 @@
 //! * What tells others nothing in between is done with what was known before. Threads that see to two operations one after
 //!   the other know what both have heard; of one operation, each of its threads knows its own.
 //! * A sum that goes on in the next operation is a sum of all. Of one over packets, nobody knows which came first: what it
-//!   reads and writes beside packets is touched once more before, when none has been read.
+//!   reads and writes beside packets is touched once more before, when none has been read. Where threads meet in between,
+//!   they do not here.
 //!
 //! So what is without races here is so in the program. What is not may still be: it is looked at as it stands.
 
@@ -67,27 +68,43 @@ impl<'p> Whole<'p> {
 
 /// A block's operations, put together; none where they are as they stand.
 fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
-    let pairs = ops.iter().zip(ops.iter().skip(1));
-    // Nothing is copied to be tried of which neighbours are of two kinds, as most are.
-    let is_like = |one: &Op, next: &Op| discriminant(&one.action) == discriminant(&next.action);
-    let first = { pairs }
-        .position(|(one, next)| is_like(one, next) && absorb(alias, &mut one.clone(), next))?;
+    let first = (0..ops.len()).find(|at| {
+        let Some((one, (next, _))) = ops.get(*at).zip(follower(ops, *at)) else { return false };
+        // Nothing is copied to be tried of which neighbours are of two kinds, as most are.
+        let is_like = discriminant(&one.action) == discriminant(&next.action);
+        is_like && absorb(alias, &mut one.clone(), next)
+    })?;
     let mut out: Vec<Op> = ops.iter().take(first + 1).cloned().collect();
+    let mut at = first;
     // Whether the last one is a sum that was put together.
     let mut summed = false;
-    for op in ops.iter().skip(first + 1) {
+    while let Some((op, further)) = follower(ops, at) {
         let before = out.last().filter(|_| !summed).and_then(plain_part);
-        if !out.last_mut().is_some_and(|last| absorb(alias, last, op)) {
-            out.push(op.clone());
-            summed = false;
+        if out.last_mut().is_some_and(|last| absorb(alias, last, op)) {
+            at += further;
+            if let Some(before) = before {
+                out.insert(out.len() - 1, before);
+                summed = true;
+            }
             continue;
         }
-        if let Some(before) = before {
-            out.insert(out.len() - 1, before);
-            summed = true;
-        }
+        at += 1;
+        out.extend(ops.get(at).cloned());
+        summed = false;
     }
     Some(out)
+}
+
+/// The operation that may go on with what one does, and how much further it is. Where threads meet between parts of a sum
+/// over packets, that only adds to what they know.
+fn follower(ops: &[Op], at: usize) -> Option<(&Op, usize)> {
+    let is_sum = |op: &Op| matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::ReducePackets);
+    let next = ops.get(at + 1)?;
+    let meets = ops.get(at).is_some_and(is_sum) && matches!(next.action, Action::Sync);
+    match ops.get(at + 2).filter(|op| meets && is_sum(op)) {
+        Some(further) => Some((further, 2)),
+        None => Some((next, 1)),
+    }
 }
 
 /// What a sum over packets touches beside them, whatever has come.

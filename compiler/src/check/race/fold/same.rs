@@ -289,7 +289,8 @@ impl Check<'_> {
         threads: &mut Threads,
     ) -> bool {
         let kind = |t: &Transfer| {
-            (t.verb, t.via, t.slice, t.sources.len(), t.destinations.len(), t.channels.len())
+            let lengths = (t.sources.len(), t.destinations.len(), t.channels.len());
+            (t.verb, t.via, t.slice, t.reduce, lengths)
         };
         if kind(a) != kind(b) {
             return false;

@@ -1,0 +1,245 @@
+//! Successive launches: scratch lives from one to the next, and what touches it again must know that what touched it before
+//! is done.
+//!
+//! In: a launch, with every access to scratch that may meet an earlier launch, and what was known then ([`Again`]). All launches
+//! are alike: what touched a cell in the launch before is what touches it in this one. Out: conflicts.
+
+use super::agents::Agent;
+use super::cells::{Place, Touch};
+use super::clock::{Clock, Lookup};
+use super::fold::Fold;
+use super::history::{MomentId, NONE, Source};
+use super::machine::{Actor, After, Conflict, Kind, Machine, known, past};
+use super::overlay::packet_at;
+use super::turn::By;
+use crate::ir::{Program, RankId};
+use crate::table::Id;
+use smallvec::SmallVec;
+
+/// An access to scratch, and what was known then.
+#[derive(Debug)]
+pub(super) struct Again<'p> {
+    what: What,
+    touch: Touch<'p>,
+    place: Place,
+    /// What who does it knew, as a block or as a proxy.
+    moment: MomentId,
+    /// What its element had heard beside that.
+    heard: SmallVec<[Source; 2]>,
+    /// How many conflicts had been found.
+    conflicts: usize,
+}
+
+/// How scratch is touched.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    /// As a plain cell: whether the rank that it belongs to is not known to have started, and whether packets of the launch
+    /// before lie over it.
+    Plain { foreign: bool, over: bool },
+    /// As a packet that is written.
+    Packet,
+    /// As a plain cell that a packet lies over.
+    Under,
+}
+
+/// How much must be known of an earlier access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    /// That its effect can be seen, or that what it read was consumed.
+    Seen,
+    /// That it was made: enough among packets, which are single accesses.
+    Past,
+}
+
+impl Needs {
+    fn met(self, lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
+        match self {
+            Needs::Seen => known(lookup, clock, touch),
+            Needs::Past => past(lookup, clock, touch),
+        }
+    }
+
+    /// Whether it is met for anything that an agent does.
+    fn met_by_any(self, lookup: Lookup<'_>, clock: &Clock, agent: Agent) -> bool {
+        clock.knows(lookup, agent, 0) || self == Needs::Past && clock.heard_any(lookup, agent)
+    }
+}
+
+/// A launch that is the one before as well.
+pub(super) struct Launches<'a, 'p> {
+    pub(super) program: &'p Program,
+    pub(super) fold: &'a Fold,
+    pub(super) lookup: Lookup<'a>,
+    pub(super) after: &'a After<'p>,
+}
+
+impl<'p> Machine<'p, '_> {
+    /// Scratch is touched, maybe where an earlier launch touched it.
+    pub(super) fn again(
+        &mut self,
+        actor: &Actor<'_, 'p>,
+        touch: Touch<'p>,
+        place: Place,
+        what: What,
+    ) {
+        let (moment, heard) = (actor.moment, SmallVec::from_slice(actor.told));
+        let conflicts = self.conflicts.len();
+        self.again.push(Again { what, touch, place, moment, heard, conflicts });
+    }
+}
+
+impl<'p> Launches<'_, 'p> {
+    /// All conflicts: those of the launch, and those with the one before.
+    pub(super) fn conflicts(&self) -> Vec<Conflict<'p>> {
+        let mut own = self.after.conflicts.iter();
+        let (mut all, mut taken) = (Vec::new(), 0);
+        let mut clock = (NONE, Clock::default());
+        for again in &self.after.again {
+            all.extend(own.by_ref().take(again.conflicts - taken).copied());
+            taken = again.conflicts;
+            // The elements of an operation follow each other, and their block knows the same.
+            if clock.0 != again.moment {
+                clock = (again.moment, Clock::told(&[Source::All(again.moment, 0)]));
+            }
+            all.extend(self.conflict(&clock.1, again));
+        }
+        all.extend(own.copied());
+        all
+    }
+
+    fn conflict(&self, clock: &Clock, again: &Again<'p>) -> Option<Conflict<'p>> {
+        let heard = (!again.heard.is_empty()).then(|| Clock::told(&again.heard));
+        let (touch, place) = (again.touch, again.place);
+        let actor = Actor {
+            agent: touch.agent,
+            rank: touch.rank,
+            step: touch.step,
+            clock,
+            heard: heard.as_ref(),
+            told: &again.heard,
+            moment: again.moment,
+            op: touch.op,
+        };
+        let needs = match again.what {
+            What::Packet => Needs::Past,
+            What::Plain { .. } | What::Under => Needs::Seen,
+        };
+        let (earlier, by) = self.earlier(again);
+        let mut earlier = earlier.into_iter().map(|first| first.moved(self.lookup.agents, by));
+        let late = earlier.find(|first| !self.ended(&actor, first, needs))?;
+        // Where the rank that it belongs to is not even known to have started, that is the first thing to say.
+        Some(match again.what {
+            What::Plain { foreign: true, .. } => {
+                Conflict { kind: Kind::Start, first: touch, second: touch, place, relaxed: false }
+            }
+            What::Plain { .. } | What::Packet | What::Under => {
+                Conflict { kind: Kind::Launches, first: late, second: touch, place, relaxed: false }
+            }
+        })
+    }
+
+    /// Who touched the same place in the launch before, one of the two to write, and the turn that leads there.
+    fn earlier(&self, again: &Again<'p>) -> (SmallVec<[&Touch<'p>; 4]>, By) {
+        let (home, by) = self.fold.home(again.place);
+        let write = again.touch.write;
+        let cell = || {
+            let cells = self.after.cells.get(home.rank.index());
+            let cell = cells.and_then(|cells| cells.get(home.buffer, home.cell));
+            cell.into_iter()
+                .flat_map(|cell| cell.write.iter().chain(cell.reads.iter().filter(|_| write)))
+        };
+        let earlier = match again.what {
+            What::Packet => {
+                let packet = self.after.packets.get(&(home.rank, home.cell));
+                packet.into_iter().flat_map(|one| one.readers.iter().chain(&one.writers)).collect()
+            }
+            What::Plain { over: true, .. } => {
+                let packet = self.after.packets.get(&packet_at(again.place)).into_iter();
+                let touches = packet
+                    .flat_map(|one| one.writers.iter().chain(one.readers.iter().filter(|_| write)));
+                cell().chain(touches).collect()
+            }
+            What::Plain { .. } | What::Under => cell().collect(),
+        };
+        (earlier, by)
+    }
+
+    /// Whether something of an earlier launch is known to be done: the launch before, or with two halves of scratch the
+    /// one before that. It is if the end of that launch on some rank knows of it, and that rank is known to have gone on:
+    /// to have started this launch, or with a launch between, to have started that when another rank ended it that is
+    /// known to have started this one.
+    fn ended(&self, actor: &Actor<'_, 'p>, first: &Touch<'p>, needs: Needs) -> bool {
+        let between = self.program.options.double_scratch;
+        let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
+        // The end of a rank, and the turn that leads from it to the one that stands for it.
+        let end = |rank: RankId| {
+            let (first, by) = turn.home(rank);
+            Some((self.after.ends.get(first.index())?, turn.back(by)))
+        };
+        let knows = |rank: RankId| {
+            end(rank).is_some_and(|(end, by)| {
+                needs.met(lookup, end, &first.moved(self.lookup.agents, by))
+            })
+        };
+        let then = |via: RankId, rank: RankId| {
+            end(via).is_some_and(|(end, by)| {
+                let rank = RankId(turn.then(rank.0, by));
+                end.has_run_any(lookup, self.lookup.agents.blocks(rank))
+            })
+        };
+        // Mostly it is the rank itself that knows what it did, and of a proxy the one that it was done to. What an end knows is
+        // asked before what the block knows, which every block finds out for itself, and that before what was heard just now.
+        let put_to = self.lookup.agents.peer(first.agent);
+        let likely = || {
+            let ranks = [put_to, Some(first.rank), Some(actor.rank)].into_iter().flatten();
+            ranks.filter(|rank| knows(*rank))
+        };
+        let went_on_for_all = |rank: RankId| {
+            rank == actor.rank
+                || between && then(actor.rank, rank)
+                || actor.clock.has_started(lookup, rank)
+        };
+        if likely().any(went_on_for_all) {
+            return true;
+        }
+        let started = |rank: RankId| {
+            rank == actor.rank || actor.clocks().any(|clock| clock.has_started(lookup, rank))
+        };
+        if likely().any(started) {
+            return true;
+        }
+        let begun: Vec<RankId> = self.program.ranks.ids().filter(|rank| started(*rank)).collect();
+        if self.is_overtaken((actor, needs), first, &begun) {
+            return true;
+        }
+        let went_on = |rank: RankId| {
+            begun.binary_search(&rank).is_ok()
+                || between && begun.iter().any(|via| then(*via, rank))
+        };
+        likely().any(went_on) || self.program.ranks.ids().any(|rank| knows(rank) && went_on(rank))
+    }
+
+    /// Whether a proxy that did something in an earlier launch has done something since, which is known: it does what it was
+    /// asked for in order, launch after launch. `begun` are the ranks that are known to have started.
+    fn is_overtaken(
+        &self,
+        (actor, needs): (&Actor<'_, 'p>, Needs),
+        first: &Touch<'p>,
+        begun: &[RankId],
+    ) -> bool {
+        if !self.lookup.agents.is_proxy(first.agent) {
+            return false;
+        }
+        let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
+        let later = |clock: &Clock, by: By| {
+            needs.met_by_any(lookup, clock, self.lookup.agents.moved(first.agent, by))
+        };
+        let in_end = |via: RankId| {
+            let (home, by) = turn.home(via);
+            self.after.ends.get(home.index()).is_some_and(|end| later(end, turn.back(by)))
+        };
+        first.agent == actor.agent
+            || actor.clocks().any(|clock| later(clock, 0))
+            || self.program.options.double_scratch && begun.iter().any(|via| in_end(*via))
+    }
+}
