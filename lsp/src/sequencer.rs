@@ -5,9 +5,11 @@
 //! - Each handler runs up to its first wait before the next message is looked at, so that what handlers put into the
 //!   actor's queue is there in the order of arrival. Without this four of them run side by side.
 //! - `exit` ends the process: the library waits for a peer that may never close its end.
+//! - What was no message is answered with an error, as JSON-RPC wants it: without an id.
 //! - `"params": null` is as good as none.
 //! - What the protocol calls `workspace.diagnostics` among a client's abilities, lsp-types calls `workspace.diagnostic`.
 
+use crate::reader::UNREADABLE;
 use serde_json::Value;
 use std::future::{self, Future};
 use std::pin::Pin;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use tower::Service;
-use tower_lsp::jsonrpc::{Request, Response};
+use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
 /// What ends the process; takes the exit status.
 pub type Exit = Arc<dyn Fn(i32) + Send + Sync>;
@@ -55,6 +57,10 @@ where
             "exit" => {
                 (self.exit)(i32::from(!self.shut_down.load(Ordering::Relaxed)));
                 return Box::pin(future::ready(Ok(None)));
+            }
+            UNREADABLE => {
+                let answer = Response::from_error(Id::Null, Error::invalid_request());
+                return Box::pin(future::ready(Ok(Some(answer))));
             }
             "shutdown" => self.shut_down.store(true, Ordering::Relaxed),
             _ => {}

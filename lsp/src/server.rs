@@ -16,6 +16,7 @@ use crate::features::{
 };
 use crate::parent;
 use crate::publisher::Publisher;
+use crate::reader::hand_on;
 use crate::sequencer::{Exit, Sequencer};
 use crate::settings::Settings;
 use crate::text::Encoding;
@@ -33,13 +34,24 @@ use tower_lsp::{Client, LanguageServer, LspService, Server};
 /// The request for a program at its parameters, which is none of the protocol's.
 const ELABORATED: &str = "ccl/elaborated";
 
+/// How much of the input may wait for the library.
+const PIPE_BYTES: usize = 1 << 16;
+
 /// Serves one client until it is gone or says `exit`.
-pub async fn serve(input: impl AsyncRead + Unpin, output: impl AsyncWrite, exit: Exit) {
+pub async fn serve(
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite,
+    exit: Exit,
+) {
     let ended = exit.clone();
     let service = LspService::build(|client| Ccl::new(client, ended));
     let (service, socket) = service.custom_method(ELABORATED, Ccl::elaborated).finish();
-    let server = Server::new(input, output, socket).concurrency_level(64);
+    let (whole, messages) = tokio::io::duplex(PIPE_BYTES);
+    let server = Server::new(messages, output, socket).concurrency_level(64);
+    // Its end of the pipe is closed when the input ends, and then the library comes to its end too.
+    let reading = tokio::spawn(hand_on(input, whole));
     server.serve(Sequencer::new(service, exit)).await;
+    reading.abort();
 }
 
 struct Ccl {

@@ -21,13 +21,14 @@ fn send(server: &mut Child, body: &str) {
 }
 
 /// Reads a message, so that the server is known to be up.
-fn hear(server: &mut Child) {
+fn hear(server: &mut Child) -> String {
     let mut output = BufReader::new(server.stdout.as_mut().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     let length: usize = line.trim().strip_prefix("Content-Length: ").unwrap().parse().unwrap();
     let mut rest = vec![0; length + 2];
     output.read_exact(&mut rest).unwrap();
+    String::from_utf8(rest).unwrap()
 }
 
 fn initialize(server: &mut Child, process: u32) {
@@ -59,6 +60,25 @@ fn it_ends_at_exit_though_its_input_stays_open() {
     hear(&mut server);
     send(&mut server, "{\"jsonrpc\":\"2.0\",\"method\":\"exit\",\"params\":null}");
     assert_eq!(status(&mut server), Some(0));
+}
+
+#[test]
+fn it_answers_what_is_no_message_and_goes_on() {
+    let mut server = server();
+    initialize(&mut server, std::process::id());
+    for body in
+        ["", "[]", "{}", "nonsense", "{\"jsonrpc\":\"2.0\",\"jsonrpc\":\"2.0\"}", "\"\u{0}\""]
+    {
+        send(&mut server, body);
+        assert!(hear(&mut server).contains("\"id\":null"), "{body}");
+    }
+    // A header without a length, and one with a length that is none.
+    for header in ["Nonsense: 1\r\n\r\n", "Content-Length: many\r\n\r\n", "\r\n"] {
+        server.stdin.as_mut().unwrap().write_all(header.as_bytes()).unwrap();
+        assert!(hear(&mut server).contains("error"), "{header}");
+    }
+    send(&mut server, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"shutdown\",\"params\":null}");
+    assert!(hear(&mut server).contains("\"id\":2"));
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! What arrives, message by message, before the library reads it.
+//!
+//! In: the bytes of the base protocol. Out: the same, of which every message is JSON-RPC. The library stops reading for
+//! good at the first one that is not; here such a one becomes a request without an id for [`UNREADABLE`], which is
+//! answered with an error, and reading goes on.
+
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
+    AsyncWriteExt as _, BufReader,
+};
+use tower_lsp::jsonrpc::{Request, Response};
+
+/// The method of what could not be read.
+pub const UNREADABLE: &str = "ccl/unreadable";
+
+/// The longest message, in bytes; longer ones are passed over.
+const LONGEST: u64 = 256 << 20;
+
+/// The longest line of a header, in bytes.
+const LONGEST_LINE: u64 = 4096;
+
+/// Hands messages on until one side is closed.
+pub async fn hand_on(input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) {
+    let mut input = BufReader::new(input);
+    while let Some(body) = next(&mut input).await {
+        let body = body.filter(|body| is_message(body)).unwrap_or_else(unreadable);
+        let header = format!("Content-Length: {}\r\n\r\n", body.len());
+        if output.write_all(header.as_bytes()).await.is_err()
+            || output.write_all(&body).await.is_err()
+            || output.flush().await.is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// The next message's body; none within for one that has no length, or is too long; none at the end.
+async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Option<Option<Vec<u8>>> {
+    let mut length = None;
+    loop {
+        let mut line = Vec::new();
+        let read = input.take(LONGEST_LINE).read_until(b'\n', &mut line).await.ok()?;
+        if read == 0 {
+            return None;
+        }
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            length = content_length(line).or(length);
+            continue;
+        }
+        let Some(length) = length else { return Some(None) };
+        if length > LONGEST {
+            tokio::io::copy(&mut input.take(length), &mut tokio::io::sink()).await.ok()?;
+            return Some(None);
+        }
+        let mut body = Vec::new();
+        let read = input.take(length).read_to_end(&mut body).await.ok()?;
+        return (read as u64 == length).then_some(Some(body));
+    }
+}
+
+/// The length that a line of a header gives.
+fn content_length(line: &[u8]) -> Option<u64> {
+    let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
+    let is_length = name.eq_ignore_ascii_case("content-length");
+    is_length.then(|| value.trim().parse().ok()).flatten()
+}
+
+fn is_message(body: &[u8]) -> bool {
+    serde_json::from_slice::<Request>(body).is_ok()
+        || serde_json::from_slice::<Response>(body).is_ok()
+}
+
+fn unreadable() -> Vec<u8> {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"{UNREADABLE}\"}}").into_bytes()
+}
