@@ -10,10 +10,14 @@ use crate::user::{Promised, promised};
 use compiler::ir::Program;
 use serde_json::Value;
 
-/// Whole windows, and neighbors that fall to other threads: which threads meet depends on how elements fall to them.
-const SIZES: [Size; 2] = [
+/// Whole windows, neighbors that fall to other threads, and chunks that begin with any of them: which threads meet depends
+/// on how elements fall to them.
+const SIZES: [Size; 5] = [
     Size { threads: 2, unit: 2, odd: 0, once: false },
     Size { threads: 4, unit: 4, odd: 0, once: false },
+    Size { threads: 2, unit: 2, odd: 1, once: false },
+    Size { threads: 2, unit: 2, odd: 0, once: true },
+    Size { threads: 3, unit: 2, odd: 0, once: false },
 ];
 
 /// How many turns a replay may take.
@@ -35,9 +39,15 @@ type Place = (u32, u32, u32);
 
 /// Replays the witness of a report; says why it does not show what it should.
 pub(crate) fn replay(program: &Program, report: &Value) -> Result<(), String> {
-    at_size(program, report, SIZES[0]).or_else(|why| {
-        at_size(program, report, SIZES[1]).map_err(|other| format!("{why}; or: {other}"))
-    })
+    let mut why = Vec::new();
+    for size in SIZES {
+        match at_size(program, report, size) {
+            Ok(()) => return Ok(()),
+            Err(other) => why.push(other),
+        }
+    }
+    why.dedup();
+    Err(why.join("; or: "))
 }
 
 fn at_size(program: &Program, report: &Value, size: Size) -> Result<(), String> {

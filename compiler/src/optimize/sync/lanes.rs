@@ -173,7 +173,7 @@ pub(super) fn visits(scene: Scene, effects: &Effects, heard: &[Touch]) -> bool {
     // What waits for packets of its own is told by these.
     let waits = effects.heard().next().is_some();
     let foreign = |touch: &Touch| match touch.extent.rank == scene.block.0 {
-        true => !waits && touch.write && scene.others.are_at(&touch.extent, scene.block),
+        true => !waits && touch.write && scene.others.are_at(touch, scene.block),
         false => !touch.packets || !waits && touch.write,
     };
     let told = |touch: &Touch| {
@@ -276,7 +276,7 @@ fn same_thread(first: &Touch, second: &Touch) -> bool {
 }
 
 /// Two parts of the same thing, of which a group shares out the same number.
-fn apart_in_group(first: &Touch, second: &Touch) -> bool {
+pub(super) fn apart_in_group(first: &Touch, second: &Touch) -> bool {
     match (first.slice, second.slice) {
         (Some(a), Some(b)) => {
             a.count == b.count

@@ -4,7 +4,7 @@
 //! that they are done, but they tell only the threads that read them. What was written in this launch is in nobody's way
 //! by the word of packets, which say nothing of data; scratch may have been written by the launch before, of which they do.
 
-use super::lanes::{self, Mark, Scene};
+use super::lanes::{self, Mark, Scene, Touch};
 use crate::ir::memory::Extent;
 use crate::ir::run::each_op;
 use crate::ir::{Action, BlockId, Buffer, Op, Program, RankId, memory};
@@ -19,7 +19,7 @@ pub(super) struct Others {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Touched {
-    end: u64,
+    touch: Touch,
     /// None is a proxy.
     by: Option<(RankId, BlockId)>,
 }
@@ -40,44 +40,44 @@ impl Others {
                     let effects = lanes::effects(scene, &op.action, Mark::default());
                     let own = effects.touches.iter().map(|touch| (touch, Some(by)));
                     let all = own.chain(effects.proxied.iter().map(|touch| (touch, None)));
-                    let matters = |touch: &lanes::Touch| {
-                        !touch.write || touch.extent.buffer == Buffer::Scratch
-                    };
+                    let matters =
+                        |touch: &Touch| !touch.write || touch.extent.buffer == Buffer::Scratch;
                     all.filter(|(touch, _)| matters(touch))
-                        .for_each(|(touch, by)| others.add(&touch.extent, by));
+                        .for_each(|(touch, by)| others.add(Touched { touch: *touch, by }));
                 });
             }
         }
         others
     }
 
-    fn add(&mut self, extent: &Extent, by: Option<(RankId, BlockId)>) {
+    fn add(&mut self, new: Touched) {
+        let extent = new.touch.extent;
         self.longest = self.longest.max(extent.end - extent.start);
         let list = self.touched.entry((extent.rank, extent.buffer, extent.start)).or_default();
-        let new = Touched { end: extent.end, by };
         if list.last() != Some(&new) {
             list.push(new);
         }
     }
 
-    /// Whether anybody but a block is at work on what it writes.
-    pub(super) fn are_at(&self, extent: &Extent, block: (RankId, BlockId)) -> bool {
-        self.near(extent).any(|(_, other)| other.by != Some(block))
+    /// Whether anybody but a block is at work on what it writes. The other blocks of a group, which have other parts of the
+    /// same, are not.
+    pub(super) fn are_at(&self, written: &Touch, block: (RankId, BlockId)) -> bool {
+        self.near(&written.extent)
+            .any(|other| other.by != Some(block) && !lanes::apart_in_group(&other.touch, written))
     }
 
     /// Whether cells are touched as they are here by everyone, none of them apart from the others.
     pub(super) fn are_alike(&self, extent: &Extent) -> bool {
-        self.near(extent).all(|(start, other)| (start, other.end) == (extent.start, extent.end))
+        self.near(extent).all(|other| other.touch.extent == *extent)
     }
 
-    /// What overlaps an extent, and where it begins.
-    fn near(&self, extent: &Extent) -> impl Iterator<Item = (u64, &Touched)> {
+    /// What overlaps an extent.
+    fn near(&self, extent: &Extent) -> impl Iterator<Item = &Touched> {
         let at = |start| (extent.rank, extent.buffer, start);
         let first = extent.start.saturating_sub(self.longest);
-        let near = self.touched.range(at(first)..at(extent.end));
-        let near = near.flat_map(|((.., start), list)| list.iter().map(|one| (*start, one)));
+        let near = self.touched.range(at(first)..at(extent.end)).flat_map(|(_, list)| list);
         let after = extent.start;
-        near.filter(move |(_, other)| other.end > after)
+        near.filter(move |other| other.touch.extent.end > after)
     }
 }
 
