@@ -23,7 +23,6 @@ pub mod nodes;
 pub mod operations;
 pub mod parent;
 pub mod publisher;
-pub mod reader;
 pub mod sequencer;
 pub mod server;
 pub mod settings;

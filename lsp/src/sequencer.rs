@@ -9,7 +9,7 @@
 //! - `"params": null` is as good as none.
 //! - What the protocol calls `workspace.diagnostics` among a client's abilities, lsp-types calls `workspace.diagnostic`.
 
-use crate::reader::UNREADABLE;
+use crate::server::reader::UNREADABLE;
 use serde_json::Value;
 use std::future::{self, Future};
 use std::pin::Pin;

@@ -6,6 +6,7 @@
 mod capabilities;
 mod client;
 mod painted;
+pub(crate) mod reader;
 
 use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
 use crate::analysis::Analysis;
@@ -16,7 +17,6 @@ use crate::features::{
 };
 use crate::parent;
 use crate::publisher::Publisher;
-use crate::reader::hand_on;
 use crate::sequencer::{Exit, Sequencer};
 use crate::settings::Settings;
 use crate::text::Encoding;
@@ -25,6 +25,7 @@ use capabilities::{Abilities, capabilities, folders};
 use lsp_types as lsp;
 use lsp_types::{Position, Url};
 use painted::Painted;
+use reader::hand_on;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use tokio::io::{AsyncRead, AsyncWrite};
