@@ -11,7 +11,7 @@ use tokio::io::{
 use tower_lsp::jsonrpc::{Request, Response};
 
 /// The method of what could not be read.
-pub const UNREADABLE: &str = "ccl/unreadable";
+pub(crate) const UNREADABLE: &str = "ccl/unreadable";
 
 /// The longest message, in bytes; longer ones are passed over.
 const LONGEST: u64 = 256 << 20;
@@ -20,7 +20,7 @@ const LONGEST: u64 = 256 << 20;
 const LONGEST_LINE: u64 = 4096;
 
 /// Hands messages on until one side is closed.
-pub async fn hand_on(input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) {
+pub(crate) async fn hand_on(input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) {
     let mut input = BufReader::new(input);
     while let Some(body) = next(&mut input).await {
         let body = body.filter(|body| is_message(body)).unwrap_or_else(unreadable);
