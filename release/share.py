@@ -26,6 +26,8 @@ def lay_out(root: Path, binaries: Path, notices: str, tree: Path) -> None:
         put(text, tree / "share/ccl/stdlib" / text.relative_to(root / "stdlib/ccl"))
     for name in ("ccl.ebnf", "ccl.tmLanguage.json"):
         put(root / "grammar" / name, tree / "share/ccl/grammar" / name)
+    for name in ("WORKSPACE", "BUILD.bazel", "ccl.bzl"):
+        put(root / "integrations/bazel" / name, tree / "share/ccl/bazel" / name)
     made_by_cclc(tree)
     cmake_package(root, tree)
 

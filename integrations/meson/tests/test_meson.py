@@ -26,12 +26,6 @@ def run(*command, cwd, status=0):
     return done.stdout + done.stderr
 
 
-def test_the_readme_is_the_project():
-    readme = (HERE.parent / "README.md").read_text()
-    listed = readme.partition("```meson\n")[2].partition("```")[0]
-    assert listed in (HERE / "project/meson.build").read_text()
-
-
 def test_a_plan_is_built_and_follows_its_imports(project):
     run("meson", "setup", "build", cwd=project)
     run("ninja", "-C", "build", cwd=project)

@@ -1,0 +1,79 @@
+"""Plans of ccl programs as targets of Bazel.
+
+In: source files and all that they import. Out: execution plans with their manifests, and tests that check programs. The compiler
+comes from the repository that `ccl_compiler` makes.
+"""
+
+# What a sandbox shows are links that lead out of it, so the folder that imports stay in is the one of all files. A file that is
+# not among `imports` is not there.
+_ROOT = ["--root", "/"]
+
+def _define(values):
+    """The arguments that set parameters."""
+    return [word for name in values for word in ("-D", "%s=%s" % (name, values[name]))]
+
+def _ccl_compiler(repository):
+    given = repository.os.environ.get("CCLC") or repository.attr.path
+    found = repository.path(given) if given else repository.which("cclc")
+    if not found:
+        fail("cclc is not on PATH; CCLC, or `path` of ccl_compiler, names it")
+    repository.symlink(found, "cclc")
+    repository.file("BUILD.bazel", 'exports_files(["cclc"], visibility = ["//visibility:public"])\n')
+
+ccl_compiler = repository_rule(
+    implementation = _ccl_compiler,
+    attrs = {"path": attr.string(doc = "Where cclc is; without it, PATH is looked through.")},
+    environ = ["CCLC", "PATH"],
+    local = True,
+    doc = "The compiler: that which CCLC names, else that of `path`, else the one on PATH. Its name is to be `cclc`.",
+)
+
+_PROGRAM = {
+    "src": attr.label(allow_single_file = [".ccl"], mandatory = True, doc = "The program."),
+    "imports": attr.label_list(allow_files = [".ccl"], doc = "The files that it imports, and those that these import."),
+    "_cclc": attr.label(default = "@cclc//:cclc", allow_single_file = True, executable = True, cfg = "exec"),
+}
+
+def _ccl_plan(context):
+    plan = context.actions.declare_file(context.label.name + ".json")
+    manifest = context.actions.declare_file(context.label.name + ".manifest.json")
+    options = dict(context.attr.options)
+    options.setdefault("name", context.label.name)
+    arguments = context.actions.args()
+    arguments.add("build").add(context.file.src).add_all(_ROOT + _define(context.attr.define))
+    for name in options:
+        arguments.add("-O", "%s=%s" % (name, options[name]))
+    arguments.add("--emit", plan, format = "plan=%s").add("--emit", manifest, format = "manifest=%s")
+    context.actions.run(
+        executable = context.executable._cclc,
+        arguments = [arguments],
+        inputs = [context.file.src] + context.files.imports,
+        outputs = [plan, manifest],
+        mnemonic = "CclPlan",
+        progress_message = "Building the plan %s" % plan.short_path,
+    )
+    return [DefaultInfo(files = depset([plan, manifest]))]
+
+ccl_plan = rule(
+    implementation = _ccl_plan,
+    attrs = dict(
+        _PROGRAM,
+        define = attr.string_dict(doc = "Parameters of the program."),
+        options = attr.string_dict(doc = "Options of the plan; its `name` is that of the target where nothing else is said."),
+    ),
+    doc = "NAME.json and NAME.manifest.json, of a program that all checks pass.",
+)
+
+def _ccl_check_test(context):
+    words = ["check", context.file.src.short_path] + _ROOT + _define(context.attr.define)
+    quoted = ["'%s'" % word.replace("'", "'\\''") for word in [context.executable._cclc.short_path] + words]
+    context.actions.write(context.outputs.executable, "#!/bin/sh\nexec %s\n" % " ".join(quoted), is_executable = True)
+    needed = [context.executable._cclc, context.file.src] + context.files.imports
+    return [DefaultInfo(runfiles = context.runfiles(needed))]
+
+ccl_check_test = rule(
+    implementation = _ccl_check_test,
+    attrs = dict(_PROGRAM, define = attr.string_dict(doc = "Parameters, or ranges of them, as `2..=16`.")),
+    test = True,
+    doc = "A test that the checks find nothing in a program.",
+)
