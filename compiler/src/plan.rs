@@ -322,6 +322,7 @@ fn malformed(file: FileId, text: &str, error: &serde_json::Error) -> Diagnostic 
     let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
     let message = match error.classify() {
         serde_json::error::Category::Data => {
+            let reason = reason.replace("expected i64", "expected a whole number below 2^63");
             format!("this is JSON, but not an execution plan: {reason}")
         }
         serde_json::error::Category::Eof => {

@@ -3,7 +3,10 @@
 //! Everything that a report can point to is a [`Place`]: a span of source text, or an operation of a plan that was
 //! read from JSON. Offsets are bytes of UTF-8 text.
 
+mod ranges;
+
 use crate::table::Table;
+pub use ranges::Ranges;
 use std::sync::Arc;
 
 crate::table::id! {

@@ -116,7 +116,10 @@ fn a_new_project_is_right_from_the_start() {
     ends(folder.cclc("fmt --check sub/gather/ccl/gather.ccl"), 0);
     for name in ["CMakeLists.txt", ".github/workflows/ccl.yml", "README.md"] {
         let text = folder.read(&format!("sub/gather/{name}"));
-        assert!(text.contains("ccl") && !text.contains("PROJECT"), "{name}: {text}");
+        assert!(
+            text.contains("ccl") && !text.contains("PROJECT") && !text.contains("REPOSITORY"),
+            "{name}: {text}"
+        );
     }
     says(&ends(folder.cclc("new there"), 3).stderr, &["it is there already"]);
     says(&ends(folder.cclc("new Two-Words"), 2).stderr, &["small letters"]);

@@ -1,6 +1,7 @@
 //! `cclc new`: a folder with a program, a build, a test and checks of every change, to begin with.
 //!
-//! The templates are files like those that come of them, with `PROJECT` where the program's name goes.
+//! The templates are files like those that come of them, with `PROJECT` where the program's name goes, and `REPOSITORY`
+//! where the place goes that ccl is cloned from.
 
 use super::args::New;
 use super::{Failure, Status, report};
@@ -58,7 +59,9 @@ fn fill(folder: &Path, name: &str) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(path, text.replace("PROJECT", name))?;
+        let text =
+            text.replace("PROJECT", name).replace("REPOSITORY", env!("CARGO_PKG_REPOSITORY"));
+        fs::write(path, text)?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use compiler::diagnostic::{Code, Diagnostic, Severity, github, json, sarif};
 use compiler::interrupt::Interrupt;
 use compiler::repair;
 use compiler::source::{Place, SourceMap};
+use std::cmp::Reverse;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -18,6 +19,9 @@ impl Reporting {
         self.message_format == MessageFormat::Human && progress::is_wanted()
     }
 }
+
+/// How many reports people are shown: nobody reads more.
+const MOST_SHOWN: usize = 1000;
 
 /// What a phase made, and what it has to say.
 pub(crate) type Shown<T> = (Option<T>, Vec<Diagnostic>);
@@ -133,10 +137,15 @@ impl Reporter {
 
     /// Prints all reports and says how the run went.
     pub(crate) fn finish(&mut self) -> Status {
-        let diagnostics = std::mem::take(&mut self.diagnostics);
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
+        if diagnostics.len() > MOST_SHOWN {
+            // What is not shown are warnings first.
+            diagnostics.sort_by_key(|diagnostic| Reverse(diagnostic.severity));
+        }
+        let shown = diagnostics.get(..MOST_SHOWN).unwrap_or(&diagnostics);
         let text = match self.format {
             MessageFormat::Human => {
-                render::human(&self.sources, &diagnostics, self.colors) + &tally(&diagnostics)
+                render::human(&self.sources, shown, self.colors) + &tally(&diagnostics)
             }
             MessageFormat::Short => render::short(&self.sources, &diagnostics),
             MessageFormat::Github => github::lines(&self.sources, &diagnostics),
@@ -211,7 +220,11 @@ fn tally(diagnostics: &[Diagnostic]) -> String {
         .filter(|(_, n)| *n > 0)
         .map(|(word, n)| format!("{n} {word}{}", if n == 1 { "" } else { "s" }))
         .collect();
-    if parts.is_empty() { String::new() } else { format!("cclc: {}\n", parts.join(", ")) }
+    match diagnostics.len() {
+        0 => String::new(),
+        1..=MOST_SHOWN => format!("cclc: {}\n", parts.join(", ")),
+        _ => format!("cclc: {}; {MOST_SHOWN} of them are shown\n", parts.join(", ")),
+    }
 }
 
 fn count(diagnostics: &[Diagnostic], severity: Severity) -> usize {

@@ -9,7 +9,7 @@ use super::index::{self, Index};
 use super::lost;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::phase::phase;
-use crate::source::{FileId, Place, SourceMap, Span};
+use crate::source::{FileId, Place, Ranges, SourceMap, Span};
 use crate::syntax;
 use crate::syntax::ast;
 use crate::table::{Table, id};
@@ -53,7 +53,7 @@ pub struct Module {
     /// For each `use` in order, the file that it names; none where that was reported.
     pub imports: Vec<Option<ModuleId>>,
     /// Where its syntax is wrong: names may be missing from `ast`.
-    pub faults: Vec<Span>,
+    pub faults: Ranges,
     /// Names that syntax errors may have swallowed the declaration of; empty where there are none.
     pub lost: BTreeSet<String>,
 }
@@ -68,8 +68,7 @@ impl Module {
     /// Whether a syntax error lies in the span: what is wrong there has been said.
     #[must_use]
     pub fn is_faulty(&self, span: Span) -> bool {
-        let meets = |fault: &Span| fault.start < span.end && span.start < fault.end;
-        span.file == self.file && self.faults.iter().any(meets)
+        span.file == self.file && self.faults.meet(span.start..span.end)
     }
 }
 
@@ -311,14 +310,13 @@ pub fn library_text(name: &str) -> Option<&'static str> {
 }
 
 /// The places of errors.
-fn faults(reports: &[Diagnostic]) -> Vec<Span> {
+fn faults(reports: &[Diagnostic]) -> Ranges {
     let errors = reports.iter().filter(|report| report.severity == Severity::Error);
-    errors
-        .filter_map(|report| match report.primary.as_ref()?.place {
-            Place::Source(span) => Some(span),
-            Place::Plan(_) => None,
-        })
-        .collect()
+    let places = errors.filter_map(|report| match report.primary.as_ref()?.place {
+        Place::Source(span) => Some(span.start..span.end),
+        Place::Plan(_) => None,
+    });
+    places.collect()
 }
 
 fn root_span(use_: &ast::Use) -> Span {

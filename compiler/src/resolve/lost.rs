@@ -4,8 +4,9 @@
 //! read about it: such a name is taken for one that was declared.
 
 use crate::diagnostic::Diagnostic;
-use crate::source::Place;
+use crate::source::{Place, Ranges};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The words after which a name is declared.
 const DECLARING: &[&str] = &[
@@ -33,23 +34,23 @@ pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
         }
         previous = word;
     }
-    let lines: Vec<(usize, usize)> =
-        reports.iter().filter_map(|report| line(text, report)).collect();
+    let ends: Vec<u32> = text.match_indices('\n').map(|(offset, _)| offset as u32).collect();
+    let lines: Ranges = reports.iter().filter_map(|report| line(&ends, report)).collect();
     for (start, word) in words {
-        if lines.iter().any(|(first, last)| (*first..*last).contains(&start)) {
+        if lines.meet(start as u32..(start + word.len()) as u32) {
             names.insert(word.to_owned());
         }
     }
     names
 }
 
-/// The offsets between which the line of a report's place lies.
-fn line(text: &str, report: &Diagnostic) -> Option<(usize, usize)> {
+/// The lines of a report's place, in a text whose lines end at `ends`.
+fn line(ends: &[u32], report: &Diagnostic) -> Option<Range<u32>> {
     let Place::Source(span) = report.primary.as_ref()?.place else { return None };
-    let (start, end) = (span.start as usize, span.end as usize);
-    let first = text.get(..start)?.rfind('\n').map_or(0, |newline| newline + 1);
-    let last = text.get(end..)?.find('\n').map_or(text.len(), |newline| end + newline);
-    Some((first, last))
+    let before = ends.partition_point(|end| *end < span.start);
+    let first = before.checked_sub(1).and_then(|i| ends.get(i)).map_or(0, |newline| newline + 1);
+    let after = ends.partition_point(|end| *end < span.end);
+    Some(first..ends.get(after).copied().unwrap_or(u32::MAX))
 }
 
 /// The identifiers and reserved words of a text, with their offsets.

@@ -96,6 +96,8 @@ struct Balance<'t> {
     lone_braces: usize,
     bodies: Vec<u32>,
     is_aligned: bool,
+    /// Whether what was too deep goes on to the end of the text: what closes the brackets around it was not read.
+    is_cut: bool,
     /// Operators outside all brackets.
     chain: u32,
     /// Waiting `if` outside all brackets.
@@ -119,6 +121,7 @@ impl<'t> Balance<'t> {
             lone_braces: 0,
             bodies: Vec::new(),
             is_aligned: true,
+            is_cut: false,
             chain: 0,
             ifs: 0,
             closed: Frame::Body,
@@ -129,9 +132,13 @@ impl<'t> Balance<'t> {
         while let Some(token) = rest.first() {
             rest = state.step(*token, rest);
         }
+        let said = state.faults.len();
         while let Some(top) = state.open.last() {
             state.lone_braces += usize::from(top.frame == Frame::Body);
             state.close_missing();
+        }
+        if state.is_cut {
+            state.faults.truncate(said);
         }
         state
     }
@@ -491,6 +498,7 @@ impl<'t> Balance<'t> {
             left = left.get(1..).unwrap_or_default();
         }
         *self.chain() = 0;
+        self.is_cut |= left.is_empty();
         left
     }
 }

@@ -57,11 +57,26 @@ fn a_million_levels_are_a_report() {
     folder.write("signs.ccl", &format!("let x = {}1;\n", "-".repeat(1_000_000)));
     let (open, close) = ("if true { ".repeat(1_000_000), "}".repeat(1_000_000));
     folder.write("bodies.ccl", &format!("proc p() {{\n{open}{close}\n}}\n"));
+    folder.write("open.ccl", &format!("proc p() {{\n{open}\n"));
     let started = Instant::now();
-    for name in ["round", "square", "signs", "bodies"] {
+    for name in ["round", "square", "signs", "bodies", "open"] {
         let run = ends(folder.cclc(&format!("check {name}.ccl")), 1);
         says(&run.stderr, &["error[E0109]: this lies in more than 256 levels"]);
         assert!(run.stderr.len() < 8000, "{name}: {} bytes are said", run.stderr.len());
+    }
+    assert!(started.elapsed() < 4 * SOON, "{:?}", started.elapsed());
+}
+
+/// In one line: what is looked for in it, from each report on, would add up.
+#[test]
+fn a_hundred_thousand_mistakes_are_said_in_a_thousand_reports() {
+    let folder = Folder::with("a.ccl", &"}".repeat(100_000));
+    folder.write("b.ccl", &"let a = ".repeat(50_000));
+    let started = Instant::now();
+    for (name, errors) in [("a", 100_000), ("b", 99_999)] {
+        let run = ends(folder.cclc(&format!("check {name}.ccl")), 1);
+        says(&run.stderr, &[&format!("cclc: {errors} errors; 1000 of them are shown")]);
+        assert_eq!(run.stderr.matches("error[E").count(), 1000, "{name}");
     }
     assert!(started.elapsed() < 4 * SOON, "{:?}", started.elapsed());
 }
@@ -88,7 +103,7 @@ fn deep_json_is_a_report() {
 fn numbers_that_no_buffer_has_are_a_report() {
     let folder = Folder::with("a.json", &plan("\"a\"", "9223372036854775808", ""));
     let run = ends(folder.cclc("verify a.json"), 1);
-    says(&run.stderr, &["error[E0902]", "9223372036854775808"]);
+    says(&run.stderr, &["error[E0902]", "9223372036854775808", "expected a whole number"]);
     folder.write("a.json", &plan("\"a\"", "9223372036854775807", ""));
     for command in ["verify", "decompile"] {
         let run = ends(folder.cclc(&format!("{command} a.json")), 1);
