@@ -64,4 +64,4 @@ def test_its_steps_succeed_and_a_mistake_is_annotated(project, workflow, tmp_pat
     program = project / "ccl/gather.ccl"
     program.write_text(program.read_text().replace("wait mem[*];  ", "wait mem[*] relaxed;"))
     step, text = follow(project, workflow, tmp_path)
-    assert "cclc check" in step and "::error title=E0501" in text and "file=ccl/gather.ccl" in text
+    assert "cclc check" in step and "::error title=E0512" in text and "file=ccl/gather.ccl" in text

@@ -292,10 +292,11 @@ fn drawable_char(c: char) -> char {
     }
 }
 
-/// A text without what moves a terminal's cursor or turns the direction of what is written; lines stay lines.
+/// A text without what moves a terminal's cursor or turns the direction of what is written; lines stay lines, and a tab is
+/// a blank.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars().map(drawable_char).collect()
+    text.chars().map(|c| if c == '\t' { ' ' } else { drawable_char(c) }).collect()
 }
 
 fn one_line(text: &str) -> String {

@@ -133,7 +133,7 @@ fn nothing_that_is_shown_moves_the_cursor() {
         Folder::with("a.json", &plan("\"\\u001b[2J\\u202e\"", "1", "{\"name\": \"\\u001b[2J\"}"));
     folder.write(
         "a.ccl",
-        "use \"\u{1b}[31m.ccl\"::a;\nlet \u{1b}[2Jx = \"\u{202e}\u{7}\"; // \u{1b}]0;title\u{7}\n",
+        "use \"\u{1b}[31m.ccl\"::a;\nuse \"a\tb.ccl\"::b;\nlet \u{1b}[2Jx = \"\u{202e}\u{7}\"; // \u{1b}]0;title\u{7}\n",
     );
     for arguments in [
         &["verify", "a.json"][..],

@@ -26,7 +26,7 @@ pub(super) fn around(file: &SourceFile, (start, end): (usize, usize)) -> [String
     let (head, tail) = (cut(from > 0), cut(to < after.len()));
     let inside = right.get(..end - start).unwrap_or(right).chars().count().max(1);
     let indent = " ".repeat(head.len() + left.chars().count());
-    let shown = printable(&format!("{left}{right}")).replace('\t', " ");
+    let shown = printable(&format!("{left}{right}"));
     [format!("{head}{shown}{tail}"), format!("{indent}{}", "^".repeat(inside))]
 }
 
