@@ -37,7 +37,13 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
             let words = at.iter().map(|place| statement(place)?.without_relaxed());
             (words.collect::<Option<Vec<Edit>>>()?, Certainty::Sure)
         }
-        Change::Flush { at } => (vec![statement(at)?.flushed()?], Certainty::Sure),
+        Change::Flush { at, signal } => {
+            let mut edits = vec![statement(at)?.flushed()?];
+            if let Some(signal) = signal {
+                edits.push(statement(signal)?.removed());
+            }
+            (edits, Certainty::Sure)
+        }
         Change::Move { what, past, side, .. } => {
             // A circle of waits is opened, and what nobody has written is read later, only where everything is right then.
             let certainty = match matches!(report.code, Code::E0601 | Code::E0520) {
@@ -140,6 +146,7 @@ mod tests {
         assert!(after(text, strong).unwrap().starts_with("signal m; wait m sync = none;"));
         let flush = |place: &dyn Fn(&str) -> Place| Change::Flush {
             at: place("put_with_signal a -> b via c;"),
+            signal: None,
         };
         assert!(after(text, flush).unwrap().ends_with("put_with_signal_and_flush a -> b via c;"));
     }
@@ -165,7 +172,9 @@ mod tests {
             "{\n  put a;\n  signal m;\n  for { wait n; }\n}"
         );
         assert_eq!(after(text, past("wait n;", "put a;", Side::Before)), None);
-        assert_eq!(after("put a;", |place| Change::Flush { at: place("put a;") }), None);
+        let flush =
+            |place: &dyn Fn(&str) -> Place| Change::Flush { at: place("reduce a;"), signal: None };
+        assert_eq!(after("reduce a;", flush), None);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A conversation with the language server in this process.
 //!
-//! In: messages of JSON-RPC, one a line, whatever they ask. What must hold: the server goes on answering. It is started once and
-//! serves all inputs, as it serves all messages of a day; what an input opens is closed after it.
+//! In: messages of JSON-RPC, one a line, whatever they ask, and lines that are none. What must hold: the server goes on
+//! answering. It is started once and serves all inputs, as it serves all messages of a day; what an input opens is closed
+//! after it.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, mpsc};
@@ -28,9 +29,8 @@ pub fn converse(messages: &str) {
     let mut opened = Vec::new();
     for line in messages.lines() {
         let message = serde_json::from_str::<Value>(line).unwrap_or_default();
-        // A message that is none ends the server: tower-lsp stops reading there. Two others end it as they must.
-        let method = message["method"].as_str().filter(|_| message["jsonrpc"] == "2.0");
-        if !matches!(method, None | Some("shutdown" | "exit")) {
+        // These end the server, as they must.
+        if !matches!(message["method"].as_str(), Some("shutdown" | "exit")) {
             client.send(line);
         }
         let document = &message["params"]["textDocument"]["uri"];

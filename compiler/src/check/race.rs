@@ -17,7 +17,8 @@
 //! * E0512: all that touches a rank's input or output is known to its blocks when they end: after, its memory is its
 //!   user's again.
 //! * E0520: what is read was written before, in this launch, or is the input.
-//! * E0521: a packet is written once in a launch, or always with the same value, which a run of the program has found.
+//! * E0521: a packet is written once in a launch, or always with the same value, which a run of the program has found, or
+//!   one after the other, and every reader is known to find one of them.
 //! * E0515: scratch, which lives from launch to launch, is touched again only when all that touched it in the launch
 //!   before is known to be done; with `double_scratch`, packets in the launch before that one.
 //!
@@ -239,6 +240,13 @@ fn follow<'p>(
     }
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
+    let packets = &after.packets;
+    after.conflicts.retain(|conflict| {
+        let home = fold.home(conflict.place).0;
+        let packet = packets.get(&(home.rank, home.cell));
+        conflict.kind != machine::Kind::Twice
+            || packet.is_none_or(|packet| writers::are_open(lookup, packet))
+    });
     Some(after)
 }
 

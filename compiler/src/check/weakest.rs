@@ -192,7 +192,7 @@ impl Demand {
     fn of(finding: &Diagnostic, change: &Change) -> Demand {
         match change {
             _ if met(finding).is_none() => Demand::All,
-            Change::Remove { .. } => Demand::All,
+            Change::Remove { .. } | Change::Flush { signal: Some(_), .. } => Demand::All,
             _ if finding.code == Code::E0520 => Demand::All,
             Change::Handover(_) | Change::Barrier { .. } => Demand::Promise,
             Change::Join { .. }

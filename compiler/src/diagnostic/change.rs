@@ -18,10 +18,12 @@ pub enum Change {
         /// Signals and waits.
         at: Vec<Place>,
     },
-    /// `put_with_signal` becomes `put_with_signal_and_flush`.
+    /// `put_with_signal`, or a `put` and the signal behind it, becomes `put_with_signal_and_flush`.
     Flush {
         /// The put.
         at: Place,
+        /// The signal that goes, where the put had none of its own.
+        signal: Option<Place>,
     },
     /// A statement goes to the other side of another one.
     Move {
@@ -142,7 +144,10 @@ impl Change {
             Change::Strong { .. } => {
                 "remove `relaxed` from the signal and from the wait".to_owned()
             }
-            Change::Flush { .. } => "use `put_with_signal_and_flush`".to_owned(),
+            Change::Flush { signal: None, .. } => "use `put_with_signal_and_flush`".to_owned(),
+            Change::Flush { .. } => {
+                "use `put_with_signal_and_flush`, and leave out the `signal` behind it".to_owned()
+            }
             Change::Move { verb, over, side: Side::After, .. } => {
                 format!("move the `{verb}` behind the {}`{over}`", other(verb, over))
             }

@@ -82,8 +82,12 @@ impl<'a> Statement<'a> {
 
     pub(super) fn flushed(&self) -> Option<Edit> {
         let verb = self.tokens().into_iter().next()?;
-        let span = verb.after();
-        (verb.kind == Kind::PutWithSignal).then(|| Edit { span, text: "_and_flush".to_owned() })
+        let rest = match verb.kind {
+            Kind::Put => "_with_signal_and_flush",
+            Kind::PutWithSignal => "_and_flush",
+            _ => return None,
+        };
+        Some(Edit { span: verb.after(), text: rest.to_owned() })
     }
 
     pub(super) fn handshake(&self, side: Side, relaxed: bool) -> Option<Edit> {

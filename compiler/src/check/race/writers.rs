@@ -60,14 +60,10 @@ impl Writers {
         let mut next = Writers { slots, ..Writers::default() };
         for slot in &next.slots {
             let Some(packet) = packets.get(slot) else { continue };
-            // A write comes after what it was made from, too.
-            let writes = packet.writers.iter().zip(&packet.runs);
-            let clocks: Vec<Clock> =
-                writes.map(|(writer, run)| Clock::told(&sources(writer, *run))).collect();
+            let clocks = clocks(packet);
             let mut rows: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
             for reader in &packet.readers {
-                let early = clocks.iter().enumerate().filter(|(_, c)| !past(lookup, c, reader));
-                let early: Vec<usize> = early.map(|(at, _)| at).collect();
+                let early: Vec<usize> = early(lookup, &clocks, reader).collect();
                 let row = match rows.get(&early) {
                     Some(row) => *row,
                     None => {
@@ -120,6 +116,30 @@ impl Told {
         sources.extend(self.made_from.iter().map(|(flow, by)| Source::Read(*flow, *by)));
         history.meeting(sources)
     }
+}
+
+/// Whether it is open which of two packets in one place is there last, or which of them a reader finds: neither is known
+/// to come after the reader.
+pub(super) fn are_open(lookup: Lookup<'_>, packet: &Packet<'_>) -> bool {
+    let clocks = clocks(packet);
+    let before = |at| packet.writers.iter().take(at);
+    let meet = clocks
+        .iter()
+        .enumerate()
+        .any(|(at, clock)| before(at).any(|writer| !past(lookup, clock, writer)));
+    meet || packet.readers.iter().any(|reader| early(lookup, &clocks, reader).nth(1).is_some())
+}
+
+/// What each writer tells of what was run. A write comes after what it was made from, too.
+fn clocks(packet: &Packet<'_>) -> Vec<Clock> {
+    let writes = packet.writers.iter().zip(&packet.runs);
+    writes.map(|(writer, run)| Clock::told(&sources(writer, *run))).collect()
+}
+
+/// The writers that are not known to come after a reader.
+fn early(lookup: Lookup<'_>, clocks: &[Clock], reader: &Touch<'_>) -> impl Iterator<Item = usize> {
+    let early = clocks.iter().enumerate().filter(move |(_, clock)| !past(lookup, clock, reader));
+    early.map(|(at, _)| at)
 }
 
 /// What each of some writers tells.

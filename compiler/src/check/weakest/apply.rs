@@ -98,13 +98,18 @@ impl Scene<'_> {
                 }
                 list.push(op);
             }
-            Change::Flush { at } if *at == place => {
-                if let Action::Transfer(transfer) = &mut op.action {
-                    *done |= transfer.verb == Verb::PutWithSignal;
-                    transfer.verb = flushed(transfer.verb);
+            Change::Flush { at, signal } if *at == place => {
+                let verb = if signal.is_some() { Verb::Put } else { Verb::PutWithSignal };
+                if let Action::Transfer(transfer) = &mut op.action
+                    && transfer.verb == verb
+                    && transfer.via == Some(ChannelKind::Port)
+                {
+                    *done = true;
+                    transfer.verb = Verb::PutWithSignalAndFlush;
                 }
                 list.push(op);
             }
+            Change::Flush { signal, .. } if *signal == Some(place) => {}
             Change::Handshake { at, side, relaxed } if *at == place => {
                 *done = true;
                 let handshake = self.handshake(&op, *relaxed)?;
@@ -224,23 +229,5 @@ fn beside<const N: usize>(list: &mut Vec<Op>, op: Op, side: Side, others: [Op; N
             list.push(op);
             list.extend(others);
         }
-    }
-}
-
-fn flushed(verb: Verb) -> Verb {
-    match verb {
-        Verb::PutWithSignal => Verb::PutWithSignalAndFlush,
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::ReducePackets
-        | Verb::BroadcastPackets => verb,
     }
 }

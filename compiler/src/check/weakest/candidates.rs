@@ -6,7 +6,7 @@ use super::{counts, memory, order};
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Agent, Event, Finding, Race};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{self, Action, BlockId, RankId};
+use crate::ir::{self, Action, BlockId, ChannelKind, RankId, Verb};
 use crate::source::Place;
 use std::collections::BTreeSet;
 
@@ -61,8 +61,9 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     }
     let first_access = race.first.filter(|access| access.event.step.is_some());
     if let Some(first) = first_access.filter(|_| matches!(code, Code::E0501 | Code::E0512)) {
-        changes.extend(first.event.place.map(|at| Change::Flush { at }));
+        changes.extend(first.event.place.map(|at| Change::Flush { at, signal: None }));
         if let Some(first) = moment(past, &first.event) {
+            changes.extend(signals_itself(past, first));
             changes.extend(beside(past, first, Side::After));
         }
     }
@@ -202,6 +203,19 @@ pub(super) fn read_later(past: &Past, written: Moment, read: Moment) -> Option<C
     let (here, wait) = (lines.get(at as usize)?, lines.get(heard.at as usize)?);
     let late = heard.agent == agent && heard.at > at;
     if late { past_it(past, here, wait, Side::After) } else { None }
+}
+
+/// A put over a port takes over the signal behind it.
+fn signals_itself(past: &Past, put: Moment) -> Option<Change> {
+    let (agent, at) = past.line(put)?;
+    let lines = past.lines(agent);
+    let here = lines.get(at as usize)?;
+    let mut behind = lines.get(at as usize + 1..)?.iter();
+    let signal = behind.find(|line| matches!(line.op.action, Action::Signal(_)))?;
+    let place = |line: &Line| past.program.origins.place(line.op.origin);
+    let ports = matches!(&here.op.action, Action::Transfer(transfer)
+        if (transfer.verb, transfer.via) == (Verb::Put, Some(ChannelKind::Port)));
+    ports.then(|| Change::Flush { at: place(here), signal: Some(place(signal)) })
 }
 
 /// A signal that stands before an operation goes behind it; a wait that stands behind goes before it.
