@@ -82,11 +82,8 @@ impl<'a> Statement<'a> {
 
     pub(super) fn flushed(&self) -> Option<Edit> {
         let verb = self.tokens().into_iter().next()?;
-        let rest = match verb.kind {
-            Kind::Put => "_with_signal_and_flush",
-            Kind::PutWithSignal => "_and_flush",
-            _ => return None,
-        };
+        let ends = [(Kind::Put, "_with_signal_and_flush"), (Kind::PutWithSignal, "_and_flush")];
+        let (_, rest) = ends.into_iter().find(|(kind, _)| *kind == verb.kind)?;
         Some(Edit { span: verb.after(), text: rest.to_owned() })
     }
 

@@ -118,6 +118,7 @@ fn the_witnesses_of_mutants_show_what_they_say() {
         }
     }
     eprintln!("witnesses by code, that show it and that do not: {rates:?}");
+    eprintln!("not, though they should:\n{}", wrong.join("\n"));
     let known = if is_full() { KNOWN_OF_ALL } else { KNOWN_OF_SAMPLED };
     assert!(wrong.len() <= known, "{} witnesses show nothing:\n{}", wrong.len(), wrong.join("\n"));
     let shown = rates.values().map(|[shown, _]| shown).sum::<u32>();
