@@ -38,7 +38,9 @@ mod machine;
 mod memory;
 mod overlay;
 mod packets;
+mod proxy;
 mod report;
+mod sight;
 pub(super) mod step;
 mod sync;
 mod turn;
@@ -243,7 +245,7 @@ fn follow<'p>(
     let packets = &after.packets;
     after.conflicts.retain(|conflict| {
         let home = fold.home(conflict.place).0;
-        let packet = packets.get(&(home.rank, home.cell));
+        let packet = packets.get((home.rank, home.cell));
         conflict.kind != machine::Kind::Twice
             || packet.is_none_or(|packet| writers::are_open(lookup, packet))
     });

@@ -5,6 +5,7 @@ use super::step::Step;
 use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
 use crate::ir::run::Grain;
 use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Verb, Where};
+use smallvec::SmallVec;
 
 /// Which threads of a block do an element: those that do every element that falls to threads alike, at the same distance
 /// from where its operation begins.
@@ -26,9 +27,9 @@ pub(super) struct Element {
     /// Which threads do it.
     pub(super) lane: Lane,
     /// What it reads.
-    pub(super) reads: Vec<Access>,
+    pub(super) reads: SmallVec<[Access; 1]>,
     /// What it writes.
-    pub(super) writes: Vec<Access>,
+    pub(super) writes: SmallVec<[Access; 1]>,
 }
 
 /// One cell that is touched.
@@ -64,8 +65,8 @@ pub(super) fn elements(
                 number: elements.len() as u32,
                 entry,
                 lane: Lane { share: share(transfer), at: at - covered.start },
-                reads: Vec::new(),
-                writes: Vec::new(),
+                reads: SmallVec::new(),
+                writes: SmallVec::new(),
             };
             for (index, operand) in &group.sources {
                 let packet = source_is_packets(transfer, *index);
@@ -101,7 +102,7 @@ fn touch(
     (transfer, operand, packet): (&Transfer, &Operand, bool),
     (at, start): (u64, u64),
     grain: Grain,
-    into: &mut Vec<Access>,
+    into: &mut SmallVec<[Access; 1]>,
 ) {
     let share = share(transfer);
     let mut on = |rank: RankId| {

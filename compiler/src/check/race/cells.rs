@@ -31,7 +31,7 @@ pub(super) struct Touch<'p> {
     /// Which element of it.
     pub(super) element: u32,
     /// The cell as the author names it.
-    pub(super) said: (Buffer, u64),
+    pub(super) said: (Buffer, u32),
     /// Whether it writes.
     pub(super) write: bool,
     /// Whether as a packet.
@@ -39,7 +39,7 @@ pub(super) struct Touch<'p> {
     /// How its elements fall to threads.
     pub(super) share: Share,
     /// Where its operand begins.
-    pub(super) base: u64,
+    pub(super) base: u32,
     /// What its element makes of what it reads.
     pub(super) flow: (FlowId, By),
     /// The operation.

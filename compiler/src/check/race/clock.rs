@@ -1,16 +1,15 @@
 //! What is known to have happened.
 //!
 //! A clock is asked about few of the things that it knows. So it only keeps from whom it has heard, and goes back
-//! through the [`History`] as far as a question needs; what it met on the way it remembers.
+//! through the [`History`] as far as a question needs; what it met on the way it remembers ([`super::sight`]).
 
-use super::agents::{Agent, Agents, NOBODY};
+use super::agents::{Agent, Agents};
 use super::history::{FlowId, History, MomentId, NONE, Source};
+use super::sight::{Sight, Way};
 use super::turn::By;
 use crate::ir::RankId;
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A set of things that are known to have happened, memory included; and of steps that are known to have been run.
@@ -23,55 +22,11 @@ pub(super) struct Clock {
     fresh: SmallVec<[Source; 2]>,
     /// The last moment, or [`NONE`].
     last: MomentId,
-    sights: RefCell<Option<Box<Sights>>>,
+    sights: RefCell<Sights>,
 }
 
-/// How far a clock has gone back.
-#[derive(Debug)]
-struct Sights {
-    /// By what orders memory.
-    all: Sight,
-    /// By what orders execution.
-    run: Sight,
-    /// By what orders steps.
-    steps: Sight,
-}
-
-/// How far a clock has gone back in one way.
-#[derive(Debug)]
-struct Sight {
-    way: Way,
-    /// Of each agent that was met, the step before which everything is known.
-    known: FxHashMap<Agent, u32>,
-    /// Of each chain, as it is turned, the moment after the last that was met.
-    met: FxHashMap<(u32, By), u32>,
-    /// Moments to be looked into, and where in its chain that ends.
-    ahead: VecDeque<(MomentId, By, u32)>,
-    /// Ranks that were met, by their first block.
-    started: FxHashSet<Agent>,
-    /// Packets that were read.
-    read: Reading,
-}
-
-/// What one goes back by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// By what orders memory.
-    All,
-    /// By what orders execution.
-    Run,
-    /// By what orders steps: all of the above, and what tells of steps only.
-    Steps,
-}
-
-/// Which elements are known to have been run.
-#[derive(Debug, Default)]
-struct Reading {
-    met: FxHashSet<(FlowId, By)>,
-    ahead: Vec<(FlowId, By)>,
-    /// Whose they are.
-    agents: FxHashSet<Agent>,
-}
+/// How far a clock has gone back by what orders memory, execution and steps: as far as it was asked.
+type Sights = [Option<Box<Sight>>; 3];
 
 /// All that is known to have been run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,24 +66,6 @@ impl Run {
     }
 }
 
-/// What is met on the way back.
-#[derive(Clone, Copy, Debug)]
-enum Met {
-    /// An agent's moment, and the step before which it is known.
-    Moment(Agent, u32),
-    /// An element.
-    Flow((FlowId, By)),
-}
-
-impl Met {
-    fn is_moment(self, wanted: impl Fn(Agent, u32) -> bool) -> bool {
-        match self {
-            Met::Moment(agent, before) => wanted(agent, before),
-            Met::Flow(_) => false,
-        }
-    }
-}
-
 /// Where to look things up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookup<'a> {
@@ -145,7 +82,7 @@ impl Default for Clock {
             chain: NONE,
             fresh: SmallVec::new(),
             last: NONE,
-            sights: RefCell::new(None),
+            sights: RefCell::default(),
         }
     }
 }
@@ -171,8 +108,8 @@ impl Clock {
     /// Learns something.
     pub(super) fn hear(&mut self, lookup: Lookup<'_>, source: Source) {
         self.fresh.push(source);
-        if let Some(sights) = self.sights.get_mut() {
-            sights.add(lookup, source);
+        for sight in self.sights.get_mut().iter_mut().flatten() {
+            sight.add(lookup, source);
         }
     }
 
@@ -191,30 +128,53 @@ impl Clock {
 
     /// Whether a step's effects are known.
     pub(super) fn knows(&self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
-        match self.own {
-            Some((own, before)) if own == agent => step < before,
-            Some(_) | None => self.look(lookup, |sights| sights.all.finds(lookup, agent, step)),
-        }
+        self.sees(lookup, (agent, step), None)
+    }
+
+    /// Whether a step's effects are known; or, of an element of it, that its packets were read, or what followed from them.
+    pub(super) fn sees(
+        &self,
+        lookup: Lookup<'_>,
+        act: (Agent, u32),
+        read: Option<(FlowId, By)>,
+    ) -> bool {
+        let own = self.has_done(act);
+        own == Some(true)
+            || (own.is_none() || read.is_some())
+                && self.look(lookup, Way::All, |sight| sight.finds(lookup, act, read))
     }
 
     /// Whether a step is known to have been run.
     pub(super) fn has_run(&self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
-        match self.own {
-            Some((own, before)) if own == agent => step < before,
-            Some(_) | None => self.look(lookup, |sights| sights.steps.finds(lookup, agent, step)),
-        }
+        let act = (agent, step);
+        self.has_done(act).unwrap_or_else(|| {
+            self.look(lookup, Way::Steps, |sight| sight.finds(lookup, act, None))
+        })
+    }
+
+    /// Whether it is known that an element of a step was run, or what followed from it. What tells of steps only is asked
+    /// last: packets tell of elements, and those are near.
+    pub(super) fn has_run_element(
+        &self,
+        lookup: Lookup<'_>,
+        (agent, step): (Agent, u32),
+        flow: (FlowId, By),
+    ) -> bool {
+        let find = |sight: &mut Sight| sight.finds(lookup, (agent, step), Some(flow));
+        self.has_done((agent, step)) == Some(true)
+            || self.look(lookup, Way::Run, find)
+            || self.has_run(lookup, agent, step)
+    }
+
+    /// Whether a step is over, if it is of the one whose clock this is.
+    fn has_done(&self, (agent, step): (Agent, u32)) -> Option<bool> {
+        self.own.filter(|(own, _)| *own == agent).map(|(_, before)| step < before)
     }
 
     /// Whether any of the agents in a range is known to have started.
     pub(super) fn has_run_any(&self, lookup: Lookup<'_>, agents: Range<Agent>) -> bool {
-        if self.own.is_some_and(|(own, _)| agents.contains(&own)) {
-            return true;
-        }
-        self.look(lookup, |sights| {
-            let steps = &mut sights.steps;
-            !agents.is_empty() && steps.started.contains(&agents.start)
-                || steps.go_back(lookup, |met| met.is_moment(|agent, _| agents.contains(&agent)))
-        })
+        self.own.is_some_and(|(own, _)| agents.contains(&own))
+            || self.look(lookup, Way::Steps, |sight| sight.finds_any(lookup, agents))
     }
 
     /// Whether a rank is known to have started this launch.
@@ -222,212 +182,42 @@ impl Clock {
         self.has_run_any(lookup, lookup.agents.blocks(rank))
     }
 
-    /// Whether it can be seen that the packets of an element were read, or what followed from them.
-    pub(super) fn consumed(&self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        self.look(lookup, |sights| sights.all.has_read(lookup, flow))
-    }
-
-    /// Whether it is known that an element was run, or what followed from it.
-    pub(super) fn heard(&self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        self.look(lookup, |sights| sights.run.has_read(lookup, flow))
-    }
-
     /// Whether any element of an agent is known to have been run.
     pub(super) fn heard_any(&self, lookup: Lookup<'_>, agent: Agent) -> bool {
-        self.look(lookup, |sights| {
-            sights.run.go_back(lookup, |_| false);
-            sights.run.read.find_any(lookup, agent)
-        })
+        self.look(lookup, Way::Run, |sight| sight.finds_any_element(lookup, agent))
     }
 
     /// All that is known to have been run.
     pub(super) fn run(&self, lookup: Lookup<'_>) -> Run {
-        let mut all = Run::default();
-        self.look(lookup, |sights| {
-            sights.run.go_back(lookup, |_| false);
-            sights.run.read.look_into_all(lookup);
-            sights.steps.go_back(lookup, |_| false);
-            for first in &sights.steps.started {
-                sights.steps.known.entry(*first).or_insert(0);
-            }
-            all.steps.extend(sights.steps.known.iter().map(|(agent, before)| (*agent, *before)));
-            all.elements.extend(sights.run.read.met.iter().copied());
-            true
-        });
-        all.steps.retain(|(agent, _)| *agent != NOBODY);
-        all.steps.sort_unstable();
-        all.elements.sort_unstable();
-        all
+        Run {
+            steps: self.look(lookup, Way::Steps, |sight| sight.steps(lookup)),
+            elements: self.look(lookup, Way::Run, |sight| sight.elements(lookup)),
+        }
     }
 
-    fn look(&self, lookup: Lookup<'_>, ask: impl FnOnce(&mut Sights) -> bool) -> bool {
+    /// Goes back one way, which begins when it is first asked.
+    fn look<T>(&self, lookup: Lookup<'_>, way: Way, ask: impl FnOnce(&mut Sight) -> T) -> T {
         let mut sights = self.sights.borrow_mut();
-        let sights = sights.get_or_insert_with(|| {
-            let mut new = Box::new(Sights::default());
+        let [all, run, steps] = &mut *sights;
+        let sight = match way {
+            Way::All => all,
+            Way::Run => run,
+            Way::Steps => steps,
+        };
+        ask(sight.get_or_insert_with(|| {
+            let mut new = Box::new(Sight::new(way));
             if self.last != NONE {
                 new.add(lookup, Source::All(self.last, 0));
             }
             self.fresh.iter().for_each(|source| new.add(lookup, *source));
             new
-        });
-        ask(sights)
-    }
-}
-
-impl Default for Sights {
-    fn default() -> Sights {
-        Sights {
-            all: Sight::new(Way::All),
-            run: Sight::new(Way::Run),
-            steps: Sight::new(Way::Steps),
-        }
-    }
-}
-
-impl Sights {
-    fn add(&mut self, lookup: Lookup<'_>, source: Source) {
-        self.all.take(lookup, source, 0);
-        self.run.take(lookup, source, 0);
-        self.steps.take(lookup, source, 0);
-    }
-}
-
-impl Sight {
-    fn new(way: Way) -> Sight {
-        Sight {
-            way,
-            known: FxHashMap::default(),
-            met: FxHashMap::default(),
-            ahead: VecDeque::new(),
-            started: FxHashSet::default(),
-            read: Reading::default(),
-        }
-    }
-
-    fn finds(&mut self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
-        self.known.get(&agent).is_some_and(|before| step < *before)
-            || self.go_back(lookup, |met| {
-                met.is_moment(|other, before| other == agent && step < before)
-            })
-    }
-
-    fn has_read(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        self.read.met.contains(&flow)
-            || self.go_back(lookup, |met| match met {
-                Met::Flow(found) => found == flow,
-                Met::Moment(..) => false,
-            })
-            || self.read.find(lookup, flow)
-    }
-
-    /// Takes a source in. What comes new is given back.
-    fn take(&mut self, lookup: Lookup<'_>, source: Source, by: By) -> Option<Met> {
-        let turn = lookup.agents.turn();
-        match (source, self.way) {
-            (Source::All(id, more), _)
-            | (Source::Run(id, more), Way::Run | Way::Steps)
-            | (Source::Steps(id, more), Way::Steps) => self.meet(lookup, id, turn.then(by, more)),
-            (Source::Read(flow, more), Way::All | Way::Run)
-            | (Source::Heard(flow, more), Way::Run) => {
-                let flow = (flow, turn.then(by, more));
-                self.read.meet(lookup, flow).then_some(Met::Flow(flow))
-            }
-            (Source::Run(..) | Source::Heard(..), Way::All)
-            | (Source::Steps(..), Way::All | Way::Run)
-            | (Source::Read(..) | Source::Heard(..), Way::Steps) => None,
-        }
-    }
-
-    /// Takes a moment in, to be looked into later.
-    fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<Met> {
-        let moment = lookup.history.moment(id)?;
-        let end = self.met.entry((moment.chain, by)).or_insert(0);
-        if *end > id {
-            return None;
-        }
-        self.ahead.push_back((id, by, *end));
-        *end = id + 1;
-        let agent = lookup.agents.moved(moment.agent, by);
-        if self.way == Way::Steps {
-            self.started.extend(lookup.agents.first_of(agent));
-        }
-        let known = self.known.entry(agent).or_insert(0);
-        *known = moment.seen.max(*known);
-        Some(Met::Moment(agent, moment.seen))
-    }
-
-    /// Goes back until something is met, or to the end.
-    fn go_back(&mut self, lookup: Lookup<'_>, wanted: impl Fn(Met) -> bool) -> bool {
-        while let Some((id, by, end)) = self.ahead.pop_front() {
-            let mut found = false;
-            for source in lookup.history.sources(id) {
-                found |= self.take(lookup, source, by).is_some_and(&wanted);
-            }
-            let previous = lookup.history.moment(id).map_or(NONE, |moment| moment.previous);
-            if previous != NONE && previous >= end {
-                self.ahead.push_back((previous, by, end));
-            }
-            if found {
-                return true;
-            }
-        }
-        false
-    }
-}
-
-impl Reading {
-    /// Takes an element in; whether it is new.
-    fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        let new = self.met.insert(flow);
-        if new {
-            self.ahead.push(flow);
-            self.agents.insert(lookup.agents.moved(lookup.history.doer(flow.0).0, flow.1));
-        }
-        new
-    }
-
-    /// Whether an element was run, or one that made something from it. The oldest are looked into first: what is asked
-    /// for is mostly old.
-    fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        let turn = lookup.agents.turn();
-        while !self.met.contains(&flow) {
-            let Some((next, by)) = self.ahead.pop() else { return false };
-            let parts = lookup.history.parts(next);
-            let there = (flow.0, turn.then(flow.1, turn.back(by)));
-            if parts.binary_search(&there).is_ok() {
-                self.ahead.push((next, by));
-                return true;
-            }
-            self.look_into(lookup, (next, by));
-        }
-        true
-    }
-
-    fn find_any(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
-        while !self.agents.contains(&agent) {
-            let Some(next) = self.ahead.pop() else { return false };
-            self.look_into(lookup, next);
-        }
-        true
-    }
-
-    fn look_into_all(&mut self, lookup: Lookup<'_>) {
-        while let Some(next) = self.ahead.pop() {
-            self.look_into(lookup, next);
-        }
-    }
-
-    fn look_into(&mut self, lookup: Lookup<'_>, (flow, by): (FlowId, By)) {
-        let turn = lookup.agents.turn();
-        for (part, more) in lookup.history.parts(flow).iter().rev() {
-            self.meet(lookup, (*part, turn.then(by, *more)));
-        }
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::agents::Agents;
+    use super::super::agents::{Agents, NOBODY};
     use super::super::history::{History, NONE, Source};
     use super::super::turn::Turn;
     use super::{Clock, Lookup};
@@ -473,12 +263,14 @@ mod tests {
         history.flow((3, 0), &mut []);
         let told = history.add((2, 2), 0, NONE, [Source::Read(1, 0)]);
         let lookup = Lookup { history: &history, agents: &agents };
+        let consumed = |clock: &Clock, flow| clock.sees(lookup, (NOBODY, 0), Some(flow));
+        let heard = |clock: &Clock, flow| clock.has_run_element(lookup, (NOBODY, 0), flow);
         let seen = Clock::told(&[Source::All(told, 0)]);
-        assert!(seen.consumed(lookup, (0, 0)) && !seen.consumed(lookup, (2, 0)));
+        assert!(consumed(&seen, (0, 0)) && !consumed(&seen, (2, 0)));
         let run = Clock::told(&[Source::Run(told, 0)]);
-        assert!(run.heard(lookup, (0, 0)) && !run.consumed(lookup, (0, 0)));
+        assert!(heard(&run, (0, 0)) && !consumed(&run, (0, 0)));
         assert!(run.heard_any(lookup, 1) && !run.heard_any(lookup, 3));
         let steps = Clock::told(&[Source::Steps(told, 0)]);
-        assert!(!steps.heard(lookup, (0, 0)) && steps.has_run_any(lookup, 2..3));
+        assert!(!heard(&steps, (0, 0)) && steps.has_run_any(lookup, 2..3));
     }
 }

@@ -9,7 +9,8 @@ use super::cells::{Place, Touch};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
 use super::history::{MomentId, NONE, Source};
-use super::machine::{Actor, After, Conflict, Kind, Machine, known, past};
+use super::machine::{Actor, After, Conflict, Kind, Machine};
+use super::memory::{known, past};
 use super::overlay::packet_at;
 use super::turn::By;
 use crate::ir::{Program, RankId};
@@ -24,10 +25,36 @@ pub(super) struct Again<'p> {
     place: Place,
     /// What who does it knew, as a block or as a proxy.
     moment: MomentId,
-    /// What its element had heard beside that.
-    heard: SmallVec<[Source; 2]>,
+    /// What its element had heard beside that: rows of [`Touched::heard`].
+    heard: (u32, u32),
     /// How many conflicts had been found.
-    conflicts: usize,
+    conflicts: u32,
+}
+
+/// All accesses to scratch, in order.
+#[derive(Debug, Default)]
+pub(super) struct Touched<'p> {
+    all: Vec<Again<'p>>,
+    /// What elements had heard, one after the other.
+    heard: Vec<Source>,
+}
+
+impl<'p> Touched<'p> {
+    /// Where it stands what an element has heard. The accesses of an element follow each other, and share it.
+    fn heard(&mut self, told: &[Source]) -> (u32, u32) {
+        let end = self.heard.len();
+        let start = end.saturating_sub(told.len());
+        let is_last = self.heard.get(start..).is_some_and(|last| last == told);
+        if is_last {
+            return (start as u32, end as u32);
+        }
+        self.heard.extend_from_slice(told);
+        (end as u32, self.heard.len() as u32)
+    }
+
+    fn told(&self, (start, end): (u32, u32)) -> &[Source] {
+        self.heard.get(start as usize..end as usize).unwrap_or_default()
+    }
 }
 
 /// How scratch is touched.
@@ -82,9 +109,9 @@ impl<'p> Machine<'p, '_> {
         place: Place,
         what: What,
     ) {
-        let (moment, heard) = (actor.moment, SmallVec::from_slice(actor.told));
-        let conflicts = self.conflicts.len();
-        self.again.push(Again { what, touch, place, moment, heard, conflicts });
+        let (moment, heard) = (actor.moment, self.again.heard(actor.told));
+        let conflicts = self.conflicts.len() as u32;
+        self.again.all.push(Again { what, touch, place, moment, heard, conflicts });
     }
 }
 
@@ -94,29 +121,38 @@ impl<'p> Launches<'_, 'p> {
         let mut own = self.after.conflicts.iter();
         let (mut all, mut taken) = (Vec::new(), 0);
         let mut clock = (NONE, Clock::default());
-        for again in &self.after.again {
-            all.extend(own.by_ref().take(again.conflicts - taken).copied());
+        let mut heard = ((0, 0), None);
+        for again in &self.after.again.all {
+            all.extend(own.by_ref().take((again.conflicts - taken) as usize).copied());
             taken = again.conflicts;
-            // The elements of an operation follow each other, and their block knows the same.
+            // The elements of an operation follow each other, and their block knows the same; so do an element's accesses.
             if clock.0 != again.moment {
                 clock = (again.moment, Clock::told(&[Source::All(again.moment, 0)]));
             }
-            all.extend(self.conflict(&clock.1, again));
+            if heard.0 != again.heard {
+                let told = self.after.again.told(again.heard);
+                heard = (again.heard, (!told.is_empty()).then(|| Clock::told(told)));
+            }
+            all.extend(self.conflict(&clock.1, heard.1.as_ref(), again));
         }
         all.extend(own.copied());
         all
     }
 
-    fn conflict(&self, clock: &Clock, again: &Again<'p>) -> Option<Conflict<'p>> {
-        let heard = (!again.heard.is_empty()).then(|| Clock::told(&again.heard));
+    fn conflict(
+        &self,
+        clock: &Clock,
+        heard: Option<&Clock>,
+        again: &Again<'p>,
+    ) -> Option<Conflict<'p>> {
         let (touch, place) = (again.touch, again.place);
         let actor = Actor {
             agent: touch.agent,
             rank: touch.rank,
             step: touch.step,
             clock,
-            heard: heard.as_ref(),
-            told: &again.heard,
+            heard,
+            told: self.after.again.told(again.heard),
             moment: again.moment,
             op: touch.op,
         };
@@ -150,11 +186,11 @@ impl<'p> Launches<'_, 'p> {
         };
         let earlier = match again.what {
             What::Packet => {
-                let packet = self.after.packets.get(&(home.rank, home.cell));
+                let packet = self.after.packets.get((home.rank, home.cell));
                 packet.into_iter().flat_map(|one| one.readers.iter().chain(&one.writers)).collect()
             }
             What::Plain { over: true, .. } => {
-                let packet = self.after.packets.get(&packet_at(again.place)).into_iter();
+                let packet = self.after.packets.get(packet_at(again.place)).into_iter();
                 let touches = packet
                     .flat_map(|one| one.writers.iter().chain(one.readers.iter().filter(|_| write)));
                 cell().chain(touches).collect()

@@ -12,17 +12,18 @@ use super::cells::{Cells, Place, Share, Touch};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
 use super::history::{History, MomentId, NONE, Source};
-use super::launches::Again;
+use super::launches::Touched;
+use super::memory::known;
 use super::overlay;
+use super::packets::Packets;
 use super::step::{Step, steps};
 use super::sync::Counters;
-use super::turn::{By, Turn};
+use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
 use super::whole::Whole;
-use super::writers::Slot;
 use crate::interrupt::Interrupt;
 use crate::ir::run::Grain;
-use crate::ir::{Action, Buffer, ChannelKind, Op, Program, RankId, Transfer, Verb, memory, run};
+use crate::ir::{Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, memory, run};
 use crate::table::{Id, Table};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -67,28 +68,15 @@ pub(super) enum Kind {
 /// How a launch leaves things.
 pub(super) struct After<'p> {
     pub(super) cells: Vec<Cells<'p>>,
-    pub(super) packets: FxHashMap<Slot, Packet<'p>>,
+    pub(super) packets: Packets<'p>,
     /// What the blocks of each rank that is followed know when they end.
     pub(super) ends: Vec<Clock>,
     /// What was told over channels and by semaphores.
     pub(super) counters: Counters,
     /// What touches scratch, maybe where an earlier launch touched it.
-    pub(super) again: Vec<Again<'p>>,
+    pub(super) again: Touched<'p>,
     /// What was found within the launch.
     pub(super) conflicts: Vec<Conflict<'p>>,
-}
-
-/// A packet of this launch.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Packet<'p> {
-    /// Who wrote it.
-    pub(super) writers: SmallVec<[Touch<'p>; 1]>,
-    /// For each of these what had been run then.
-    pub(super) runs: SmallVec<[(MomentId, By); 1]>,
-    /// Who read it.
-    pub(super) readers: Vec<Touch<'p>>,
-    /// What it holds; followed only where few ranks are.
-    pub(super) value: Value,
 }
 
 pub(super) struct Machine<'p, 'b> {
@@ -99,7 +87,7 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) grain: Grain,
     pub(super) history: History,
     pub(super) cells: Vec<Cells<'p>>,
-    pub(super) packets: FxHashMap<Slot, Packet<'p>>,
+    pub(super) packets: Packets<'p>,
     pub(super) counters: Counters,
     /// How often each port channel's proxy was pushed.
     pub(super) pushed: Table<RankId, Vec<u32>>,
@@ -113,7 +101,7 @@ pub(super) struct Machine<'p, 'b> {
     left: u64,
     /// The moments that tell what packets with several writers tell.
     pub(super) heard: FxHashMap<usize, MomentId>,
-    pub(super) again: Vec<Again<'p>>,
+    pub(super) again: Touched<'p>,
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
@@ -141,11 +129,10 @@ pub(super) fn run<'p>(
 ) -> Option<(After<'p>, History)> {
     let program = whole.program();
     let history = History::new(agents.count());
-    let windows = run::windows(program);
     let mut blocks: Vec<Block<'p>> = Vec::new();
     for rank in fold.followed(program) {
         for ops in whole.blocks(rank) {
-            let steps = steps(program, &windows, ops, grain.cells_of_unit());
+            let steps = steps(program, whole.windows(), ops, grain.cells_of_unit());
             let agent = blocks.len() as Agent;
             blocks.push(Block::new((agent, agent), rank, steps));
         }
@@ -191,12 +178,12 @@ impl<'p, 'b> Machine<'p, 'b> {
             shared,
             grain,
             history,
-            again: Vec::new(),
+            again: Touched::default(),
             cells: followed().map(|_| Cells::default()).collect(),
-            packets: FxHashMap::default(),
+            packets: Packets::default(),
             counters: Counters::new(followed()),
             pushed: followed().map(|rank| vec![0; rank.channels.len()]).collect(),
-            follows: has_packets(program),
+            follows: followed().any(has_packets),
             // Ranks stand for each other only where they do not.
             mixed: fold.turn() == Turn::Still && overlay::mixed(program),
             few: fold.turn() != Turn::Still,
@@ -263,7 +250,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         let several = elements.last().is_some_and(|element| element.entry > 0);
         let ready = |element: &Element| {
             element.reads.iter().all(|read| {
-                !read.packet || self.packets.contains_key(&self.packet_home(read.place).0)
+                !read.packet || self.packets.get(self.packet_home(read.place).0).is_some()
             })
         };
         let all = block.done.is_empty() && elements.iter().all(ready);
@@ -302,7 +289,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// What the threads of a block do, each its elements.
-    fn act<'e>(
+    pub(super) fn act<'e>(
         &mut self,
         block: &mut Block<'p>,
         step: &Step<'p>,
@@ -355,69 +342,6 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
     }
 
-    /// What is pushed to a proxy: done later, but with no more knowledge than the pushing thread has now.
-    fn push(
-        &mut self,
-        block: &mut Block<'p>,
-        step: &Step<'p>,
-        transfer: &'p Transfer,
-        elements: &[Element],
-    ) {
-        let rank = block.rank;
-        let reads_first = transfer.verb == Verb::ReadPutPackets;
-        if reads_first {
-            // All threads read the packets and meet before one of them pushes.
-            let reads = elements.iter().map(|e| Element { writes: Vec::new(), ..e.clone() });
-            let reads: Vec<Element> = reads.collect();
-            let several = reads.last().is_some_and(|element| element.entry > 0);
-            self.act(block, step, (transfer, several), reads.iter());
-            block.meet(self.lookup());
-        }
-        for (thread, channel) in transfer.channels.iter().enumerate() {
-            let proxy = self.agents.proxy(rank, *channel);
-            let pushed = self.pushed(rank, *channel);
-            let pusher = block.moment(&mut self.history, thread as u8);
-            let chain = self.history.chain();
-            let told = [Source::All(pusher, 0)];
-            let moment = self.history.add((proxy, chain), pushed, NONE, told);
-            let clock = Clock::told(&[Source::All(moment, 0)]);
-            let actor = Actor {
-                agent: proxy,
-                rank,
-                step: pushed,
-                clock: &clock,
-                heard: None,
-                told: &[],
-                moment,
-                op: step.op,
-            };
-            for element in elements.iter().filter(|element| element.entry == thread) {
-                self.element(&actor, element, (&[], false));
-            }
-            self.push_one(rank, *channel);
-            match transfer.verb {
-                Verb::PutWithSignal => self.signal(block, thread as u8, *channel, false),
-                Verb::PutWithSignalAndFlush => {
-                    self.signal(block, thread as u8, *channel, false);
-                    let chain = self.history.chain();
-                    let flushed = self.history.add((proxy, chain), pushed + 1, NONE, []);
-                    block.hear(thread as u8, Source::All(flushed, 0));
-                }
-                Verb::Copy
-                | Verb::Put
-                | Verb::Get
-                | Verb::Reduce
-                | Verb::Broadcast
-                | Verb::PutPackets
-                | Verb::ReadPutPackets
-                | Verb::CopyPackets
-                | Verb::UnpackPackets
-                | Verb::ReducePackets
-                | Verb::BroadcastPackets => {}
-            }
-        }
-    }
-
     /// What memory holds, and where that comes from.
     pub(super) fn inputs(&self) -> Inputs<'_> {
         Inputs { program: self.program, fold: self.fold, grain: self.grain }
@@ -435,7 +359,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 false => self.inputs().held(&self.cells, read.place),
                 true => {
                     let (home, by) = self.packet_home(read.place);
-                    let packet = self.packets.get(&home).map(|packet| &packet.value);
+                    let packet = self.packets.get(home).map(|packet| &packet.value);
                     packet.map_or(Value::Nothing, |value| value.turned(self.agents.turn(), by))
                 }
             });
@@ -485,10 +409,10 @@ fn meets(step: &Step) -> bool {
     matches!(step.op.action, Action::Sync | Action::Barrier { .. })
 }
 
-/// Whether any operation writes packets.
-fn has_packets(program: &Program) -> bool {
+/// Whether any operation of a rank reads or writes packets.
+fn has_packets(rank: &Rank) -> bool {
     let mut found = false;
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+    for block in &rank.blocks {
         run::each_op(&block.ops, &mut |op| {
             if let Action::Transfer(transfer) = &op.action {
                 found |= memory::accesses(transfer).any(|access| access.packets);
@@ -496,15 +420,4 @@ fn has_packets(program: &Program) -> bool {
         });
     }
     found
-}
-
-/// Whether a clock knows of an access: its effect, or that what it read was consumed.
-pub(super) fn known(lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
-    clock.knows(lookup, touch.agent, touch.step)
-        || !touch.write && clock.consumed(lookup, touch.flow)
-}
-
-/// Whether a clock knows that an access was made, visible or not.
-pub(super) fn past(lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
-    clock.has_run(lookup, touch.agent, touch.step) || clock.heard(lookup, touch.flow)
 }

@@ -7,7 +7,7 @@ use super::cells::{Place, Touch};
 use super::clock::{Clock, Lookup};
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::What;
-use super::machine::{Actor, Conflict, Kind, Machine, past};
+use super::machine::{Actor, Conflict, Kind, Machine};
 use super::turn::By;
 use super::value::Value;
 use crate::ir::Buffer;
@@ -197,11 +197,11 @@ fn touch<'p>(
         rank: actor.rank,
         step: actor.step,
         element: element.number,
-        said: access.said,
+        said: (access.said.0, access.said.1 as u32),
         write,
         packet: access.packet,
         share: access.share,
-        base: access.base,
+        base: access.base as u32,
         flow: (flow, 0),
         op: actor.op,
     }
@@ -217,6 +217,15 @@ fn ordered(lookup: Lookup<'_>, actor: &Actor, first: &Touch, second: &Touch) -> 
         && first.base == second.base;
     same_operation && first.element == second.element
         || same_thread
-        || actor.clocks().any(|clock| clock.knows(lookup, first.agent, first.step))
-        || !first.write && actor.clocks().any(|clock| clock.consumed(lookup, first.flow))
+        || actor.clocks().any(|clock| known(lookup, clock, first))
+}
+
+/// Whether a clock knows of an access: its effect, or that what it read was consumed.
+pub(super) fn known(lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
+    clock.sees(lookup, (touch.agent, touch.step), (!touch.write).then_some(touch.flow))
+}
+
+/// Whether a clock knows that an access was made, visible or not.
+pub(super) fn past(lookup: Lookup<'_>, clock: &Clock, touch: &Touch) -> bool {
+    clock.has_run_element(lookup, (touch.agent, touch.step), touch.flow)
 }

@@ -82,7 +82,7 @@ impl<'p> Machine<'p, '_> {
         touch: Touch<'p>,
         place: Place,
     ) {
-        let Some(packet) = self.packets.get(&packet_at(place)) else { return };
+        let Some(packet) = self.packets.get(packet_at(place)) else { return };
         let reads = packet.readers.iter().filter(|_| touch.write);
         let earlier: Vec<Touch<'p>> = packet.writers.iter().chain(reads).copied().collect();
         for first in earlier {
@@ -92,7 +92,7 @@ impl<'p> Machine<'p, '_> {
 
     /// Whether a packet of this launch lies over a plain cell.
     pub(super) fn has_packet_over(&self, place: Place) -> bool {
-        self.packets.contains_key(&packet_at(place))
+        self.packets.get(packet_at(place)).is_some()
     }
 
     /// An access to a packet where plain chunks lie: of this launch, and of the one before.

@@ -62,7 +62,7 @@ fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Grou
         let place = |touch: &Touch| program.origins.place(touch.op.origin);
         let key = (place(first).min(place(second)), place(first).max(place(second)));
         let row = *known.entry(key).or_insert(groups.len());
-        let (cell, owner) = (conflict.second.said.1, conflict.place.rank);
+        let (cell, owner) = (u64::from(conflict.second.said.1), conflict.place.rank);
         let ranks = match conflict.kind {
             Kind::Race | Kind::Launches | Kind::Twice => (first.rank, second.rank),
             Kind::Threads | Kind::Start | Kind::End | Kind::Unwritten => (first.rank, owner),
@@ -90,7 +90,7 @@ fn meets_on(one: &Conflict, other: &Conflict, cell: u64) -> bool {
     one.place.rank == other.place.rank
         && who(&one.first) == who(&other.first)
         && who(&one.second) == who(&other.second)
-        && other.second.said.1 == cell
+        && u64::from(other.second.said.1) == cell
 }
 
 /// Says how many other ranks have it too.
@@ -379,7 +379,7 @@ impl Words<'_> {
     /// "`output[3]`", by the name that the author uses.
     fn place(&self, conflict: &Conflict) -> String {
         let (buffer, cell) = conflict.second.said;
-        let chunk = cell / u64::from(self.parts.max(1));
+        let chunk = u64::from(cell / self.parts.max(1));
         names::chunk(self.program, conflict.place.rank, buffer, chunk)
     }
 }

@@ -74,8 +74,14 @@ impl Value {
     pub(super) fn is(&self, turn: Turn, other: &Value) -> bool {
         match (self, other) {
             (Value::One(one), Value::One(other)) => one == other,
-            (Value::Many(one, by), Value::Many(other, there)) if by == there => one == other,
-            _ => self.parts(turn) == other.parts(turn),
+            (Value::Many(one, by), Value::Many(other, there)) if by == there => {
+                Rc::ptr_eq(one, other) || one == other
+            }
+            (Value::Many(parts, _), Value::Many(others, _)) if parts.len() == others.len() => {
+                self.parts(turn) == other.parts(turn)
+            }
+            (Value::Nothing, Value::Nothing) => true,
+            (Value::Nothing | Value::One(_) | Value::Many(..), _) => false,
         }
     }
 }

@@ -12,6 +12,7 @@
 //! So what is without races here is so in the program. What is not may still be: it is looked at as it stands.
 
 use crate::ir::memory::home;
+use crate::ir::run::{Windows, windows};
 use crate::ir::{
     Action, Alias, Block, BlockId, ChannelKind, List, Op, Operand, Program, RankId, Transfer, Verb,
     Where,
@@ -27,13 +28,14 @@ const MOST_MEMBERS: usize = 256;
 pub(super) struct Whole<'p> {
     /// The blocks in which something is put together.
     blocks: BTreeMap<(RankId, BlockId), Vec<Op>>,
+    windows: Windows,
     program: &'p Program,
 }
 
 impl<'p> Whole<'p> {
     /// Every operation as it stands.
     pub(super) fn as_written(program: &'p Program) -> Whole<'p> {
-        Whole { blocks: BTreeMap::new(), program }
+        Whole { blocks: BTreeMap::new(), windows: windows(program), program }
     }
 
     /// What can be put together is.
@@ -46,12 +48,17 @@ impl<'p> Whole<'p> {
                 }
             }
         }
-        Whole { blocks, program }
+        Whole { blocks, windows: windows(program), program }
     }
 
     /// The program.
     pub(super) fn program(&self) -> &'p Program {
         self.program
+    }
+
+    /// The windows of its pipelines.
+    pub(super) fn windows(&self) -> &Windows {
+        &self.windows
     }
 
     /// The operations of each block of a rank.

@@ -113,7 +113,7 @@ fn heard_late(
 /// Points to what is written next to a place that nobody has written.
 fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Diagnostic {
     let (rank, (buffer, cell)) = (conflict.place.rank, conflict.second.said);
-    let chunk = cell / u64::from(past.parts().max(1));
+    let chunk = u64::from(cell / past.parts().max(1));
     let Some((writer, written)) = nearest::writer(past, (rank, buffer, chunk)) else {
         return report.note(format!(
             "nothing writes to {} of rank {}",

@@ -12,10 +12,10 @@ use super::agents::Agent;
 use super::cells::Touch;
 use super::clock::{Clock, Lookup, Run};
 use super::history::{FlowId, History, MomentId, NONE, Source};
-use super::machine::{Packet, past};
+use super::memory::past;
+use super::packets::{Packet, Packets};
 use super::turn::By;
 use crate::ir::RankId;
-use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A packet: where it lies.
@@ -54,12 +54,12 @@ impl Writers {
     }
 
     /// What a run says of the packets with several writers.
-    pub(super) fn of(lookup: Lookup<'_>, packets: &FxHashMap<Slot, Packet<'_>>) -> Writers {
+    pub(super) fn of(lookup: Lookup<'_>, packets: &Packets<'_>) -> Writers {
         let several = packets.iter().filter(|(_, packet)| packet.writers.len() > 1);
         let slots: BTreeSet<Slot> = several.map(|(slot, _)| *slot).collect();
         let mut next = Writers { slots, ..Writers::default() };
         for slot in &next.slots {
-            let Some(packet) = packets.get(slot) else { continue };
+            let Some(packet) = packets.get(*slot) else { continue };
             let clocks = clocks(packet);
             let mut rows: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
             for reader in &packet.readers {

@@ -326,6 +326,7 @@ impl<'a> Running<'a> {
 }
 
 /// How large a chunk is taken to be, so that every pipeline's windows are whole parts of it.
+#[derive(Clone, Copy, Debug)]
 pub struct Windows {
     /// In `scale`-ths of a byte.
     chunk: u64,

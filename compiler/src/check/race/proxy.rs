@@ -1,0 +1,78 @@
+//! What is pushed to the proxies of port channels: done later, but with no more knowledge than the pushing thread has now.
+
+use super::access::Element;
+use super::block::Block;
+use super::clock::Clock;
+use super::history::{NONE, Source};
+use super::machine::{Actor, Machine};
+use super::step::Step;
+use crate::ir::{Transfer, Verb};
+use smallvec::SmallVec;
+
+impl<'p> Machine<'p, '_> {
+    /// What a block pushes to its proxies.
+    pub(super) fn push(
+        &mut self,
+        block: &mut Block<'p>,
+        step: &Step<'p>,
+        transfer: &'p Transfer,
+        elements: &[Element],
+    ) {
+        let rank = block.rank;
+        let reads_first = transfer.verb == Verb::ReadPutPackets;
+        if reads_first {
+            // All threads read the packets and meet before one of them pushes.
+            // What goes to several is read once.
+            let once = transfer.sources.len() == 1;
+            let reads = elements.iter().filter(|element| element.entry == 0 || !once);
+            let reads: Vec<Element> =
+                reads.map(|one| Element { writes: SmallVec::new(), ..one.clone() }).collect();
+            let several = elements.last().is_some_and(|element| element.entry > 0);
+            self.act(block, step, (transfer, several), reads.iter());
+            block.meet(self.lookup());
+        }
+        for (thread, channel) in transfer.channels.iter().enumerate() {
+            let proxy = self.agents.proxy(rank, *channel);
+            let pushed = self.pushed(rank, *channel);
+            let pusher = block.moment(&mut self.history, thread as u8);
+            let chain = self.history.chain();
+            let told = [Source::All(pusher, 0)];
+            let moment = self.history.add((proxy, chain), pushed, NONE, told);
+            let clock = Clock::told(&[Source::All(moment, 0)]);
+            let actor = Actor {
+                agent: proxy,
+                rank,
+                step: pushed,
+                clock: &clock,
+                heard: None,
+                told: &[],
+                moment,
+                op: step.op,
+            };
+            for element in elements.iter().filter(|element| element.entry == thread) {
+                self.element(&actor, element, (&[], false));
+            }
+            self.push_one(rank, *channel);
+            match transfer.verb {
+                Verb::PutWithSignal => self.signal(block, thread as u8, *channel, false),
+                Verb::PutWithSignalAndFlush => {
+                    self.signal(block, thread as u8, *channel, false);
+                    let chain = self.history.chain();
+                    let flushed = self.history.add((proxy, chain), pushed + 1, NONE, []);
+                    block.hear(thread as u8, Source::All(flushed, 0));
+                }
+                Verb::Copy
+                | Verb::Put
+                | Verb::Get
+                | Verb::Reduce
+                | Verb::Broadcast
+                | Verb::PutPackets
+                | Verb::ReadPutPackets
+                | Verb::CopyPackets
+                | Verb::UnpackPackets
+                | Verb::ReducePackets
+                | Verb::BroadcastPackets => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! How far a clock has gone back: what it has met on the way, and where it goes on when that does not answer a question.
+
+use super::agents::{Agent, NOBODY};
+use super::clock::Lookup;
+use super::history::{FlowId, MomentId, NONE, Source};
+use super::turn::By;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What one goes back by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By what orders memory.
+    All,
+    /// By what orders execution.
+    Run,
+    /// By what orders steps: all of the above, and what tells of steps only.
+    Steps,
+}
+
+/// How far a clock has gone back in one way.
+#[derive(Debug)]
+pub(super) struct Sight {
+    way: Way,
+    /// Of each agent that was met, how far.
+    agents: FxHashMap<Agent, Seen>,
+    /// Of each chain that is not an agent's own, as it is turned, the moment after the last that was met.
+    chains: FxHashMap<(u32, By), MomentId>,
+    /// Moments to be looked into, and where in its chain that ends.
+    ahead: VecDeque<(MomentId, By, MomentId)>,
+    /// Ranks that were met, by their first block.
+    started: FxHashSet<Agent>,
+    /// Packets that were read.
+    read: Reading,
+}
+
+/// How far an agent was met.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// The step before which everything is known.
+    before: u32,
+    /// In its own chain, the moment after the last that was met.
+    end: MomentId,
+}
+
+/// Which elements are known to have been run.
+#[derive(Debug, Default)]
+struct Reading {
+    met: FxHashSet<(FlowId, By)>,
+    ahead: Vec<(FlowId, By)>,
+    /// Whose they are.
+    agents: FxHashSet<Agent>,
+}
+
+/// What is met on the way back.
+#[derive(Clone, Copy, Debug)]
+enum Met {
+    /// An agent's moment, and the step before which it is known.
+    Moment(Agent, u32),
+    /// An element.
+    Flow((FlowId, By)),
+}
+
+impl Met {
+    fn is_moment(self, wanted: impl Fn(Agent, u32) -> bool) -> bool {
+        match self {
+            Met::Moment(agent, before) => wanted(agent, before),
+            Met::Flow(_) => false,
+        }
+    }
+}
+
+impl Sight {
+    /// Nothing was met yet.
+    pub(super) fn new(way: Way) -> Sight {
+        Sight {
+            way,
+            agents: FxHashMap::default(),
+            chains: FxHashMap::default(),
+            ahead: VecDeque::new(),
+            started: FxHashSet::default(),
+            read: Reading::default(),
+        }
+    }
+
+    /// Takes in what the clock has heard.
+    pub(super) fn add(&mut self, lookup: Lookup<'_>, source: Source) {
+        self.take(lookup, source, 0);
+    }
+
+    /// Whether a step is known; or an element, where one is given, or what followed from it. Both are looked for on one
+    /// way back.
+    pub(super) fn finds(
+        &mut self,
+        lookup: Lookup<'_>,
+        (agent, step): (Agent, u32),
+        flow: Option<(FlowId, By)>,
+    ) -> bool {
+        self.agents.get(&agent).is_some_and(|seen| step < seen.before)
+            || flow.is_some_and(|flow| self.read.met.contains(&flow))
+            || self.go_back(lookup, |met| match met {
+                Met::Moment(other, before) => other == agent && step < before,
+                Met::Flow(found) => Some(found) == flow,
+            })
+            || flow.is_some_and(|flow| self.read.find(lookup, flow))
+    }
+
+    /// Whether any agent in a range was met, or another one of its rank.
+    pub(super) fn finds_any(&mut self, lookup: Lookup<'_>, agents: Range<Agent>) -> bool {
+        !agents.is_empty() && self.started.contains(&agents.start)
+            || self.go_back(lookup, |met| met.is_moment(|agent, _| agents.contains(&agent)))
+    }
+
+    /// Whether any element of an agent is known.
+    pub(super) fn finds_any_element(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
+        self.go_back(lookup, |_| false);
+        self.read.find_any(lookup, agent)
+    }
+
+    /// Of each agent, ascending, the step before which everything is known; of each rank that was met at least of its
+    /// first block.
+    pub(super) fn steps(&mut self, lookup: Lookup<'_>) -> Vec<(Agent, u32)> {
+        self.go_back(lookup, |_| false);
+        for first in &self.started {
+            self.agents.entry(*first).or_default();
+        }
+        let steps = self.agents.iter().map(|(agent, seen)| (*agent, seen.before));
+        let mut steps: Vec<(Agent, u32)> = steps.filter(|(agent, _)| *agent != NOBODY).collect();
+        steps.sort_unstable();
+        steps
+    }
+
+    /// All elements that are known, ascending.
+    pub(super) fn elements(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, By)> {
+        self.go_back(lookup, |_| false);
+        self.read.look_into_all(lookup);
+        let mut elements: Vec<(FlowId, By)> = self.read.met.iter().copied().collect();
+        elements.sort_unstable();
+        elements
+    }
+
+    /// Takes a source in. What comes new is given back.
+    fn take(&mut self, lookup: Lookup<'_>, source: Source, by: By) -> Option<Met> {
+        let turn = lookup.agents.turn();
+        match (source, self.way) {
+            (Source::All(id, more), _)
+            | (Source::Run(id, more), Way::Run | Way::Steps)
+            | (Source::Steps(id, more), Way::Steps) => self.meet(lookup, id, turn.then(by, more)),
+            (Source::Read(flow, more), Way::All | Way::Run)
+            | (Source::Heard(flow, more), Way::Run) => {
+                let flow = (flow, turn.then(by, more));
+                self.read.meet(lookup, flow).then_some(Met::Flow(flow))
+            }
+            (Source::Run(..) | Source::Heard(..), Way::All)
+            | (Source::Steps(..), Way::All | Way::Run)
+            | (Source::Read(..) | Source::Heard(..), Way::Steps) => None,
+        }
+    }
+
+    /// Takes a moment in, to be looked into later.
+    fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<Met> {
+        let moment = lookup.history.moment(id)?;
+        let agent = lookup.agents.moved(moment.agent, by);
+        let seen = self.agents.entry(agent).or_default();
+        // An agent's own chain, of which most moments are, has its number.
+        let own = moment.chain == moment.agent;
+        let last = match own {
+            true => &mut seen.end,
+            false => self.chains.entry((moment.chain, by)).or_default(),
+        };
+        let end = *last;
+        if end > id {
+            return None;
+        }
+        *last = id + 1;
+        seen.before = moment.seen.max(seen.before);
+        self.ahead.push_back((id, by, end));
+        if self.way == Way::Steps {
+            self.started.extend(lookup.agents.first_of(agent));
+        }
+        Some(Met::Moment(agent, moment.seen))
+    }
+
+    /// Goes back until something is met, or to the end.
+    fn go_back(&mut self, lookup: Lookup<'_>, wanted: impl Fn(Met) -> bool) -> bool {
+        while let Some((id, by, end)) = self.ahead.pop_front() {
+            let mut found = false;
+            for source in lookup.history.sources(id) {
+                found |= self.take(lookup, source, by).is_some_and(&wanted);
+            }
+            let previous = lookup.history.moment(id).map_or(NONE, |moment| moment.previous);
+            if previous != NONE && previous >= end {
+                self.ahead.push_back((previous, by, end));
+            }
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Reading {
+    /// Takes an element in; whether it is new.
+    fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+        let new = self.met.insert(flow);
+        if new {
+            self.ahead.push(flow);
+            self.agents.insert(lookup.agents.moved(lookup.history.doer(flow.0).0, flow.1));
+        }
+        new
+    }
+
+    /// Whether an element was run, or one that made something from it. The oldest are looked into first: what is asked
+    /// for is mostly old.
+    fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+        let turn = lookup.agents.turn();
+        while !self.met.contains(&flow) {
+            let Some((next, by)) = self.ahead.pop() else { return false };
+            let parts = lookup.history.parts(next);
+            let there = (flow.0, turn.then(flow.1, turn.back(by)));
+            if parts.binary_search(&there).is_ok() {
+                self.ahead.push((next, by));
+                return true;
+            }
+            self.look_into(lookup, (next, by));
+        }
+        true
+    }
+
+    fn find_any(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
+        while !self.agents.contains(&agent) {
+            let Some(next) = self.ahead.pop() else { return false };
+            self.look_into(lookup, next);
+        }
+        true
+    }
+
+    fn look_into_all(&mut self, lookup: Lookup<'_>) {
+        while let Some(next) = self.ahead.pop() {
+            self.look_into(lookup, next);
+        }
+    }
+
+    fn look_into(&mut self, lookup: Lookup<'_>, (flow, by): (FlowId, By)) {
+        let turn = lookup.agents.turn();
+        for (part, more) in lookup.history.parts(flow).iter().rev() {
+            self.meet(lookup, (*part, turn.then(by, *more)));
+        }
+    }
+}
