@@ -91,6 +91,7 @@ struct Shape {
 /// The shapes of operations whose slices end within chunks.
 fn shapes(program: &Program) -> BTreeSet<Shape> {
     let mut shapes = BTreeSet::new();
+    let mut last = None;
     for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
         run::each_op(&block.ops, &mut |op| {
             let Action::Transfer(transfer) = &op.action else { return };
@@ -100,8 +101,14 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
                 count: slice.count,
                 offset: operand.index % operand.size.max(1),
             };
-            let operands = transfer.sources.iter().chain(&transfer.destinations).map(shape);
-            shapes.extend(operands.filter(|shape| !shape.size.is_multiple_of(shape.count)));
+            for operand in transfer.sources.iter().chain(&transfer.destinations) {
+                // Mostly the operands of an operation are alike.
+                let shape = shape(operand);
+                if last != Some(shape) && !shape.size.is_multiple_of(shape.count) {
+                    last = Some(shape);
+                    shapes.insert(shape);
+                }
+            }
         });
     }
     shapes

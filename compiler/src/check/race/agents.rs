@@ -66,10 +66,15 @@ impl Agents {
         self.blocks.lookup(rank).cloned().unwrap_or_default()
     }
 
-    /// The first block of a block's rank; none of a proxy's.
-    pub(super) fn first_of(&self, agent: Agent) -> Option<Agent> {
-        let rank = RankId(*self.owners.get(agent as usize)?);
-        self.blocks.lookup(rank).map(|blocks| blocks.start).filter(|_| !self.is_proxy(agent))
+    /// The rank of a block; none of a proxy.
+    pub(super) fn rank_of_block(&self, agent: Agent) -> Option<RankId> {
+        self.owners.get(agent as usize).map(|rank| RankId(*rank)).filter(|_| !self.is_proxy(agent))
+    }
+
+    /// The agent that stands for one, and the turn that leads from there to it.
+    pub(super) fn home(&self, agent: Agent) -> (Agent, By) {
+        let by = self.owners.get(agent as usize).map_or(0, |rank| self.turn.home(RankId(*rank)).1);
+        (self.moved(agent, self.turn.back(by)), by)
     }
 
     /// Whether an agent is a proxy.

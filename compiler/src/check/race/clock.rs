@@ -10,7 +10,6 @@ use super::turn::By;
 use crate::ir::RankId;
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::ops::Range;
 
 /// A set of things that are known to have happened, memory included; and of steps that are known to have been run.
 #[derive(Debug)]
@@ -171,15 +170,10 @@ impl Clock {
         self.own.filter(|(own, _)| *own == agent).map(|(_, before)| step < before)
     }
 
-    /// Whether any of the agents in a range is known to have started.
-    pub(super) fn has_run_any(&self, lookup: Lookup<'_>, agents: Range<Agent>) -> bool {
-        self.own.is_some_and(|(own, _)| agents.contains(&own))
-            || self.look(lookup, Way::Steps, |sight| sight.finds_any(lookup, agents))
-    }
-
-    /// Whether a rank is known to have started this launch.
+    /// Whether a rank is known to have started this launch: any of its blocks.
     pub(super) fn has_started(&self, lookup: Lookup<'_>, rank: RankId) -> bool {
-        self.has_run_any(lookup, lookup.agents.blocks(rank))
+        self.own.is_some_and(|(own, _)| lookup.agents.blocks(rank).contains(&own))
+            || self.look(lookup, Way::Steps, |sight| sight.finds_started(lookup, rank))
     }
 
     /// Whether any element of an agent is known to have been run.
@@ -221,6 +215,7 @@ mod tests {
     use super::super::history::{History, NONE, Source};
     use super::super::turn::Turn;
     use super::{Clock, Lookup};
+    use crate::ir::RankId;
     use crate::ir::build::program;
 
     fn agents() -> Agents {
@@ -237,7 +232,7 @@ mod tests {
         clock.hear(lookup, Source::Run(told, 0));
         assert!(clock.has_run(lookup, 0, 8) && !clock.has_run(lookup, 0, 9));
         assert!(!clock.knows(lookup, 0, 0));
-        assert!(clock.has_run_any(lookup, 0..1) && !clock.has_run_any(lookup, 1..3));
+        assert!(clock.has_started(lookup, RankId(0)) && !clock.has_started(lookup, RankId(1)));
         clock.hear(lookup, Source::All(told, 0));
         assert!(clock.knows(lookup, 0, 8) && !clock.knows(lookup, 0, 9));
     }
@@ -271,6 +266,6 @@ mod tests {
         assert!(heard(&run, (0, 0)) && !consumed(&run, (0, 0)));
         assert!(run.heard_any(lookup, 1) && !run.heard_any(lookup, 3));
         let steps = Clock::told(&[Source::Steps(told, 0)]);
-        assert!(!heard(&steps, (0, 0)) && steps.has_run_any(lookup, 2..3));
+        assert!(!heard(&steps, (0, 0)) && steps.has_started(lookup, RankId(2)));
     }
 }

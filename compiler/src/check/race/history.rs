@@ -19,7 +19,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A point in the life of an agent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
-    /// Whose.
+    /// Whose; on a rank that is followed.
     pub(super) agent: Agent,
     /// Moments of one chain follow each other, and each knows what those before it know.
     pub(super) chain: u32,

@@ -220,7 +220,7 @@ impl<'p> Launches<'_, 'p> {
         let then = |via: RankId, rank: RankId| {
             end(via).is_some_and(|(end, by)| {
                 let rank = RankId(turn.then(rank.0, by));
-                end.has_run_any(lookup, self.lookup.agents.blocks(rank))
+                end.has_started(lookup, rank)
             })
         };
         // Mostly it is the rank itself that knows what it did, and of a proxy the one that it was done to. What an end knows is

@@ -6,14 +6,22 @@
 use super::cells::{Place, Touch};
 use super::launches::What;
 use super::machine::{Actor, Machine};
-use crate::ir::memory::{Extent, accesses, cells};
+use crate::ir::memory::{Access, Extent, accesses, cells};
 use crate::ir::run::each_op;
 use crate::ir::{Action, Buffer, Program, RankId};
 use crate::table::Id;
 
 /// Whether packets lie where plain chunks of scratch do, on any rank.
 pub(super) fn mixed(program: &Program) -> bool {
-    // Mostly a program has no packets, or nothing but packets where these are.
+    // Mostly a program has no packets in scratch, or nothing but packets; or these where nothing else is.
+    let (mut plain, mut packets) = (false, false);
+    each_access(program, &mut |_, access| {
+        plain |= !access.packets;
+        packets |= access.packets;
+    });
+    if !plain || !packets {
+        return false;
+    }
     let none = Extent { rank: RankId(0), buffer: Buffer::Scratch, start: u64::MAX, end: 0 };
     let mut bounds = vec![[none; 2]; program.ranks.len()];
     each_extent(program, &mut |extent, packets| {
@@ -37,14 +45,21 @@ pub(super) fn mixed(program: &Program) -> bool {
 
 /// Every extent of scratch that is touched, and whether as packets.
 fn each_extent(program: &Program, visit: &mut dyn FnMut(Extent, bool)) {
+    each_access(program, &mut |here, access| {
+        cells(&program.ranks, here, &access.operand, access.packets, &mut |extent| {
+            visit(extent, access.packets);
+        });
+    });
+}
+
+/// Every access to scratch, and by which rank.
+fn each_access(program: &Program, visit: &mut dyn FnMut(RankId, &Access)) {
     for (here, rank) in program.ranks.entries() {
         for block in &rank.blocks {
             each_op(&block.ops, &mut |op| {
                 let Action::Transfer(transfer) = &op.action else { return };
                 for access in accesses(transfer).filter(|a| a.operand.buffer == Buffer::Scratch) {
-                    cells(&program.ranks, here, &access.operand, access.packets, &mut |extent| {
-                        visit(extent, access.packets);
-                    });
+                    visit(here, &access);
                 }
             });
         }

@@ -121,8 +121,8 @@ impl<'p> Machine<'p, '_> {
         if self.shared.writers.concern(home) {
             let Some((row, heard)) = self.shared.writers.heard(home, reader) else { return told };
             parts.extend(heard.made_from.iter().copied().map(here));
-            let history = &mut self.history;
-            let moment = *self.heard.entry(row).or_insert_with(|| heard.moment(history));
+            let (history, agents) = (&mut self.history, self.agents);
+            let moment = *self.heard.entry(row).or_insert_with(|| heard.moment(history, agents));
             told.push(Source::All(moment, by));
             return told;
         }

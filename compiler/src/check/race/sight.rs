@@ -4,9 +4,9 @@ use super::agents::{Agent, NOBODY};
 use super::clock::Lookup;
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::turn::By;
+use crate::ir::RankId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// What one goes back by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +19,21 @@ pub(super) enum Way {
     Steps,
 }
 
+/// An agent: the one that stands for it, whose moments there are, and the turn that leads from there to it.
+type Turned = (Agent, By);
+
 /// How far a clock has gone back in one way.
 #[derive(Debug)]
 pub(super) struct Sight {
     way: Way,
     /// Of each agent that was met, how far.
-    agents: FxHashMap<Agent, Seen>,
+    agents: FxHashMap<Turned, Seen>,
     /// Of each chain that is not an agent's own, as it is turned, the moment after the last that was met.
     chains: FxHashMap<(u32, By), MomentId>,
     /// Moments to be looked into, and where in its chain that ends.
     ahead: VecDeque<(MomentId, By, MomentId)>,
-    /// Ranks that were met, by their first block.
-    started: FxHashSet<Agent>,
+    /// Ranks of which a block was met.
+    started: FxHashSet<RankId>,
     /// Packets that were read.
     read: Reading,
 }
@@ -50,25 +53,16 @@ struct Reading {
     met: FxHashSet<(FlowId, By)>,
     ahead: Vec<(FlowId, By)>,
     /// Whose they are.
-    agents: FxHashSet<Agent>,
+    agents: FxHashSet<Turned>,
 }
 
 /// What is met on the way back.
 #[derive(Clone, Copy, Debug)]
 enum Met {
     /// An agent's moment, and the step before which it is known.
-    Moment(Agent, u32),
+    Moment(Turned, u32),
     /// An element.
     Flow((FlowId, By)),
-}
-
-impl Met {
-    fn is_moment(self, wanted: impl Fn(Agent, u32) -> bool) -> bool {
-        match self {
-            Met::Moment(agent, before) => wanted(agent, before),
-            Met::Flow(_) => false,
-        }
-    }
 }
 
 impl Sight {
@@ -97,6 +91,7 @@ impl Sight {
         (agent, step): (Agent, u32),
         flow: Option<(FlowId, By)>,
     ) -> bool {
+        let agent = lookup.agents.home(agent);
         self.agents.get(&agent).is_some_and(|seen| step < seen.before)
             || flow.is_some_and(|flow| self.read.met.contains(&flow))
             || self.go_back(lookup, |met| match met {
@@ -106,27 +101,33 @@ impl Sight {
             || flow.is_some_and(|flow| self.read.find(lookup, flow))
     }
 
-    /// Whether any agent in a range was met, or another one of its rank.
-    pub(super) fn finds_any(&mut self, lookup: Lookup<'_>, agents: Range<Agent>) -> bool {
-        !agents.is_empty() && self.started.contains(&agents.start)
-            || self.go_back(lookup, |met| met.is_moment(|agent, _| agents.contains(&agent)))
+    /// Whether any block of a rank is known to have started.
+    pub(super) fn finds_started(&mut self, lookup: Lookup<'_>, rank: RankId) -> bool {
+        self.started.contains(&rank)
+            || self.go_back(lookup, |met| match met {
+                Met::Moment(agent, _) => rank_of(lookup, agent) == Some(rank),
+                Met::Flow(_) => false,
+            })
     }
 
     /// Whether any element of an agent is known.
     pub(super) fn finds_any_element(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
         self.go_back(lookup, |_| false);
-        self.read.find_any(lookup, agent)
+        self.read.find_any(lookup, lookup.agents.home(agent))
     }
 
     /// Of each agent, ascending, the step before which everything is known; of each rank that was met at least of its
     /// first block.
     pub(super) fn steps(&mut self, lookup: Lookup<'_>) -> Vec<(Agent, u32)> {
         self.go_back(lookup, |_| false);
-        for first in &self.started {
-            self.agents.entry(*first).or_default();
+        for rank in &self.started {
+            let first = lookup.agents.home(lookup.agents.blocks(*rank).start);
+            self.agents.entry(first).or_default();
         }
-        let steps = self.agents.iter().map(|(agent, seen)| (*agent, seen.before));
-        let mut steps: Vec<(Agent, u32)> = steps.filter(|(agent, _)| *agent != NOBODY).collect();
+        let agent = |(agent, by): Turned| lookup.agents.moved(agent, by);
+        let steps = self.agents.iter().filter(|((agent, _), _)| *agent != NOBODY);
+        let mut steps: Vec<(Agent, u32)> =
+            steps.map(|(turned, seen)| (agent(*turned), seen.before)).collect();
         steps.sort_unstable();
         steps
     }
@@ -161,7 +162,7 @@ impl Sight {
     /// Takes a moment in, to be looked into later.
     fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<Met> {
         let moment = lookup.history.moment(id)?;
-        let agent = lookup.agents.moved(moment.agent, by);
+        let agent = (moment.agent, by);
         let seen = self.agents.entry(agent).or_default();
         // An agent's own chain, of which most moments are, has its number.
         let own = moment.chain == moment.agent;
@@ -177,7 +178,7 @@ impl Sight {
         seen.before = moment.seen.max(seen.before);
         self.ahead.push_back((id, by, end));
         if self.way == Way::Steps {
-            self.started.extend(lookup.agents.first_of(agent));
+            self.started.extend(rank_of(lookup, agent));
         }
         Some(Met::Moment(agent, moment.seen))
     }
@@ -201,13 +202,19 @@ impl Sight {
     }
 }
 
+/// The rank of a block; none of a proxy.
+fn rank_of(lookup: Lookup<'_>, (agent, by): Turned) -> Option<RankId> {
+    let rank = lookup.agents.rank_of_block(agent)?;
+    Some(RankId(lookup.agents.turn().then(rank.0, by)))
+}
+
 impl Reading {
     /// Takes an element in; whether it is new.
     fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
         let new = self.met.insert(flow);
         if new {
             self.ahead.push(flow);
-            self.agents.insert(lookup.agents.moved(lookup.history.doer(flow.0).0, flow.1));
+            self.agents.insert((lookup.history.doer(flow.0).0, flow.1));
         }
         new
     }
@@ -229,7 +236,7 @@ impl Reading {
         true
     }
 
-    fn find_any(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
+    fn find_any(&mut self, lookup: Lookup<'_>, agent: Turned) -> bool {
         while !self.agents.contains(&agent) {
             let Some(next) = self.ahead.pop() else { return false };
             self.look_into(lookup, next);

@@ -8,7 +8,7 @@
 //! changes. Then it is true: were it not, there would be a first read that did not hear it; but whoever wrote what that
 //! read found wrote it before, and heard all that it is taken to have heard.
 
-use super::agents::Agent;
+use super::agents::{Agent, Agents};
 use super::cells::Touch;
 use super::clock::{Clock, Lookup, Run};
 use super::history::{FlowId, History, MomentId, NONE, Source};
@@ -104,12 +104,13 @@ impl Told {
     }
 
     /// The moment that tells all of it.
-    pub(super) fn moment(&self, history: &mut History) -> MomentId {
+    pub(super) fn moment(&self, history: &mut History, agents: &Agents) -> MomentId {
         let mut sources: Vec<Source> = Vec::new();
         for (agent, before) in &self.run.steps {
+            let (home, by) = agents.home(*agent);
             let chain = history.chain();
-            let moment = history.add((*agent, chain), *before, NONE, []);
-            sources.push(Source::Run(moment, 0));
+            let moment = history.add((home, chain), *before, NONE, []);
+            sources.push(Source::Run(moment, by));
         }
         let run = self.run.elements.iter().map(|(flow, by)| Source::Heard(*flow, *by));
         sources.extend(run);

@@ -95,11 +95,20 @@ fn common((chunks, ends): (u64, u64), op: &Op, parts: u64) -> (u64, u64) {
         | Action::Release(_) => return (chunks, ends),
     };
     let operands = transfer.sources.iter().chain(&transfer.destinations);
-    operands.fold((chunks, ends), |(chunks, ends), operand| {
+    let (mut chunks, mut ends) = (chunks, ends);
+    // Mostly the operands of an operation have one size.
+    let mut last = None;
+    for operand in operands {
+        chunks = gcd(chunks, u64::from(operand.index));
+        if last == Some(operand.size) {
+            continue;
+        }
+        last = Some(operand.size);
         let part = covered(transfer.slice, None, u64::from(operand.size) * parts);
-        let chunks = gcd(gcd(chunks, u64::from(operand.size)), u64::from(operand.index));
-        (chunks, gcd(gcd(ends, part.start), part.end))
-    })
+        chunks = gcd(chunks, u64::from(operand.size));
+        ends = gcd(gcd(ends, part.start), part.end);
+    }
+    (chunks, ends)
 }
 
 /// Whether the chunks of a unit are promised the same, each what is in its place of other units.

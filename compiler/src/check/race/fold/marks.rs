@@ -37,10 +37,14 @@ struct Slopes(Vec<(u64, u64)>);
 pub(super) fn fold(whole: &Whole<'_>, turn: Turn) -> Option<Vec<Folded>> {
     let program = whole.program();
     let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
+    let mut operations = Vec::new();
     for round in 0..2 {
+        let mut uses = unused(program);
         for rank in program.ranks.ids() {
+            operations.clear();
             let known = (round > 0).then_some(marks.as_slice());
-            let mut blocks = blocks(View { program, turn, marks: known }, whole, rank);
+            let view = View { program, turn, marks: known };
+            let mut blocks = blocks(view, whole, rank, &mut operations);
             if round > 0 {
                 tell_apart(&mut blocks);
             }
@@ -51,9 +55,8 @@ pub(super) fn fold(whole: &Whole<'_>, turn: Turn) -> Option<Vec<Folded>> {
             if !alike(&own.blocks, &marks.get(turn.home(rank).0.index())?.blocks) {
                 return None;
             }
+            use_all((program, turn), whole, (rank, &own.blocks, &operations), &mut uses);
         }
-        let known = (round > 0).then_some(marks.as_slice());
-        let uses = use_all(View { program, turn, marks: known }, whole, &marks);
         settle(program, turn, uses, &mut marks);
     }
     let first = |rank| marks.get(turn.home(rank).0.index());
@@ -114,10 +117,15 @@ struct View<'a> {
     marks: Option<&'a [Marks]>,
 }
 
-fn blocks(view: View<'_>, whole: &Whole<'_>, here: RankId) -> Vec<u64> {
+/// The marks of a rank's blocks. Those of their operations are added to a list, with their numbers.
+fn blocks(view: View<'_>, whole: &Whole<'_>, here: RankId, operations: &mut Vec<u64>) -> Vec<u64> {
     let mark = |ops: &[Op]| {
         let mut sum = 0_u64;
-        each(ops, &mut |at, op| sum = sum.wrapping_add(mix(at, operation(view, here, op))));
+        each(ops, &mut |at, op| {
+            let mark = mix(at, operation(view, here, op));
+            operations.push(mark);
+            sum = sum.wrapping_add(mark);
+        });
         mix(sum, ops.len() as u64)
     };
     whole.blocks(here).map(mark).collect()
@@ -172,42 +180,47 @@ fn at_of(list: Option<&[u64]>, at: u32) -> u64 {
     list.and_then(|list| list.get(at as usize)).copied().unwrap_or(0)
 }
 
-/// Marks everything by the blocks that use it.
-fn use_all(view: View<'_>, whole: &Whole<'_>, marks: &[Marks]) -> Vec<Uses> {
-    let (program, turn) = (view.program, view.turn);
-    let mut uses: Vec<Uses> = per_rank(program, |rank| Uses {
+/// What every rank has, used by nothing yet.
+fn unused(program: &Program) -> Vec<Uses> {
+    per_rank(program, |rank| Uses {
         channels: vec![0; rank.channels.len()],
         semaphores: vec![0; rank.semaphores.len()],
         cells: [Buffer::Input, Buffer::Output, Buffer::Scratch]
             .map(|buffer| Slopes(vec![(0, 0); chunks(rank, buffer) as usize + 1])),
-    });
-    for here in program.ranks.ids() {
-        for (block, ops) in (0..).zip(whole.blocks(here)) {
-            let own = at_of(marks.get(here.index()).map(|m| m.blocks.as_slice()), block);
-            each(ops, &mut |at, op| {
-                let own = mix(mix(own, at), operation(view, here, op));
-                used(program, here, op, &mut |used| match used {
-                    Used::Channel(id, role) => {
-                        let list = uses.get_mut(here.index()).map(|uses| &mut uses.channels);
-                        add(list, id.0, mix(own, role));
+    })
+}
+
+/// Marks everything that a rank uses by its blocks and operations.
+fn use_all(
+    (program, turn): (&Program, Turn),
+    whole: &Whole<'_>,
+    (here, blocks, operations): (RankId, &[u64], &[u64]),
+    uses: &mut [Uses],
+) {
+    let mut operations = operations.iter();
+    for (block, ops) in blocks.iter().zip(whole.blocks(here)) {
+        crate::ir::run::each_op(ops, &mut |op| {
+            let own = mix(*block, operations.next().copied().unwrap_or(0));
+            used(program, here, op, &mut |used| match used {
+                Used::Channel(id, role) => {
+                    let list = uses.get_mut(here.index()).map(|uses| &mut uses.channels);
+                    add(list, id.0, mix(own, role));
+                }
+                Used::Semaphore(id, role) => {
+                    let list = uses.get_mut(here.index()).map(|uses| &mut uses.semaphores);
+                    add(list, id, mix(own, role));
+                }
+                Used::Cells(rank, buffer, start, size, role) => {
+                    let seen = turn.then(here.0, back(turn, rank));
+                    let mark = mix(mix(own, role), u64::from(seen));
+                    let there = uses.get_mut(rank.index());
+                    if let Some(there) = there.and_then(|uses| uses.cells.get_mut(buffer)) {
+                        there.add(start, size, mark);
                     }
-                    Used::Semaphore(id, role) => {
-                        let list = uses.get_mut(here.index()).map(|uses| &mut uses.semaphores);
-                        add(list, id, mix(own, role));
-                    }
-                    Used::Cells(rank, buffer, start, size, role) => {
-                        let seen = turn.then(here.0, back(turn, rank));
-                        let mark = mix(mix(own, role), u64::from(seen));
-                        let there = uses.get_mut(rank.index());
-                        if let Some(there) = there.and_then(|uses| uses.cells.get_mut(buffer)) {
-                            there.add(start, size, mark);
-                        }
-                    }
-                });
+                }
             });
-        }
+        });
     }
-    uses
 }
 
 fn add(list: Option<&mut Vec<u64>>, at: u32, mark: u64) {
