@@ -6,6 +6,7 @@ use super::cells::Share;
 use super::clock::{Clock, Lookup};
 use super::history::{History, MomentId, NONE, Source};
 use super::step::Step;
+use super::writers::Slot;
 use crate::ir::RankId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -21,6 +22,8 @@ pub(super) struct Block<'p> {
     pub(super) at: usize,
     /// Which elements of this step are done, while some wait for packets.
     pub(super) done: Vec<bool>,
+    /// A packet without which this step cannot be begun.
+    pub(super) missing: Option<Slot>,
     /// What all threads know.
     pub(super) base: Clock,
     /// The step at which they met last.
@@ -63,6 +66,7 @@ impl<'p> Block<'p> {
             steps,
             at: 0,
             done: Vec::new(),
+            missing: None,
             base: Clock::of(agent, chain),
             met: 0,
             threads: SmallVec::new(),

@@ -31,13 +31,15 @@ pub(super) fn are_kept(inputs: Inputs<'_>, cells: &[Cells<'_>]) -> bool {
         // The chunks of a unit are promised alike.
         let mut promises = promises.filter(|promise| promise.chunk.is_multiple_of(unit));
         promises.all(|promise| {
-            // What several ranks are promised is worked out once.
+            // What several ranks are promised is worked out once, and of a unit's first cell.
+            let first = OnceCell::new();
             let parts = 0..inputs.grain.cells_of_unit();
             let promised: Vec<OnceCell<Value>> = parts.map(|_| OnceCell::new()).collect();
             let mut ranks = ranks.iter().filter(|rank| !kept.stands_for(**rank, promise));
             ranks.all(|(id, _)| {
                 (0..).zip(&promised).all(|(part, promised)| {
-                    let promised = promised.get_or_init(|| kept.promised(promise, part));
+                    let promised = promised
+                        .get_or_init(|| first.get_or_init(|| kept.promised(promise)).further(part));
                     kept.held(cells, *id, (promise.chunk, part)).is(inputs.fold.turn(), promised)
                 })
             })
@@ -55,7 +57,8 @@ impl Kept<'_> {
         self.inputs.held(cells, self.place(rank, Buffer::Output, at))
     }
 
-    fn promised(&self, promise: &Promise, part: u32) -> Value {
+    /// What the first cell of a promise is to hold.
+    fn promised(&self, promise: &Promise) -> Value {
         let terms = promise.terms.iter().flat_map(|term| {
             (0..i64::from(term.count)).map(move |i| {
                 let rank = i64::from(term.rank) + i * i64::from(term.rank_step);
@@ -64,7 +67,7 @@ impl Kept<'_> {
             })
         });
         sum(terms
-            .map(|(rank, chunk)| self.inputs.part(self.place(rank, Buffer::Input, (chunk, part)))))
+            .map(|(rank, chunk)| self.inputs.part(self.place(rank, Buffer::Input, (chunk, 0)))))
     }
 
     /// Whether a promise is one that is kept if it is kept on the rank that stands for this one.

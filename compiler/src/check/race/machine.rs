@@ -242,18 +242,26 @@ impl<'p, 'b> Machine<'p, 'b> {
     /// Does as much of a transfer as its packets allow; false where that is nothing.
     /// Where operations were put together, it is all or nothing: what comes to an end so does as they stand.
     fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
+        if block.missing.is_some_and(|slot| self.packets.get(slot).is_none()) {
+            return false;
+        }
         let elements = access::elements(self.program, block.rank, transfer, step, self.grain);
         self.left = self.left.saturating_sub(elements.len() as u64);
         if self.left == 0 {
             return false;
         }
         let several = elements.last().is_some_and(|element| element.entry > 0);
-        let ready = |element: &Element| {
-            element.reads.iter().all(|read| {
-                !read.packet || self.packets.get(self.packet_home(read.place).0).is_some()
-            })
+        let missing = |element: &Element| {
+            let packets = element.reads.iter().filter(|read| read.packet);
+            let mut slots = packets.map(|read| self.packet_home(read.place).0);
+            slots.find(|slot| self.packets.get(*slot).is_none())
         };
-        let all = block.done.is_empty() && elements.iter().all(ready);
+        let at_once = self.few || transfer.via == Some(ChannelKind::Port);
+        let all = block.done.is_empty() && {
+            let missing = elements.iter().find_map(missing);
+            block.missing = missing.filter(|_| at_once);
+            missing.is_none()
+        };
         if transfer.via == Some(ChannelKind::Port) {
             if all {
                 self.push(block, step, transfer, &elements);
@@ -273,7 +281,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         block.done.resize(elements.len(), false);
         let mut now: Vec<&Element> = Vec::new();
         for (element, done) in elements.iter().zip(&mut block.done).filter(|(_, done)| !**done) {
-            if ready(element) {
+            if missing(element).is_none() {
                 *done = true;
                 now.push(element);
             } else if several {

@@ -6,18 +6,18 @@
 use super::cells::{Place, Touch};
 use super::launches::What;
 use super::machine::{Actor, Machine};
-use crate::ir::memory::{Access, Extent, accesses, cells};
+use crate::ir::memory::{Extent, cells, source_is_packets, writes_packets};
 use crate::ir::run::each_op;
-use crate::ir::{Action, Buffer, Program, RankId};
+use crate::ir::{Action, Buffer, Operand, Program, RankId};
 use crate::table::Id;
 
 /// Whether packets lie where plain chunks of scratch do, on any rank.
 pub(super) fn mixed(program: &Program) -> bool {
     // Mostly a program has no packets in scratch, or nothing but packets; or these where nothing else is.
     let (mut plain, mut packets) = (false, false);
-    each_access(program, &mut |_, access| {
-        plain |= !access.packets;
-        packets |= access.packets;
+    each_operand(program, &mut |_, _, as_packets| {
+        plain |= !as_packets;
+        packets |= as_packets;
     });
     if !plain || !packets {
         return false;
@@ -45,21 +45,26 @@ pub(super) fn mixed(program: &Program) -> bool {
 
 /// Every extent of scratch that is touched, and whether as packets.
 fn each_extent(program: &Program, visit: &mut dyn FnMut(Extent, bool)) {
-    each_access(program, &mut |here, access| {
-        cells(&program.ranks, here, &access.operand, access.packets, &mut |extent| {
-            visit(extent, access.packets);
-        });
+    each_operand(program, &mut |here, operand, packets| {
+        cells(&program.ranks, here, operand, packets, &mut |extent| visit(extent, packets));
     });
 }
 
-/// Every access to scratch, and by which rank.
-fn each_access(program: &Program, visit: &mut dyn FnMut(RankId, &Access)) {
+/// Every operand in scratch, by which rank, and whether as packets.
+fn each_operand(program: &Program, visit: &mut impl FnMut(RankId, &Operand, bool)) {
     for (here, rank) in program.ranks.entries() {
         for block in &rank.blocks {
             each_op(&block.ops, &mut |op| {
                 let Action::Transfer(transfer) = &op.action else { return };
-                for access in accesses(transfer).filter(|a| a.operand.buffer == Buffer::Scratch) {
-                    visit(here, &access);
+                for (index, operand) in transfer.sources.iter().enumerate() {
+                    if operand.buffer == Buffer::Scratch {
+                        visit(here, operand, source_is_packets(transfer, index));
+                    }
+                }
+                for (index, operand) in transfer.destinations.iter().enumerate() {
+                    if operand.buffer == Buffer::Scratch {
+                        visit(here, operand, writes_packets(transfer.verb, index));
+                    }
                 }
             });
         }

@@ -59,6 +59,16 @@ impl Value {
         }
     }
 
+    /// The same of cells that are so many further on, in the units that these begin.
+    pub(super) fn further(&self, cells: u32) -> Value {
+        let further = |part: &Part| Part { cell: part.cell + cells, ..*part };
+        match self {
+            Value::Nothing => Value::Nothing,
+            Value::One(part) => Value::One(further(part)),
+            Value::Many(parts, by) => Value::Many(parts.iter().map(further).collect(), *by),
+        }
+    }
+
     /// Its parts, ascending; none of what was never written.
     pub(super) fn parts(&self, turn: Turn) -> Vec<Part> {
         let mut parts: Vec<Part> = match self {

@@ -335,7 +335,7 @@ fn kind(op: &Op) -> u64 {
     }
 }
 
-fn used(program: &Program, here: RankId, op: &Op, visit: &mut dyn FnMut(Used)) {
+fn used(program: &Program, here: RankId, op: &Op, visit: &mut impl FnMut(Used)) {
     match &op.action {
         Action::Signal(signal) => {
             signal.channels.iter().for_each(|id| visit(Used::Channel(*id, 1)))
@@ -366,7 +366,7 @@ fn cells(
     here: RankId,
     operand: &Operand,
     role: u64,
-    visit: &mut dyn FnMut(Used),
+    visit: &mut impl FnMut(Used),
 ) {
     let mut on = |rank: RankId| {
         let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
