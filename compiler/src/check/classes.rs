@@ -101,10 +101,11 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
                 count: slice.count,
                 offset: operand.index % operand.size.max(1),
             };
-            for operand in transfer.sources.iter().chain(&transfer.destinations) {
+            let operands = transfer.sources.iter().chain(&transfer.destinations);
+            for operand in operands.filter(|one| !one.size.is_multiple_of(slice.count)) {
                 // Mostly the operands of an operation are alike.
                 let shape = shape(operand);
-                if last != Some(shape) && !shape.size.is_multiple_of(shape.count) {
+                if last != Some(shape) {
                     last = Some(shape);
                     shapes.insert(shape);
                 }

@@ -78,8 +78,7 @@ fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
     let first = (0..ops.len()).find(|at| {
         let Some((one, (next, _))) = ops.get(*at).zip(follower(ops, *at)) else { return false };
         // Nothing is copied to be tried of which neighbours are of two kinds, as most are.
-        let is_like = discriminant(&one.action) == discriminant(&next.action);
-        is_like && absorb(alias, &mut one.clone(), next)
+        is_like(&one.action, &next.action) && absorb(alias, &mut one.clone(), next)
     })?;
     let mut out: Vec<Op> = ops.iter().take(first + 1).cloned().collect();
     let mut at = first;
@@ -166,8 +165,21 @@ fn add<T: Copy + PartialEq>(list: &mut List<T>, more: &[T]) -> bool {
     new
 }
 
+/// Whether two actions are of one kind.
+fn is_like(one: &Action, more: &Action) -> bool {
+    if let (Action::Transfer(one), Action::Transfer(more)) = (one, more) {
+        return is_same(one, more);
+    }
+    discriminant(one) == discriminant(more)
+}
+
+/// Whether two transfers do the same with their operands.
+fn is_same(one: &Transfer, more: &Transfer) -> bool {
+    (one.verb, one.slice, one.reduce) == (more.verb, more.slice, more.reduce)
+}
+
 fn transfer(alias: Option<Alias>, one: &mut Transfer, more: &Transfer) -> bool {
-    if (one.verb, one.slice, one.reduce) != (more.verb, more.slice, more.reduce) {
+    if !is_same(one, more) {
         return false;
     }
     match one.verb {
