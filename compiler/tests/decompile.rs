@@ -97,6 +97,18 @@ fn plans_of_our_own_come_back() {
     assert!(plans - one_role <= 8, "only {one_role} of {plans} are one body for all ranks");
 }
 
+/// A plan for large messages only: the sizes at which plans are compared are none that it serves.
+#[test]
+fn plans_for_large_messages_come_back() {
+    let golden = manifest("tests/goldens/single_node_allgather__default.json");
+    let text = fs::read_to_string(golden).unwrap();
+    let large = text.replace("\"min_message_size\": 0", "\"min_message_size\": 1048576");
+    assert_ne!(large, text);
+    let (source, found) = decompiled(&large, true);
+    let source = source.unwrap_or_else(|| panic!("{found:?}"));
+    assert!(source.text.contains("message_size = 1048576.."), "{}", source.text);
+}
+
 /// What is to be read is kept.
 #[test]
 fn some_texts_are_kept() {

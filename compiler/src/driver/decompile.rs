@@ -201,12 +201,13 @@ fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, 
 }
 
 /// What the loader makes of a plan at two sizes of chunks. It divides by the number of chunks: a rank that has none is
-/// given one, which changes nothing else.
+/// given one, which changes nothing else. It refuses messages that the plan is not for: the sizes here are no messages.
 pub(super) fn listed(mut plan: Plan<'_>) -> String {
     for gpu in &mut plan.gpus {
         gpu.input_chunks = gpu.input_chunks.max(1);
         gpu.output_chunks = gpu.output_chunks.max(1);
     }
+    (plan.min_message_size, plan.max_message_size) = (0, u64::MAX);
     let unit = u64::try_from(plan.buffer_alignment).unwrap_or(1).max(1);
     let mut text = String::new();
     for chunk_bytes in [unit * (4096 / unit).max(1), unit * 257] {

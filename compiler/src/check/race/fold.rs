@@ -15,6 +15,7 @@ use crate::ir::memory::{accesses, home};
 use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
+use marks::Numbers;
 use std::rc::Rc;
 
 /// The most chunks for which it is worked out which stands for which.
@@ -68,9 +69,13 @@ impl Fold {
             return None;
         }
         turns(program).into_iter().find_map(|turn| {
-            let ranks = marks::fold(whole, turn)?.into();
-            let fold = Fold { turn, grain: Grain::parts(1), ranks };
-            same::holds(whole, &fold).then_some(fold)
+            let guess = |numbers| {
+                let ranks = marks::fold(whole, turn, numbers)?.into();
+                Some(Fold { turn, grain: Grain::parts(1), ranks })
+            };
+            // Where not even the marks of rows are alike, nothing is.
+            let mut guesses = [Numbers::OfRows, Numbers::OfOperations].into_iter().map_while(guess);
+            guesses.find(|fold| same::holds(whole, fold))
         })
     }
 

@@ -33,8 +33,17 @@ struct Uses {
 #[derive(Debug, Default)]
 struct Slopes(Vec<(u64, u64)>);
 
+/// What numbers operations have that may stand in any order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// All in a row the same: it may be another row on every rank.
+    OfRows,
+    /// Each its own: what only their order tells apart is told apart.
+    OfOperations,
+}
+
 /// A guess at how the ranks lie on each other; none where marks differ.
-pub(super) fn fold(whole: &Whole<'_>, turn: Turn) -> Option<Vec<Folded>> {
+pub(super) fn fold(whole: &Whole<'_>, turn: Turn, numbers: Numbers) -> Option<Vec<Folded>> {
     let program = whole.program();
     let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
     let mut operations = Vec::new();
@@ -43,7 +52,7 @@ pub(super) fn fold(whole: &Whole<'_>, turn: Turn) -> Option<Vec<Folded>> {
         for rank in program.ranks.ids() {
             operations.clear();
             let known = (round > 0).then_some(marks.as_slice());
-            let view = View { program, turn, marks: known };
+            let view = View { program, turn, numbers, marks: known };
             let mut blocks = blocks(view, whole, rank, &mut operations);
             if round > 0 {
                 tell_apart(&mut blocks);
@@ -113,6 +122,7 @@ fn mix(a: u64, b: u64) -> u64 {
 struct View<'a> {
     program: &'a Program,
     turn: Turn,
+    numbers: Numbers,
     /// The marks of the round before, if there was one.
     marks: Option<&'a [Marks]>,
 }
@@ -121,7 +131,7 @@ struct View<'a> {
 fn blocks(view: View<'_>, whole: &Whole<'_>, here: RankId, operations: &mut Vec<u64>) -> Vec<u64> {
     let mark = |ops: &[Op]| {
         let mut sum = 0_u64;
-        each(ops, &mut |at, op| {
+        each(ops, view.numbers, &mut |at, op| {
             let mark = mix(at, operation(view, here, op));
             operations.push(mark);
             sum = sum.wrapping_add(mark);
@@ -306,11 +316,11 @@ enum Used {
     Cells(RankId, usize, u32, u32, u64),
 }
 
-/// Every operation with its number, those in pipelines too. Those whose order does not matter have the same.
-fn each(ops: &[Op], visit: &mut dyn FnMut(u64, &Op)) {
+/// Every operation with its number, those in pipelines too.
+fn each(ops: &[Op], numbers: Numbers, visit: &mut dyn FnMut(u64, &Op)) {
     let (mut at, mut was_quiet) = (0, false);
     crate::ir::run::each_op(ops, &mut |op| {
-        let quiet = is_quiet(op);
+        let quiet = numbers == Numbers::OfRows && is_quiet(op);
         at += u64::from(!(quiet && was_quiet));
         was_quiet = quiet;
         visit(at, op);
