@@ -1,9 +1,10 @@
 // Makes `out`: the extension as one file, and the grammar, which is made from the compiler's table of words.
 
 import { copyFileSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
 import { build } from 'esbuild';
 
-process.chdir(new URL('..', import.meta.url).pathname);
+process.chdir(path.dirname(import.meta.dirname));
 mkdirSync('out', { recursive: true });
 copyFileSync('../../grammar/ccl.tmLanguage.json', 'out/ccl.tmLanguage.json');
 await build({

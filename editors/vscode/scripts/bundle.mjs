@@ -8,7 +8,7 @@ import path from 'node:path';
 
 const given = process.env.CCL_BUNDLE;
 const here = given && given !== 'none' ? path.resolve(given) : undefined;
-process.chdir(new URL('..', import.meta.url).pathname);
+process.chdir(path.dirname(import.meta.dirname));
 const root = '../..';
 for (const license of ['LICENSE-APACHE', 'LICENSE-MIT']) {
   copyFileSync(`${root}/${license}`, license);
