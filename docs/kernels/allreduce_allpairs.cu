@@ -42,7 +42,7 @@ using Arguments = ccl::Arguments<Program>;
 template <class K>
 CCL_DEVICE void block_main(const Block &b) {
     const uint32_t copy = b.block % 4;
-#line 50 "std::patterns"
+#line 54 "std::patterns"
     b.signal_relaxed(b.peers(), copy);  // signal c[*] relaxed;
     b.wait_relaxed(b.peers(), copy);  // wait c[*] relaxed;
     b.sync();
@@ -52,7 +52,7 @@ CCL_DEVICE void block_main(const Block &b) {
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())),
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())));
     b.sync();
-#line 56 "std::patterns"
+#line 60 "std::patterns"
     b.signal(b.peers(), copy);  // signal c[*];
     b.wait(b.peers(), copy);  // wait c[*];
 }

@@ -9,7 +9,7 @@
 //! What waits for a block in a circle is no mistake of its own, and is not reported.
 
 use super::names;
-use super::past::{Moment, Past, Run};
+use super::past::{Moment, Past, Run, Writer};
 use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::run::{self, Awaits, Outcome, Stuck};
@@ -69,7 +69,7 @@ fn standing<'a>(past: &Past, stuck: &'a Stuck) -> Option<Standing<'a>> {
 
 /// Who would have to go on first; none where nobody gives what is waited for.
 fn arc(past: &Past, standing: &[Standing], one: &Standing) -> Option<Arc> {
-    past.needs(one.moment)?.into_iter().find_map(|given| {
+    past.needs(one.moment, Writer::First)?.into_iter().find_map(|given| {
         let (agent, at) = past.line(given)?;
         let behind = |other: &Standing| other.moment.agent == agent && other.moment.at <= at;
         Some(Arc { to: standing.iter().position(behind)?, given })

@@ -94,14 +94,29 @@ pub(super) struct Past<'p> {
 /// Moments that were reached, in an order in which they can be run.
 pub(super) struct Run<'a, 'p> {
     past: &'a Past<'p>,
+    writer: Writer,
     order: Vec<Moment>,
     done: FxHashSet<Moment>,
+}
+
+/// Of packets that several write, whose are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// The first one's.
+    First,
+    /// The last one's.
+    Last,
 }
 
 impl<'a, 'p> Run<'a, 'p> {
     /// Nothing has been run.
     pub(super) fn new(past: &'a Past<'p>) -> Run<'a, 'p> {
-        Run { past, order: Vec::new(), done: FxHashSet::default() }
+        Run::by(past, Writer::First)
+    }
+
+    /// Nothing has been run, and packets that several write are to be this one's.
+    pub(super) fn by(past: &'a Past<'p>, writer: Writer) -> Run<'a, 'p> {
+        Run { past, writer, order: Vec::new(), done: FxHashSet::default() }
     }
 
     /// Runs what must be run before a moment, and it. False where it is never reached, or not soon enough.
@@ -116,7 +131,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 if full || !open.insert(moment) {
                     return false;
                 }
-                let Some(needs) = self.past.needs(moment) else { return false };
+                let Some(needs) = self.past.needs(moment, self.writer) else { return false };
                 path.push((moment, needs));
             }
             let Some((moment, needs)) = path.last_mut() else { return true };

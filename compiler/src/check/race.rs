@@ -145,11 +145,24 @@ impl<'p> Folded<'p> {
 
     /// Follows these, and looks at memory so finely.
     pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
+        let seen = self.look_at(&self.whole, grain, interrupt);
+        if seen != Seen::Unclear || self.whole.is_as_written() {
+            return seen;
+        }
+        // Threads of what was put together know less: where ranks do the same as they stand, that is looked at.
+        let written = Whole::as_written(self.whole.program());
+        match self.fold.holds(&written) {
+            true => self.look_at(&written, grain, interrupt),
+            false => seen,
+        }
+    }
+
+    fn look_at(&self, whole: &Whole<'p>, grain: Grain, interrupt: &Interrupt) -> Seen {
         let fold = self.fold.at(grain);
-        let Some(after) = follow(&self.whole, (&fold, grain), interrupt) else {
+        let Some(after) = follow(whole, (&fold, grain), interrupt) else {
             return Seen::Unclear;
         };
-        let inputs = Inputs { program: self.whole.program(), fold: &fold, grain };
+        let inputs = Inputs { program: whole.program(), fold: &fold, grain };
         match after.conflicts.is_empty() {
             false => Seen::Unclear,
             true if kept::are_kept(inputs, &after.cells) => Seen::Sound,

@@ -74,6 +74,7 @@ impl Members {
         single
             .or_else(|| self.fit(&[], Kind::Chunk, values))
             .or_else(|| self.pair(&singles, values))
+            .or_else(|| self.downwards(kind, values))
     }
 
     /// A sum of two features: of the node and the place in it, or of one of these or the rank and another one.
@@ -83,6 +84,14 @@ impl Members {
         let own = [&node, &local, &rank];
         let with = |one| features.iter().find_map(|two| self.fit(&[one, two], Kind::Chunk, values));
         self.fit(&[&node, &local], Kind::Chunk, values).or_else(|| own.into_iter().find_map(with))
+    }
+
+    /// What becomes less from one block to the next.
+    fn downwards(&self, kind: Kind, values: &[i64]) -> Option<String> {
+        let most = values.iter().max()?;
+        let up: Vec<i64> = values.iter().map(|value| most - value).collect();
+        let up = self.fit(&[&self.index()], Kind::Chunk, &up).filter(|_| kind != Kind::Rank)?;
+        Some(format!("{most} - {}", if up.contains('+') { format!("({up})") } else { up }))
     }
 
     /// The lists as one expression; the first list's length is that of all.
@@ -232,8 +241,8 @@ impl Members {
         )
     }
 
-    /// The rank so many ahead, as far as the first number says; also of multiples, where there are copies. How far that is
-    /// may change with the block's place and with the step, by as much as the next of each say.
+    /// The rank so many ahead, as far as the first number says; also of multiples, where there are copies, and its node.
+    /// How far that is may change with the block's place and with the step, by as much as the next of each say.
     fn ahead(&self, values: &[i64]) -> Vec<Feature> {
         let rows: Vec<(Member, i64)> =
             self.list.iter().copied().zip(values.iter().copied()).collect();
@@ -245,18 +254,27 @@ impl Members {
             rows.iter().take_while(|(one, _)| one.rank == first.rank).find(|(one, _)| {
                 (one.index, one.copy, one.step) == (first.index + 1, first.copy, first.step)
             });
-        let of = |factor: i64| {
-            let ahead = |value: i64, member: Member| {
-                value.div_euclid(factor.max(1)) - i64::from(member.rank)
-            };
-            let begin = ahead(value, first);
+        let of = |ahead: &dyn Fn(i64, i64) -> i64| {
+            let begin = ahead(value, i64::from(first.rank));
             let change = |next: Option<&(Member, i64)>| {
-                next.map_or(0, |(member, value)| self.around(ahead(*value, *member) - begin))
+                let by = |(member, value): &(Member, i64)| ahead(*value, i64::from(member.rank));
+                next.map_or(0, |next| self.around(by(next) - begin))
             };
             let (step, index) = (change(next_step), change(next_index));
             Distance { begin: begin - index * first.index - step * first.step, step, index }
         };
-        [1, self.copies].map(|factor| self.feature(&of(factor))).into()
+        let each = self.ranks_per_node.max(1);
+        let rank = [1, self.copies].map(|factor| {
+            let ahead = |value: i64, rank: i64| value.div_euclid(factor.max(1)) - rank;
+            self.feature(&of(&ahead))
+        });
+        let node = self.feature(&of(&|value, rank| (value - rank / each) * each));
+        let node = Feature {
+            text: format!("b.node({})", node.text),
+            values: node.values.iter().map(|rank| rank / each).collect(),
+            ..node
+        };
+        rank.into_iter().chain((each > 1 && each < self.ranks).then_some(node)).collect()
     }
 
     /// A number of ranks, all around taken off.

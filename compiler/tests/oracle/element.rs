@@ -146,8 +146,7 @@ impl Machine<'_> {
             Held::Plain(value) => value.clone(),
             Held::Packet(_) | Held::Tail => Value::of(NOBODY, cell as u32, u32::MAX),
         };
-        let launch = self.launch(block);
-        self.stale |= value.terms.iter().any(|term| term.rank == NOBODY || term.launch != launch);
+        self.stale |= value.is_stale(self.launch(block));
         Ok(value)
     }
 

@@ -39,6 +39,11 @@ impl Value {
     pub(crate) fn of(rank: u32, cell: u32, launch: u32) -> Value {
         Value { terms: Rc::from([Term { rank, cell, launch, count: 1 }]), loads: Rc::from([]) }
     }
+
+    /// Whether any of it was not written in a launch.
+    pub(crate) fn is_stale(&self, launch: u32) -> bool {
+        self.terms.iter().any(|term| term.rank == NOBODY || term.launch != launch)
+    }
 }
 
 /// What a cell holds.

@@ -158,7 +158,12 @@ impl Machine<'_> {
                 };
                 read.map_err(|first| race(&first, &by, cell))?;
             }
-            bytes.push(self.cells[cell].held.clone());
+            let held = &self.cells[cell].held;
+            // Who reads a packet looks at its flag: one that was not written is none.
+            if let (Held::Plain(value), false) = (held, request.push.raw) {
+                self.stale |= value.is_stale(request.site.launch);
+            }
+            bytes.push(held.clone());
         }
         let port = &mut self.ports[channel];
         port.moving.push_back(bytes);

@@ -1,13 +1,13 @@
 //! What must have been run just before a moment.
 
 use super::chains::{each_packet, range};
-use super::{Agent, Chain, Line, Moment, Past, Places, Request};
+use super::{Agent, Chain, Line, Moment, Past, Places, Request, Writer};
 use crate::ir::memory::{groups, source_is_packets};
 use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb};
 
 impl Past<'_> {
     /// What must have been run just before; none where the moment never comes.
-    pub(in crate::check) fn needs(&self, moment: Moment) -> Option<Vec<Moment>> {
+    pub(in crate::check) fn needs(&self, moment: Moment, writer: Writer) -> Option<Vec<Moment>> {
         let Moment { launch, agent, at } = moment;
         match self.chain(agent)? {
             Chain::User { rank } => Some(self.before_launch(*rank, launch)),
@@ -26,7 +26,7 @@ impl Past<'_> {
             Chain::Block { rank, lines, .. } => {
                 let mut needs = Vec::new();
                 if let Some(line) = lines.get(at as usize) {
-                    self.awaited(*rank, moment, line, &mut needs)?;
+                    self.awaited(*rank, (moment, writer), line, &mut needs)?;
                 }
                 // What is last is looked at first: a block goes on by itself before others are asked.
                 needs.extend(self.before(*rank, moment));
@@ -96,7 +96,7 @@ impl Past<'_> {
     fn awaited(
         &self,
         rank: RankId,
-        moment: Moment,
+        (moment, writer): (Moment, Writer),
         line: &Line,
         needs: &mut Vec<Moment>,
     ) -> Option<()> {
@@ -117,7 +117,7 @@ impl Past<'_> {
                 }
             }
             Action::Transfer(transfer) => {
-                self.packets_for(rank, moment, (line, transfer), needs)?
+                self.packets_for(rank, (moment, writer), (line, transfer), needs)?
             }
             Action::Sync
             | Action::Signal(_)
@@ -244,7 +244,7 @@ impl Past<'_> {
     fn packets_for(
         &self,
         rank: RankId,
-        moment: Moment,
+        (moment, writer): (Moment, Writer),
         (line, transfer): (&Line, &Transfer),
         needs: &mut Vec<Moment>,
     ) -> Option<()> {
@@ -256,8 +256,12 @@ impl Past<'_> {
         self.each_packet_read(rank, (line, transfer), &mut |at| {
             let writers = self.packets.get(&at);
             missing |= writers.is_none_or(Vec::is_empty);
-            let others = |writer: &&(Agent, u32)| **writer != (moment.agent, moment.at);
-            let writer = writers.and_then(|writers| writers.iter().find(others));
+            let mut others = { writers.into_iter().flatten() }
+                .filter(|writer| **writer != (moment.agent, moment.at));
+            let writer = match writer {
+                Writer::First => others.next(),
+                Writer::Last => others.next_back(),
+            };
             needs.extend(writer.map(|(agent, at)| Moment {
                 launch: moment.launch,
                 agent: *agent,

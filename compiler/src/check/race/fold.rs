@@ -52,9 +52,8 @@ impl Fold {
     /// What was known of a program from which passes made this one is tried first.
     pub(super) fn of(whole: &Whole<'_>, known: Option<&Fold>) -> Option<Fold> {
         let program = whole.program();
-        let holds = |fold: &&Fold| {
-            fold.fits(program) && !overlay::mixed(program) && same::holds(whole, fold)
-        };
+        let holds =
+            |fold: &&Fold| fold.fits(program) && !overlay::mixed(program) && fold.holds(whole);
         if let Some(known) = known.filter(holds) {
             return Some(known.clone());
         }
@@ -75,8 +74,13 @@ impl Fold {
             };
             // Where not even the marks of rows are alike, nothing is.
             let mut guesses = [Numbers::OfRows, Numbers::OfOperations].into_iter().map_while(guess);
-            guesses.find(|fold| same::holds(whole, fold))
+            guesses.find(|fold| fold.holds(whole))
         })
+    }
+
+    /// Whether ranks do the same, laid on each other so.
+    pub(super) fn holds(&self, whole: &Whole<'_>) -> bool {
+        same::holds(whole, self)
     }
 
     /// Whether everything that a program's ranks have has something that stands for it.

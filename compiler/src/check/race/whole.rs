@@ -51,6 +51,11 @@ impl<'p> Whole<'p> {
         Whole { blocks, windows: windows(program), program }
     }
 
+    /// Whether nothing was put together.
+    pub(super) fn is_as_written(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
     /// The program.
     pub(super) fn program(&self) -> &'p Program {
         self.program

@@ -2,10 +2,10 @@
 
 use super::super::names;
 use super::super::nearest;
-use super::super::past::{Moment, Past, Run};
+use super::super::past::{Moment, Past, Run, Writer};
 use super::cells::Touch;
 use super::machine::{Conflict, Kind};
-use crate::diagnostic::witness::{Access, Cells, Finding, Race, Witness};
+use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
 use crate::diagnostic::{Diagnostic, Label};
 use std::ops::Range;
 
@@ -50,11 +50,7 @@ pub(super) fn show(
     if conflict.kind == Kind::Unwritten {
         report = written_elsewhere(past, conflict, report);
     }
-    let mut run = Run::new(past);
-    let mut reached = run.reach(second);
-    let ordered = first.is_some_and(|first| run.has(first));
-    reached &= first.is_none_or(|first| run.reach(first));
-    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
+    let (ordered, schedule) = meeting(past, first, second);
     let race = Race {
         memory: Cells {
             rank: conflict.place.rank.0,
@@ -77,6 +73,26 @@ pub(super) fn show(
     };
     report.witness = Some(Box::new(Witness::new(Finding::Race(Box::new(race)), schedule)));
     report
+}
+
+/// Whether what is run for the second has the first in it, and a schedule in which both are reached, if there is one. Of
+/// packets that several write it is those with which the two meet.
+fn meeting(past: &Past, first: Option<Moment>, second: Moment) -> (bool, Vec<Turn>) {
+    let by = |writer| {
+        let mut run = Run::by(past, writer);
+        let mut reached = run.reach(second);
+        let ordered = first.is_some_and(|first| run.has(first));
+        reached &= first.is_none_or(|first| run.reach(first));
+        (ordered, if reached { past.turns(run.moments()) } else { Vec::new() })
+    };
+    let meet = |(ordered, schedule): &(bool, Vec<Turn>)| !ordered && !schedule.is_empty();
+    let one = by(Writer::First);
+    if meet(&one) {
+        return one;
+    }
+    let other = by(Writer::Last);
+    let reached = one.1.is_empty() && !other.1.is_empty();
+    if meet(&other) || reached { other } else { one }
 }
 
 /// Points to where the rank of one access waits for what is told of the other one, if that is after it or in another
