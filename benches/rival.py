@@ -33,8 +33,10 @@ PROGRAMS = [
     ("ring_allgather_legal", "ring AllGather, within the executor's limits", False),
 ]
 
-# cclc leaves all checks out that the DSL does not have, and writes plans that exceed the executor's limits, as it does.
+# cclc writes plans that exceed the executor's limits, as the DSL does, and leaves all checks out that it does not have.
 UNCHECKED = ["--unproved", "--checks", "none"]
+# Or it makes them all.
+CHECKED = ["--checks", "proof"]
 
 
 def main():
@@ -69,6 +71,7 @@ def arguments():
     parser.add_argument("--turns", type=int, default=5, help="process starts of each side")
     parser.add_argument("--rival-turns", type=int, metavar="N", help="process starts of the DSL, if fewer")
     parser.add_argument("--only", action="append", metavar="PROGRAM")
+    parser.add_argument("--checked", action="store_true", help="let cclc make both checks, which the DSL does not have")
     parser.add_argument("--growth", action="store_true", help="measure cclc at half and twice the ranks, too")
     parser.add_argument("--child", metavar="PROGRAM", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
@@ -113,10 +116,11 @@ def run_cclc(options, name, nodes, out, ranks=None):
     command += ["-D", f"instances={options.instances}"]
     if nodes:
         command += ["-D", f"ranks_per_node={options.ranks_per_node}"]
+    command += CHECKED if options.checked else UNCHECKED
     if os.path.exists(out):
         os.remove(out)
     with tempfile.TemporaryFile() as report:
-        process = subprocess.Popen(command + UNCHECKED + ["-o", out], stdout=report, stderr=report)
+        process = subprocess.Popen(command + ["-o", out], stdout=report, stderr=report)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if not os.path.exists(out):

@@ -140,7 +140,7 @@ pub(crate) struct Elaboration {
     /// Thread blocks that the GPU runs at once
     #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,
-    /// Which checks to do; `none` is for measuring, and turns what the target cannot do into warnings
+    /// Which checks to do; `none` and `proof` are for measuring, and turn what the target cannot do into warnings
     #[arg(long, value_enum, default_value_t = Checks::All, hide = true)]
     pub(crate) checks: Checks,
 }
@@ -150,6 +150,8 @@ pub(crate) struct Elaboration {
 pub(crate) enum Checks {
     /// Nothing beyond what elaboration needs.
     None,
+    /// Whether programs are right, but not whether the target has room for them.
+    Proof,
     /// Everything.
     All,
 }

@@ -155,8 +155,8 @@ fn leaves_it_proved(report: &Diagnostic) -> bool {
 pub(crate) fn proof(elaboration: &Elaboration, unproved: bool) -> Proof {
     match (elaboration.checks, unproved) {
         (Checks::None, _) => Proof::Skipped,
-        (Checks::All, true) => Proof::Reported,
-        (Checks::All, false) => Proof::Needed,
+        (Checks::Proof | Checks::All, true) => Proof::Reported,
+        (Checks::Proof | Checks::All, false) => Proof::Needed,
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn proof(elaboration: &Elaboration, unproved: bool) -> Proof {
 pub(crate) fn target(elaboration: &Elaboration) -> Target {
     let worst = match elaboration.checks {
         Checks::All => Severity::Error,
-        Checks::None => Severity::Warning,
+        Checks::None | Checks::Proof => Severity::Warning,
     };
     Target { sms: elaboration.sms, worst }
 }

@@ -120,7 +120,7 @@ impl Given {
             parameters,
             options: self.options.clone(),
             max_operations: elaboration.max_operations,
-            promises: elaboration.checks == Checks::All,
+            promises: elaboration.checks != Checks::None,
         }
     }
 }
