@@ -227,7 +227,7 @@ fn every_code_is_in_the_source_and_in_a_case() {
         .collect();
     let mut cases: String = cases().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     // What no program text can cause is tested where the command line is.
-    for test in ["cli", "adoption"] {
+    for test in ["cli", "cli/plans", "cli/run", "adoption"] {
         cases += &fs::read_to_string(root().join(format!("compiler/tests/{test}.rs"))).unwrap();
     }
     let mut missing = Vec::new();

@@ -20,9 +20,7 @@ use super::found::Found;
 use super::names;
 use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic, Label};
-use crate::ir::{
-    self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId, Verb,
-};
+use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::table::Table;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -279,7 +277,7 @@ fn count(uses: &mut Uses, block: BlockId, window: Window, ops: &[ir::Op]) {
             Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
                 for id in &transfer.channels {
                     uses.channels[*id].pushes.add(block, window, origin);
-                    if matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush) {
+                    if transfer.verb.signals() {
                         uses.channels[*id].signals.add(block, window, origin);
                     }
                 }

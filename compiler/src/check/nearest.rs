@@ -3,7 +3,7 @@
 
 use super::past::{Line, Moment, Past};
 use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb, Where, memory,
+    Action, Buffer, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Where, memory,
 };
 
 /// The next operation of a moment's block that tells others something.
@@ -171,8 +171,7 @@ pub(super) fn tells(action: &Action) -> bool {
     match action {
         Action::Signal(_) | Action::Release(_) | Action::Barrier { .. } => true,
         Action::Transfer(transfer) => {
-            transfer.via == Some(ChannelKind::Port)
-                && matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush)
+            transfer.via == Some(ChannelKind::Port) && transfer.verb.signals()
         }
         Action::Sync
         | Action::Wait(_)

@@ -255,6 +255,13 @@ fn follow<'p>(
     }
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
+    drop_settled(&mut after, fold, lookup);
+    Some(after)
+}
+
+/// Drops what is said of places that two packets are written to where it is certain which is there last, and which of
+/// them readers find.
+fn drop_settled(after: &mut machine::After<'_>, fold: &Fold, lookup: Lookup<'_>) {
     let packets = &after.packets;
     after.conflicts.retain(|conflict| {
         let home = fold.home(conflict.place).0;
@@ -262,7 +269,6 @@ fn follow<'p>(
         conflict.kind != machine::Kind::Twice
             || packet.is_none_or(|packet| writers::are_open(lookup, packet))
     });
-    Some(after)
 }
 
 /// Runs until what packets with several writers tell is certain, and how the last run left things.

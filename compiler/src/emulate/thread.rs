@@ -334,7 +334,7 @@ impl<'p> Machine<'_, 'p> {
             writer: here.writer,
         };
         let mut asked = self.ask(here.rank, channel, Request::Put(put));
-        if matches!(verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush) {
+        if verb.signals() {
             asked = self.ask(here.rank, channel, Request::Signal);
         }
         Some(asked)

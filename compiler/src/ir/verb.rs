@@ -33,6 +33,25 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Whether a signal follows what is moved.
+    #[must_use]
+    pub fn signals(self) -> bool {
+        match self {
+            Verb::PutWithSignal | Verb::PutWithSignalAndFlush => true,
+            Verb::Copy
+            | Verb::Put
+            | Verb::Get
+            | Verb::Reduce
+            | Verb::Broadcast
+            | Verb::PutPackets
+            | Verb::ReadPutPackets
+            | Verb::CopyPackets
+            | Verb::UnpackPackets
+            | Verb::ReducePackets
+            | Verb::BroadcastPackets => false,
+        }
+    }
+
     /// As an author writes it.
     #[must_use]
     pub fn word(self) -> &'static str {

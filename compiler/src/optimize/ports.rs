@@ -77,25 +77,13 @@ fn replaced(rank: &Rank, joins: bool, op: Op) -> Vec<Op> {
 
 /// What an operation over ports is without them.
 fn moved(transfer: Transfer) -> Vec<Action> {
-    let signals = match transfer.verb {
-        Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
-            Some(Action::Signal(Signal { channels: transfer.channels.clone(), relaxed: false }))
-        }
-        Verb::Copy
-        | Verb::Put
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::ReducePackets
-        | Verb::BroadcastPackets => None,
-    };
-    let verb = if signals.is_some() { Verb::Put } else { transfer.verb };
+    let signal = transfer
+        .verb
+        .signals()
+        .then(|| Action::Signal(Signal { channels: transfer.channels.clone(), relaxed: false }));
+    let verb = if signal.is_some() { Verb::Put } else { transfer.verb };
     let put = Transfer { verb, via: Some(ChannelKind::Memory), ..transfer };
-    std::iter::once(Action::Transfer(put)).chain(signals).collect()
+    std::iter::once(Action::Transfer(put)).chain(signal).collect()
 }
 
 fn over_port(rank: &Rank, channels: &List<ChannelId>) -> bool {

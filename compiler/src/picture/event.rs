@@ -1,7 +1,7 @@
 //! A program as columns of events.
 
 use super::label;
-use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId, Verb};
+use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 
 /// Who a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,9 +155,7 @@ pub(super) fn asks(rank: &Rank, op: &Op, channel: ChannelId) -> bool {
 pub(super) fn is_followed_by_a_signal(op: &Op) -> bool {
     match &op.action {
         Action::Signal(_) => true,
-        Action::Transfer(transfer) => {
-            matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush)
-        }
+        Action::Transfer(transfer) => transfer.verb.signals(),
         Action::Pipeline(pipeline) => pipeline.body.iter().any(is_followed_by_a_signal),
         Action::Sync
         | Action::Barrier { .. }

@@ -73,3 +73,29 @@ fn a_plan_can_be_run() {
     let run = ends(folder.cclc(&format!("run {}", golden.display())), 0);
     says(&run.stdout, &["nothing is promised", "on 1 rank,"]);
 }
+
+#[test]
+fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
+    let folder = Folder::with("a.ccl", &GOOD.replace("put input[0]", "put output[1 - rank]"));
+    assert_eq!(ends(folder.cclc("run a.ccl"), 1).stdout, "");
+    let run = ends(folder.cclc("run a.ccl --unproved --type i32 --seed 7"), 1);
+    says(
+        &run.stderr,
+        &[
+            "error[E0904]: `output[",
+            // What nobody wrote was sent.
+            " of `output` is -286331154, not ",
+            "a.ccl:11:9",
+            " wrote it last",
+            "in the first launch",
+            "--seed 7 --schedules 1",
+        ],
+    );
+    says(&run.stdout, &["not right: after 0 of 16 schedules of 3 launches"]);
+    let again = folder.cclc("run a.ccl --unproved --type i32 --seed 7 --schedules 1");
+    assert_eq!(run.stderr, again.stderr);
+    let stuck = GOOD.replace("        signal mem[*];\n", "");
+    let folder = Folder::with("a.ccl", &stuck);
+    let run = ends(folder.cclc("run a.ccl --unproved"), 1);
+    says(&run.stderr, &["error[E0905]: block `main` of rank ", "'s signal on `mem["]);
+}

@@ -7,7 +7,7 @@
 
 use crate::analysis::{Analysis, Part, Semantics, Spot};
 use crate::concrete;
-use compiler::ir::{self, Action, ChannelId, Op, OriginId, RankId, SemaphoreId, Verb};
+use compiler::ir::{self, Action, ChannelId, Op, OriginId, RankId, SemaphoreId};
 use compiler::source::{FileId, Place};
 use compiler::syntax::token::{Kind, tokens};
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,7 +139,7 @@ impl Meetings {
                 Action::Wait(wait) => wait.channels.iter().for_each(|channel| {
                     self.waits.entry((rank, *channel)).or_default().push(op.origin);
                 }),
-                Action::Transfer(transfer) if signals(transfer.verb) => {
+                Action::Transfer(transfer) if transfer.verb.signals() => {
                     for channel in &transfer.channels {
                         self.signals.entry((rank, *channel)).or_default().push(op.origin);
                     }
@@ -154,23 +154,5 @@ impl Meetings {
                 Action::Transfer(_) | Action::Sync | Action::Flush(_) | Action::Barrier { .. } => {}
             }
         }
-    }
-}
-
-/// Whether a transfer signals too.
-fn signals(verb: Verb) -> bool {
-    match verb {
-        Verb::PutWithSignal | Verb::PutWithSignalAndFlush => true,
-        Verb::Copy
-        | Verb::Put
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::ReducePackets
-        | Verb::BroadcastPackets => false,
     }
 }

@@ -1,7 +1,7 @@
 //! What operations take, give, read and write that others wait for.
 
 use crate::ir::memory::{accesses, cells};
-use crate::ir::{Action, ChannelId, Op, Program, RankId, SemaphoreId, Transfer, Verb};
+use crate::ir::{Action, ChannelId, Op, Program, RankId, SemaphoreId};
 
 /// An end of a channel, or a semaphore, of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,11 +31,7 @@ pub(super) fn takes(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
 pub(super) fn gives(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
     let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match &op.action {
         Action::Signal(signal) => (&signal.channels, &[]),
-        Action::Transfer(Transfer {
-            verb: Verb::PutWithSignal | Verb::PutWithSignalAndFlush,
-            channels,
-            ..
-        }) => (channels, &[]),
+        Action::Transfer(transfer) if transfer.verb.signals() => (&transfer.channels, &[]),
         Action::Release(list) => (&[], list),
         Action::Sync
         | Action::Barrier { .. }

@@ -153,7 +153,7 @@ fn signalled(rank: &ir::Rank) -> Vec<bool> {
         run::each_op(&block.ops, &mut |op| match &op.action {
             Action::Signal(signal) => mark(&signal.channels),
             Action::Transfer(transfer) => {
-                if matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush) {
+                if transfer.verb.signals() {
                     mark(&transfer.channels);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Mostly nothing is, and there are as many counters as operations; so no more is kept of each than decides.
 
-use crate::ir::{Action, BlockId, ChannelKind, Op, Program, Rank, Verb};
+use crate::ir::{Action, BlockId, ChannelKind, Op, Program, Rank};
 use crate::table::{Id, Table};
 
 /// Who does something: nobody, one block, or several.
@@ -128,8 +128,7 @@ impl Uses {
                 }
             }
             Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
-                let signals =
-                    matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
+                let signals = transfer.verb.signals();
                 for id in &transfer.channels {
                     let end = self.ends.get_mut(id.index())?;
                     end.pushers.add(block);

@@ -5,7 +5,7 @@ use crate::diagnostic::witness::Step;
 use crate::ir::memory::{Group, covered, groups, home, writes_packets};
 use crate::ir::run::{Windows, windows};
 use crate::ir::{
-    Action, ChannelId, ChannelKind, Link, Op, Operand, Program, RankId, Transfer, Verb, Where,
+    Action, ChannelId, ChannelKind, Link, Op, Operand, Program, RankId, Transfer, Where,
 };
 use crate::table::Id;
 use rustc_hash::FxHashMap;
@@ -176,7 +176,7 @@ impl<'p> Index<'p> {
         transfer: &'p Transfer,
     ) -> Option<()> {
         let port = transfer.via == Some(ChannelKind::Port);
-        let signals = matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
+        let signals = transfer.verb.signals();
         let mut writers = Vec::new();
         for channel in transfer.channels.iter().filter(|_| port) {
             match signals {

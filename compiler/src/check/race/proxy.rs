@@ -53,25 +53,13 @@ impl<'p> Machine<'p, '_> {
                 self.element(&actor, element, (&[], false));
             }
             self.push_one(rank, *channel);
-            match transfer.verb {
-                Verb::PutWithSignal => self.signal(block, thread as u8, *channel, false),
-                Verb::PutWithSignalAndFlush => {
-                    self.signal(block, thread as u8, *channel, false);
-                    let chain = self.history.chain();
-                    let flushed = self.history.add((proxy, chain), pushed + 1, NONE, []);
-                    block.hear(thread as u8, Source::All(flushed, 0));
-                }
-                Verb::Copy
-                | Verb::Put
-                | Verb::Get
-                | Verb::Reduce
-                | Verb::Broadcast
-                | Verb::PutPackets
-                | Verb::ReadPutPackets
-                | Verb::CopyPackets
-                | Verb::UnpackPackets
-                | Verb::ReducePackets
-                | Verb::BroadcastPackets => {}
+            if transfer.verb.signals() {
+                self.signal(block, thread as u8, *channel, false);
+            }
+            if transfer.verb == Verb::PutWithSignalAndFlush {
+                let chain = self.history.chain();
+                let flushed = self.history.add((proxy, chain), pushed + 1, NONE, []);
+                block.hear(thread as u8, Source::All(flushed, 0));
             }
         }
     }

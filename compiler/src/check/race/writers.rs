@@ -119,8 +119,8 @@ impl Told {
     }
 }
 
-/// Whether it is open which of two packets in one place is there last, or which of them a reader finds: neither is known
-/// to come after the reader.
+/// Whether it is open which of two packets in one place is there last, or which of them a reader finds: it is where
+/// neither is known to come after the reader.
 pub(super) fn are_open(lookup: Lookup<'_>, packet: &Packet<'_>) -> bool {
     let clocks = clocks(packet);
     let before = |at| packet.writers.iter().take(at);

@@ -55,7 +55,7 @@ pub(super) fn moved(
     out: &mut Vec<Statement>,
 ) {
     let packets = memory::writes_packets(transfer.verb, 0);
-    let signals = matches!(transfer.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush);
+    let signals = transfer.verb.signals();
     let verb = match (signals, packets) {
         (true, _) => "port_put_with_signal",
         (false, true) => "port_put_packets<K>",

@@ -247,10 +247,7 @@ impl<'a> Machine<'a> {
         if !progress.finished {
             return Step::Waits(Awaits::Packets);
         }
-        if matches!(
-            transfer.verb,
-            crate::ir::Verb::PutWithSignal | crate::ir::Verb::PutWithSignalAndFlush
-        ) {
+        if transfer.verb.signals() {
             transfer.channels.iter().for_each(|channel| self.signal(rank, *channel));
         }
         Step::Done

@@ -1,0 +1,268 @@
+//! `cclc list`, `verify`, `diff`, `decompile`, and maps of plans.
+
+use super::{Folder, GOOD, ends, manifest, says};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn plans_are_listed_and_verified() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let golden = manifest("tests/goldens/single_node_allgather__default.json");
+    let listing = fs::read_to_string(golden.with_extension("listing")).unwrap();
+    let arguments = |command: &str| format!("{command} {}", golden.display());
+    assert_eq!(ends(folder.cclc(&arguments("list")), 0).stdout, listing);
+    let plan = fs::read_to_string(&golden).unwrap();
+    assert_eq!(ends(folder.cclc_with("list -", &plan), 0).stdout, listing);
+    let one = ends(folder.cclc(&arguments("list --rank 1")), 0).stdout;
+    assert!(listing.ends_with(&one) && one.matches("plan ").count() == 1, "{one}");
+    ends(folder.cclc(&arguments("list --rank 2")), 2);
+    ends(folder.cclc(&arguments("list --canon --normal")), 2);
+    ends(folder.cclc(&arguments("verify")), 0);
+    says(&ends(folder.cclc_with("verify -", "{}"), 1).stderr, &["E0902", "<stdin>"]);
+    says(&ends(folder.cclc_with("list -", "[1,"), 1).stderr, &["E0902"]);
+}
+
+#[test]
+fn plans_are_compared() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);
+    // The same program with blocks' joins and channels' numbers of its own.
+    ends(folder.cclc("decompile a.json -o b.ccl"), 0);
+    ends(folder.cclc("build b.ccl -o b.json"), 0);
+    says(&ends(folder.cclc("diff a.json b.json"), 0).stderr, &["the plans are the same"]);
+    // A signal that is lost.
+    let signals = "        signal mem[*];\n";
+    folder.write("c.ccl", &GOOD.replace(signals, "        if rank != 2 { signal mem[*]; }\n"));
+    folder.cclc("build c.ccl -D ranks=4 -o c.json --unproved");
+    let run = ends(folder.cclc("diff a.json c.json"), 1);
+    says(
+        &run.stderr,
+        &[
+            "E0908",
+            "differ in one thing",
+            "the second plan does not come to its end",
+            "nothing wrong with the first plan",
+            "rank 2: block 0, only in the first plan: `signal ",
+            "a.json: rank 2, block 0",
+        ],
+    );
+    // What all ranks have is told once; the results are the same.
+    folder.write(
+        "d.ccl",
+        &GOOD.replace(
+            signals,
+            "        signal mem[*];\n        signal mem[*];\n        wait mem[*];\n",
+        ),
+    );
+    ends(folder.cclc("build d.ccl -D ranks=4 -o d.json"), 0);
+    let run = ends(folder.cclc("diff a.json d.json"), 1);
+    says(&run.stderr, &["they compute the same", "only in the second plan", "on ranks 1 to 3"]);
+    let run = ends(folder.cclc("diff a.json d.json --message-format json"), 1);
+    assert!(run.stderr.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    // Two plans of MSCCL++'s own for one collective: other operations in other blocks, the same outputs.
+    let golden = |name: &str| manifest(&format!("tests/goldens/{name}__num_gpus_4.json"));
+    let pair = ["single_node_allgather_pkt", "single_node_allgather_pkt_rppkt"].map(golden);
+    let run = ends(folder.cclc(&format!("diff {} {}", pair[0].display(), pair[1].display())), 1);
+    says(
+        &run.stderr,
+        &[
+            "they compute the same",
+            "6 thread blocks in the first plan, 1 in the second",
+            "in block 3 of the first plan, in block 0 of the second: `unpack_packets",
+            "on ranks 1 to 3",
+        ],
+    );
+    ends(folder.cclc("build a.ccl -D ranks=3 -o e.json"), 0);
+    says(
+        &ends(folder.cclc("diff a.json e.json"), 1).stderr,
+        &["`ranks` is 4 in the first plan and 3"],
+    );
+    // Programs stand for their plans, and reports name their lines.
+    says(&ends(folder.cclc("diff a.ccl a.json -D ranks=4"), 0).stderr, &["the plans are the same"]);
+    let run = ends(folder.cclc("diff a.ccl d.ccl -D ranks=4"), 1);
+    says(&run.stderr, &["they compute the same", "only in the second plan", "from d.ccl:"]);
+    // For large messages only: the sizes at which plans are compared are none that these serve.
+    let run = ends(folder.cclc("diff a.ccl d.ccl -D ranks=4 -O message_size=1MiB.."), 1);
+    says(&run.stderr, &["they compute the same", "only in the second plan"]);
+    folder.write("g.ccl", &GOOD.replace("        copy input[0] -> output[rank];\n", ""));
+    let run = ends(folder.cclc("diff a.ccl g.ccl -D ranks=2"), 1);
+    says(
+        &run.stderr,
+        &[
+            "different outputs on ranks 0 to 1: `output[0]` of rank 0 has `input[0]` of rank 0 in the first plan only, \
+             memory that was never written in the second plan only",
+        ],
+    );
+    says(&ends(folder.cclc("diff a.ccl d.ccl -D rank=4"), 2).stderr, &["neither program has"]);
+    folder.write("f.json", "{}");
+    says(&ends(folder.cclc("diff a.json f.json"), 1).stderr, &["E0902"]);
+    ends(folder.cclc("diff a.json gone.json"), 3);
+    ends(folder.cclc("diff a.json"), 2);
+    ends(folder.cclc("diff - -"), 2);
+}
+
+#[test]
+fn plans_are_decompiled() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o p.json"), 0);
+    ends(folder.cclc("decompile p.json -o b.ccl"), 0);
+    ends(folder.cclc("fmt --check b.ccl"), 0);
+    ends(folder.cclc("build b.ccl -o q.json"), 0);
+    let listing = |plan| ends(folder.cclc(&format!("list --normal {plan}")), 0).stdout;
+    assert_eq!(listing("p.json"), listing("q.json"));
+    says(&folder.read("b.ccl"), &["for p in peers", "p.output[rank]"]);
+    let straight = ends(folder.cclc("decompile --straight p.json"), 0).stdout;
+    says(&straight, &["if rank == 0 {", "(1).output[0]"]);
+    // What cannot be done leaves nothing behind, and says where.
+    let lonely = manifest("tests/goldens/unit_tests_flush_flush_test__default.json");
+    let run = ends(folder.cclc(&format!("decompile {} -o c.ccl", lonely.display())), 1);
+    says(&run.stderr, &["E0907", "rank 0's port channel 0 leads to rank 1"]);
+    says(&ends(folder.cclc_with("decompile -", "{}"), 1).stderr, &["E0902", "<stdin>"]);
+    ends(folder.cclc("decompile nothing.json -o c.ccl"), 3);
+    ends(folder.cclc("decompile"), 2);
+    assert!(!folder.names().contains(&"c.ccl".to_owned()));
+}
+
+/// Reports of places in plans name the line of source; the source is shown while it is what the plan was built from.
+#[test]
+fn a_map_tells_where_operations_come_from() {
+    let relaxed = GOOD.replace("wait mem[*];", "wait mem[*] relaxed;");
+    let folder = Folder::with("a.ccl", &relaxed);
+    folder.cclc("build a.ccl -o p.json --emit plan,map --unproved");
+    assert_eq!(folder.names(), ["a.ccl", "p.json", "p.map.json"]);
+    let run = ends(folder.cclc("verify p.json"), 1);
+    says(
+        &run.stderr,
+        &["p.json: rank 1, block 0, operation", "from a.ccl:11", "a.ccl:11:9", "put input[0]"],
+    );
+    folder.write("a.ccl", &format!("// moved\n{relaxed}"));
+    let run = ends(folder.cclc("verify p.json"), 1);
+    says(&run.stderr, &["from a.ccl:11"]);
+    assert!(!run.stderr.contains("put input[0]"), "{}", run.stderr);
+}
+
+#[test]
+fn a_map_of_another_plan_is_passed_over() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,map"), 0);
+    assert_eq!(ends(folder.cclc("verify p.json"), 0).stderr, "");
+    let map = folder.read("p.map.json");
+    ends(folder.cclc("build a.ccl -o p.json -D ranks=3"), 0);
+    let run = ends(folder.cclc("verify p.json"), 0);
+    says(&run.stderr, &["warning[W0901]", "p.map.json", "another plan", "--emit plan,map"]);
+    for (text, why) in
+        [("{", "EOF"), ("{\"version\":9}", "version 9"), ("{\"version\":1}", "missing field")]
+    {
+        folder.write("p.map.json", text);
+        says(&ends(folder.cclc("verify p.json"), 0).stderr, &["W0901", why]);
+    }
+    ends(folder.cclc("build a.ccl -o p.json --emit map=q.map.json"), 0);
+    assert_eq!(folder.read("q.map.json"), map);
+    says(
+        &ends(folder.cclc("build a.ccl -o - --emit plan,map"), 2).stderr,
+        &["`--emit map` needs a path"],
+    );
+}
+
+/// Every operation of a plan has its row, pipelines and copies included.
+#[test]
+fn a_map_has_every_operation() {
+    let program = "\
+use std::collectives::unchecked;
+program p(ranks: int = 2) {
+    collective unchecked(ranks, inputs = 2, outputs = 2);
+    options { instances = 2; }
+    scratch s[1];
+    block main {
+        for c in 0..2 {
+            pipeline unit = 1KiB, chunks = 1 {
+                copy input[c] -> s[0];
+                copy s[0] -> output[c];
+            }
+        }
+    }
+}
+";
+    let folder = Folder::with("a.ccl", program);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,map"), 0);
+    let plan: Value = serde_json::from_str(&folder.read("p.json")).unwrap();
+    let map: Value = serde_json::from_str(&folder.read("p.map.json")).unwrap();
+    assert_eq!(map["instances"], 2);
+    for (rank, gpu) in plan["gpus"].as_array().unwrap().iter().enumerate() {
+        for (block, row) in gpu["threadblocks"].as_array().unwrap().iter().enumerate() {
+            let ops = row["ops"].as_array().unwrap();
+            let count: usize =
+                ops.iter().map(|op| 1 + op["ops"].as_array().map_or(0, Vec::len)).sum();
+            let of_rank = map["ranks"][rank][block / 2].as_u64().unwrap() as usize;
+            assert_eq!(map["blocks"][of_rank].as_array().unwrap().len(), 1 + count);
+        }
+    }
+}
+
+#[test]
+fn a_plan_is_held_to_the_collective_that_it_names() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let verify = |edit: &dyn Fn(&mut Value), arguments: &str| {
+        let mut plan: Value = serde_json::from_str(&folder.read("p.json")).unwrap();
+        // What the sizes of messages are counted by depends on the collective.
+        plan["max_message_size"] = u64::MAX.into();
+        edit(&mut plan);
+        folder.write("q.json", &plan.to_string());
+        folder.cclc(&format!("verify q.json {arguments}"))
+    };
+    ends(folder.cclc("build a.ccl -o p.json"), 0);
+    for (name, parts) in [
+        ("allgahter", &["N0901", "no collective `allgahter`", "did you mean `allgather`?"][..]),
+        (
+            "reducescatter",
+            &["N0901", "no `reducescatter` of 2 ranks", "1 chunk of input and 2 chunks"],
+        ),
+        ("sendrecv", &["N0901", "no `sendrecv`"]),
+    ] {
+        says(&ends(verify(&|plan| plan["collective"] = name.into(), ""), 0).stderr, parts);
+    }
+    assert_eq!(ends(verify(&|plan| plan["collective"] = "allgatherv".into(), ""), 0).stderr, "");
+    let run = ends(verify(&|_| (), "-D root=1"), 1);
+    says(&run.stderr, &["E0314", "`allgather` has no parameter `root`", "ranks, chunks"]);
+    ends(verify(&|_| (), "-D chunks=1 -D chunks=1"), 2);
+    says(&ends(verify(&|_| (), "-D chunks=2"), 0).stderr, &["N0901"]);
+}
+
+/// The chunks of a broadcast's plan do not say who its root is.
+#[test]
+fn a_root_is_found_by_what_the_outputs_hold() {
+    let source = manifest("../stdlib/ccl/algorithms/broadcast_chain.ccl");
+    let folder = Folder::with("a.ccl", &fs::read_to_string(source).unwrap());
+    ends(folder.cclc("build a.ccl -D ranks=4 -D root=2 -o p.json --emit plan,map"), 0);
+    assert_eq!(ends(folder.cclc("verify p.json"), 0).stderr, "");
+    fs::remove_file(folder.path("p.map.json")).unwrap();
+    let run = ends(folder.cclc("verify p.json"), 0);
+    says(&run.stderr, &["note[N0902]", "`broadcast` with `root` = 2"]);
+    assert_eq!(ends(folder.cclc("verify p.json -D root=2"), 0).stderr, "");
+    says(&ends(folder.cclc("verify p.json -D root=1"), 1).stderr, &["E0701"]);
+}
+
+#[test]
+fn a_built_plan_verifies_and_a_dump_checks() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json"), 0);
+    ends(folder.cclc("verify p.json"), 0);
+    for step in ["elaborate", "fuse", "sync", "split", "replicate"] {
+        ends(folder.cclc(&format!("dump a.ccl --after {step} -o d.ccl")), 0);
+        let run = ends(folder.cclc("check d.ccl"), 0);
+        assert_eq!(run.stderr, "", "{step}:\n{}", folder.read("d.ccl"));
+    }
+}
+
+/// As their cost is measured: races are found, what the executor cannot run is a warning.
+#[test]
+fn proof_can_be_had_without_limits() {
+    let copy = "copy input[0] -> output[rank];";
+    let long = GOOD.replace(copy, &format!("for i in 0..70 {{ {copy} }}"));
+    let folder = Folder::with("a.ccl", &long);
+    says(&ends(folder.cclc("build a.ccl -o p.json"), 1).stderr, &["error[E0801]"]);
+    says(&ends(folder.cclc("build a.ccl -o p.json --checks proof"), 0).stderr, &["warning[E0801]"]);
+    folder.write("a.ccl", &long.replace("wait mem[*];", "wait mem[*] relaxed;"));
+    says(&ends(folder.cclc("build a.ccl -o p.json --checks proof"), 1).stderr, &["error[E0512]"]);
+    says(&ends(folder.cclc("build a.ccl -o p.json --checks none"), 0).stderr, &["warning[E0801]"]);
+}
