@@ -9,6 +9,7 @@
 //! by itself.
 
 mod body;
+mod features;
 mod formula;
 mod header;
 mod layout;

@@ -39,12 +39,22 @@ const NETWORKED: &[(&str, i64)] = &[
 
 /// Programs whose steps become loops, and for how many ranks: four nodes of three, rings over several blocks.
 const LOOPING: &[(&str, i64)] = &[
-    ("allgather_nodes", 12),
-    ("allgather_ring", 23),
-    ("allreduce_nodes", 12),
-    ("allreduce_ring", 13),
-    ("broadcast_chain", 4),
-    ("reducescatter_ring", 13),
+    ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 12),
+    ("../stdlib/ccl/algorithms/allgather_ring.ccl", 23),
+    ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", 12),
+    ("../stdlib/ccl/algorithms/allreduce_ring.ccl", 13),
+    ("../stdlib/ccl/algorithms/broadcast_chain.ccl", 4),
+    ("../stdlib/ccl/algorithms/reducescatter_ring.ccl", 13),
+];
+
+/// Others whose numbers are formulas, and for how many ranks: pairs of peers, trees, exchanges over doubled distances, rings
+/// inside of nodes.
+const FORMULAIC: &[(&str, i64)] = &[
+    ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 12),
+    ("../stdlib/ccl/algorithms/allgather_recursive_doubling.ccl", 8),
+    ("../stdlib/ccl/algorithms/allreduce_packets_one_phase.ccl", 4),
+    ("../stdlib/ccl/algorithms/broadcast_tree.ccl", 9),
+    ("../examples/hierarchical_allreduce.ccl", 9),
 ];
 
 fn main() {
@@ -73,10 +83,17 @@ fn main() {
         &[("ranks", 9), ("ranks_per_node", 3)],
     );
     trials.push(Trial::test("library/allgather_nodes_packets/9", move || right(&nodes)));
-    for (name, ranks) in LOOPING {
-        let subject = subject(&algorithm(name), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
-        trials.push(Trial::test(format!("loops/{name}/{ranks}"), move || in_loops(&subject)));
+    for (file, ranks) in LOOPING {
+        let subject = subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
+        let name = format!("loops/{}/{ranks}", stem(Path::new(file)));
+        trials.push(Trial::test(name, move || in_loops(&subject)));
     }
+    for (file, ranks) in FORMULAIC {
+        let subject = subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
+        let name = format!("formulas/{}/{ranks}", stem(Path::new(file)));
+        trials.push(Trial::test(name, move || by_formulas(&subject)));
+    }
+    trials.push(Trial::test("formulas/library", library_has_no_tables));
     for (file, ranks) in NETWORKED {
         let mut subject =
             subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", ranks / 2)]);
@@ -116,18 +133,40 @@ fn right(subject: &Subject) -> Result<(), Failed> {
     clean(&check, PLAIN)
 }
 
-/// Numbers are formulas of the step, and there is no table of them.
+/// Numbers are formulas of the step.
 fn in_loops(subject: &Subject) -> Result<(), Failed> {
-    let source = build::source(subject, "program")?;
-    if !source.contains("for (uint32_t step = 0;") {
+    if !build::source(subject, "program")?.contains("for (uint32_t step = 0;") {
         return Err(Failed::from("nothing is done in a loop"));
     }
-    if source.contains("_rows[") {
+    by_formulas(subject)
+}
+
+/// There is no table of numbers, and what is computed instead is right.
+fn by_formulas(subject: &Subject) -> Result<(), Failed> {
+    if build::source(subject, "program")?.contains("CCL_TABLE") {
         return Err(Failed::from("numbers are in a table"));
     }
     let built = build::build(subject, Proof::Needed)?;
     let check = build::compile(&built, Sanitizer::Thread, "1", "1")?;
     clean(&check, Run { launches: 2, ..PLAIN })
+}
+
+/// No program of the library has a table, for many ranks or few.
+fn library_has_no_tables() -> Result<(), Failed> {
+    let mut seen = 0;
+    for file in ccl_files("../stdlib/ccl/algorithms") {
+        for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
+            let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];
+            let subject = subject(&file, None, &settings);
+            // Where its `require`s refuse that many ranks, there is no source.
+            let Ok(source) = build::source(&subject, "program") else { continue };
+            seen += 1;
+            if source.contains("CCL_TABLE") {
+                return Err(Failed::from(format!("{} has a table for {ranks} ranks", stem(&file))));
+            }
+        }
+    }
+    if seen < 50 { Err(Failed::from(format!("only {seen} were looked at"))) } else { Ok(()) }
 }
 
 /// What goes over ports goes over the network.

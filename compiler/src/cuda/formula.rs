@@ -1,11 +1,11 @@
 //! Numbers of many blocks as one formula.
 //!
 //! In: which blocks of which ranks share a body, and one number of each. Out: an expression that a kernel computes it
-//! by, from its rank and block, where there is a simple one: a constant, or a sum of a multiple of something that is
-//! known of the block (its rank, its place among the blocks that share the body, the peer of that place, a rank so far
-//! ahead, its node), a multiple of the number of its copy, and within a loop a multiple of the step. Every formula is
-//! tried on every number.
+//! by, from its rank and block, where there is a simple one: a constant, or a sum of multiples of what is known of the
+//! block (`features`), of the number of its copy, and within a loop of the step. Every formula is tried on every number,
+//! and of several the shortest is taken.
 
+use super::features::{Feature, sum};
 use super::peers::{About, Peers};
 use super::statement::Kind;
 
@@ -32,27 +32,6 @@ pub(super) struct Members {
     pub(super) steps: i64,
 }
 
-/// Something that is known of a block.
-struct Feature {
-    text: String,
-    values: Vec<i64>,
-    /// Whether the step of a loop is in it.
-    stepped: bool,
-}
-
-/// How many ranks ahead something is: so many, and more with each step and each place.
-struct Distance {
-    begin: i64,
-    step: i64,
-    index: i64,
-}
-
-impl Feature {
-    fn new(text: impl Into<String>, values: Vec<i64>) -> Feature {
-        Feature { text: text.into(), values, stepped: false }
-    }
-}
-
 impl Members {
     /// The blocks in each turn of a loop: all turns of the first, then all of the next.
     pub(super) fn in_loop(&self, steps: usize) -> Members {
@@ -70,28 +49,32 @@ impl Members {
             return Some(first.to_string());
         }
         let singles = self.features(kind, values);
-        let single = singles.iter().find_map(|feature| self.fit(&[feature], kind, values));
+        let single = singles.iter().filter_map(|feature| self.fit(&[feature], kind, values));
         single
+            .min_by_key(String::len)
             .or_else(|| self.fit(&[], Kind::Chunk, values))
+            .or_else(|| self.fit(&[&self.rank()], Kind::Chunk, values))
             .or_else(|| self.pair(&singles, values))
             .or_else(|| self.downwards(kind, values))
     }
 
-    /// A sum of two features: of the node and the place in it, or of one of these or the rank and another one.
+    /// A sum of two features, of which one tells where the rank is: the shortest there is.
     fn pair(&self, features: &[Feature], values: &[i64]) -> Option<String> {
+        let places = self.whereabouts(values);
+        let pairs = places.iter().flat_map(|one| features.iter().map(move |two| [one, two]));
+        let fit = |pair: [&Feature; 2]| self.fit(&pair, Kind::Chunk, values);
         let (node, local) = self.node();
-        let rank = self.rank();
-        let own = [&node, &local, &rank];
-        let with = |one| features.iter().find_map(|two| self.fit(&[one, two], Kind::Chunk, values));
-        self.fit(&[&node, &local], Kind::Chunk, values).or_else(|| own.into_iter().find_map(with))
+        fit([&local, &node]).or_else(|| pairs.filter_map(fit).min_by_key(String::len))
     }
 
-    /// What becomes less from one block to the next.
+    /// What becomes less from one block to the next, and more from one copy to the next.
     fn downwards(&self, kind: Kind, values: &[i64]) -> Option<String> {
-        let most = values.iter().max()?;
-        let up: Vec<i64> = values.iter().map(|value| most - value).collect();
+        let rows = || self.list.iter().zip(values).map(|(member, value)| value - member.copy);
+        let most = rows().max()?;
+        let up: Vec<i64> = rows().map(|value| most - value).collect();
         let up = self.fit(&[&self.index()], Kind::Chunk, &up).filter(|_| kind != Kind::Rank)?;
-        Some(format!("{most} - {}", if up.contains('+') { format!("({up})") } else { up }))
+        let down = format!("{most} - {}", if up.contains('+') { format!("({up})") } else { up });
+        Some(if self.copies > 1 { format!("{down} + copy") } else { down })
     }
 
     /// The lists as one expression; the first list's length is that of all.
@@ -128,20 +111,21 @@ impl Members {
             .flat_map(|peers| [About::Peer, About::Place, About::Slot].map(|about| (peers, about)));
         named.find_map(|(peers, about)| {
             let name = peers.list(about)?;
-            [1, self.copies].into_iter().find_map(|factor| {
-                let rest = |(member, list): (&Member, &&[u32])| {
-                    let of = |k: i64| factor * peers.about(about, i64::from(member.rank), k);
-                    let mut rests = (0..).zip(list.iter()).map(|(k, n)| i64::from(*n) - of(k));
-                    let first = rests.next().filter(|first| *first >= 0)?;
-                    rests.all(|other| other == first).then_some(first)
-                };
-                let rests: Vec<i64> =
-                    self.list.iter().zip(lists).map(rest).collect::<Option<_>>()?;
-                let rest = self.formula(kind, &rests)?;
-                let times = if factor == 1 { String::new() } else { format!(" * {factor}") };
-                let plus = if rest == "0" { String::new() } else { format!(" + {rest}") };
-                Some(format!("{name}{times}{plus}"))
-            })
+            let of =
+                |member: &Member, k: usize| peers.about(about, i64::from(member.rank), k as i64);
+            let rows = || self.list.iter().zip(lists);
+            let factor = rows().find_map(|(member, list)| scale(list, |k| of(member, k)))?;
+            let rest = |(member, list): (&Member, &&[u32])| {
+                let rest = |(k, n): (usize, &u32)| i64::from(*n) - factor * of(member, k);
+                let mut rests = list.iter().enumerate().map(rest);
+                let first = rests.next().filter(|first| *first >= 0)?;
+                rests.all(|other| other == first).then_some(first)
+            };
+            let rests: Vec<i64> = rows().map(rest).collect::<Option<_>>()?;
+            let rest = self.formula(kind, &rests)?;
+            let times = if factor == 1 { String::new() } else { format!(" * {factor}") };
+            let plus = if rest == "0" { String::new() } else { format!(" + {rest}") };
+            Some(format!("{name}{times}{plus}"))
         })
     }
 
@@ -169,150 +153,6 @@ impl Members {
         Some(format!("ccl::run<{length}>({first}{step})"))
     }
 
-    /// What is known of a block, likelier things first.
-    fn features(&self, kind: Kind, values: &[i64]) -> Vec<Feature> {
-        let own = [self.rank(), self.index()];
-        let circles = Peers::of(self.ranks, self.ranks_per_node);
-        let about = |kinds: &[About]| -> Vec<Feature> {
-            let all = || circles.iter().flat_map(|peers| kinds.iter().map(|kind| (*peers, *kind)));
-            let by_index = all().filter_map(|(peers, about)| self.about(peers, about));
-            let by_step = all().filter_map(|(peers, about)| self.numbered(peers, about, values));
-            by_index.chain(by_step).collect()
-        };
-        match kind {
-            Kind::Rank => {
-                let ranks = about(&[About::Peer]).into_iter();
-                ranks.chain(self.ahead(values)).chain(own).collect()
-            }
-            Kind::Chunk
-            | Kind::Lane
-            | Kind::Group
-            | Kind::Semaphore
-            | Kind::Barrier
-            | Kind::Size
-            | Kind::Share => {
-                let about = about(&[About::Place, About::Slot, About::WideSlot, About::Peer]);
-                own.into_iter().chain(self.ahead(values)).chain(about).collect()
-            }
-        }
-    }
-
-    /// Something about each block's peer whose number is the block's place.
-    fn about(&self, peers: Peers, about: About) -> Option<Feature> {
-        let least = self.list.iter().all(|member| member.index + 1 < peers.size());
-        let value = |member: &Member| peers.about(about, i64::from(member.rank), member.index);
-        let values = least.then(|| self.list.iter().map(value).collect())?;
-        Some(Feature::new(peers.text(about, peers.variable()), values))
-    }
-
-    /// Something about each block's peer with a number, which is that of the first value; in a loop, of the next peer in
-    /// each step.
-    fn numbered(&self, peers: Peers, about: About, values: &[i64]) -> Option<Feature> {
-        let (first, value) = (self.list.first()?, values.first()?);
-        let mut numbers = 0..peers.size() - self.steps;
-        let begin = numbers.find(|n| peers.about(about, i64::from(first.rank), *n) == *value)?;
-        let value =
-            |member: &Member| peers.about(about, i64::from(member.rank), begin + member.step);
-        let step = Feature::new("step", Vec::new());
-        let number = text(&[&step], &[i64::from(self.steps > 1)], begin);
-        Some(Feature {
-            text: peers.text(about, &format!("b.{}({number})", peers.variable())),
-            values: self.list.iter().map(value).collect(),
-            stepped: self.steps > 1,
-        })
-    }
-
-    fn rank(&self) -> Feature {
-        Feature::new("b.rank", self.list.iter().map(|member| i64::from(member.rank)).collect())
-    }
-
-    fn index(&self) -> Feature {
-        Feature::new("index", self.list.iter().map(|member| member.index).collect())
-    }
-
-    fn node(&self) -> (Feature, Feature) {
-        let each = self.ranks_per_node.max(1);
-        let of = |f: &dyn Fn(i64) -> i64| {
-            self.list.iter().map(|member| f(i64::from(member.rank))).collect()
-        };
-        (
-            Feature::new("b.node()", of(&|rank| rank / each)),
-            Feature::new("b.local()", of(&|rank| rank % each)),
-        )
-    }
-
-    /// The rank so many ahead, as far as the first number says; also of multiples, where there are copies, and its node.
-    /// How far that is may change with the block's place and with the step, by as much as the next of each say.
-    fn ahead(&self, values: &[i64]) -> Vec<Feature> {
-        let rows: Vec<(Member, i64)> =
-            self.list.iter().copied().zip(values.iter().copied()).collect();
-        let Some((first, value)) = rows.first().copied() else { return Vec::new() };
-        let beside = |member: Member| rows.iter().find(|(one, _)| *one == member);
-        let next_step =
-            (self.steps > 1).then(|| Member { step: first.step + 1, ..first }).and_then(beside);
-        let next_index =
-            rows.iter().take_while(|(one, _)| one.rank == first.rank).find(|(one, _)| {
-                (one.index, one.copy, one.step) == (first.index + 1, first.copy, first.step)
-            });
-        let of = |ahead: &dyn Fn(i64, i64) -> i64| {
-            let begin = ahead(value, i64::from(first.rank));
-            let change = |next: Option<&(Member, i64)>| {
-                let by = |(member, value): &(Member, i64)| ahead(*value, i64::from(member.rank));
-                next.map_or(0, |next| self.around(by(next) - begin))
-            };
-            let (step, index) = (change(next_step), change(next_index));
-            Distance { begin: begin - index * first.index - step * first.step, step, index }
-        };
-        let each = self.ranks_per_node.max(1);
-        let rank = [1, self.copies].map(|factor| {
-            let ahead = |value: i64, rank: i64| value.div_euclid(factor.max(1)) - rank;
-            self.feature(&of(&ahead))
-        });
-        let node = self.feature(&of(&|value, rank| (value - rank / each) * each));
-        let node = Feature {
-            text: format!("b.node({})", node.text),
-            values: node.values.iter().map(|rank| rank / each).collect(),
-            ..node
-        };
-        rank.into_iter().chain((each > 1 && each < self.ranks).then_some(node)).collect()
-    }
-
-    /// A number of ranks, all around taken off.
-    fn around(&self, ranks: i64) -> i64 {
-        ranks.rem_euclid(self.ranks)
-    }
-
-    fn feature(&self, distance: &Distance) -> Feature {
-        let value = |member: &Member| {
-            let ahead = distance.step * member.step + distance.index * member.index;
-            self.around(i64::from(member.rank) + distance.begin + ahead)
-        };
-        Feature {
-            text: self.distance(distance),
-            values: self.list.iter().map(value).collect(),
-            stepped: distance.step != 0,
-        }
-    }
-
-    /// Ranks that are nearer from the other side are behind.
-    fn distance(&self, distance: &Distance) -> String {
-        let ahead = [distance.step, distance.index, self.around(distance.begin)];
-        let is_behind =
-            ahead.iter().find(|part| **part != 0).is_some_and(|part| part * 2 > self.ranks);
-        let [step, index, begin] = ahead.map(|part| self.around(-part));
-        let most = self.list.iter().map(|member| step * member.step + index * member.index).max();
-        // No rank is further behind than there are ranks: the kernel counts without signs.
-        let behind = [begin, begin - self.ranks]
-            .into_iter()
-            .find(|begin| is_behind && begin + most.unwrap_or(0) <= self.ranks);
-        let (word, factors, begin) = match behind {
-            Some(begin) => ("before", [index, step], begin),
-            None => ("after", [distance.index, distance.step], self.around(distance.begin)),
-        };
-        let names = ["index", "step"].map(|name| Feature::new(name, Vec::new()));
-        format!("b.{word}({})", text(&names.each_ref(), &factors, begin))
-    }
-
     /// A multiple of each feature, multiples of the copy and the step, and a constant, if that is what all numbers are. A
     /// rank is a feature itself.
     fn fit(&self, features: &[&Feature], kind: Kind, values: &[i64]) -> Option<String> {
@@ -336,8 +176,16 @@ impl Members {
         if factors.iter().any(|factor| *factor < 0) || (kind == Kind::Rank && !plain) {
             return None;
         }
-        Some(text(&all, &factors, constant))
+        Some(sum(&all, &factors, constant))
     }
+}
+
+/// By how much the numbers of a list change with what is known of each, where that changes.
+fn scale(list: &[u32], known: impl Fn(usize) -> i64) -> Option<i64> {
+    let first = i64::from(*list.first()?);
+    let other = (1..list.len()).find(|k| known(*k) != known(0))?;
+    let (change, distance) = (i64::from(*list.get(other)?) - first, known(other) - known(0));
+    (change % distance == 0 && change / distance > 0).then(|| change / distance)
 }
 
 /// By how much the numbers change with one feature while all others stay as they are; 0 where nothing tells.
@@ -349,27 +197,6 @@ fn factor(features: &[&Feature], which: usize, values: &[i64]) -> Option<i64> {
     let change = values.get(row)? - values.first()?;
     let distance = at(which, row)? - at(which, 0)?;
     (change % distance == 0).then(|| change / distance)
-}
-
-fn text(features: &[&Feature], factors: &[i64], constant: i64) -> String {
-    let mut text = String::new();
-    for (feature, factor) in features.iter().zip(factors).filter(|(_, factor)| **factor != 0) {
-        if !text.is_empty() {
-            text.push_str(" + ");
-        }
-        let several = feature.text.contains(' ') && *factor != 1;
-        text.push_str(&if several { format!("({})", feature.text) } else { feature.text.clone() });
-        if *factor != 1 {
-            text.push_str(&format!(" * {factor}"));
-        }
-    }
-    match constant {
-        0 if !text.is_empty() => {}
-        _ if text.is_empty() => text = constant.to_string(),
-        1.. => text.push_str(&format!(" + {constant}")),
-        _ => text.push_str(&format!(" - {}", -constant)),
-    }
-    text
 }
 
 fn constant(list: &[u32]) -> String {

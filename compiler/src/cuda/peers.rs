@@ -20,6 +20,8 @@ pub(super) enum About {
     Slot,
     /// The same among all ranks.
     WideSlot,
+    /// Its own place among all peers of the rank whose peer it is.
+    Index,
 }
 
 /// A circle of a machine.
@@ -49,11 +51,29 @@ impl Peers {
     }
 
     /// A rank's place in its circle.
-    fn place(self, rank: i64) -> i64 {
+    pub(super) fn place(self, rank: i64) -> i64 {
         match self.circle {
             Circle::All => rank,
             Circle::Node => rank % self.ranks_per_node,
             Circle::Rail => rank / self.ranks_per_node,
+        }
+    }
+
+    /// The rank that has a place in a rank's circle.
+    pub(super) fn at(self, rank: i64, place: i64) -> i64 {
+        match self.circle {
+            Circle::All => place,
+            Circle::Node => rank - rank % self.ranks_per_node + place,
+            Circle::Rail => place * self.ranks_per_node + rank % self.ranks_per_node,
+        }
+    }
+
+    /// What gives the rank so far ahead in its circle, and the one so far behind.
+    pub(super) fn ahead(self) -> (&'static str, &'static str) {
+        match self.circle {
+            Circle::All => ("after", "before"),
+            Circle::Node => ("node_after", "node_before"),
+            Circle::Rail => ("rail_after", "rail_before"),
         }
     }
 
@@ -62,12 +82,15 @@ impl Peers {
         let own = self.place(rank);
         let place = number + i64::from(number >= own);
         match (about, self.circle) {
-            (About::Place, _) | (About::Peer, Circle::All) => place,
-            (About::Peer, Circle::Node) => rank - own + place,
-            (About::Peer, Circle::Rail) => place * self.ranks_per_node + rank % self.ranks_per_node,
+            (About::Place, _) => place,
+            (About::Peer, _) => self.at(rank, place),
             (About::Slot, _) | (About::WideSlot, Circle::All) => own - i64::from(own > place),
             (About::WideSlot, Circle::Node | Circle::Rail) => {
                 rank - i64::from(rank > self.about(About::Peer, rank, number))
+            }
+            (About::Index, _) => {
+                let peer = self.about(About::Peer, rank, number);
+                peer - i64::from(peer > rank)
             }
         }
     }
@@ -90,6 +113,7 @@ impl Peers {
             (About::Slot, Circle::All) | (About::WideSlot, _) => "slot",
             (About::Slot, Circle::Node) => "node_slot",
             (About::Slot, Circle::Rail) => "rail_slot",
+            (About::Index, _) => "index_of",
         };
         format!("b.{function}({peer})")
     }
@@ -105,7 +129,7 @@ impl Peers {
             (About::Slot, Circle::All) => Some("b.slots()"),
             (About::Slot, Circle::Node) => Some("b.node_slots()"),
             (About::Slot, Circle::Rail) => Some("b.rail_slots()"),
-            (About::Place, Circle::All) | (About::WideSlot, _) => None,
+            (About::Place, Circle::All) | (About::WideSlot | About::Index, _) => None,
         }
     }
 }

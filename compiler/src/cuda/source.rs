@@ -397,16 +397,15 @@ fn run(scene: &Scene) -> String {
             }
         }
     }
-    let of_block: Option<Vec<usize>> = (0..blocks as usize)
-        .map(|block| {
-            let mut found = places.iter().filter_map(|row| row.get(block).copied().flatten());
-            let first = found.next()?;
-            found.all(|other| other == first).then_some(first)
-        })
-        .collect();
-    let body = match &of_block {
-        Some(roles) => by_block(scene, roles),
-        None => {
+    let column = |block: usize| places.iter().filter_map(move |row| row.get(block)?.as_ref());
+    let of_blocks: Option<Vec<usize>> = (0..blocks as usize).map(|k| only(column(k))).collect();
+    let of_ranks: Option<Vec<usize>> =
+        places.iter().map(|row| only(row.iter().flatten())).collect();
+    let of_ranks = of_ranks.filter(|roles| roles.is_sorted());
+    let body = match (&of_blocks, &of_ranks) {
+        (Some(roles), _) => by_number(scene, "b.block", roles),
+        (None, Some(roles)) => by_number(scene, "b.rank", roles),
+        (None, None) => {
             text.push_str(&role_table(&places));
             by_table(scene)
         }
@@ -429,7 +428,14 @@ fn call(role: &Role) -> String {
     format!("{}{kind}(b, {}_rows[b.rank][b.block{shift}])", role.name, role.name)
 }
 
-fn by_block(scene: &Scene, roles: &[usize]) -> String {
+/// What all of these are.
+fn only<'a>(mut roles: impl Iterator<Item = &'a usize>) -> Option<usize> {
+    let first = roles.next()?;
+    roles.all(|other| other == first).then_some(*first)
+}
+
+/// The role that a block has by this number of it.
+fn by_number(scene: &Scene, number: &str, roles: &[usize]) -> String {
     let mut text = String::new();
     let numbered: Vec<(usize, usize)> = roles.iter().copied().enumerate().collect();
     let runs: Vec<&[(usize, usize)]> = numbered.chunk_by(|a, b| a.1 == b.1).collect();
@@ -439,8 +445,8 @@ fn by_block(scene: &Scene, roles: &[usize]) -> String {
         let call = call(role);
         text.push_str(&match (k, k + 1 == runs.len()) {
             (0, true) => format!("    {call};\n"),
-            (0, false) => format!("    if (b.block < {}) {call};\n", last + 1),
-            (_, false) => format!("    else if (b.block < {}) {call};\n", last + 1),
+            (0, false) => format!("    if ({number} < {}) {call};\n", last + 1),
+            (_, false) => format!("    else if ({number} < {}) {call};\n", last + 1),
             (_, true) => format!("    else {call};\n"),
         });
     }

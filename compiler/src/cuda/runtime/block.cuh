@@ -54,8 +54,11 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t peer(uint32_t i) const { return i + (i >= rank); }
     CCL_DEVICE uint32_t after(uint32_t n) const { return (rank + n) % P::ranks; }
     CCL_DEVICE uint32_t before(uint32_t n) const { return (rank + P::ranks - n) % P::ranks; }
+    CCL_DEVICE uint32_t flipped(uint32_t bits) const { return rank ^ bits; }
     // This rank's place among the peers of another one.
     CCL_DEVICE uint32_t slot(uint32_t at) const { return place_among(rank, at); }
+    // The place of another one among the peers of this rank.
+    CCL_DEVICE uint32_t index_of(uint32_t peer) const { return place_among(peer, rank); }
     CCL_DEVICE auto peers() const {
         return each_of<P::ranks>([&](uint32_t i) { return peer(i); });
     }
@@ -70,6 +73,10 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t local() const { return local(rank); }
     CCL_DEVICE uint32_t node_peer(uint32_t i) const { return rank - local() + i + (i >= local()); }
     CCL_DEVICE uint32_t rail_peer(uint32_t i) const { return (i + (i >= node())) * P::ranks_per_node + local(); }
+    CCL_DEVICE uint32_t node_after(uint32_t n) const { return rank - local() + (local() + n) % P::ranks_per_node; }
+    CCL_DEVICE uint32_t node_before(uint32_t n) const { return node_after(P::ranks_per_node - n); }
+    CCL_DEVICE uint32_t rail_after(uint32_t n) const { return after(n * P::ranks_per_node); }
+    CCL_DEVICE uint32_t rail_before(uint32_t n) const { return before(n * P::ranks_per_node); }
     CCL_DEVICE uint32_t node_slot(uint32_t at) const { return place_among(local(), local(at)); }
     CCL_DEVICE uint32_t rail_slot(uint32_t at) const { return place_among(node(), node(at)); }
     CCL_DEVICE auto node_peers() const {
