@@ -291,6 +291,19 @@ fn one_mistake_in_a_range_is_one_report() {
     says(&run.stderr, &["with ranks = 2; also with ranks = 3"]);
 }
 
+/// Where more is promised than the author thought, the report says how much nothing writes.
+#[test]
+fn what_nothing_writes_is_counted() {
+    let put = "        put input[0] -> (p in peers: p.output[rank]) via mem[*];\n";
+    let folder = Folder::with("a.ccl", &GOOD.replace(put, ""));
+    let run = ends(folder.cclc("check a.ccl -D ranks=4"), 1);
+    says(
+        &run.stderr,
+        &["`output[1]` of rank 0", "nothing writes 3 of the 4 chunks of `output` of rank 0"],
+    );
+    assert!(!run.stderr.contains("not promised"), "{}", run.stderr);
+}
+
 #[test]
 fn the_time_limit_stops_a_long_elaboration() {
     let slow = GOOD.replace(

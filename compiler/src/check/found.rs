@@ -4,12 +4,10 @@
 //! others are counted. Every rank of a plan has places of its own: there, reports that say the same but for their
 //! numbers are one mistake.
 
+use super::names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Place;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How many ranks a note lists.
-const LISTED: usize = 8;
 
 /// Gathers reports.
 #[derive(Debug, Default)]
@@ -71,23 +69,10 @@ impl Found {
                 ([], 0) => row.report,
                 ([], 1) => row.report.note(format!("the same for 1 other {what}")),
                 ([], more) => row.report.note(format!("the same for {more} other {what}s")),
-                (others, _) => row.report.note(format!("the same on {}", ranks(others))),
+                (others, _) => row.report.note(format!("the same on {}", names::ranks(others))),
             }
         })
         .collect()
-    }
-}
-
-/// "rank 1", "ranks 1, 2 and 3": some of them, where there are many.
-fn ranks(list: &[u32]) -> String {
-    let shown: Vec<String> = list.iter().take(LISTED).map(u32::to_string).collect();
-    let rest = list.len() - shown.len();
-    match shown.split_last() {
-        _ if rest > 0 => format!("ranks {} and {rest} more", shown.join(", ")),
-        Some((last, before)) if !before.is_empty() => {
-            format!("ranks {} and {last}", before.join(", "))
-        }
-        Some(_) | None => format!("rank {}", shown.join("")),
     }
 }
 
@@ -164,10 +149,5 @@ mod tests {
         assert_eq!(reports.len(), 2);
         assert_eq!(reports[0].message, "rank 3 is wrong");
         assert_eq!(reports[0].notes, ["the same on ranks 0 and 10"]);
-        assert_eq!(
-            ranks(&(0..12).collect::<Vec<u32>>()),
-            "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 4 more"
-        );
-        assert_eq!(ranks(&[4]), "rank 4");
     }
 }

@@ -1,7 +1,34 @@
-//! What memory is called in reports.
+//! What memory and ranks are called in reports.
 
 use crate::ir::{Buffer, Program, RankId};
 use std::sync::Arc;
+
+/// How many ranks are listed.
+const LISTED: usize = 8;
+
+/// "rank 1", "ranks 0 and 2", "ranks 1 to 7"; of many, the first.
+pub(crate) fn ranks(list: &[u32]) -> String {
+    match list {
+        [] => "nobody".to_owned(),
+        [only] => format!("rank {only}"),
+        [first, .., last] if list.len() > 2 && is_run(list) => format!("ranks {first} to {last}"),
+        [before @ .., last] if list.len() <= LISTED => {
+            format!("ranks {} and {last}", numbers(before))
+        }
+        _ => {
+            let (shown, rest) = list.split_at(LISTED);
+            format!("ranks {} and {} more", numbers(shown), rest.len())
+        }
+    }
+}
+
+fn is_run(list: &[u32]) -> bool {
+    list.windows(2).all(|two| matches!(two, [a, b] if a.checked_add(1) == Some(*b)))
+}
+
+fn numbers(list: &[u32]) -> String {
+    list.iter().map(u32::to_string).collect::<Vec<String>>().join(", ")
+}
 
 /// "`output[3]`", by the name that the author uses, of a region if it is in one.
 pub(crate) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> String {
@@ -50,4 +77,24 @@ fn indices(dimensions: &[Arc<[i64]>], mut at: u64) -> Option<String> {
     }
     found.reverse();
     (at == 0 && !found.is_empty()).then(|| found.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranks;
+
+    #[test]
+    fn ranks_are_listed_as_people_do() {
+        for (list, text) in [
+            (&[][..], "nobody"),
+            (&[4], "rank 4"),
+            (&[0, 1], "ranks 0 and 1"),
+            (&[0, 2, 3], "ranks 0, 2 and 3"),
+            (&[1, 2, 3], "ranks 1 to 3"),
+            (&[0, 2, 4, 6, 8, 10, 12, 14], "ranks 0, 2, 4, 6, 8, 10, 12 and 14"),
+            (&[0, 2, 4, 6, 8, 10, 12, 14, 16, 18], "ranks 0, 2, 4, 6, 8, 10, 12, 14 and 2 more"),
+        ] {
+            assert_eq!(ranks(list), text);
+        }
+    }
 }

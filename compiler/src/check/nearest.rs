@@ -1,6 +1,7 @@
 //! The nearest synchronization on each side of two operations that nothing orders: what the first one's block tells
 //! next, and what the second one's block was told last. And what writes nearest to what nobody writes.
 
+use super::names;
 use super::past::{Line, Moment, Past};
 use crate::ir::{
     Action, Buffer, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Where, memory,
@@ -59,7 +60,7 @@ pub(super) fn heard(past: &Past, moment: Moment) -> String {
         Action::Wait(signal) => {
             let relaxed = if signal.relaxed { " (relaxed)" } else { "" };
             let peers = peers(past, rank, &signal.channels);
-            format!("waits for {}{relaxed}", ranks(&peers))
+            format!("waits for {}{relaxed}", names::ranks(&peers))
         }
         Action::Acquire(list) => format!("acquires {}", semaphores(past, rank, list)),
         Action::Barrier { .. } => "comes to a barrier".to_string(),
@@ -137,7 +138,7 @@ fn signals(past: &Past, rank: RankId, moment: Moment, channels: &[ChannelId]) ->
     });
     match hearer {
         Some(hearer) => format!("signals {}", block(past, hearer)),
-        None => format!("signals {}", ranks(&peers(past, rank, channels))),
+        None => format!("signals {}", names::ranks(&peers(past, rank, channels))),
     }
 }
 
@@ -145,19 +146,6 @@ fn peers(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<u32> {
     let row = past.program.ranks.lookup(rank);
     let ends = channels.iter().filter_map(|channel| row?.channels.lookup(*channel));
     ends.filter_map(|end| end.peer()).map(|peer| peer.0).collect()
-}
-
-/// "rank 1", "ranks 1, 2 and 3", "7 ranks".
-fn ranks(list: &[u32]) -> String {
-    let shown: Vec<String> = list.iter().map(u32::to_string).collect();
-    match shown.split_last() {
-        Some((last, [])) => format!("rank {last}"),
-        Some((last, before)) if before.len() < 4 => {
-            format!("ranks {} and {last}", before.join(", "))
-        }
-        Some(_) => format!("{} ranks", shown.len()),
-        None => "nobody".to_string(),
-    }
 }
 
 fn semaphores(past: &Past, rank: RankId, list: &[SemaphoreId]) -> String {

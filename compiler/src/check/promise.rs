@@ -6,10 +6,15 @@
 mod path;
 mod trace;
 
+use super::names;
 use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::run::{self, Broken, Contribution, Memory};
+use std::collections::BTreeMap;
+
+/// What a chunk holds that nothing writes, which the message says.
+const UNWRITTEN: &[(u32, u32)] = &[(Contribution::NOBODY, 0)];
 
 /// Reports the first chunk that breaks a promise, and how many more do: mostly they have one cause.
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
@@ -20,7 +25,25 @@ pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
         Some(past) => path::show(&past, memory, first, report),
         None => report,
     };
-    vec![others(report, broken.len())]
+    vec![others(unwritten(report, program, &broken), broken.len())]
+}
+
+/// Says how much of the output nothing writes, where that is more than the chunk that is told of: mostly there are more chunks
+/// than the author thought.
+fn unwritten(report: Diagnostic, program: &ir::Program, broken: &[Broken]) -> Diagnostic {
+    let Some(first) = broken.first().filter(|first| first.last_writer.is_none()) else {
+        return report;
+    };
+    let beside = |one: &&Broken| one.rank == first.rank && one.last_writer.is_none();
+    let count = broken.iter().filter(beside).count();
+    let all = program.ranks.lookup(first.rank).map_or(0, |rank| rank.output_chunks);
+    match count {
+        0 | 1 => report,
+        count => report.note(format!(
+            "nothing writes {count} of the {all} chunks of `output` of rank {}",
+            first.rank.0
+        )),
+    }
 }
 
 fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
@@ -51,7 +74,7 @@ fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
         (&broken.doubled, "twice"),
         (&broken.unexpected, "not promised"),
     ] {
-        if !list.is_empty() {
+        if !list.is_empty() && list.as_slice() != UNWRITTEN {
             report = report.note(format!("{text}: {}", contributions(list)));
         }
     }
@@ -80,16 +103,20 @@ fn why(broken: &Broken) -> String {
     }
 }
 
-/// "`input[3]` of rank 4, ..": up to eight.
+/// "`input[3]` of ranks 0 to 7, ..": up to eight.
 fn contributions(list: &[(u32, u32)]) -> String {
-    let shown: Vec<String> = list
-        .iter()
-        .take(8)
-        .map(|(rank, chunk)| match *rank {
-            Contribution::NOBODY => "memory that was never written".to_string(),
-            rank => format!("`input[{chunk}]` of rank {rank}"),
-        })
-        .collect();
-    let more = list.len().saturating_sub(shown.len());
-    if more == 0 { shown.join(", ") } else { format!("{}, and {more} more", shown.join(", ")) }
+    let mut from: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let (nobody, known): (Vec<_>, Vec<_>) =
+        list.iter().partition(|(rank, _)| *rank == Contribution::NOBODY);
+    for (rank, chunk) in known {
+        from.entry(chunk).or_default().push(rank);
+    }
+    let known = from.iter().map(|(chunk, of)| format!("`input[{chunk}]` of {}", names::ranks(of)));
+    let nobody = nobody.first().map(|_| "memory that was never written".to_owned());
+    let all: Vec<String> = known.chain(nobody).collect();
+    let (shown, rest) = all.split_at(all.len().min(8));
+    if rest.is_empty() {
+        return shown.join(", ");
+    }
+    format!("{}, and {} more", shown.join(", "), rest.len())
 }

@@ -5,6 +5,7 @@
 //! * E0908: they differ; the first report says whether their outputs do, and whether they are proved.
 
 use super::{Known, Target, contract, decompile, has_errors, verify};
+use crate::check::names;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Contribution, Outcome, Value};
@@ -117,15 +118,7 @@ fn told(a: &Program, b: &Program, difference: &Difference) -> Diagnostic {
 }
 
 fn ranks(ranks: &[RankId]) -> String {
-    let numbers: Vec<String> = ranks.iter().map(|rank| rank.0.to_string()).collect();
-    match (ranks.first(), ranks.last()) {
-        (Some(first), Some(last))
-            if (last.0 - first.0) as usize + 1 == ranks.len() && first != last =>
-        {
-            format!("ranks {} to {}", first.0, last.0)
-        }
-        _ => format!("rank{} {}", if ranks.len() == 1 { "" } else { "s" }, numbers.join(", ")),
-    }
+    names::ranks(&ranks.iter().map(|rank| rank.0).collect::<Vec<u32>>())
 }
 
 /// Whether two plans compute the same.

@@ -89,7 +89,7 @@ fn plans_are_compared() {
     says(
         &run.stderr,
         &[
-            "different outputs on ranks 0 to 1: `output[0]` of rank 0 has `input[0]` of rank 0 in the first plan only, \
+            "different outputs on ranks 0 and 1: `output[0]` of rank 0 has `input[0]` of rank 0 in the first plan only, \
              memory that was never written in the second plan only",
         ],
     );
