@@ -98,11 +98,12 @@ fn kinds() -> Vec<(&'static str, Rc<Change>)> {
     add("no handshake of a pair", Rc::new(no_handshake_of_a_pair));
     add("single scratch", Rc::new(single_scratch));
     add("half the scratch", Rc::new(half_scratch));
+    add("miscount barrier", Rc::new(miscount));
     kinds
 }
 
 /// Kinds of which few programs have a place, or few mutants are wrong.
-const RARE: [&str; 19] = [
+const RARE: [&str; 20] = [
     "drop acquire",
     "drop barrier",
     "drop release",
@@ -110,6 +111,7 @@ const RARE: [&str; 19] = [
     "duplicate barrier",
     "duplicate release",
     "half the scratch",
+    "miscount barrier",
     "move acquire down",
     "move acquire up",
     "move barrier down",
@@ -252,6 +254,15 @@ fn channels(program: &mut Program, spot: Spot) -> Option<&mut List<ChannelId>> {
         | Action::Release(_)
         | Action::Pipeline(_) => None,
     }
+}
+
+/// One of a barrier's blocks waits for one more.
+fn miscount(program: &mut Program, spot: Spot) -> bool {
+    let Some(Op { action: Action::Barrier { arrivals, .. }, .. }) = at(program, spot) else {
+        return false;
+    };
+    *arrivals += 1;
+    true
 }
 
 fn is(program: &mut Program, spot: Spot, wanted: Sort) -> bool {

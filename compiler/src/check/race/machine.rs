@@ -210,10 +210,10 @@ impl<'p, 'b> Machine<'p, 'b> {
                 block.meet(self.lookup());
                 true
             }
-            Action::Barrier { id, arrivals } => {
+            Action::Barrier { id, .. } => {
                 block.meet(self.lookup());
                 block.arrived = true;
-                return self.barrier(blocks, agent, (id.index(), *arrivals));
+                return self.barrier(blocks, agent, id.index());
             }
             Action::Signal(signal) => {
                 for (thread, channel) in signal.channels.iter().enumerate() {

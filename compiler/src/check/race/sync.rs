@@ -82,27 +82,30 @@ impl Counter {
 }
 
 impl<'p> Machine<'p, '_> {
-    /// All blocks of a barrier go on, if all are there.
-    pub(super) fn barrier(
-        &mut self,
-        blocks: &mut [Block<'p>],
-        agent: usize,
-        (id, arrivals): (usize, u32),
-    ) -> bool {
+    /// All blocks of a barrier go on, if all are there, and it is for so many.
+    pub(super) fn barrier(&mut self, blocks: &mut [Block<'p>], agent: usize, id: usize) -> bool {
         let Some(rank) = blocks.get(agent).map(|block| block.rank) else { return false };
         let first = self.agents.blocks(rank).start as usize;
         let members = self.program.ranks[rank].barriers.iter().nth(id);
         let members: Vec<usize> =
             members.into_iter().flatten().map(|block| first + block.index()).collect();
-        let at_it = |block: &Block| {
-            block.arrived
-                && block.steps.get(block.at).is_some_and(
-                    |step| matches!(&step.op.action, Action::Barrier { id: there, .. } if there.index() == id),
-                )
+        let is_it = |action: &Action| match action {
+            Action::Barrier { id: there, arrivals } => {
+                there.index() == id && *arrivals as usize == members.len()
+            }
+            Action::Sync
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => false,
         };
-        if self.few && members.len() != arrivals as usize
-            || !members.iter().all(|member| blocks.get(*member).is_some_and(at_it))
-        {
+        let at_it = |block: &Block| {
+            block.arrived && block.steps.get(block.at).is_some_and(|step| is_it(&step.op.action))
+        };
+        if !members.iter().all(|member| blocks.get(*member).is_some_and(at_it)) {
             return false;
         }
         let mut all = Vec::new();

@@ -28,7 +28,8 @@ pub(super) struct Machine<'a> {
 struct Counters {
     signals: Table<ChannelId, u64>,
     semaphores: Table<SemaphoreId, i64>,
-    arrived: Table<BarrierId, Vec<usize>>,
+    /// Blocks at a barrier, and how many it is for as each of them says.
+    arrived: Table<BarrierId, Vec<(usize, u32)>>,
 }
 
 /// A block as far as it has come.
@@ -210,11 +211,16 @@ impl<'a> Machine<'a> {
         let Some(arrived) = counters.and_then(|c| row(&mut c.arrived, id)) else {
             return Step::Done;
         };
-        if arrived.len() + 1 < arrivals as usize {
-            arrived.push(index);
+        arrived.push((index, arrivals));
+        // All blocks that ever come to it are there, and it is for so many.
+        let members = self.program.ranks.lookup(rank).and_then(|rank| rank.barriers.lookup(id));
+        let all = arrived.len();
+        if members.is_some_and(|members| members.len() != all)
+            || arrived.iter().any(|(_, arrivals)| *arrivals as usize != all)
+        {
             return Step::Waits(Awaits::Barrier(id));
         }
-        for other in std::mem::take(arrived) {
+        for (other, _) in std::mem::take(arrived) {
             if let Some(block) = self.blocks.get_mut(other) {
                 block.passed = true;
             }

@@ -80,6 +80,14 @@ fn semaphores_count_and_barriers_open_for_all() {
     assert_eq!(left(&p, 0)[0], [(0, 1)]);
     let Outcome::Stuck(stuck) = run(&alone, LIMIT) else { panic!("nobody comes") };
     assert_eq!(stuck[0].awaits, Awaits::Barrier(BarrierId(0)));
+    for (block, arrivals) in [(0, 3), (1, 3), (0, 1), (1, 1)] {
+        let mut other = p.clone();
+        let ops = &mut other.ranks[RankId(0)].blocks[BlockId(block)].ops;
+        for op in ops.iter_mut().filter(|op| matches!(op.action, Action::Barrier { .. })) {
+            op.action = Action::Barrier { id: BarrierId(0), arrivals };
+        }
+        assert!(matches!(run(&other, LIMIT), Outcome::Stuck(_)), "it is for two blocks");
+    }
 }
 
 #[test]
