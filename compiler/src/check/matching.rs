@@ -121,7 +121,8 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
             let ends = &uses[rank].channels[id];
-            if let Some((user, does)) = shared_end(ends).filter(|_| !channel.shared) {
+            let aside = channel.shared || strays(program, &uses, (rank, id));
+            if let Some((user, does)) = shared_end(ends).filter(|_| !aside) {
                 let named = (&*channel.name, does);
                 let report = report::several_users(program, rank, named.0, does, user);
                 all.channels.add_told(report, |report| match &*past {
@@ -140,7 +141,8 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
         }
         for (id, semaphore) in row.semaphores.entries() {
             let counters = &uses[rank].semaphores[id];
-            if counters.acquires.blocks.len() > 1 && !semaphore.shared {
+            let balanced = counters.acquires.counts == counters.releases.counts;
+            if counters.acquires.blocks.len() > 1 && !semaphore.shared && balanced {
                 let user = &counters.acquires;
                 let report = report::several_users(program, rank, &semaphore.name, "acquire", user);
                 let named = (&*semaphore.name, "acquire");
@@ -149,7 +151,7 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
                     None => report,
                 });
             }
-            if counters.acquires.counts != counters.releases.counts {
+            if !balanced {
                 let report = report::out_of_balance(program, rank, semaphore, counters);
                 all.semaphores.add_told(report, |report| match &*past {
                     Some(past) => report::show_balance(past, (rank, id), semaphore, report),
@@ -322,6 +324,18 @@ fn flows<'a>(
     };
     let waited = Some(waited).filter(|_| channel.partner.is_none());
     [Some(signalled), waited].into_iter().flatten().filter(|flow| !flow.is_balanced()).collect()
+}
+
+/// Whether signals and waits of a channel differ, in one direction or the other: who shares it then mostly took the wrong
+/// one, and that is told.
+fn strays(program: &ir::Program, uses: &Table<RankId, Uses>, end: (RankId, ChannelId)) -> bool {
+    let none = Use::default();
+    let channel = |(rank, id)| program.ranks.lookup(rank)?.channels.lookup(id);
+    let differ = |end, channel| !flows(uses, end, channel, &none).is_empty();
+    let Some(here) = channel(end) else { return false };
+    let other = here.peer().zip(here.partner);
+    let there = other.and_then(|other| Some((other, channel(other)?)));
+    differ(end, here) || there.is_some_and(|(other, there)| differ(other, there))
 }
 
 /// A use of a channel's end that several blocks share, and what they do.

@@ -58,7 +58,10 @@ pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diag
     let Some((rank, end)) = flow.end else { return report };
     let (signals, waits) = past.signals_and_waits(rank, end);
     match waits.get(signals.len()) {
-        Some(wait) => stands(past, *wait, format!("a signal on `{}`", flow.name), report),
+        Some(wait) => {
+            let answered = waits.get(..signals.len()).unwrap_or_default();
+            stands(past, (answered, *wait), format!("a signal on `{}`", flow.name), report)
+        }
         None => match signals.last() {
             Some(last) => {
                 let left = signals.len() as i64 - waits.len() as i64;
@@ -80,7 +83,10 @@ pub(super) fn show_balance(
     let given = releases.len() + semaphore.initial.max(0) as usize;
     let name = format!("`{}`", semaphore.name);
     match (acquires.get(given), releases.last().or(acquires.last())) {
-        (Some(acquire), _) => stands(past, *acquire, format!("a release of {name}"), report),
+        (Some(acquire), _) => {
+            let answered = acquires.get(..given).unwrap_or_default();
+            stands(past, (answered, *acquire), format!("a release of {name}"), report)
+        }
         (None, Some(last)) => {
             let left = releases.len() as i64 - acquires.len() as i64;
             runs_up(past, *last, name, left, report)
@@ -89,9 +95,16 @@ pub(super) fn show_balance(
     }
 }
 
-fn stands(past: &Past, wait: Moment, awaits: String, mut report: Diagnostic) -> Diagnostic {
+/// Adds a wait that is never answered: those that are come first.
+fn stands(
+    past: &Past,
+    (answered, wait): (&[Moment], Moment),
+    awaits: String,
+    mut report: Diagnostic,
+) -> Diagnostic {
     let mut run = Run::new(past);
-    let reached = run.stand_at(wait);
+    let before = answered.iter().all(|other| run.reach(*other));
+    let reached = before && run.stand_at(wait);
     let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
     let finding = Finding::Deadlock {
         circle: vec![Wait { event: past.event(wait), awaits, given_by: None }],
