@@ -4,12 +4,12 @@
 //! schedule stops at the same places, so one run decides.
 //! * E0601: blocks that wait for each other in a circle;
 //! * E0602: a wait or acquire that nothing answers;
-//! * E0604: packets that nobody writes.
+//! * E0604: packets that nobody writes. A proxy that sends them does not wait: it is who reads what it sends that does.
 //!
 //! What waits for a block in a circle is no mistake of its own, and is not reported.
 
 use super::names;
-use super::past::{Moment, Past, Run, Writer};
+use super::past::{Moment, Past, Run};
 use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::run::{self, Awaits, Outcome, Stuck};
@@ -40,8 +40,7 @@ pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec
     let arcs: Vec<Option<Arc>> = standing.iter().map(|one| arc(&past, &standing, one)).collect();
     if let Some(unanswered) = arcs.iter().position(Option::is_none) {
         let one = standing.get(unanswered);
-        let report = one.map(|one| show(&past, &[(one, None)], never_answered(&past, one)));
-        return report.into_iter().collect();
+        return one.map(|one| unanswered_report(&past, &standing, one)).into_iter().collect();
     }
     // Everyone waits for someone: following the arcs leads into a circle.
     let next = |at: usize| arcs.get(at).copied().flatten();
@@ -58,6 +57,10 @@ pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec
             break;
         }
     }
+    // What is sent only goes through: its block does not stand.
+    if circle.iter().any(|(one, _)| !past.sends_raw(one.moment)) {
+        circle.retain(|(one, _)| !past.sends_raw(one.moment));
+    }
     let report = circle_report(&past, &circle);
     report.map(|report| show(&past, &circle, report)).into_iter().collect()
 }
@@ -69,11 +72,33 @@ fn standing<'a>(past: &Past, stuck: &'a Stuck) -> Option<Standing<'a>> {
 
 /// Who would have to go on first; none where nobody gives what is waited for.
 fn arc(past: &Past, standing: &[Standing], one: &Standing) -> Option<Arc> {
-    past.needs(one.moment, Writer::First)?.into_iter().find_map(|given| {
+    let needs = match past.sends_raw(one.moment) {
+        true => past.sent(one.moment),
+        false => past.needs(one.moment, None),
+    };
+    needs?.into_iter().find_map(|given| {
         let (agent, at) = past.line(given)?;
         let behind = |other: &Standing| other.moment.agent == agent && other.moment.at <= at;
         Some(Arc { to: standing.iter().position(behind)?, given })
     })
+}
+
+/// A block that waits for what nobody gives, or has sent what nobody writes, so that another one waits.
+fn unanswered_report(past: &Past, standing: &[Standing], one: &Standing) -> Diagnostic {
+    if !past.sends_raw(one.moment) {
+        return show(past, &[(one, None)], never_answered(past, one));
+    }
+    let report = never_written(past, one);
+    let made = Some((one.moment.agent, one.moment.at));
+    let waits = standing.iter().enumerate().find_map(|(to, other)| {
+        let mut needs = past.needs(other.moment, None)?.into_iter();
+        let given = needs.find(|given| past.is_proxy(given.agent) && past.line(*given) == made)?;
+        Some((other, Arc { to, given }))
+    });
+    let Some((other, arc)) = waits else { return show(past, &[(one, None)], report) };
+    let place = past.program.origins.place(other.stuck.origin);
+    let text = format!("{} waits for them here, for ever", who(past.program, other.stuck));
+    show(past, &[(other, Some(arc))], report.and(place, text))
 }
 
 /// Adds to a report some block that stands still in the end, where the one that is told of does not come as far. Without
@@ -177,6 +202,19 @@ fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
         Awaits::Barrier(id) => with_members(past, one, id, report),
         Awaits::Signal(_) | Awaits::Semaphore(_) => report,
     }
+}
+
+/// What is sent that is no packet.
+fn never_written(past: &Past, one: &Standing) -> Diagnostic {
+    let program = past.program;
+    let (rank, what) = (one.stuck.rank.0, what(past, one, None));
+    let report = Diagnostic::new(
+        Code::E0604,
+        program.origins.place(one.stuck.origin),
+        format!("the proxy of rank {rank} sends {what}, which nobody writes"),
+    )
+    .label(format!("sends what was there before{}", situation(program, one.stuck)));
+    with_nearest(past, one, report)
 }
 
 /// Says how many blocks a barrier is for, and which of them come to it how often.

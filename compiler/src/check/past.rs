@@ -9,6 +9,7 @@
 //! the program again.
 
 mod chains;
+mod late;
 mod needs;
 mod turns;
 
@@ -17,6 +18,7 @@ use crate::ir::{
     Action, BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId,
 };
 use chains::Packets;
+pub(super) use late::Late;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -94,29 +96,21 @@ pub(super) struct Past<'p> {
 /// Moments that were reached, in an order in which they can be run.
 pub(super) struct Run<'a, 'p> {
     past: &'a Past<'p>,
-    writer: Writer,
+    /// Of packets that several write, whose are waited for: the first one's, if nothing is said.
+    late: Option<&'a Late>,
     order: Vec<Moment>,
     done: FxHashSet<Moment>,
-}
-
-/// Of packets that several write, whose are waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writer {
-    /// The first one's.
-    First,
-    /// The last one's.
-    Last,
 }
 
 impl<'a, 'p> Run<'a, 'p> {
     /// Nothing has been run.
     pub(super) fn new(past: &'a Past<'p>) -> Run<'a, 'p> {
-        Run::by(past, Writer::First)
+        Run::by(past, None)
     }
 
-    /// Nothing has been run, and packets that several write are to be this one's.
-    pub(super) fn by(past: &'a Past<'p>, writer: Writer) -> Run<'a, 'p> {
-        Run { past, writer, order: Vec::new(), done: FxHashSet::default() }
+    /// Nothing has been run, and of packets that several write it is known whose are waited for.
+    pub(super) fn by(past: &'a Past<'p>, late: Option<&'a Late>) -> Run<'a, 'p> {
+        Run { past, late, order: Vec::new(), done: FxHashSet::default() }
     }
 
     /// Runs what must be run before a moment, and it. False where it is never reached, or not soon enough.
@@ -131,7 +125,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 if full || !open.insert(moment) {
                     return false;
                 }
-                let Some(needs) = self.past.needs(moment, self.writer) else { return false };
+                let Some(needs) = self.past.needs(moment, self.late) else { return false };
                 path.push((moment, needs));
             }
             let Some((moment, needs)) = path.last_mut() else { return true };
@@ -142,6 +136,13 @@ impl<'a, 'p> Run<'a, 'p> {
                 self.pass(moment);
             }
         }
+    }
+
+    /// Runs what must be run before a moment, but not it. False where it is never reached, or not soon enough.
+    pub(super) fn reach_all_before(&mut self, target: Moment) -> bool {
+        let needs = self.past.needs(target, self.late);
+        // What is last is looked at first.
+        needs.is_some_and(|needs| needs.into_iter().rev().all(|one| self.reach(one)))
     }
 
     /// A moment is over, and with a barrier what meets there.

@@ -195,6 +195,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) kind: Kind,
     pub(crate) dice: Dice,
     pub(crate) launches: u32,
+    /// With which quarter of what they move proxies begin.
+    pub(crate) quarter: u32,
     pub(crate) now: u64,
     pub(crate) cells: Vec<Cell>,
     pub(crate) loads: Loads,
@@ -243,6 +245,7 @@ impl<'a> Machine<'a> {
             kind,
             dice,
             launches,
+            quarter: 0,
             now: 1,
             cells: (0..code.cells).map(|_| cell()).collect(),
             loads: Loads::default(),

@@ -19,6 +19,9 @@ use std::rc::Rc;
 /// The rank of a term that stands for memory that was not written.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
+/// What no packet carries: the flags of launches begin with 1.
+const NO_FLAG: u32 = 0;
+
 /// A contribution and how often it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Term {
@@ -178,11 +181,21 @@ impl Touched {
         Ok(())
     }
 
+    /// A read of bytes that are packets, by a proxy whose thread has found them there. It does not look at their flags:
+    /// those of another launch it must know.
+    pub(crate) fn read_found(&mut self, view: &View, by: Access, flag: u32) -> Result<(), Access> {
+        let others = self.packet_writes.iter().filter(|(_, f, _)| *f != flag);
+        first(others.map(|(w, _, _)| w).find(|w| !past(view, w)))?;
+        self.read_packet(view, by, flag)
+    }
+
     /// A read of bytes that are packets, by a proxy that nobody told of them.
     pub(crate) fn read_raw(&mut self, view: &View, by: Access, flag: u32) -> Result<(), Access> {
         self.after_plain_write(view)?;
         first(self.packet_writes.iter().map(|(w, _, _)| w).find(|w| !seen(view, w)))?;
-        self.packet_reads.push((by, flag));
+        // One that was not there yet is not the one that a later write brings.
+        let there = self.packet_writes.iter().any(|(_, f, _)| *f == flag);
+        self.packet_reads.push((by, if there { flag } else { NO_FLAG }));
         Ok(())
     }
 

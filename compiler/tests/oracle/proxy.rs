@@ -113,10 +113,12 @@ impl Machine<'_> {
         Ok(Turn::Ran)
     }
 
-    /// The number of the piece that a cell of a request is in. Pieces go front to back with an even number of threads, back to front with an
-    /// odd one; both cells of a packet are one.
+    /// The number of the piece that a cell of a request is in. Pieces begin with any quarter of the request and go around, front to back
+    /// with an even number of threads, back to front with an odd one; both cells of a packet are one.
     fn piece(&self, request: &Request, cell: usize) -> u32 {
-        let piece = if request.push.raw { cell as u32 / 2 } else { cell as u32 };
+        let width = if request.push.raw { 2 } else { 1 };
+        let all = (request.push.put.map_or(0, |put| put.2) / width).max(1) as u32;
+        let piece = ((cell / width) as u32 + all * self.quarter / 4) % all;
         let (before, with) = request.pieces;
         if self.code.threads.is_multiple_of(2) { before + 1 + piece } else { with - piece }
     }
@@ -153,7 +155,7 @@ impl Machine<'_> {
                 let touched = &mut self.cells[cell].touched;
                 let read = match (request.push.raw, request.push.observed) {
                     (false, _) => touched.read(&view, by, load),
-                    (true, true) => touched.read_packet(&view, by, flag),
+                    (true, true) => touched.read_found(&view, by, flag),
                     (true, false) => touched.read_raw(&view, by, flag),
                 };
                 read.map_err(|first| race(&first, &by, cell))?;

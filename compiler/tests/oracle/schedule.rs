@@ -188,6 +188,7 @@ pub(crate) fn run(code: &Code, promised: &Promised, schedule: Schedule, launches
         Weak::Sometimes => Dice::Random(schedule.seed),
     };
     let mut machine = Machine::new(code, promised, schedule.kind, dice, launches);
+    machine.quarter = (schedule.seed % 4) as u32;
     let mut picker = Picker::new(&machine, schedule);
     let mut turns = 0;
     let mut verdict = None;

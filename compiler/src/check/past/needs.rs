@@ -1,13 +1,18 @@
 //! What must have been run just before a moment.
 
 use super::chains::{each_packet, range};
-use super::{Agent, Chain, Line, Moment, Past, Places, Request, Writer};
+use super::{Agent, Chain, Late, Line, Moment, Past, Places, Request};
 use crate::ir::memory::{groups, source_is_packets};
 use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb};
 
 impl Past<'_> {
-    /// What must have been run just before; none where the moment never comes.
-    pub(in crate::check) fn needs(&self, moment: Moment, writer: Writer) -> Option<Vec<Moment>> {
+    /// What must have been run just before; none where the moment never comes. Of packets that several write it is the
+    /// first one's, or whose `late` says.
+    pub(in crate::check) fn needs(
+        &self,
+        moment: Moment,
+        late: Option<&Late>,
+    ) -> Option<Vec<Moment>> {
         let Moment { launch, agent, at } = moment;
         match self.chain(agent)? {
             Chain::User { rank } => Some(self.before_launch(*rank, launch)),
@@ -26,7 +31,7 @@ impl Past<'_> {
             Chain::Block { rank, lines, .. } => {
                 let mut needs = Vec::new();
                 if let Some(line) = lines.get(at as usize) {
-                    self.awaited(*rank, (moment, writer), line, &mut needs)?;
+                    self.awaited(*rank, (moment, late), line, &mut needs)?;
                 }
                 // What is last is looked at first: a block goes on by itself before others are asked.
                 needs.extend(self.before(*rank, moment));
@@ -96,7 +101,7 @@ impl Past<'_> {
     fn awaited(
         &self,
         rank: RankId,
-        (moment, writer): (Moment, Writer),
+        (moment, late): (Moment, Option<&Late>),
         line: &Line,
         needs: &mut Vec<Moment>,
     ) -> Option<()> {
@@ -117,7 +122,7 @@ impl Past<'_> {
                 }
             }
             Action::Transfer(transfer) => {
-                self.packets_for(rank, (moment, writer), (line, transfer), needs)?
+                self.packets_for(rank, (moment, late), (line, transfer), needs)?
             }
             Action::Sync
             | Action::Signal(_)
@@ -244,11 +249,11 @@ impl Past<'_> {
     fn packets_for(
         &self,
         rank: RankId,
-        (moment, writer): (Moment, Writer),
+        (moment, late): (Moment, Option<&Late>),
         (line, transfer): (&Line, &Transfer),
         needs: &mut Vec<Moment>,
     ) -> Option<()> {
-        if transfer.via == Some(ChannelKind::Port) && transfer.verb == Verb::PutPackets {
+        if sends_raw(transfer) {
             return Some(());
         }
         let mut missing = false;
@@ -256,23 +261,44 @@ impl Past<'_> {
         self.each_packet_read(rank, (line, transfer), &mut |at| {
             let writers = self.packets.get(&at);
             missing |= writers.is_none_or(Vec::is_empty);
-            let mut others = { writers.into_iter().flatten() }
-                .filter(|writer| **writer != (moment.agent, moment.at));
-            let writer = match writer {
-                Writer::First => others.next(),
-                Writer::Last => others.next_back(),
+            let others = { writers.into_iter().flatten() }
+                .filter(|writer| **writer != (moment.agent, moment.at))
+                .map(|(agent, at)| Moment { launch: moment.launch, agent: *agent, at: *at });
+            let mut others = others.peekable();
+            if others.peek().is_none() {
+                return;
+            }
+            let writer = match late {
+                Some(late) => late.choose(moment, others),
+                None => others.next(),
             };
-            needs.extend(writer.map(|(agent, at)| Moment {
-                launch: moment.launch,
-                agent: *agent,
-                at: *at,
-            }));
+            missing |= writer.is_none();
+            needs.extend(writer);
         });
         if let Some(found) = needs.get_mut(first..) {
             found.sort_unstable();
         }
         needs.dedup();
         (!missing).then_some(())
+    }
+
+    /// Whether a line has packets sent by a proxy that does not look at them.
+    pub(in crate::check) fn sends_raw(&self, moment: Moment) -> bool {
+        let line = self.lines(moment.agent).get(moment.at as usize);
+        matches!(line.map(|line| &line.op.action), Some(Action::Transfer(one)) if sends_raw(one))
+    }
+
+    /// The writes of the packets that a line has sent; none where nobody writes one of them.
+    pub(in crate::check) fn sent(&self, moment: Moment) -> Option<Vec<Moment>> {
+        let line = self.lines(moment.agent).get(moment.at as usize)?;
+        let Action::Transfer(transfer) = &line.op.action else { return None };
+        let (mut writes, mut missing) = (Vec::new(), false);
+        self.each_packet_read(self.rank(moment.agent), (line, transfer), &mut |at| {
+            let first = self.packets.get(&at).and_then(|writers| writers.first());
+            missing |= first.is_none();
+            writes.extend(first.map(|(agent, at)| Moment { agent: *agent, at: *at, ..moment }));
+        });
+        (!missing).then_some(writes)
     }
 
     /// Every packet that a line reads.
@@ -312,6 +338,10 @@ impl Past<'_> {
         let (agent, line) = *writers.first()?;
         Some((*at, Moment { launch: 0, agent, at: line }))
     }
+}
+
+fn sends_raw(transfer: &Transfer) -> bool {
+    transfer.via == Some(ChannelKind::Port) && transfer.verb == Verb::PutPackets
 }
 
 /// Places as moments of the first launch.

@@ -2,7 +2,7 @@
 
 use super::super::names;
 use super::super::nearest;
-use super::super::past::{Moment, Past, Run, Writer};
+use super::super::past::{Moment, Past, Run};
 use super::cells::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
@@ -76,23 +76,16 @@ pub(super) fn show(
 }
 
 /// Whether what is run for the second has the first in it, and a schedule in which both are reached, if there is one. Of
-/// packets that several write it is those with which the two meet.
+/// packets that several write it is those that tell nothing of the first, if there are such.
 fn meeting(past: &Past, first: Option<Moment>, second: Moment) -> (bool, Vec<Turn>) {
-    let by = |writer| {
-        let mut run = Run::by(past, writer);
-        let mut reached = run.reach(second);
-        let ordered = first.is_some_and(|first| run.has(first));
-        reached &= first.is_none_or(|first| run.reach(first));
-        (ordered, if reached { past.turns(run.moments()) } else { Vec::new() })
-    };
-    let meet = |(ordered, schedule): &(bool, Vec<Turn>)| !ordered && !schedule.is_empty();
-    let one = by(Writer::First);
-    if meet(&one) {
-        return one;
-    }
-    let other = by(Writer::Last);
-    let reached = one.1.is_empty() && !other.1.is_empty();
-    if meet(&other) || reached { other } else { one }
+    let late = past.late(first, second);
+    let mut run = Run::by(past, late.as_ref());
+    let mut reached = run.reach_all_before(second);
+    let ordered = first.is_some_and(|first| run.has(first));
+    // Both stand before what they do: else the one would meet what its rank does before the other.
+    reached &= first.filter(|_| !ordered).is_none_or(|first| run.reach_all_before(first));
+    reached &= run.reach(second) && first.is_none_or(|first| run.reach(first));
+    (ordered, if reached { past.turns(run.moments()) } else { Vec::new() })
 }
 
 /// Points to where the rank of one access waits for what is told of the other one, if that is after it or in another
