@@ -195,7 +195,7 @@ fn absorb(scene: Scene, pending: &mut Pending, op: &Op, between: Option<&Turn>, 
         | Action::Flush(_)
         | Action::Acquire(_)
         | Action::Release(_)
-        | Action::Transfer(_) => pending.add(lanes::effects(scene, &op.action, mark)),
+        | Action::Transfer(_) => pending.add(scene, lanes::effects(scene, &op.action, mark)),
     }
 }
 

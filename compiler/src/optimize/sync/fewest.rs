@@ -51,7 +51,7 @@ fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, 
         others: &Others::of(program),
     };
     let mut pending = Pending::default();
-    pending.add(effects(scene, a, first));
+    pending.add(scene, effects(scene, a, first));
     pending.blocks(scene, &effects(scene, b, second))
 }
 

@@ -166,36 +166,69 @@ fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
     effects
 }
 
+/// Which threads of a block have heard of packets since they last met.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Heard {
+    /// None has.
+    #[default]
+    Nobody,
+    /// Those have that touch so.
+    Alike(Touchers),
+    /// Some have, and others do not know of it.
+    Some,
+}
+
+/// Which threads touch which chunks of something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Touchers {
+    share: Share,
+    slice: Option<Slice>,
+    mark: Mark,
+    chunks: u64,
+}
+
+impl Heard {
+    /// Adds packets that are read: each thread learns something by its own. If these are touched otherwise elsewhere, nobody
+    /// knows by which thread.
+    pub(super) fn add(&mut self, scene: Scene, packets: &Touch) {
+        let by = packets.touchers();
+        let alike = match self {
+            Heard::Nobody => by.share == Share::Payload,
+            Heard::Alike(before) => *before == by,
+            Heard::Some => return,
+        };
+        *self = match alike && scene.others.are_alike(&packets.extent) {
+            true => Heard::Alike(by),
+            false => Heard::Some,
+        };
+    }
+}
+
 /// Whether an operation touches what may be somebody else's before, so that it must be known that they are done: another
 /// rank's memory, or what others are at work on. Packets that were heard have told some of its threads only, except where
 /// these are the same threads, and all packets tell the same.
-pub(super) fn visits(scene: Scene, effects: &Effects, heard: &[Touch]) -> bool {
+pub(super) fn visits(scene: Scene, effects: &Effects, heard: &Heard) -> bool {
+    if *heard == Heard::Nobody {
+        return false;
+    }
     // What waits for packets of its own is told by these.
     let waits = effects.heard().next().is_some();
     let foreign = |touch: &Touch| match touch.extent.rank == scene.block.0 {
         true => !waits && touch.write && scene.others.are_at(touch, scene.block),
         false => !touch.packets || !waits && touch.write,
     };
-    let told = |touch: &Touch| {
-        let one = |packets: &Touch| {
-            packets.share == touch.share
-                && packets.share == Share::Payload
-                && packets.slice == touch.slice
-                && packets.mark == touch.mark
-                && packets.chunks() == touch.chunks()
-                && scene.others.are_alike(&packets.extent)
-        };
-        heard.iter().all(one)
-    };
+    let told = |touch: &Touch| *heard == Heard::Alike(touch.touchers());
     // What threads do after they have met heeds all packets.
     let later = effects.proxied.iter().filter(|_| !effects.meets);
-    effects.touches.iter().chain(later).any(|touch| foreign(touch) && !told(touch))
+    effects.touches.iter().chain(later).any(|touch| !told(touch) && foreign(touch))
 }
 
 impl Touch {
-    /// How many chunks it is.
-    fn chunks(&self) -> u64 {
-        (self.extent.end - self.extent.start) / if self.packets { 2 } else { 1 }
+    /// Which threads touch which chunks.
+    fn touchers(&self) -> Touchers {
+        let Touch { share, slice, mark, .. } = *self;
+        let cells = self.extent.end - self.extent.start;
+        Touchers { share, slice, mark, chunks: cells / if self.packets { 2 } else { 1 } }
     }
 }
 

@@ -8,12 +8,18 @@ use super::lanes::{self, Mark, Scene, Touch};
 use crate::ir::memory::Extent;
 use crate::ir::run::each_op;
 use crate::ir::{Action, BlockId, Buffer, Op, Program, RankId, memory};
-use std::collections::BTreeMap;
+use crate::table::{Id, Table};
 
 /// What everybody touches that may be in somebody's way, in a program that reads packets; nothing in others.
 #[derive(Debug, Default)]
-pub(super) struct Others {
-    touched: BTreeMap<(RankId, Buffer, u64), Vec<Touched>>,
+pub(super) struct Others(Table<RankId, [Cells; 3]>);
+
+/// What is touched of a buffer.
+#[derive(Debug, Default)]
+struct Cells {
+    /// Ascending by where it begins.
+    touched: Vec<Touched>,
+    /// The length of the longest.
     longest: u64,
 }
 
@@ -27,10 +33,10 @@ struct Touched {
 impl Others {
     /// What the blocks of a program touch.
     pub(super) fn of(program: &Program) -> Others {
-        let mut others = Others::default();
         if !reads_packets(program) {
-            return others;
+            return Others::default();
         }
+        let mut others = Others(program.ranks.iter().map(|_| Default::default()).collect());
         let (ranks, options, nothing) = (&program.ranks, &program.options, Others::default());
         for (here, rank) in program.ranks.entries() {
             for (id, block) in rank.blocks.entries() {
@@ -47,15 +53,16 @@ impl Others {
                 });
             }
         }
+        others.0.iter_mut().flatten().for_each(Cells::sort);
         others
     }
 
     fn add(&mut self, new: Touched) {
         let extent = new.touch.extent;
-        self.longest = self.longest.max(extent.end - extent.start);
-        let list = self.touched.entry((extent.rank, extent.buffer, extent.start)).or_default();
-        if list.last() != Some(&new) {
-            list.push(new);
+        let lanes = self.0.iter_mut().nth(extent.rank.index());
+        if let Some(lane) = lanes.and_then(|lanes| lanes.get_mut(extent.buffer as usize)) {
+            lane.longest = lane.longest.max(extent.end - extent.start);
+            lane.touched.push(new);
         }
     }
 
@@ -73,11 +80,26 @@ impl Others {
 
     /// What overlaps an extent.
     fn near(&self, extent: &Extent) -> impl Iterator<Item = &Touched> {
-        let at = |start| (extent.rank, extent.buffer, start);
-        let first = extent.start.saturating_sub(self.longest);
-        let near = self.touched.range(at(first)..at(extent.end)).flat_map(|(_, list)| list);
-        let after = extent.start;
-        near.filter(move |other| other.touch.extent.end > after)
+        let lanes = self.0.lookup(extent.rank);
+        let lane = lanes.and_then(|lanes| lanes.get(extent.buffer as usize));
+        let (start, end) = (extent.start, extent.end);
+        lane.into_iter().flat_map(move |lane| lane.near(start, end))
+    }
+}
+
+impl Cells {
+    fn sort(&mut self) {
+        self.touched.sort_by_key(|touched| touched.touch.extent.start);
+        self.touched.dedup();
+    }
+
+    /// What overlaps the cells from `start` to before `end`.
+    fn near(&self, start: u64, end: u64) -> impl Iterator<Item = &Touched> {
+        let begin = |touched: &Touched| touched.touch.extent.start;
+        let least = start.saturating_sub(self.longest);
+        let first = self.touched.partition_point(|touched| begin(touched) < least);
+        let near = self.touched.iter().skip(first).take_while(move |other| begin(other) < end);
+        near.filter(move |other| other.touch.extent.end > start)
     }
 }
 

@@ -16,7 +16,7 @@
 //!
 //! Nothing else does: telling orders nothing after it, and waiting nothing before it.
 
-use super::lanes::{self, Effects, Scene, Touch, Use};
+use super::lanes::{self, Effects, Heard, Scene, Touch, Use};
 use crate::ir::{Buffer, RankId};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub(super) struct Pending {
     touches: BTreeMap<(RankId, Buffer, u64), SmallVec<[Touch; 1]>>,
     longest: u64,
     acquired: usize,
-    heard: SmallVec<[Touch; 2]>,
+    heard: Heard,
     uses: BTreeMap<Use, usize>,
 }
 
@@ -37,16 +37,16 @@ impl Pending {
         self.touches.clear();
         self.longest = 0;
         self.acquired = 0;
-        self.heard.clear();
+        self.heard = Heard::Nobody;
         self.uses.clear();
     }
 
     /// Adds what an operation does.
-    pub(super) fn add(&mut self, effects: Effects) {
+    pub(super) fn add(&mut self, scene: Scene, effects: Effects) {
         if effects.meets {
             self.clear();
         } else {
-            self.heard.extend(effects.heard().copied());
+            effects.heard().for_each(|packets| self.heard.add(scene, packets));
             effects.touches.into_iter().for_each(|touch| self.touch(touch));
         }
         self.acquired = self.acquired.max(effects.acquires);
@@ -65,8 +65,10 @@ impl Pending {
     /// Whether the operation needs a join before it.
     pub(super) fn blocks(&self, scene: Scene, effects: &Effects) -> bool {
         let heeds = effects.heeds && self.acquired > 0;
-        let visits = !self.heard.is_empty() && lanes::visits(scene, effects, &self.heard);
-        if heeds || visits || effects.touches.iter().any(|touch| self.conflicts(scene, touch)) {
+        if heeds
+            || lanes::visits(scene, effects, &self.heard)
+            || effects.touches.iter().any(|touch| self.conflicts(scene, touch))
+        {
             return true;
         }
         !effects.meets && self.blocks_threads(scene, effects)
