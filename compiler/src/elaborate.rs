@@ -169,7 +169,7 @@ fn all_ranks<'a>(
         let mut eval = new_eval(world, shared, Some(rank as i64), own.frame.clone(), own.clone());
         eval.all = &declared;
         eval.body(&mut out);
-        if eval.stopped(&out) {
+        if eval.given_up(&out) {
             return None;
         }
         ranks.push(eval.finish_rank(&mut out, &made, &paired));
@@ -198,7 +198,7 @@ fn fits<'a>(
         let mut eval = new_eval(world, shared, Some(rank as i64), own.frame.clone(), own.clone());
         eval.all = declared;
         eval.body(out);
-        if eval.stopped(out) {
+        if eval.given_up(out) {
             return false;
         }
         if out.operations.saturating_mul(declared.len() as u64) < out.max_operations / 4 {

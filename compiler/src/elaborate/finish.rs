@@ -47,7 +47,7 @@ impl<'a> Eval<'_, 'a> {
         for item in &world.program.body {
             if let ProgramItem::Statement(statement) = item
                 && self.statement(out, &Around::default(), statement).is_err()
-                && self.stopped(out)
+                && self.given_up(out)
             {
                 return;
             }

@@ -1,18 +1,23 @@
 //! One report for one mistake, however many ranks and loop values repeat it.
 //!
 //! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others
-//! are counted.
+//! are counted. One that is made again and again on a rank ends what is looked at there: more would tell nothing new.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::Place;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+
+/// How often a mistake is made on a rank before the rest of it is left.
+const MOST_TIMES: u32 = 1000;
 
 /// The reports of one elaboration.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     entries: Vec<Entry>,
     known: FxHashMap<(Code, Option<Place>), usize>,
+    /// The last rank on which a mistake was made so often.
+    left: Option<Option<i64>>,
 }
 
 #[derive(Debug)]
@@ -22,7 +27,10 @@ struct Entry {
     values: String,
     first_rank: Option<i64>,
     ranks: BTreeSet<i64>,
-    times: u64,
+    /// How often it was made on the rank that was last.
+    times: (Option<i64>, u32),
+    /// Whether what follows it was left, on any rank.
+    left: bool,
 }
 
 impl Reports {
@@ -32,19 +40,28 @@ impl Reports {
         let index = *self.known.entry(key).or_insert(self.entries.len());
         if index == self.entries.len() {
             let (first_rank, ranks) = (rank, BTreeSet::new());
-            self.entries.push(Entry { diagnostic, values, first_rank, ranks, times: 0 });
+            let (times, left) = ((rank, 0), false);
+            self.entries.push(Entry { diagnostic, values, first_rank, ranks, times, left });
         }
         if let Some(entry) = self.entries.get_mut(index) {
-            entry.times += 1;
+            let before = if entry.times.0 == rank { entry.times.1 } else { 0 };
+            entry.times = (rank, before + 1);
             entry.ranks.extend(rank);
+            if entry.diagnostic.severity == Severity::Error && entry.times.1 >= MOST_TIMES {
+                entry.left = true;
+                self.left = Some(rank);
+            }
         }
+    }
+
+    /// Whether a mistake was made so often on a rank that the rest of it is left.
+    pub(super) fn are_enough(&self, rank: Option<i64>) -> bool {
+        self.left == Some(rank)
     }
 
     /// Whether any of them is an error.
     pub(super) fn has_errors(&self) -> bool {
-        self.entries
-            .iter()
-            .any(|entry| entry.diagnostic.severity == crate::diagnostic::Severity::Error)
+        self.entries.iter().any(|entry| entry.diagnostic.severity == Severity::Error)
     }
 
     /// The reports in the order in which they were found, each saying for which of `ranks` ranks it holds.
@@ -75,6 +92,10 @@ impl Entry {
         if !everywhere && others > 0 {
             let noun = if others == 1 { "rank" } else { "ranks" };
             self.diagnostic.notes.push(format!("the same happens on {others} other {noun}"));
+        }
+        if self.left {
+            let note = format!("at the {MOST_TIMES}th time the rest of the rank was left");
+            self.diagnostic.notes.push(note);
         }
         self.diagnostic
     }

@@ -69,8 +69,13 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
+    /// Whether to leave the rest of the rank.
+    fn stopped(&self, out: &Output) -> bool {
+        self.given_up(out) || self.shared.reports.are_enough(self.rank)
+    }
+
     /// Whether to give up: interrupted, or too many operations.
-    pub(super) fn stopped(&self, out: &Output) -> bool {
+    pub(super) fn given_up(&self, out: &Output) -> bool {
         self.shared.fuel == 0
             || out.operations > out.max_operations
             || self.shared.interrupt.is_set()

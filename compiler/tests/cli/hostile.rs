@@ -81,6 +81,22 @@ fn a_hundred_thousand_mistakes_are_said_in_a_thousand_reports() {
     assert!(started.elapsed() < 4 * SOON, "{:?}", started.elapsed());
 }
 
+/// A loop that goes wrong in every round is left at the thousandth, on each rank.
+#[test]
+fn a_mistake_in_twenty_million_rounds_is_said_soon() {
+    let program = "use std::collectives::allgather;
+        program a(ranks: int = 4) {
+            collective allgather(ranks);
+            block main { for i in 0..20000000 { copy input[i] -> output[0]; } }
+        }";
+    let folder = Folder::with("a.ccl", program);
+    let started = Instant::now();
+    let run = ends(folder.cclc("check a.ccl"), 1);
+    says(&run.stderr, &["error[E0401]: `input[1]` reaches past the end", "i = 1, on every rank"]);
+    says(&run.stderr, &["at the 1000th time the rest of the rank was left", "cclc: 1 error\n"]);
+    assert!(started.elapsed() < SOON / 4, "{:?}", started.elapsed());
+}
+
 #[test]
 fn deep_json_is_a_report() {
     let pipelines = "{\"name\": \"pipeline\", \"ops\": [".repeat(100_000);
