@@ -129,8 +129,7 @@ pub(super) enum Seen {
 impl<'p> Folded<'p> {
     /// A program, if its ranks do the same. What is known of the program that passes made it from is tried first.
     pub(super) fn of(program: &'p ir::Program, known: Option<&Fold>) -> Option<Folded<'p>> {
-        let whole = Whole::of(program);
-        Fold::of(&whole, known).map(|fold| Folded { whole, fold })
+        Fold::of(program, known).map(|(whole, fold)| Folded { whole, fold })
     }
 
     /// How its ranks stand for each other.
@@ -145,19 +144,7 @@ impl<'p> Folded<'p> {
 
     /// Follows these, and looks at memory so finely.
     pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
-        let seen = self.look_at(&self.whole, grain, interrupt);
-        if seen != Seen::Unclear || self.whole.is_as_written() {
-            return seen;
-        }
-        // Threads of what was put together know less: where ranks do the same as they stand, that is looked at.
-        let written = Whole::as_written(self.whole.program());
-        match self.fold.holds(&written) {
-            true => self.look_at(&written, grain, interrupt),
-            false => seen,
-        }
-    }
-
-    fn look_at(&self, whole: &Whole<'p>, grain: Grain, interrupt: &Interrupt) -> Seen {
+        let whole = &self.whole;
         let fold = self.fold.at(grain);
         let Some(after) = follow(whole, (&fold, grain), interrupt) else {
             return Seen::Unclear;

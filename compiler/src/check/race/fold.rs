@@ -48,15 +48,10 @@ impl Fold {
         Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::new([]) }
     }
 
-    /// Ranks on others, as few as there are, if they do the same. Memory is looked at by chunks, until it is said how finely.
-    /// What was known of a program from which passes made this one is tried first.
-    pub(super) fn of(whole: &Whole<'_>, known: Option<&Fold>) -> Option<Fold> {
-        let program = whole.program();
-        let holds =
-            |fold: &&Fold| fold.fits(program) && !overlay::mixed(program) && fold.holds(whole);
-        if let Some(known) = known.filter(holds) {
-            return Some(known.clone());
-        }
+    /// Ranks on others, as few as there are, if they do the same; and with which operations: as they stand, if they do so
+    /// then, since threads of what is put together know less. Memory is looked at by chunks, until it is said how finely. What
+    /// was known of a program from which passes made this one is tried first.
+    pub(super) fn of<'p>(program: &'p Program, known: Option<&Fold>) -> Option<(Whole<'p>, Fold)> {
         let chunks = |rank: &Rank| {
             [rank.input_chunks, rank.output_chunks, rank.scratch_chunks]
                 .map(u64::from)
@@ -67,15 +62,23 @@ impl Fold {
         if program.ranks.len() < 2 || too_many || overlay::mixed(program) {
             return None;
         }
-        turns(program).into_iter().find_map(|turn| {
-            let guess = |numbers| {
-                let ranks = marks::fold(whole, turn, numbers)?.into();
-                Some(Fold { turn, grain: Grain::parts(1), ranks })
-            };
-            // Where not even the marks of rows are alike, nothing is.
-            let mut guesses = [Numbers::OfRows, Numbers::OfOperations].into_iter().map_while(guess);
-            guesses.find(|fold| fold.holds(whole))
-        })
+        let known = known.filter(|fold| fold.fits(program)).cloned().map(Way::Known);
+        let turns =
+            turns(program).into_iter().filter(|turn| marks::are_linked_alike(program, *turn));
+        let written = Whole::as_written(program);
+        let mut together = None;
+        for way in known.into_iter().chain(turns.map(Way::Turn)) {
+            if let Some(fold) = way.lay(&written) {
+                return Some((written, fold));
+            }
+            let whole = together.get_or_insert_with(|| Whole::of(program));
+            let differs = !whole.is_as_written();
+            if let Some(fold) = differs.then(|| way.lay(whole)).flatten() {
+                let followed = fold.turn.first(program.ranks.len() as u32);
+                return together.map(|whole| (whole.of_first(followed), fold));
+            }
+        }
+        None
     }
 
     /// Whether ranks do the same, laid on each other so.
@@ -155,6 +158,33 @@ impl Folded {
             Buffer::Input => &self.input,
             Buffer::Output => &self.output,
             Buffer::Scratch => &self.scratch,
+        }
+    }
+}
+
+/// How ranks may lie on each other.
+enum Way {
+    /// As those do of a program that passes made this one from.
+    Known(Fold),
+    /// Turned so.
+    Turn(Turn),
+}
+
+impl Way {
+    /// Ranks laid on each other, if they do the same.
+    fn lay(&self, whole: &Whole<'_>) -> Option<Fold> {
+        match self {
+            Way::Known(fold) => fold.holds(whole).then(|| fold.clone()),
+            Way::Turn(turn) => {
+                let guess = |numbers| {
+                    let ranks = marks::fold(whole, *turn, numbers)?.into();
+                    Some(Fold { turn: *turn, grain: Grain::parts(1), ranks })
+                };
+                // Where not even the marks of rows are alike, nothing is.
+                let mut guesses =
+                    [Numbers::OfRows, Numbers::OfOperations].into_iter().map_while(guess);
+                guesses.find(|fold| fold.holds(whole))
+            }
         }
     }
 }

@@ -9,7 +9,8 @@
 //!   reads and writes beside packets is touched once more before, when none has been read. Where threads meet in between,
 //!   they do not here.
 //!
-//! So what is without races here is so in the program. What is not may still be: it is looked at as it stands.
+//! So what is without races here is so in the program. What is not may still be: ranks that do the same as they stand are looked
+//! at so.
 
 use crate::ir::memory::home;
 use crate::ir::run::{Windows, windows};
@@ -54,6 +55,12 @@ impl<'p> Whole<'p> {
     /// Whether nothing was put together.
     pub(super) fn is_as_written(&self) -> bool {
         self.blocks.is_empty()
+    }
+
+    /// Only the first ranks' operations are put together.
+    pub(super) fn of_first(mut self, ranks: u32) -> Whole<'p> {
+        drop(self.blocks.split_off(&(RankId(ranks), BlockId(0))));
+        self
     }
 
     /// The program.

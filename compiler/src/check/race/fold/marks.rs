@@ -72,6 +72,20 @@ pub(super) fn fold(whole: &Whole<'_>, turn: Turn, numbers: Numbers) -> Option<Ve
     program.ranks.ids().zip(&marks).map(|(rank, marks)| folded(first(rank)?, marks)).collect()
 }
 
+/// Whether every rank has its channels to the ranks to which the one that stands for it has them, once it is turned there.
+pub(super) fn are_linked_alike(program: &Program, turn: Turn) -> bool {
+    let ends = |here: RankId| -> Vec<u64> {
+        let channels = program.ranks.lookup(here).map(|rank| rank.channels.ids());
+        let view = (turn, back(turn, here));
+        channels.into_iter().flatten().map(|id| channel(program, view, here, id)).collect()
+    };
+    let firsts = 0..turn.first(program.ranks.len() as u32);
+    let firsts: Vec<Vec<u64>> = firsts.map(|rank| ends(RankId(rank))).collect();
+    program.ranks.ids().all(|rank| {
+        { firsts.get(turn.home(rank).0.index()) }.is_some_and(|first| alike(&ends(rank), first))
+    })
+}
+
 /// Whether two lists hold the same marks, in any order.
 fn alike(one: &[u64], other: &[u64]) -> bool {
     let sum = |list: &[u64]| list.iter().fold(0_u64, |sum, one| sum.wrapping_add(*one));
