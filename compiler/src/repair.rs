@@ -74,6 +74,9 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
         Change::Barrier { first, second } => {
             (vec![order::meet(&statement(first)?, &statement(second)?)?], Certainty::Sure)
         }
+        Change::Attend { barrier, block } => {
+            (vec![statement(barrier)?.with_another(block)?], Certainty::Sure)
+        }
     };
     Some(Fix { title: change.title(), certainty, edits })
 }

@@ -6,7 +6,8 @@
 //! 2. signals and waits between the two are no longer relaxed;
 //! 3. a put that signals is flushed too;
 //! 4. a signal goes behind the one, or a wait before the other;
-//! 5. between blocks of one rank, a new semaphore, or a barrier where a group shares the work;
+//! 5. between blocks of one rank, one of them comes to a barrier of the other's, if all is right then; or a new semaphore, or
+//!    a barrier where a group shares the work;
 //! 6. a new signal and wait, over the channels of the one or the other.
 //!
 //! For packets that meet those of the launch before, a doubled scratch comes first. What is out of balance is left out,
@@ -194,6 +195,7 @@ impl Demand {
             _ if met(finding).is_none() => Demand::All,
             Change::Remove { .. } | Change::Flush { signal: Some(_), .. } => Demand::All,
             _ if finding.code == Code::E0520 => Demand::All,
+            Change::Attend { .. } => Demand::All,
             Change::Handover(_) | Change::Barrier { .. } => Demand::Promise,
             Change::Join { .. }
             | Change::Strong { .. }

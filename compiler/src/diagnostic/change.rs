@@ -95,6 +95,13 @@ pub enum Change {
         /// The other one.
         second: Place,
     },
+    /// One more block comes to a barrier.
+    Attend {
+        /// The barrier.
+        barrier: Place,
+        /// The block, by name.
+        block: String,
+    },
 }
 
 /// A new semaphore, of which every releasing block or every acquiring one has its own where there are several.
@@ -182,6 +189,7 @@ impl Change {
             Change::Barrier { .. } => {
                 "put a barrier of all their blocks between the two".to_owned()
             }
+            Change::Attend { block, .. } => format!("let `{block}` come to the barrier too"),
         }
     }
 
@@ -196,6 +204,7 @@ impl Change {
                 vec![(*at, format!("`{verb}` {} this", side.word()))]
             }
             Change::Release { after, .. } => vec![(*after, "release it after this".to_owned())],
+            Change::Attend { barrier, block } => vec![(*barrier, format!("`{block}` is missing"))],
             Change::Handover(Handover { from, after, .. }) => {
                 vec![(*after, format!("`{from}` is done with it here"))]
             }

@@ -50,6 +50,12 @@ impl<'a> Statement<'a> {
         self.after(&vec![self.text; more as usize].join(&self.gap()))
     }
 
+    /// One more at the end of its list.
+    pub(super) fn with_another(&self, name: &str) -> Option<Edit> {
+        let end = self.text.strip_suffix(';')?.trim_end().len() as u32;
+        Some(Edit { span: self.at(self.span.start + end), text: format!(", {name}") })
+    }
+
     /// Another statement over its channels.
     pub(super) fn answer(&self, verb: &str, side: Side) -> Option<Edit> {
         let answer = format!("{verb} {};", self.via()?);

@@ -19,6 +19,7 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
         Change::Option { .. } => return None,
         Change::Handover(handover) => return order::hand_over(changed, handover),
         Change::Barrier { first, second } => return order::meet(changed, *first, *second),
+        Change::Attend { barrier, block } => return order::attend(changed, *barrier, block),
         Change::Join { .. }
         | Change::Strong { .. }
         | Change::Flush { .. }
@@ -65,7 +66,8 @@ impl Scene<'_> {
             | Change::Answer { .. }
             | Change::Release { .. }
             | Change::Handover(_)
-            | Change::Barrier { .. } => Some(list),
+            | Change::Barrier { .. }
+            | Change::Attend { .. } => Some(list),
         }
     }
 
@@ -147,7 +149,8 @@ impl Scene<'_> {
             | Change::Answer { .. }
             | Change::Release { .. }
             | Change::Handover(_)
-            | Change::Barrier { .. } => list.push(op),
+            | Change::Barrier { .. }
+            | Change::Attend { .. } => list.push(op),
         }
         Some(())
     }

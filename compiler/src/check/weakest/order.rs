@@ -15,21 +15,49 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
         Some(Moment { agent, at, ..moment })
     });
     let [Some(first), Some(second)] = lines else { return Vec::new() };
+    let mut changes = attend(past, first, second);
     if is_shared_out(past, first) || is_shared_out(past, second) {
         let pairs = pairs(past, first, second).into_iter();
-        return pairs.filter_map(|(one, other)| barrier(past, one, other)).collect();
+        changes.extend(pairs.filter_map(|(one, other)| barrier(past, one, other)));
+        return changes;
     }
     // Where the threads of a block meet only where they are told to, more than this would have to be put in.
     if past.program.joins == Joins::Explicit {
-        return Vec::new();
+        return changes;
     }
     let pairs = pairs(past, first, second);
-    let mut changes: Vec<Change> = Vec::new();
     for times in [Times::Each, Times::Once] {
         changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, times, 0)));
     }
     // What is used again and again is free at the beginning.
     changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, Times::Each, 1)));
+    changes
+}
+
+/// The next barrier of each block behind what it does, and the last one before, to which the other one does not come.
+fn attend(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    if past.rank(first.agent) != past.rank(second.agent) {
+        return changes;
+    }
+    for (one, other) in [(first, second), (second, first)] {
+        let is_there = |at: &usize| {
+            let action = past.lines(one.agent).get(*at).map(|line| &line.op.action);
+            matches!(action, Some(Action::Barrier { .. }))
+        };
+        let at = one.at as usize;
+        let next = (at..past.lines(one.agent).len()).find(is_there);
+        let last = (0..at).rev().find(is_there);
+        for at in [next, last].into_iter().flatten() {
+            let Some(barrier) = past.event(Moment { at: at as u32, ..one }).place else { continue };
+            let comes = past.lines(other.agent).iter();
+            let comes = { comes }.any(|line| past.program.origins.place(line.op.origin) == barrier);
+            if !comes {
+                let block = past.block_name(other.agent).to_owned();
+                changes.push(Change::Attend { barrier, block });
+            }
+        }
+    }
     changes
 }
 

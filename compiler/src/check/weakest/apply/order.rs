@@ -142,6 +142,37 @@ pub(super) fn meet(mut program: Program, first: Place, second: Place) -> Option<
     done.then_some(program)
 }
 
+/// The program in which a block comes to a barrier too, on every rank that has it, where it stands in the text. None where
+/// blocks come to it several times, or a rank lacks the block.
+pub(super) fn attend(mut program: Program, barrier: Place, name: &str) -> Option<Program> {
+    let Program { ranks, origins, .. } = &mut program;
+    let mut done = false;
+    for rank in ranks.iter_mut() {
+        let mut members = blocks(rank, origins, barrier);
+        if members.is_empty() {
+            continue;
+        }
+        let (new, _) = rank.blocks.entries().find(|(_, block)| *block.name == *name)?;
+        let id = BarrierId::from_index(rank.barriers.len());
+        let action = Action::Barrier { id, arrivals: members.len() as u32 + 1 };
+        for block in &members {
+            let ops = &mut rank.blocks.iter_mut().nth(block.index())?.ops;
+            let mut here = ops.iter_mut().filter(|op| origins.place(op.origin) == barrier);
+            here.next()?.action = action.clone();
+            if *block == new || here.next().is_some() {
+                return None;
+            }
+        }
+        let row = rank.blocks.iter_mut().nth(new.index())?;
+        row.ops = behind_all(origins, std::mem::take(&mut row.ops), barrier, &action)?;
+        members.push(new);
+        members.sort_unstable();
+        rank.barriers.push(members);
+        done = true;
+    }
+    done.then_some(program)
+}
+
 /// A barrier before the operations of a statement; none in a pipeline, where there are no barriers, or where the blocks
 /// that do not run the statement would come to it once and this one several times.
 fn with_barrier(
