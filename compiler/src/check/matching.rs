@@ -76,6 +76,14 @@ struct Counters {
     releases: Use,
 }
 
+impl Counters {
+    /// Whether a release is missing somewhere.
+    fn are_short(&self) -> bool {
+        let releases = |window: &Window| self.releases.counts.get(window).copied().unwrap_or(0);
+        self.acquires.counts.iter().any(|(window, acquires)| *acquires > releases(window))
+    }
+}
+
 /// What passes over a channel in one direction.
 struct Flow<'a> {
     /// The channel's name and declaration, on the side that signals where there is one.
@@ -153,7 +161,8 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             }
             if !balanced {
                 let report = report::out_of_balance(program, rank, semaphore, counters);
-                all.semaphores.add_told(report, |report| match &*past {
+                let into = if counters.are_short() { &mut all.semaphores } else { &mut all.spare };
+                into.add_told(report, |report| match &*past {
                     Some(past) => report::show_balance(past, (rank, id), semaphore, report),
                     None => report,
                 });
@@ -197,6 +206,7 @@ struct All {
     channels: Found,
     surplus: Found,
     semaphores: Found,
+    spare: Found,
     threads: Found,
 }
 
@@ -204,18 +214,27 @@ impl All {
     fn finish(self) -> Vec<Diagnostic> {
         let mut found = self.channels.finish("channel");
         let mut surplus = self.surplus.finish("channel");
-        // Where a signal is missing, one too many elsewhere is the same mistake: it went over the wrong channel.
-        let mut short = found.iter_mut().filter(|report| report.code == Code::E0602).peekable();
-        if short.peek().is_some() {
-            for (report, stray) in short.zip(surplus.drain(..)) {
-                let label = stray.primary.map(|at| Label { place: at.place, text: stray.message });
-                report.secondary.extend(label);
-                report.helps = vec!["signal and wait over the same channel".to_owned()];
-            }
-        }
-        let others = [surplus, self.semaphores.finish("semaphore"), self.threads.finish("place")];
+        let mut semaphores = self.semaphores.finish("semaphore");
+        let mut spare = self.spare.finish("semaphore");
+        let help = "signal and wait over the same channel";
+        join(&mut found, &mut surplus, (Code::E0602, help));
+        join(&mut semaphores, &mut spare, (Code::E0606, "release the semaphore that is acquired"));
+        let others = [surplus, semaphores, spare, self.threads.finish("place")];
         found.extend(others.into_iter().flatten());
         found
+    }
+}
+
+/// Where something is missing, one too many elsewhere is the same mistake: the wrong one was taken.
+fn join(short: &mut [Diagnostic], strays: &mut Vec<Diagnostic>, (code, help): (Code, &str)) {
+    let mut short = short.iter_mut().filter(|report| report.code == code).peekable();
+    if short.peek().is_none() {
+        return;
+    }
+    for (report, stray) in short.zip(strays.drain(..)) {
+        let label = stray.primary.map(|at| Label { place: at.place, text: stray.message });
+        report.secondary.extend(label);
+        report.helps = vec![help.to_owned()];
     }
 }
 
