@@ -291,6 +291,21 @@ fn one_mistake_in_a_range_is_one_report() {
     says(&run.stderr, &["with ranks = 2; also with ranks = 3"]);
 }
 
+/// Of two ranks, one writes too late; of three, one also reads too early.
+#[test]
+fn one_mistake_is_one_report_whatever_comes_of_it() {
+    let ring = fs::read_to_string(manifest("../stdlib/ccl/algorithms/allgather_ring.ccl")).unwrap();
+    let relaxed = ring.replace("signal ring[b, next];", "signal ring[b, next] relaxed;");
+    let folder = Folder::with("a.ccl", &relaxed);
+    says(&ends(folder.cclc("check a.ccl -D ranks=4"), 1).stderr, &["error[E0501]"]);
+    let run = ends(folder.cclc("check a.ccl -D ranks=2..=4"), 1);
+    assert_eq!(run.stderr.matches("error[").count(), 1, "{}", run.stderr);
+    says(
+        &run.stderr,
+        &["error[E0512]", "with ranks = 2; also with ranks = 3 (E0501); ranks = 4 (E0501)"],
+    );
+}
+
 /// Where more is promised than the author thought, the report says how much nothing writes.
 #[test]
 fn what_nothing_writes_is_counted() {

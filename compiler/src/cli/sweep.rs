@@ -94,19 +94,34 @@ pub(crate) fn refused(diagnostics: &[Diagnostic]) -> bool {
 pub(crate) struct Gathered {
     reports: Vec<(Diagnostic, Vec<String>)>,
     known: BTreeMap<(Code, Option<Place>), usize>,
+    /// Where combinations before had an error. What another one has there comes of the same mistake.
+    errors: BTreeMap<Place, usize>,
 }
 
 impl Gathered {
     /// Adds what was found with one combination.
     pub(crate) fn add(&mut self, combination: &Combination, diagnostics: Vec<Diagnostic>) {
+        let before = self.reports.len();
         for diagnostic in diagnostics {
-            let key = (diagnostic.code, diagnostic.primary.as_ref().map(|label| label.place));
-            let next = self.reports.len();
-            let slot = *self.known.entry(key).or_insert(next);
-            match self.reports.get_mut(slot) {
-                Some((_, with)) => with.push(combination.text.clone()),
-                None => self.reports.push((diagnostic, vec![combination.text.clone()])),
+            let place = diagnostic.primary.as_ref().map(|label| label.place);
+            let slot = self.known.get(&(diagnostic.code, place)).copied();
+            if let Some((_, with)) = slot.and_then(|slot| self.reports.get_mut(slot)) {
+                with.push(combination.text.clone());
+                continue;
             }
+            let is_error = diagnostic.severity == Severity::Error;
+            let error = place.filter(|_| is_error).and_then(|place| self.errors.get(&place));
+            let other = error.filter(|slot| **slot < before);
+            if let Some((_, with)) = other.and_then(|slot| self.reports.get_mut(*slot)) {
+                with.push(format!("{} ({})", combination.text, diagnostic.code.id()));
+                continue;
+            }
+            let slot = self.reports.len();
+            self.known.insert((diagnostic.code, place), slot);
+            if let Some(place) = place.filter(|_| is_error) {
+                self.errors.entry(place).or_insert(slot);
+            }
+            self.reports.push((diagnostic, vec![combination.text.clone()]));
         }
     }
 
