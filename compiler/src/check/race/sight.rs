@@ -185,16 +185,30 @@ impl Sight {
 
     /// Goes back until something is met, or to the end.
     fn go_back(&mut self, lookup: Lookup<'_>, wanted: impl Fn(Met) -> bool) -> bool {
-        while let Some((id, by, end)) = self.ahead.pop_front() {
+        while let Some(segment) = self.ahead.pop_front() {
+            if self.go_along(lookup, segment, &wanted) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes back along a chain, from one moment on, until something is met. What is far along waits in no queue: that is
+    /// long, and costs more than the rest.
+    fn go_along(
+        &mut self,
+        lookup: Lookup<'_>,
+        (mut id, by, end): (MomentId, By, MomentId),
+        wanted: impl Fn(Met) -> bool,
+    ) -> bool {
+        while id != NONE && id >= end {
             let mut found = false;
             for source in lookup.history.sources(id) {
                 found |= self.take(lookup, source, by).is_some_and(&wanted);
             }
-            let previous = lookup.history.moment(id).map_or(NONE, |moment| moment.previous);
-            if previous != NONE && previous >= end {
-                self.ahead.push_back((previous, by, end));
-            }
+            id = lookup.history.moment(id).map_or(NONE, |moment| moment.previous);
             if found {
+                self.ahead.push_front((id, by, end));
                 return true;
             }
         }
