@@ -6,6 +6,7 @@
 //! and of several the shortest is taken.
 
 use super::features::{Feature, sum};
+use super::names;
 use super::peers::{About, Peers};
 use super::statement::Kind;
 
@@ -51,7 +52,7 @@ impl Members {
         let singles = self.features(kind, values);
         let single = singles.iter().filter_map(|feature| self.fit(&[feature], kind, values));
         single
-            .min_by_key(String::len)
+            .min_by_key(|text| cost(kind, text))
             .or_else(|| self.fit(&[], Kind::Chunk, values))
             .or_else(|| self.fit(&[&self.rank()], Kind::Chunk, values))
             .or_else(|| self.pair(&singles, values))
@@ -64,7 +65,8 @@ impl Members {
         let pairs = places.iter().flat_map(|one| features.iter().map(move |two| [one, two]));
         let fit = |pair: [&Feature; 2]| self.fit(&pair, Kind::Chunk, values);
         let (node, local) = self.node();
-        fit([&local, &node]).or_else(|| pairs.filter_map(fit).min_by_key(String::len))
+        fit([&local, &node])
+            .or_else(|| pairs.filter_map(fit).min_by_key(|text| cost(Kind::Chunk, text)))
     }
 
     /// What becomes less from one block to the next, and more from one copy to the next.
@@ -178,6 +180,14 @@ impl Members {
         }
         Some(sum(&all, &factors, constant))
     }
+}
+
+/// How long an expression is. A variable that holds a peer takes a register of the whole kernel: but for the ranks that it is
+/// for, it counts as what gives it.
+fn cost(kind: Kind, text: &str) -> usize {
+    let held =
+        ["peer", "node_peer", "rail_peer"].iter().any(|name| names::has_variable(text, name));
+    text.len() + if held && kind != Kind::Rank { "b.(index)".len() } else { 0 }
 }
 
 /// By how much the numbers of a list change with what is known of each, where that changes.
