@@ -59,10 +59,10 @@ impl Others {
 
     fn add(&mut self, new: Touched) {
         let extent = new.touch.extent;
-        let lanes = self.0.iter_mut().nth(extent.rank.index());
-        if let Some(lane) = lanes.and_then(|lanes| lanes.get_mut(extent.buffer as usize)) {
-            lane.longest = lane.longest.max(extent.end - extent.start);
-            lane.touched.push(new);
+        let buffers = self.0.iter_mut().nth(extent.rank.index());
+        if let Some(cells) = buffers.and_then(|all| all.get_mut(extent.buffer as usize)) {
+            cells.longest = cells.longest.max(extent.end - extent.start);
+            cells.touched.push(new);
         }
     }
 
@@ -80,10 +80,10 @@ impl Others {
 
     /// What overlaps an extent.
     fn near(&self, extent: &Extent) -> impl Iterator<Item = &Touched> {
-        let lanes = self.0.lookup(extent.rank);
-        let lane = lanes.and_then(|lanes| lanes.get(extent.buffer as usize));
+        let buffers = self.0.lookup(extent.rank);
+        let cells = buffers.and_then(|all| all.get(extent.buffer as usize));
         let (start, end) = (extent.start, extent.end);
-        lane.into_iter().flat_map(move |lane| lane.near(start, end))
+        cells.into_iter().flat_map(move |cells| cells.near(start, end))
     }
 }
 
