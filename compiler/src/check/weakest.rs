@@ -60,9 +60,7 @@ pub(super) fn mend(
         let candidates = candidates(&past, &finding);
         let Some((change, after)) = trials.first(&finding, candidates) else {
             match kept.iter_mut().find(|other| share(other, &finding)) {
-                Some(other) => {
-                    other.notes.push(format!("so, at the same statement: {}", finding.message))
-                }
+                Some(other) => tell_too(other, &finding),
                 None => kept.push(finding),
             }
             continue;
@@ -80,21 +78,29 @@ pub(super) fn mend(
     kept
 }
 
-/// Whether two findings for which no change is known are of writes that meet, and of one statement: one of its indices
+/// Whether two findings for which no change is known are of accesses that meet, and of one statement: one of its indices
 /// is wrong, most likely.
 fn share(one: &Diagnostic, other: &Diagnostic) -> bool {
-    let writes = |finding: &Diagnostic| {
+    let places = |finding: &Diagnostic| {
         let race = race_of(finding)?;
-        let first = race.first.filter(|first| first.write && race.second.write)?;
-        Some([first.event.place?, race.second.event.place?])
+        Some([race.first?.event.place?, race.second.event.place?])
     };
-    match (writes(one), writes(other)) {
+    match (places(one), places(other)) {
         (Some(ones), Some(others)) => {
             one.change.is_none()
                 && one.code == other.code
                 && ones.iter().any(|at| others.contains(at))
         }
         (_, _) => false,
+    }
+}
+
+/// Tells of another finding at the same statement.
+fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
+    const LIKELY: &str = "one index of that statement is wrong, most likely; or ";
+    one.notes.push(format!("so, at the same statement: {}", other.message));
+    for help in one.helps.iter_mut().filter(|help| !help.starts_with(LIKELY)) {
+        help.insert_str(0, LIKELY);
     }
 }
 

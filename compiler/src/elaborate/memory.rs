@@ -275,8 +275,9 @@ impl<'a> Eval<'_, 'a> {
             match family.domain.position(&tuple) {
                 Ok(number) => found.push(value(family.first + number)),
                 Err(_) => {
+                    let values = super::situation::of_indices(self, indices);
                     return Err(
-                        self.fail_at(String::new(), no_member(span, name, &tuple, &family.domain))
+                        self.fail_at(values, no_member(span, name, &tuple, &family.domain))
                     );
                 }
             }
@@ -490,6 +491,7 @@ fn no_index(span: Span, name: &str, dimension: usize, value: i64, has: &[i64]) -
     let report =
         Diagnostic::new(Code::E0401, span, format!("{name} has no chunk at index {value}{place}"));
     match dimension {
+        0 if has.is_empty() => report.note(format!("{name} has no chunks at all")),
         0 => report.note(format!("{name} is declared for {}", few(has))),
         _ => report,
     }
@@ -499,8 +501,7 @@ fn no_index(span: Span, name: &str, dimension: usize, value: i64, has: &[i64]) -
 fn few(values: &[i64]) -> String {
     let shown: Vec<String> = values.iter().take(12).map(ToString::to_string).collect();
     match values.len() {
-        0 => "nothing".to_string(),
-        1..=12 => shown.join(", "),
+        0..=12 => shown.join(", "),
         more => format!("{}, .. ({more} in all)", shown.join(", ")),
     }
 }
@@ -512,13 +513,29 @@ fn no_member(span: Span, name: &str, tuple: &[i64], domain: &Domain) -> Diagnost
         span,
         format!("there is no `{name}[{}]` here", indices.join(", ")),
     );
-    match (tuple.len(), domain.values()) {
-        (_, values) if values.is_empty() => {
+    let (begun, domain) = known(tuple, domain);
+    let name = match begun.is_empty() {
+        true => name.to_owned(),
+        false => format!("{name}[{}, ..]", indices.get(..begun.len()).unwrap_or_default().join(", ")),
+    };
+    match domain.values() {
+        values if values.is_empty() => {
             diagnostic.note(format!("`{name}` has no members on this rank"))
         }
-        (1, values) => diagnostic.note(format!("`{name}` is declared for {}", few(&values))),
-        (_, _) => diagnostic,
+        values => diagnostic.note(format!("`{name}` is declared for {}", few(&values))),
     }
+}
+
+/// The first indices, as far as there are such, and what they lead to.
+fn known<'t, 'd>(tuple: &'t [i64], domain: &'d Domain) -> (&'t [i64], &'d Domain) {
+    let mut found = domain;
+    for (depth, index) in tuple.iter().enumerate() {
+        match found.below(*index) {
+            Some(below) => found = below,
+            None => return (tuple.get(..depth).unwrap_or_default(), found),
+        }
+    }
+    (tuple, found)
 }
 
 fn no_switch(span: Span) -> Diagnostic {

@@ -32,6 +32,7 @@ pub(super) fn pair(
 ) -> Result<Paired, Vec<(i64, Diagnostic)>> {
     let mut partners: Vec<Vec<Option<Place>>> = Vec::with_capacity(made.len());
     let mut reports = Vec::new();
+    // By family that a report speaks of, the one whose end it is about.
     let mut tellers = BTreeMap::new();
     for (rank, ends) in made.iter().enumerate() {
         let found = ends.ends.iter().map(|end| match partner(world, declared, made, rank, end) {
@@ -39,8 +40,9 @@ pub(super) fn pair(
             Err(report) => {
                 // Two families that do not meet are one mistake, told from the side where it is seen first.
                 let other = end.other.as_ref().map_or(end.family, |(family, _)| *family);
-                let pair = (end.family.min(other), end.family.max(other));
-                if *tellers.entry(pair).or_insert(end.family) == end.family {
+                let own = [end.family, other]
+                    .map(|family| *tellers.entry(family).or_insert(end.family) == end.family);
+                if own == [true, true] {
                     reports.push((rank as i64, *report));
                 }
                 None
@@ -87,7 +89,10 @@ fn partner(
     );
     match points_back && same_kind {
         true => Ok(Some((peer, number))),
-        false => Err(mismatch(world, rank, peer, end, other, same_kind).into()),
+        false => {
+            let report = mismatch(world, rank, peer, end, other, same_kind);
+            Err(report.help(way_out(world, made, rank, peer, end)).into())
+        }
     }
 }
 
@@ -225,11 +230,27 @@ fn mismatch(
         span_of(world, end.family),
         format!("rank {rank}'s {own} would meet rank {peer}'s {there}, which {why}"),
     );
-    let report = match other.family == end.family {
+    match other.family == end.family {
         true => report,
         false => report.and(span_of(world, other.family), "the other end"),
+    }
+}
+
+/// The end that names this one is the one to be named, if there is such.
+fn way_out(world: World, made: &[Made], rank: usize, peer: usize, end: &End) -> String {
+    let names = |other: &&End| {
+        peer_of(&other.link) == Some(rank)
+            && other.other.as_ref().is_some_and(|(family, indices)| {
+                (*family, indices) == (end.family, &end.indices)
+            })
     };
-    report.help("the two ends must name each other: `to` says which end a channel meets")
+    match made.get(peer).and_then(|made| made.ends.iter().find(names)) {
+        Some(other) => {
+            let there = end_text(world, other.family, &other.indices);
+            format!("rank {peer}'s {there} names it as its other end: name that one with `to`")
+        }
+        None => "the two ends must name each other: `to` says which end a channel meets".to_owned(),
+    }
 }
 
 fn group_mismatch(world: World, end: &End, rank: usize, odd: ir::RankId) -> Diagnostic {

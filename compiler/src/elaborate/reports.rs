@@ -1,9 +1,10 @@
 //! One report for one mistake, however many ranks and loop values repeat it.
 //!
 //! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others
-//! are counted. One that is made again and again on a rank ends what is looked at there: more would tell nothing new.
+//! are counted. So are those that say the same of several places, and those of different codes at one place. One that is
+//! made again and again on a rank ends what is looked at there: more would tell nothing new.
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::source::Place;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -27,6 +28,8 @@ struct Entry {
     values: String,
     first_rank: Option<i64>,
     ranks: BTreeSet<i64>,
+    /// Whether it was made with the same values on all of them.
+    alike: bool,
     /// How often it was made on the rank that was last.
     times: (Option<i64>, u32),
     /// Whether what follows it was left, on any rank.
@@ -39,11 +42,14 @@ impl Reports {
         let key = (diagnostic.code, diagnostic.primary.as_ref().map(|label| label.place));
         let index = *self.known.entry(key).or_insert(self.entries.len());
         if index == self.entries.len() {
-            let (first_rank, ranks) = (rank, BTreeSet::new());
+            let (first_rank, ranks, alike) = (rank, BTreeSet::new(), true);
             let (times, left) = ((rank, 0), false);
-            self.entries.push(Entry { diagnostic, values, first_rank, ranks, times, left });
+            let values = values.clone();
+            self.entries.push(Entry { diagnostic, values, first_rank, ranks, alike, times, left });
         }
         if let Some(entry) = self.entries.get_mut(index) {
+            let again = rank.is_some_and(|rank| entry.ranks.contains(&rank));
+            entry.alike &= again || entry.values == values;
             let before = if entry.times.0 == rank { entry.times.1 } else { 0 };
             entry.times = (rank, before + 1);
             entry.ranks.extend(rank);
@@ -66,13 +72,39 @@ impl Reports {
 
     /// The reports in the order in which they were found, each saying for which of `ranks` ranks it holds.
     pub(super) fn finish(self, ranks: i64) -> Vec<Diagnostic> {
-        self.entries.into_iter().map(|entry| entry.finish(ranks)).collect()
+        let mut kept: Vec<Entry> = Vec::new();
+        let mut places: FxHashMap<Place, Code> = FxHashMap::default();
+        let mut said: FxHashMap<(Code, String, String), usize> = FxHashMap::default();
+        for entry in self.entries {
+            let (report, code) = (&entry.diagnostic, entry.diagnostic.code);
+            if report.severity == Severity::Error {
+                // What is wrong there on one rank is wrong otherwise on another.
+                let mut at = report.primary.iter().chain(&report.secondary);
+                if at.any(|label| places.get(&label.place).is_some_and(|other| *other != code)) {
+                    continue;
+                }
+                places.extend(report.primary.as_ref().map(|label| (label.place, code)));
+            }
+            let key = (code, report.message.clone(), entry.values.clone());
+            let row = *said.entry(key).or_insert(kept.len());
+            match kept.get_mut(row) {
+                Some(first) => first.and(entry),
+                None => kept.push(entry),
+            }
+        }
+        kept.into_iter().map(|entry| entry.finish(ranks)).collect()
     }
 }
 
 impl Entry {
+    /// Says that another place has the same.
+    fn and(&mut self, other: Entry) {
+        let again = other.diagnostic.primary.map(|label| Label { text: "and here".into(), ..label });
+        self.diagnostic.secondary.extend(again);
+    }
+
     fn finish(mut self, ranks: i64) -> Diagnostic {
-        let everywhere = self.ranks.len() as i64 == ranks;
+        let everywhere = self.ranks.len() as i64 == ranks && self.alike;
         let situation = match (self.first_rank, everywhere) {
             (None, _) => self.values.clone(),
             (Some(_), true) if self.values.is_empty() => String::new(),

@@ -15,6 +15,13 @@ pub(super) fn of(eval: &Eval, expr: &Expr) -> String {
     show(eval, &locals)
 }
 
+/// The integer locals that indices mention.
+pub(super) fn of_indices(eval: &Eval, indices: &[Index]) -> String {
+    let mut locals = Vec::new();
+    indices.iter().filter_map(indexed).for_each(|index| mentioned(index, &mut locals));
+    show(eval, &locals)
+}
+
 /// These locals, as "p = 0, step = 2".
 pub(super) fn show(eval: &Eval, locals: &[LocalId]) -> String {
     let mut shown: Vec<String> = Vec::new();

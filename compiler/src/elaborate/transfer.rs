@@ -310,7 +310,7 @@ impl<'a> Eval<'_, 'a> {
             (Some((id, _)), None) => Ok(*id),
             (Some((_, span)), Some(_)) => Err(self.report(out, around, two_ways(*span, peer))),
             (None, _) => {
-                let text = self.text(placed.operand);
+                let text = self.slice_text(placed.operand);
                 let goes = draft
                     .via
                     .iter()
@@ -382,19 +382,38 @@ impl<'a> Eval<'_, 'a> {
 
     /// An operand as a message names it: "`output[3]` of rank 2".
     fn text(&self, operand: ir::Operand) -> String {
-        let name = match operand.buffer {
-            ir::Buffer::Input => "input",
-            ir::Buffer::Output => "output",
-            ir::Buffer::Scratch => "scratch",
-        };
-        let slice = match operand.size {
-            1 => format!("`{name}[{}]`", operand.index),
-            size => format!("`{name}[{}..+{size}]`", operand.index),
-        };
+        let slice = self.slice_text(operand);
         match operand.place {
             ir::Where::Local | ir::Where::Switch(_) => slice,
             ir::Where::Remote(peer) => format!("{slice} of rank {}", peer.0),
         }
+    }
+
+    /// The same without its rank. Of scratch it is the region, whose name says more than a place in all of it.
+    fn slice_text(&self, operand: ir::Operand) -> String {
+        let name = match operand.buffer {
+            ir::Buffer::Input => "input",
+            ir::Buffer::Output => "output",
+            ir::Buffer::Scratch => return format!("`{}`", self.region_name(operand)),
+        };
+        match operand.size {
+            1 => format!("`{name}[{}]`", operand.index),
+            size => format!("`{name}[{}..+{size}]`", operand.index),
+        }
+    }
+
+    fn region_name(&self, operand: ir::Operand) -> &'a str {
+        let declared = match operand.place {
+            ir::Where::Local | ir::Where::Switch(_) => &self.own,
+            ir::Where::Remote(peer) => self.all.get(peer.index()).unwrap_or(&self.own),
+        };
+        let mut regions = self.world.program.scratch.iter().zip(&declared.regions);
+        let holds = |family: &super::world::Family| {
+            let at = u64::from(operand.index);
+            (family.first..family.first + family.domain.len()).contains(&at)
+        };
+        let region = regions.find(|(_, family)| family.as_ref().is_some_and(holds));
+        region.map_or("scratch", |(region, _)| region.name.as_str())
     }
 }
 

@@ -109,7 +109,9 @@ fn statement(place: Place, kind: &StmtKind, span: Span, run: &mut Run, faults: &
         }
         StmtKind::Barrier(_) => {
             if matches!(place.level, Level::Block | Level::Group) {
-                faults.push(in_block(span, "barrier", place.level));
+                // What else is wrong with it goes with it.
+                let fault = in_block(span, "barrier", place.level);
+                faults.push(Fault { reach: Reach::Statement, ..fault });
             }
         }
         StmtKind::Transfer(transfer) if place.level != Level::Program => {
@@ -210,7 +212,7 @@ fn in_block(span: Span, what: &str, level: Level) -> Fault {
     let around = if level == Level::Group { "group" } else { "block" };
     let message = format!("a `{what}` cannot stand in a {around}");
     let help = match what {
-        "barrier" => "end the block before it, and open it again after it",
+        "barrier" => "end the block before it, and open it again after it; the threads of one block meet by `sync;`",
         "block" => "end the block before it: blocks run side by side, and each can be opened again",
         _ => "end the block before it: a group opens its blocks itself",
     };
