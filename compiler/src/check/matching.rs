@@ -21,6 +21,7 @@ use super::names;
 use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
+use crate::source::Place;
 use crate::table::Table;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -225,17 +226,27 @@ impl All {
     }
 }
 
-/// Where something is missing, one too many elsewhere is the same mistake: the wrong one was taken.
+/// Where something is missing, one too many elsewhere is the same mistake: the wrong one was taken. So are others at the
+/// places that are told of then.
 fn join(short: &mut [Diagnostic], strays: &mut Vec<Diagnostic>, (code, help): (Code, &str)) {
-    let mut short = short.iter_mut().filter(|report| report.code == code).peekable();
-    if short.peek().is_none() {
-        return;
-    }
-    for (report, stray) in short.zip(strays.drain(..)) {
+    let mut told = BTreeSet::new();
+    for report in short.iter_mut().filter(|report| report.code == code) {
+        told.extend(places(report));
+        if strays.is_empty() {
+            return;
+        }
+        let near = strays.iter().position(|stray| !told.is_disjoint(&places(stray)));
+        let stray = strays.remove(near.unwrap_or(0));
+        told.extend(places(&stray));
         let label = stray.primary.map(|at| Label { place: at.place, text: stray.message });
         report.secondary.extend(label);
         report.helps = vec![help.to_owned()];
     }
+    strays.retain(|stray| told.is_disjoint(&places(stray)));
+}
+
+fn places(report: &Diagnostic) -> BTreeSet<Place> {
+    report.primary.iter().chain(&report.secondary).map(|label| label.place).collect()
 }
 
 /// What is not proved of a program in which blocks share counters, as their authors accept.

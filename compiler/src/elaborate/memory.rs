@@ -276,9 +276,7 @@ impl<'a> Eval<'_, 'a> {
                 Ok(number) => found.push(value(family.first + number)),
                 Err(_) => {
                     let values = super::situation::of_indices(self, indices);
-                    return Err(
-                        self.fail_at(values, no_member(span, name, &tuple, &family.domain))
-                    );
+                    return Err(self.fail_at(values, no_member(span, name, &tuple, &family.domain)));
                 }
             }
         }
@@ -516,7 +514,9 @@ fn no_member(span: Span, name: &str, tuple: &[i64], domain: &Domain) -> Diagnost
     let (begun, domain) = known(tuple, domain);
     let name = match begun.is_empty() {
         true => name.to_owned(),
-        false => format!("{name}[{}, ..]", indices.get(..begun.len()).unwrap_or_default().join(", ")),
+        false => {
+            format!("{name}[{}, ..]", indices.get(..begun.len()).unwrap_or_default().join(", "))
+        }
     };
     match domain.values() {
         values if values.is_empty() => {

@@ -240,9 +240,10 @@ fn mismatch(
 fn way_out(world: World, made: &[Made], rank: usize, peer: usize, end: &End) -> String {
     let names = |other: &&End| {
         peer_of(&other.link) == Some(rank)
-            && other.other.as_ref().is_some_and(|(family, indices)| {
-                (*family, indices) == (end.family, &end.indices)
-            })
+            && other
+                .other
+                .as_ref()
+                .is_some_and(|(family, indices)| (*family, indices) == (end.family, &end.indices))
     };
     match made.get(peer).and_then(|made| made.ends.iter().find(names)) {
         Some(other) => {

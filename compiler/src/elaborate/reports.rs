@@ -99,7 +99,8 @@ impl Reports {
 impl Entry {
     /// Says that another place has the same.
     fn and(&mut self, other: Entry) {
-        let again = other.diagnostic.primary.map(|label| Label { text: "and here".into(), ..label });
+        let again =
+            other.diagnostic.primary.map(|label| Label { text: "and here".into(), ..label });
         self.diagnostic.secondary.extend(again);
     }
 

@@ -212,7 +212,9 @@ fn in_block(span: Span, what: &str, level: Level) -> Fault {
     let around = if level == Level::Group { "group" } else { "block" };
     let message = format!("a `{what}` cannot stand in a {around}");
     let help = match what {
-        "barrier" => "end the block before it, and open it again after it; the threads of one block meet by `sync;`",
+        "barrier" => {
+            "end the block before it, and open it again after it; the threads of one block meet by `sync;`"
+        }
         "block" => "end the block before it: blocks run side by side, and each can be opened again",
         _ => "end the block before it: a group opens its blocks itself",
     };

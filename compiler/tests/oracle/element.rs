@@ -132,7 +132,7 @@ impl Machine<'_> {
             loads.extend(Some(load).filter(|_| self.code.packets));
             let touched = &mut self.cells[cell].touched;
             let read = touched.read(&self.threads[i].view, by, load);
-            read.map_err(|first| race(&first, &by, cell))?;
+            self.met(read, by, cell)?;
         }
         let block = i / self.code.threads;
         let old = self.kind == Kind::Weak && {
@@ -160,7 +160,7 @@ impl Machine<'_> {
             for cell in [cell, cell + 1] {
                 let touched = &mut self.cells[cell].touched;
                 let read = touched.read_packet(&self.threads[i].view, by, packet.flag);
-                read.map_err(|first| race(&first, &by, cell))?;
+                self.met(read, by, cell)?;
             }
             self.loads.hear(&packet.value.loads, by.agent, by.count);
         }
@@ -183,10 +183,25 @@ impl Machine<'_> {
         if self.kind == Kind::Views {
             let touched = &mut self.cells[cell].touched;
             let write = touched.write(&self.threads[i].view, by, &self.loads);
-            write.map_err(|first| race(&first, &by, cell))?;
+            self.met(write, by, cell)?;
         }
         self.put(i, cell, Held::Plain(value.clone()));
         Ok(())
+    }
+
+    /// What comes of an access that collides with another one: a race, where such are looked for.
+    pub(crate) fn met(
+        &self,
+        access: Result<(), Access>,
+        by: Access,
+        cell: usize,
+    ) -> Result<(), Verdict> {
+        match access {
+            Err(first) if self.watched.as_ref().is_none_or(|cells| cells.contains(&cell)) => {
+                Err(Verdict::Race { first: first.site, second: by.site, cell })
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn write_packet(
@@ -203,7 +218,7 @@ impl Machine<'_> {
                 let touched = &mut self.cells[cell].touched;
                 let content = (flag, &value.terms);
                 let write = touched.write_packet(&self.threads[i].view, by, content, &self.loads);
-                write.map_err(|first| race(&first, &by, cell))?;
+                self.met(write, by, cell)?;
             }
         }
         let entered = self.threads[i].entered;
@@ -260,9 +275,4 @@ impl Machine<'_> {
         self.drain(block, |store| store.cell == cell);
         Ok(Turn::Ran)
     }
-}
-
-/// Two accesses that collide.
-pub(crate) fn race(first: &Access, second: &Access, cell: usize) -> Verdict {
-    Verdict::Race { first: first.site, second: second.site, cell }
 }

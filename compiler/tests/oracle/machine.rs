@@ -20,7 +20,7 @@ use crate::memory::{Cell, Held, Loads, Site, Touched, Value};
 use crate::proxy::Port;
 use crate::user::Promised;
 use crate::view::{Told, View};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// What is looked for.
@@ -216,6 +216,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) clobbers: bool,
     /// Every access in the order in which it was made, where that is asked for: by whom, of which cell, whether a write.
     pub(crate) trace: Option<Vec<(Site, usize, bool)>>,
+    /// The cells that races are looked for in; none where it is all of them.
+    pub(crate) watched: Option<BTreeSet<usize>>,
     /// Agents that can go on, in the order in which they came to, and the others by what they wait for.
     pub(crate) ready: Vec<usize>,
     parked: BTreeMap<Key, Vec<usize>>,
@@ -261,6 +263,7 @@ impl<'a> Machine<'a> {
             stale: false,
             clobbers: false,
             trace: None,
+            watched: None,
             ready: Vec::new(),
             parked: BTreeMap::new(),
         };

@@ -6,7 +6,6 @@
 //! threads made without knowing of each other is this schedule's alone.
 
 use crate::code::Push;
-use crate::element::race;
 use crate::machine::{Key, Kind, Machine, Post, Turn, Verdict};
 use crate::memory::{Access, Actor, Held, Packet, Site, Term};
 use crate::view::{Told, View, advance};
@@ -158,7 +157,7 @@ impl Machine<'_> {
                     (true, true) => touched.read_found(&view, by, flag),
                     (true, false) => touched.read_raw(&view, by, flag),
                 };
-                read.map_err(|first| race(&first, &by, cell))?;
+                self.met(read, by, cell)?;
             }
             let held = &self.cells[cell].held;
             // Who reads a packet looks at its flag: one that was not written is none.
@@ -213,9 +212,8 @@ impl Machine<'_> {
             Held::Packet(old) => {
                 let content = (old.flag, &old.value.terms);
                 if views {
-                    touched
-                        .write_packet(view, by, content, &self.loads)
-                        .map_err(|first| race(&first, &by, cell))?;
+                    let write = touched.write_packet(view, by, content, &self.loads);
+                    self.met(write, by, cell)?;
                 }
                 let told = Told { view: view.clone(), agent: by.agent, count: by.count };
                 let value = old.value.clone();
@@ -223,13 +221,13 @@ impl Machine<'_> {
                 Ok(Held::Packet(Rc::new(Packet { flag: old.flag, value, told, entered })))
             }
             Held::Tail if views => {
-                touched
-                    .write_packet(view, by, (flag, terms), &self.loads)
-                    .map_err(|first| race(&first, &by, cell))?;
+                let write = touched.write_packet(view, by, (flag, terms), &self.loads);
+                self.met(write, by, cell)?;
                 Ok(Held::Tail)
             }
             Held::Plain(_) if views => {
-                touched.write(view, by, &self.loads).map_err(|first| race(&first, &by, cell))?;
+                let write = touched.write(view, by, &self.loads);
+                self.met(write, by, cell)?;
                 Ok(held)
             }
             Held::Tail | Held::Plain(_) => Ok(held),

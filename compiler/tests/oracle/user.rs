@@ -4,7 +4,6 @@
 //! later than the end of a launch, or read later, shows.
 
 use crate::code::Code;
-use crate::element::race;
 use crate::machine::{Key, Kind, Machine, Turn, Verdict};
 use crate::memory::{Access, Actor, Held, NOBODY, Site, Term, Value};
 use crate::view::View;
@@ -135,7 +134,7 @@ impl Machine<'_> {
             if self.kind == Kind::Views {
                 let touched = &mut self.cells[cell].touched;
                 let write = touched.write(&view, by, &self.loads);
-                write.map_err(|first| race(&first, &by, cell))?;
+                self.met(write, by, cell)?;
             }
             self.commit(cell, Held::Plain(Value::of(from, index, launch)), u32::MAX);
         }

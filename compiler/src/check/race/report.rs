@@ -7,6 +7,7 @@ use super::cells::Touch;
 use super::machine::{Conflict, Kind};
 use super::{Met, witness};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::run::each_op;
 use crate::ir::{Action, BlockId, Program, RankId};
 use crate::source;
 use crate::table::Id;
@@ -15,6 +16,9 @@ use std::ops::Range;
 
 /// How many conflicts are looked at; more are never shown.
 const LOOKED_AT: usize = 100_000;
+
+const ONLY_PACKETS: &str =
+    "between them are packets, which order execution, and of memory only what they carry";
 
 /// Of how many reports the way there is told.
 const SHOWN: usize = 16;
@@ -32,7 +36,7 @@ pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -
     if conflicts.is_empty() {
         return Vec::new();
     }
-    let words = Words { program, parts };
+    let words = Words { program, parts, relaxed: has_relaxed(program) };
     let past = Past::new(program, parts);
     let mut found = Found::default();
     let mut shown = 0;
@@ -139,22 +143,35 @@ fn code(kind: Kind) -> Code {
     }
 }
 
-/// Causes before effects.
+/// Causes before effects. Where it is open which packet is found, nothing is known through it.
 fn rank_of(kind: Kind) -> u8 {
     match kind {
         Kind::Threads => 0,
         Kind::Start => 1,
-        Kind::Race => 2,
-        Kind::Twice => 3,
+        Kind::Twice => 2,
+        Kind::Race => 3,
         Kind::Unwritten => 4,
         Kind::End => 5,
         Kind::Launches => 6,
     }
 }
 
+fn has_relaxed(program: &Program) -> bool {
+    let mut found = false;
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        each_op(&block.ops, &mut |op| {
+            found |=
+                matches!(&op.action, Action::Signal(list) | Action::Wait(list) if list.relaxed);
+        });
+    }
+    found
+}
+
 struct Words<'a> {
     program: &'a Program,
     parts: u32,
+    /// Whether any signal or wait is relaxed. Where none is, only packets order no more than execution.
+    relaxed: bool,
 }
 
 impl Words<'_> {
@@ -205,12 +222,15 @@ impl Words<'_> {
         let report = Diagnostic::new(Code::E0501, self.at(second), message)
             .label(self.label(second))
             .and(self.at(first), self.label(first));
-        if conflict.relaxed {
-            return report
-                .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
-                .help("leave `relaxed` out of the signal and the wait between the two");
-        }
-        let report = report.note("nothing orders the two");
+        let report = match (conflict.relaxed, self.relaxed) {
+            (true, true) => {
+                return report
+                    .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
+                    .help("leave `relaxed` out of the signal and the wait between the two");
+            }
+            (true, false) => report.note(ONLY_PACKETS),
+            (false, _) => report.note("nothing orders the two"),
+        };
         let own = match first.write && second.write {
             true => "let each write a chunk of its own; or ",
             false => "",
@@ -283,10 +303,10 @@ impl Words<'_> {
             .note(format!("rank {owner}'s user may overwrite its buffers, or read them, as soon as its kernel has ended"));
         match (touch.rank == conflict.place.rank, conflict.relaxed) {
             (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a strong answer of the peer"),
-            (false, true) => report
+            (false, true) if self.relaxed => report
                 .note("what lies between orders execution, not memory: a relaxed signal, or packets")
                 .help("leave `relaxed` out of the last signal and wait"),
-            (false, false) => report
+            (false, _) => report
                 .help(format!("signal rank {owner} after this, and let it wait before it ends; both without `relaxed`")),
         }
     }
@@ -339,11 +359,15 @@ impl Words<'_> {
             first.rank.0,
             doing(first)
         );
+        let doubled = match self.program.options.double_scratch {
+            true => "",
+            false => ", or take `double_scratch = true` for packets",
+        };
         Diagnostic::new(Code::E0515, self.at(second), message)
             .label(self.label(second))
             .and(self.at(first), self.label(first))
             .note("scratch lives from launch to launch, and ranks do not start together")
-            .help("let the reader answer before the launch ends, or take `double_scratch = true` for packets")
+            .help(format!("let the reader answer before the launch ends{doubled}"))
     }
 
     fn at(&self, touch: &Touch) -> source::Place {
