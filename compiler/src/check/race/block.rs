@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// So many threads have a packet each of the smallest operation.
-const FIRST_THREADS: u8 = 2;
+const FIRST_THREADS: u32 = 2;
 
 /// A thread block.
 pub(super) struct Block<'p> {
@@ -44,7 +44,7 @@ pub(super) struct Block<'p> {
 /// What a thread knows beyond what all know.
 #[derive(Clone, Debug)]
 struct Thread {
-    number: u8,
+    number: u32,
     heard: SmallVec<[Source; 1]>,
     /// How much it knows of what the first threads have learnt.
     first: usize,
@@ -99,12 +99,12 @@ impl<'p> Block<'p> {
     }
 
     /// A thread hears something.
-    pub(super) fn hear(&mut self, thread: u8, source: Source) {
+    pub(super) fn hear(&mut self, thread: u32, source: Source) {
         self.thread(thread).heard.push(source);
     }
 
     /// The moment at which a thread tells what it knows.
-    pub(super) fn moment(&mut self, history: &mut History, thread: u8) -> MomentId {
+    pub(super) fn moment(&mut self, history: &mut History, thread: u32) -> MomentId {
         let knows_more = thread < FIRST_THREADS && !self.first.is_empty();
         if !knows_more && self.threads.iter().all(|one| one.number != thread) {
             return self.base.moment(history);
@@ -125,7 +125,7 @@ impl<'p> Block<'p> {
         own.last
     }
 
-    fn thread(&mut self, number: u8) -> &mut Thread {
+    fn thread(&mut self, number: u32) -> &mut Thread {
         let at = self.threads.iter().position(|one| one.number == number);
         let at = at.unwrap_or_else(|| {
             let heard = SmallVec::new();

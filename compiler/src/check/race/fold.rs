@@ -6,6 +6,8 @@
 
 mod marks;
 mod same;
+mod stretches;
+mod uses;
 
 use super::cells::Place;
 use super::overlay;

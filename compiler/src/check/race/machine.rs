@@ -216,16 +216,16 @@ impl<'p, 'b> Machine<'p, 'b> {
                 return self.barrier(blocks, agent, id.index());
             }
             Action::Signal(signal) => {
-                for (thread, channel) in signal.channels.iter().enumerate() {
-                    self.signal(block, thread as u8, *channel, signal.relaxed);
+                for (thread, channel) in (0..).zip(&signal.channels) {
+                    self.signal(block, thread, *channel, signal.relaxed);
                 }
                 true
             }
             Action::Wait(signal) => self.wait(block, &signal.channels, signal.relaxed),
             Action::Flush(_) => true,
             Action::Release(list) => {
-                for (thread, id) in list.iter().enumerate() {
-                    self.release(block, thread as u8, *id);
+                for (thread, id) in (0..).zip(list) {
+                    self.release(block, thread, *id);
                 }
                 true
             }

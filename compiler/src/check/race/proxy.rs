@@ -31,10 +31,10 @@ impl<'p> Machine<'p, '_> {
             self.act(block, step, (transfer, several), reads.iter());
             block.meet(self.lookup());
         }
-        for (thread, channel) in transfer.channels.iter().enumerate() {
+        for (thread, channel) in (0..).zip(&transfer.channels) {
             let proxy = self.agents.proxy(rank, *channel);
             let pushed = self.pushed(rank, *channel);
-            let pusher = block.moment(&mut self.history, thread as u8);
+            let pusher = block.moment(&mut self.history, thread);
             let chain = self.history.chain();
             let told = [Source::All(pusher, 0)];
             let moment = self.history.add((proxy, chain), pushed, NONE, told);
@@ -49,17 +49,17 @@ impl<'p> Machine<'p, '_> {
                 moment,
                 op: step.op,
             };
-            for element in elements.iter().filter(|element| element.entry == thread) {
+            for element in elements.iter().filter(|element| element.entry == thread as usize) {
                 self.element(&actor, element, (&[], false));
             }
             self.push_one(rank, *channel);
             if transfer.verb.signals() {
-                self.signal(block, thread as u8, *channel, false);
+                self.signal(block, thread, *channel, false);
             }
             if transfer.verb == Verb::PutWithSignalAndFlush {
                 let chain = self.history.chain();
                 let flushed = self.history.add((proxy, chain), pushed + 1, NONE, []);
-                block.hear(thread as u8, Source::All(flushed, 0));
+                block.hear(thread, Source::All(flushed, 0));
             }
         }
     }

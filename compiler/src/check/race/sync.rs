@@ -132,7 +132,7 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn signal(
         &mut self,
         block: &mut Block<'p>,
-        thread: u8,
+        thread: u32,
         channel: ChannelId,
         relaxed: bool,
     ) {
@@ -171,10 +171,10 @@ impl<'p> Machine<'p, '_> {
         if !channels.iter().all(|channel| self.is_ready(which(channel), 0)) {
             return false;
         }
-        for (thread, channel) in channels.iter().enumerate() {
+        for (thread, channel) in (0..).zip(channels) {
             let port = self.program.ranks[rank].channels[*channel].kind() == ChannelKind::Port;
             for source in self.take(block, which(channel), 0) {
-                block.hear(thread as u8, if relaxed && !port { source.run() } else { source });
+                block.hear(thread, if relaxed && !port { source.run() } else { source });
             }
         }
         true
@@ -205,7 +205,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// A thread releases a semaphore.
-    pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u8, id: SemaphoreId) {
+    pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u32, id: SemaphoreId) {
         let moment = block.moment(&mut self.history, thread);
         let act = (block.agent, block.at as u32);
         if let Some(counter) = self.counters.of(Which::Semaphore(block.rank, id)) {
@@ -222,9 +222,9 @@ impl<'p> Machine<'p, '_> {
         if !list.iter().all(|id| self.is_ready(which(*id), initial(*id))) {
             return false;
         }
-        for (thread, id) in list.iter().enumerate() {
+        for (thread, id) in (0..).zip(list) {
             for source in self.take(block, which(*id), initial(*id)) {
-                block.hear(thread as u8, source);
+                block.hear(thread, source);
             }
         }
         true

@@ -21,8 +21,8 @@ use crate::ir::{
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-/// More members than this are not made one list: threads are told apart up to so many.
-const MOST_MEMBERS: usize = 256;
+/// More members than this are not made one list: a block has no more threads to see to one each.
+const MOST_MEMBERS: usize = 1024;
 
 /// The operations of a program, some of them put together.
 #[derive(Debug)]

@@ -2,13 +2,14 @@
 //! from their rank. What does the same has the same mark on every rank; so equal marks show what may stand for what.
 //!
 //! First a block is marked by the verbs, sizes and peers of its operations, and everything else by the blocks that use
-//! it; then blocks again by what they use, and cells by those blocks.
+//! it; then blocks again by what they use, and cells by those blocks. Chunks that always go together are one stretch.
 
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
-use super::{Folded, back, chunks, is_quiet, per_rank};
-use crate::ir::memory::{home, source_is_packets, writes_packets};
-use crate::ir::{Action, Buffer, ChannelId, Link, Op, Operand, Program, RankId, Where};
+use super::stretches::Stretches;
+use super::uses::{Cells, Used, Uses, cut, unused, use_all, used};
+use super::{Folded, back, is_quiet, per_rank};
+use crate::ir::{Action, Buffer, ChannelId, Link, Op, Program, RankId};
 use crate::table::Id;
 
 /// The marks of what one rank has.
@@ -17,21 +18,9 @@ struct Marks {
     blocks: Vec<u64>,
     channels: Vec<u64>,
     semaphores: Vec<u64>,
+    /// Those of each stretch of each buffer.
     cells: [Vec<u64>; 3],
 }
-
-/// What is used by an operand or a list: the marks so far are added to.
-#[derive(Debug, Default)]
-struct Uses {
-    channels: Vec<u64>,
-    semaphores: Vec<u64>,
-    cells: [Slopes; 3],
-}
-
-/// For each chunk the sum of the marks that begin or end there, and the same times where they began: so an operand of
-/// many chunks costs no more than one of few, and yet each of its chunks gets a mark of its own.
-#[derive(Debug, Default)]
-struct Slopes(Vec<(u64, u64)>);
 
 /// What numbers operations have that may stand in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +34,15 @@ pub(super) enum Numbers {
 /// A guess at how the ranks lie on each other; none where marks differ.
 pub(super) fn fold(whole: &Whole<'_>, turn: Turn, numbers: Numbers) -> Option<Vec<Folded>> {
     let program = whole.program();
+    let cells = cut(whole);
     let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
     let mut operations = Vec::new();
     for round in 0..2 {
-        let mut uses = unused(program);
+        let mut uses = unused(program, &cells);
         for rank in program.ranks.ids() {
             operations.clear();
             let known = (round > 0).then_some(marks.as_slice());
-            let view = View { program, turn, numbers, marks: known };
+            let view = View { program, turn, numbers, cells: &cells, marks: known };
             let mut blocks = blocks(view, whole, rank, &mut operations);
             if round > 0 {
                 tell_apart(&mut blocks);
@@ -64,12 +54,12 @@ pub(super) fn fold(whole: &Whole<'_>, turn: Turn, numbers: Numbers) -> Option<Ve
             if !alike(&own.blocks, &marks.get(turn.home(rank).0.index())?.blocks) {
                 return None;
             }
-            use_all((program, turn), whole, (rank, &own.blocks, &operations), &mut uses);
+            use_all((turn, &cells), whole, (rank, &own.blocks, &operations), &mut uses);
         }
-        settle(program, turn, uses, &mut marks);
+        settle(program, turn, (&cells, uses), &mut marks);
     }
-    let first = |rank| marks.get(turn.home(rank).0.index());
-    program.ranks.ids().zip(&marks).map(|(rank, marks)| folded(first(rank)?, marks)).collect()
+    let of = |rank: RankId| cells.get(rank.index()).zip(marks.get(rank.index()));
+    program.ranks.ids().map(|rank| folded(of(turn.home(rank).0)?, of(rank)?)).collect()
 }
 
 /// Whether every rank has its channels to the ranks to which the one that stands for it has them, once it is turned there.
@@ -92,17 +82,35 @@ fn alike(one: &[u64], other: &[u64]) -> bool {
     one.len() == other.len() && sum(one) == sum(other)
 }
 
-fn folded(first: &Marks, marks: &Marks) -> Option<Folded> {
-    let [input, output, scratch] = &marks.cells;
-    let [first_input, first_output, first_scratch] = &first.cells;
+fn folded(first: (&Cells, &Marks), own: (&Cells, &Marks)) -> Option<Folded> {
+    let ((first_cells, first), (cells, marks)) = (first, own);
+    let buffer = |at: Buffer| {
+        let at = at as usize;
+        let from = (first_cells.get(at)?, first.cells.get(at)?.as_slice());
+        let to = (cells.get(at)?, marks.cells.get(at)?.as_slice());
+        if from == to {
+            return Some((0..to.0.ends().last()?).collect());
+        }
+        paired(&of_chunks(from), &of_chunks(to))
+    };
     Some(Folded {
         blocks: paired(&marks.blocks, &first.blocks)?,
         channels: paired(&first.channels, &marks.channels)?,
         semaphores: paired(&first.semaphores, &marks.semaphores)?,
-        input: paired(first_input, input)?,
-        output: paired(first_output, output)?,
-        scratch: paired(first_scratch, scratch)?,
+        input: buffer(Buffer::Input)?,
+        output: buffer(Buffer::Output)?,
+        scratch: buffer(Buffer::Scratch)?,
     })
+}
+
+/// The mark of each chunk: that of its stretch, and where in it it is, which does not matter where nothing is used.
+fn of_chunks((stretches, marks): (&Stretches, &[u64])) -> Vec<u64> {
+    let ends = stretches.ends().zip(stretches.ends().skip(1));
+    ends.zip(marks)
+        .flat_map(|((start, end), mark)| {
+            (0..end - start).map(move |at| if *mark == 0 { 0 } else { mix(*mark, u64::from(at)) })
+        })
+        .collect()
 }
 
 /// For each of the second list's marks, where in the first one it is; equal marks in order.
@@ -126,7 +134,8 @@ fn paired(from: &[u64], to: &[u64]) -> Option<Vec<u32>> {
     (from.len() == to.len()).then_some(pairs)
 }
 
-fn mix(a: u64, b: u64) -> u64 {
+/// One mark of two.
+pub(super) fn mix(a: u64, b: u64) -> u64 {
     let mixed = (a ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     mixed ^ (mixed >> 32)
 }
@@ -137,6 +146,7 @@ struct View<'a> {
     program: &'a Program,
     turn: Turn,
     numbers: Numbers,
+    cells: &'a [Cells],
     /// The marks of the round before, if there was one.
     marks: Option<&'a [Marks]>,
 }
@@ -189,9 +199,11 @@ fn operation(view: View<'_>, here: RankId, op: &Op) -> u64 {
                 mix(role, at_of(known(here).map(|marks| marks.semaphores.as_slice()), id))
             }
             Used::Cells(rank, buffer, start, size, role) => {
-                let cells = known(rank).and_then(|marks| marks.cells.get(buffer));
+                let marks = known(rank).and_then(|marks| marks.cells.get(buffer));
+                let stretches = view.cells.get(rank.index()).and_then(|cells| cells.get(buffer));
+                let stretch = stretches.map_or(0, |stretches| stretches.of(start));
                 let seen = u64::from(view.turn.then(rank.0, back));
-                let cell = at_of(cells.map(Vec::as_slice), start);
+                let cell = at_of(marks.map(Vec::as_slice), stretch as u32);
                 mix(mix(role, seen << 2 | buffer as u64), mix(u64::from(size), cell))
             }
         };
@@ -204,56 +216,12 @@ fn at_of(list: Option<&[u64]>, at: u32) -> u64 {
     list.and_then(|list| list.get(at as usize)).copied().unwrap_or(0)
 }
 
-/// What every rank has, used by nothing yet.
-fn unused(program: &Program) -> Vec<Uses> {
-    per_rank(program, |rank| Uses {
-        channels: vec![0; rank.channels.len()],
-        semaphores: vec![0; rank.semaphores.len()],
-        cells: [Buffer::Input, Buffer::Output, Buffer::Scratch]
-            .map(|buffer| Slopes(vec![(0, 0); chunks(rank, buffer) as usize + 1])),
-    })
-}
-
-/// Marks everything that a rank uses by its blocks and operations.
-fn use_all(
-    (program, turn): (&Program, Turn),
-    whole: &Whole<'_>,
-    (here, blocks, operations): (RankId, &[u64], &[u64]),
-    uses: &mut [Uses],
+fn settle(
+    program: &Program,
+    turn: Turn,
+    (cells, uses): (&[Cells], Vec<Uses>),
+    marks: &mut [Marks],
 ) {
-    let mut operations = operations.iter();
-    for (block, ops) in blocks.iter().zip(whole.blocks(here)) {
-        crate::ir::run::each_op(ops, &mut |op| {
-            let own = mix(*block, operations.next().copied().unwrap_or(0));
-            used(program, here, op, &mut |used| match used {
-                Used::Channel(id, role) => {
-                    let list = uses.get_mut(here.index()).map(|uses| &mut uses.channels);
-                    add(list, id.0, mix(own, role));
-                }
-                Used::Semaphore(id, role) => {
-                    let list = uses.get_mut(here.index()).map(|uses| &mut uses.semaphores);
-                    add(list, id, mix(own, role));
-                }
-                Used::Cells(rank, buffer, start, size, role) => {
-                    let seen = turn.then(here.0, back(turn, rank));
-                    let mark = mix(mix(own, role), u64::from(seen));
-                    let there = uses.get_mut(rank.index());
-                    if let Some(there) = there.and_then(|uses| uses.cells.get_mut(buffer)) {
-                        there.add(start, size, mark);
-                    }
-                }
-            });
-        });
-    }
-}
-
-fn add(list: Option<&mut Vec<u64>>, at: u32, mark: u64) {
-    if let Some(sum) = list.and_then(|list| list.get_mut(at as usize)) {
-        *sum = sum.wrapping_add(mark);
-    }
-}
-
-fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
     let ends: Vec<Vec<u64>> = program
         .ranks
         .entries()
@@ -264,7 +232,8 @@ fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
             rank.channels.ids().zip(&uses.channels).map(mark).collect()
         })
         .collect();
-    for (((here, rank), uses), marks) in program.ranks.entries().zip(uses).zip(marks) {
+    let ranks = program.ranks.entries().zip(cells);
+    for (((here, rank), cells), (uses, marks)) in ranks.zip(uses.into_iter().zip(marks)) {
         let own = ends.get(here.index()).map(Vec::as_slice);
         marks.channels = rank
             .channels
@@ -279,7 +248,10 @@ fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
             .collect();
         let semaphores = rank.semaphores.iter().zip(&uses.semaphores);
         marks.semaphores = semaphores.map(|(row, own)| mix(row.initial as u64, *own)).collect();
-        marks.cells = uses.cells.map(Slopes::marks);
+        let slopes = cells.iter().zip(&uses.cells);
+        for ((stretches, slopes), marks) in slopes.zip(&mut marks.cells) {
+            *marks = slopes.marks(stretches);
+        }
     }
 }
 
@@ -296,38 +268,6 @@ fn channel(program: &Program, (turn, back): (Turn, By), here: RankId, id: Channe
             .fold(0, u64::wrapping_add),
         None => 0,
     }
-}
-
-impl Slopes {
-    fn add(&mut self, start: u32, size: u32, mark: u64) {
-        let from = mark.wrapping_mul(u64::from(start));
-        if let Some((sum, begun)) = self.0.get_mut(start as usize) {
-            (*sum, *begun) = (sum.wrapping_add(mark), begun.wrapping_add(from));
-        }
-        if let Some((sum, begun)) = self.0.get_mut(start as usize + size as usize) {
-            (*sum, *begun) = (sum.wrapping_sub(mark), begun.wrapping_sub(from));
-        }
-    }
-
-    fn marks(self) -> Vec<u64> {
-        let (mut sum, mut begun) = (0_u64, 0_u64);
-        let cells = self.0.len().saturating_sub(1);
-        let mark = |(at, (here, from)): (u64, (u64, u64))| {
-            (sum, begun) = (sum.wrapping_add(here), begun.wrapping_add(from));
-            mix(sum, sum.wrapping_mul(at).wrapping_sub(begun))
-        };
-        (0..).zip(self.0).take(cells).map(mark).collect()
-    }
-}
-
-/// What an operation uses.
-enum Used {
-    /// A channel of its rank, and as what.
-    Channel(ChannelId, u64),
-    /// A semaphore of its rank, and as what.
-    Semaphore(u32, u64),
-    /// Whose chunks, of which buffer, from where, how many, and as what.
-    Cells(RankId, usize, u32, u32, u64),
 }
 
 /// Every operation with its number, those in pipelines too.
@@ -356,55 +296,5 @@ fn kind(op: &Op) -> u64 {
             mix(mix(10, transfer.verb as u64), slice)
         }
         Action::Pipeline(pipeline) => mix(11, mix(pipeline.unit, u64::from(pipeline.chunks))),
-    }
-}
-
-fn used(program: &Program, here: RankId, op: &Op, visit: &mut impl FnMut(Used)) {
-    match &op.action {
-        Action::Signal(signal) => {
-            signal.channels.iter().for_each(|id| visit(Used::Channel(*id, 1)))
-        }
-        Action::Wait(signal) => signal.channels.iter().for_each(|id| visit(Used::Channel(*id, 2))),
-        Action::Flush(list) => list.iter().for_each(|id| visit(Used::Channel(*id, 3))),
-        Action::Acquire(list) => list.iter().for_each(|id| visit(Used::Semaphore(id.0, 1))),
-        Action::Release(list) => list.iter().for_each(|id| visit(Used::Semaphore(id.0, 2))),
-        Action::Transfer(transfer) => {
-            if transfer.via == Some(crate::ir::ChannelKind::Port) {
-                transfer.channels.iter().for_each(|id| visit(Used::Channel(*id, 4)));
-            }
-            for (index, operand) in transfer.sources.iter().enumerate() {
-                let role = if source_is_packets(transfer, index) { 2 } else { 1 };
-                cells(program, here, operand, role, visit);
-            }
-            for (index, operand) in transfer.destinations.iter().enumerate() {
-                let role = if writes_packets(transfer.verb, index) { 4 } else { 3 };
-                cells(program, here, operand, role, visit);
-            }
-        }
-        Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => {}
-    }
-}
-
-fn cells(
-    program: &Program,
-    here: RankId,
-    operand: &Operand,
-    role: u64,
-    visit: &mut impl FnMut(Used),
-) {
-    let mut on = |rank: RankId| {
-        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
-        let (buffer, chunk) = home(alias, operand.buffer, operand.index);
-        visit(Used::Cells(rank, buffer as usize, chunk as u32, operand.size, role));
-    };
-    match operand.place {
-        Where::Local => on(here),
-        Where::Remote(peer) => on(peer),
-        Where::Switch(id) => {
-            let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
-            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
-                group.ranks.iter().for_each(|member| on(*member));
-            }
-        }
     }
 }

@@ -8,6 +8,7 @@
 use super::super::step::meet;
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
+use super::stretches::Cuts;
 use super::{Fold, back, chunks, is_quiet, row};
 use crate::ir::memory::{Extent, accesses, cells, home, source_is_packets, writes_packets};
 use crate::ir::{
@@ -16,17 +17,14 @@ use crate::ir::{
 };
 use crate::table::Id;
 
-/// More threads than this are not told apart.
-const THREADS: usize = 256;
-
 /// A fold that is held against the program.
 struct Check<'a> {
     program: &'a Program,
     whole: &'a Whole<'a>,
     fold: &'a Fold,
     turn: Turn,
-    /// For each chunk of each buffer of each rank, how many from there on lie as they do on the rank that stands for it.
-    runs: Vec<[Vec<u32>; 3]>,
+    /// Of each buffer of each rank, what lies in a row as it does on the rank that stands for it.
+    rows: Vec<[Cuts; 3]>,
 }
 
 /// Which thread stands for which: none while it does not matter yet.
@@ -39,12 +37,12 @@ type Order = Option<Vec<usize>>;
 /// Whether a fold is right.
 pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
     let program = whole.program();
-    let runs = fold
+    let rows = fold
         .ranks
         .iter()
-        .map(|rank| [&rank.input, &rank.output, &rank.scratch].map(|cells| runs(cells)))
+        .map(|rank| [&rank.input, &rank.output, &rank.scratch].map(|cells| in_a_row(cells)))
         .collect();
-    let check = Check { program, whole, fold, turn: fold.turn, runs };
+    let check = Check { program, whole, fold, turn: fold.turn, rows };
     program.ranks.entries().all(|(id, rank)| {
         let (first, by) = fold.turn.home(id);
         by == 0 || { program.ranks.lookup(first) }
@@ -52,16 +50,14 @@ pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
     })
 }
 
-fn runs(cells: &[u32]) -> Vec<u32> {
-    let mut runs = vec![1; cells.len()];
-    for (at, pair) in cells.windows(2).enumerate().rev() {
-        let [here, next] = pair else { continue };
-        let further = runs.get(at + 1).copied().unwrap_or(0);
-        if let Some(run) = runs.get_mut(at).filter(|_| *next == here + 1) {
-            *run += further;
+fn in_a_row(cells: &[u32]) -> Cuts {
+    let mut cuts = Cuts::none(cells.len() as u32);
+    for (at, pair) in (1..).zip(cells.windows(2)) {
+        if !matches!(pair, [here, next] if *next == here + 1) {
+            cuts.add(at);
         }
     }
-    runs
+    cuts
 }
 
 impl Check<'_> {
@@ -358,23 +354,23 @@ impl Check<'_> {
 
     /// Whether the same chunks stand for both operands, chunk by chunk.
     fn cells(&self, (id, operand): (RankId, &Operand), (other, one): (RankId, &Operand)) -> bool {
-        let Some((buffer, at, run)) = self.place(id, operand) else { return false };
-        let Some((buffer_there, there, run_there)) = self.place(other, one) else { return false };
+        let Some((buffer, at, in_a_row)) = self.place(id, operand) else { return false };
+        let Some((buffer_there, there, row_there)) = self.place(other, one) else { return false };
         let same = |i: u32| {
             let cell = |id, at: u32| self.fold.cell(id, buffer, u64::from(at) + u64::from(i));
             cell(id, at).is_some() && cell(id, at) == cell(other, there)
         };
-        buffer == buffer_there
-            && same(0)
-            && (run.min(run_there) >= operand.size || (1..operand.size).all(same))
+        buffer == buffer_there && same(0) && (in_a_row && row_there || (1..operand.size).all(same))
     }
 
-    /// Where an operand really lies, and how many chunks from there on lie as on the rank that stands for it.
-    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, u32, u32)> {
+    /// Where an operand really lies, and whether its chunks lie in a row on the rank that stands for it.
+    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, u32, bool)> {
         let rank = self.program.ranks.lookup(id)?;
         let (buffer, at) = home(rank.alias, operand.buffer, operand.index);
-        let run = self.runs.get(id.index())?.get(buffer as usize)?.get(at as usize)?;
-        (at < u64::from(chunks(rank, buffer))).then_some((buffer, at as u32, *run))
+        let rows = self.rows.get(id.index())?.get(buffer as usize)?;
+        let end = at + u64::from(operand.size);
+        let at = (end <= u64::from(chunks(rank, buffer))).then_some(at as u32)?;
+        Some((buffer, at, rows.leave_whole(at, operand.size)))
     }
 }
 
@@ -389,14 +385,7 @@ impl Threads {
     }
 
     fn keep(&mut self, order: Order) -> bool {
-        let few = |order: &Order| order.as_ref().is_none_or(|list| list.len() <= THREADS);
-        match &self.0 {
-            None => {
-                self.0 = Some(order);
-                true
-            }
-            Some(known) => *known == order && few(known),
-        }
+        *self.0.get_or_insert_with(|| order.clone()) == order
     }
 }
 

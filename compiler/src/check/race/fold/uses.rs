@@ -1,0 +1,193 @@
+//! What is used by whom: for each channel, semaphore and stretch of chunks the sum of the marks of what uses it.
+
+use super::super::turn::Turn;
+use super::super::whole::Whole;
+use super::marks::mix;
+use super::stretches::{Cuts, Stretches};
+use super::{back, chunks, per_rank};
+use crate::ir::memory::{home, source_is_packets, writes_packets};
+use crate::ir::run::each_op;
+use crate::ir::{
+    Action, Buffer, ChannelId, ChannelKind, Link, Op, Operand, Program, RankId, Where,
+};
+use crate::table::Id;
+
+/// How the buffers of one rank are cut.
+pub(super) type Cells = [Stretches; 3];
+
+/// What is used by an operand or a list: the marks so far are added to.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    pub(super) channels: Vec<u64>,
+    pub(super) semaphores: Vec<u64>,
+    pub(super) cells: [Slopes; 3],
+}
+
+/// For each stretch the sum of the marks that begin or end there, and the same times where they began: so an operand of
+/// many stretches costs no more than one of few, and yet each of these gets a mark of its own.
+#[derive(Debug, Default)]
+pub(super) struct Slopes(Vec<(u64, u64)>);
+
+/// What an operation uses.
+pub(super) enum Used {
+    /// A channel of its rank, and as what.
+    Channel(ChannelId, u64),
+    /// A semaphore of its rank, and as what.
+    Semaphore(u32, u64),
+    /// Whose chunks, of which buffer, from where, how many, and as what.
+    Cells(RankId, usize, u32, u32, u64),
+}
+
+/// Visits all that an operation of a rank uses.
+pub(super) fn used(program: &Program, here: RankId, op: &Op, visit: &mut impl FnMut(Used)) {
+    match &op.action {
+        Action::Signal(signal) => {
+            signal.channels.iter().for_each(|id| visit(Used::Channel(*id, 1)))
+        }
+        Action::Wait(signal) => signal.channels.iter().for_each(|id| visit(Used::Channel(*id, 2))),
+        Action::Flush(list) => list.iter().for_each(|id| visit(Used::Channel(*id, 3))),
+        Action::Acquire(list) => list.iter().for_each(|id| visit(Used::Semaphore(id.0, 1))),
+        Action::Release(list) => list.iter().for_each(|id| visit(Used::Semaphore(id.0, 2))),
+        Action::Transfer(transfer) => {
+            if transfer.via == Some(ChannelKind::Port) {
+                transfer.channels.iter().for_each(|id| visit(Used::Channel(*id, 4)));
+            }
+            for (index, operand) in transfer.sources.iter().enumerate() {
+                let role = if source_is_packets(transfer, index) { 2 } else { 1 };
+                cells(program, here, operand, role, visit);
+            }
+            for (index, operand) in transfer.destinations.iter().enumerate() {
+                let role = if writes_packets(transfer.verb, index) { 4 } else { 3 };
+                cells(program, here, operand, role, visit);
+            }
+        }
+        Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => {}
+    }
+}
+
+fn cells(
+    program: &Program,
+    here: RankId,
+    operand: &Operand,
+    role: u64,
+    visit: &mut impl FnMut(Used),
+) {
+    let mut on = |rank: RankId| {
+        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
+        let (buffer, chunk) = home(alias, operand.buffer, operand.index);
+        visit(Used::Cells(rank, buffer as usize, chunk as u32, operand.size, role));
+    };
+    match operand.place {
+        Where::Local => on(here),
+        Where::Remote(peer) => on(peer),
+        Where::Switch(id) => {
+            let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
+            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
+                group.ranks.iter().for_each(|member| on(*member));
+            }
+        }
+    }
+}
+
+/// How every rank's buffers are cut by where operands begin and end. Where that saves little, each chunk is a stretch: such
+/// are found sooner.
+pub(super) fn cut(whole: &Whole<'_>) -> Vec<Cells> {
+    let program = whole.program();
+    let buffers = [Buffer::Input, Buffer::Output, Buffer::Scratch];
+    let each =
+        per_rank(program, |rank| buffers.map(|buffer| Stretches::Each(chunks(rank, buffer))));
+    let mut cuts = per_rank(program, |rank| buffers.map(|buffer| Cuts::none(chunks(rank, buffer))));
+    for here in program.ranks.ids() {
+        for ops in whole.blocks(here) {
+            each_op(ops, &mut |op| {
+                used(program, here, op, &mut |used| {
+                    let Used::Cells(rank, buffer, start, size, _) = used else { return };
+                    let cuts = cuts.get_mut(rank.index()).and_then(|cuts| cuts.get_mut(buffer));
+                    if let Some(cuts) = cuts {
+                        cuts.add(start);
+                        cuts.add(start.saturating_add(size));
+                    }
+                });
+            });
+        }
+    }
+    let cut: Vec<Cells> = cuts.into_iter().map(|cuts| cuts.map(Cuts::stretches)).collect();
+    let count = |cells: &[Cells]| cells.iter().flatten().map(Stretches::len).sum::<usize>();
+    if 2 * count(&cut) < count(&each) { cut } else { each }
+}
+
+/// What every rank has, used by nothing yet.
+pub(super) fn unused(program: &Program, cells: &[Cells]) -> Vec<Uses> {
+    let ranks = program.ranks.iter().zip(cells);
+    ranks
+        .map(|(rank, cells)| Uses {
+            channels: vec![0; rank.channels.len()],
+            semaphores: vec![0; rank.semaphores.len()],
+            cells: cells.each_ref().map(|stretches| Slopes(vec![(0, 0); stretches.len() + 1])),
+        })
+        .collect()
+}
+
+/// Marks everything that a rank uses by its blocks and operations.
+pub(super) fn use_all(
+    (turn, cells): (Turn, &[Cells]),
+    whole: &Whole<'_>,
+    (here, blocks, operations): (RankId, &[u64], &[u64]),
+    uses: &mut [Uses],
+) {
+    let program = whole.program();
+    let mut operations = operations.iter();
+    for (block, ops) in blocks.iter().zip(whole.blocks(here)) {
+        each_op(ops, &mut |op| {
+            let own = mix(*block, operations.next().copied().unwrap_or(0));
+            used(program, here, op, &mut |used| match used {
+                Used::Channel(id, role) => {
+                    let list = uses.get_mut(here.index()).map(|uses| &mut uses.channels);
+                    add(list, id.0, mix(own, role));
+                }
+                Used::Semaphore(id, role) => {
+                    let list = uses.get_mut(here.index()).map(|uses| &mut uses.semaphores);
+                    add(list, id, mix(own, role));
+                }
+                Used::Cells(rank, buffer, start, size, role) => {
+                    let seen = turn.then(here.0, back(turn, rank));
+                    let mark = mix(mix(own, role), u64::from(seen));
+                    let stretches = cells.get(rank.index()).and_then(|cells| cells.get(buffer));
+                    let there = uses.get_mut(rank.index());
+                    let slopes = there.and_then(|uses| uses.cells.get_mut(buffer));
+                    if let Some((stretches, slopes)) = stretches.zip(slopes) {
+                        slopes.add(stretches, (start, size), mark);
+                    }
+                }
+            });
+        });
+    }
+}
+
+fn add(list: Option<&mut Vec<u64>>, at: u32, mark: u64) {
+    if let Some(sum) = list.and_then(|list| list.get_mut(at as usize)) {
+        *sum = sum.wrapping_add(mark);
+    }
+}
+
+impl Slopes {
+    fn add(&mut self, stretches: &Stretches, (start, size): (u32, u32), mark: u64) {
+        let from = mark.wrapping_mul(u64::from(start));
+        if let Some((sum, begun)) = self.0.get_mut(stretches.of(start)) {
+            (*sum, *begun) = (sum.wrapping_add(mark), begun.wrapping_add(from));
+        }
+        if let Some((sum, begun)) = self.0.get_mut(stretches.of(start.saturating_add(size))) {
+            (*sum, *begun) = (sum.wrapping_sub(mark), begun.wrapping_sub(from));
+        }
+    }
+
+    /// The mark of each stretch; zero where nothing is used.
+    pub(super) fn marks(&self, stretches: &Stretches) -> Vec<u64> {
+        let (mut sum, mut begun) = (0_u64, 0_u64);
+        let mark = |(start, (here, from)): (u32, &(u64, u64))| {
+            (sum, begun) = (sum.wrapping_add(*here), begun.wrapping_add(*from));
+            mix(sum, sum.wrapping_mul(u64::from(start)).wrapping_sub(begun))
+        };
+        stretches.ends().zip(&self.0).take(stretches.len()).map(mark).collect()
+    }
+}
