@@ -9,6 +9,8 @@
 //! by itself.
 
 mod body;
+mod circles;
+mod dispatch;
 mod features;
 mod formula;
 mod header;
@@ -17,12 +19,13 @@ pub mod limits;
 pub mod mscclpp;
 mod names;
 mod peers;
+mod rare;
 mod roles;
 mod source;
 mod statement;
 mod turns;
 
-use crate::ir::Program;
+use crate::ir::{Program, ReduceOp};
 use crate::source::SourceMap;
 
 /// What the header for all programs is called.
@@ -63,6 +66,15 @@ pub fn write(program: &Program, network: Network, file: &str, sources: &SourceMa
         source: source::text(&scene),
         header: header::text(program, network, &layout, name),
         device: device_header(),
+    }
+}
+
+/// What a reduction is called in the interface.
+fn op(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::Sum => "CCL_SUM",
+        ReduceOp::Min => "CCL_MIN",
+        ReduceOp::Max => "CCL_MAX",
     }
 }
 

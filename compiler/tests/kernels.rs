@@ -47,14 +47,16 @@ const LOOPING: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/reducescatter_ring.ccl", 13),
 ];
 
-/// Others whose numbers are formulas, and for how many ranks: pairs of peers, trees, exchanges over doubled distances, rings
-/// inside of nodes.
-const FORMULAIC: &[(&str, i64)] = &[
-    ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 12),
-    ("../stdlib/ccl/algorithms/allgather_recursive_doubling.ccl", 8),
-    ("../stdlib/ccl/algorithms/allreduce_packets_one_phase.ccl", 4),
-    ("../stdlib/ccl/algorithms/broadcast_tree.ccl", 9),
-    ("../examples/hierarchical_allreduce.ccl", 9),
+/// Others whose numbers are formulas, for how many ranks, and how many in a node: pairs of peers, trees, exchanges over doubled
+/// distances, rings inside of nodes, domains inside of nodes, a rank for each pair of nodes.
+const FORMULAIC: &[(&str, i64, i64)] = &[
+    ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 12, 3),
+    ("../stdlib/ccl/algorithms/allgather_recursive_doubling.ccl", 8, 3),
+    ("../stdlib/ccl/algorithms/allreduce_packets_one_phase.ccl", 4, 3),
+    ("../stdlib/ccl/algorithms/broadcast_tree.ccl", 9, 3),
+    ("../examples/allgather_push_3d.ccl", 12, 6),
+    ("../examples/alltoall_three_step.ccl", 9, 3),
+    ("../examples/hierarchical_allreduce.ccl", 9, 3),
 ];
 
 fn main() {
@@ -88,12 +90,14 @@ fn main() {
         let name = format!("loops/{}/{ranks}", stem(Path::new(file)));
         trials.push(Trial::test(name, move || in_loops(&subject)));
     }
-    for (file, ranks) in FORMULAIC {
-        let subject = subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
+    for (file, ranks, ranks_per_node) in FORMULAIC {
+        let settings = [("ranks", *ranks), ("ranks_per_node", *ranks_per_node)];
+        let subject = subject(&folder(file), None, &settings);
         let name = format!("formulas/{}/{ranks}", stem(Path::new(file)));
         trials.push(Trial::test(name, move || by_formulas(&subject)));
     }
-    trials.push(Trial::test("formulas/library", library_has_no_tables));
+    trials.push(Trial::test("formulas/library", || no_tables("../stdlib/ccl/algorithms", 50)));
+    trials.push(Trial::test("formulas/examples", || no_tables("../examples", 15)));
     for (file, ranks) in NETWORKED {
         let mut subject =
             subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", ranks / 2)]);
@@ -151,22 +155,24 @@ fn by_formulas(subject: &Subject) -> Result<(), Failed> {
     clean(&check, Run { launches: 2, ..PLAIN })
 }
 
-/// No program of the library has a table, for many ranks or few.
-fn library_has_no_tables() -> Result<(), Failed> {
+/// No program of a folder has a table, for many ranks or few; so many are looked at, or more.
+fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
     let mut seen = 0;
-    for file in ccl_files("../stdlib/ccl/algorithms") {
-        for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
-            let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];
-            let subject = subject(&file, None, &settings);
-            // Where its `require`s refuse that many ranks, there is no source.
-            let Ok(source) = build::source(&subject, "program") else { continue };
-            seen += 1;
-            if source.contains("CCL_TABLE") {
-                return Err(Failed::from(format!("{} has a table for {ranks} ranks", stem(&file))));
+    for file in ccl_files(name) {
+        for program in programs(&fs::read_to_string(&file)?) {
+            for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
+                let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];
+                let subject = subject(&file, Some(&program), &settings);
+                // Where its `require`s refuse that many ranks, there is no source.
+                let Ok(source) = build::source(&subject, "program") else { continue };
+                seen += 1;
+                if source.contains("CCL_TABLE") {
+                    return Err(Failed::from(format!("{program} has a table for {ranks} ranks")));
+                }
             }
         }
     }
-    if seen < 50 { Err(Failed::from(format!("only {seen} were looked at"))) } else { Ok(()) }
+    if seen < least { Err(Failed::from(format!("only {seen} were looked at"))) } else { Ok(()) }
 }
 
 /// What goes over ports goes over the network.

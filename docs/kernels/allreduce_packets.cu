@@ -64,8 +64,8 @@ CCL_DEVICE void block_send(const Block &b) {
 // `receive`: block 8 to 14 of all ranks
 template <class K>
 CCL_DEVICE void block_receive(const Block &b) {
-    const uint32_t peer = b.peer(b.block - 8);
     const uint32_t index = b.block - 8;
+    const uint32_t peer = b.peer(index);
 #line 20 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.unpack_packets<K>(b.whole(1), b.output(peer), b.packets(index + 7));  // unpack_packets sums[p] -> output[p];
 }
@@ -74,7 +74,7 @@ CCL_DEVICE void block_receive(const Block &b) {
 // What a block does.
 template <class K>
 CCL_DEVICE void run(const Block &b) {
-    if (b.block < 1) block_own<K>(b);
+    if (b.block == 0) block_own<K>(b);
     else if (b.block < 8) block_send<K>(b);
     else block_receive<K>(b);
     b.end();

@@ -50,13 +50,32 @@ impl Members {
             return Some(first.to_string());
         }
         let singles = self.features(kind, values);
-        let single = singles.iter().filter_map(|feature| self.fit(&[feature], kind, values));
-        single
-            .min_by_key(|text| cost(kind, text))
+        self.shortest(&singles, kind, values)
             .or_else(|| self.fit(&[], Kind::Chunk, values))
             .or_else(|| self.fit(&[&self.rank()], Kind::Chunk, values))
             .or_else(|| self.pair(&singles, values))
             .or_else(|| self.downwards(kind, values))
+            .or_else(|| self.shortest(&self.rare_features(kind, values), kind, values))
+            .or_else(|| self.split(kind, values))
+    }
+
+    /// The shortest formula with one of these.
+    fn shortest(&self, features: &[Feature], kind: Kind, values: &[i64]) -> Option<String> {
+        let formulas = features.iter().filter_map(|feature| self.fit(&[feature], kind, values));
+        formulas.min_by_key(|text| cost(kind, text))
+    }
+
+    /// A rank, or a chunk for each, by its node and its place there.
+    fn split(&self, kind: Kind, values: &[i64]) -> Option<String> {
+        let each = self.ranks_per_node;
+        let is_split = each > 1 && each < self.ranks && values.iter().any(|value| *value >= each);
+        if !is_split || !matches!(kind, Kind::Rank | Kind::Chunk) {
+            return None;
+        }
+        let nodes: Vec<i64> = values.iter().map(|value| value / each).collect();
+        let locals: Vec<i64> = values.iter().map(|value| value % each).collect();
+        let part = |values: &[i64]| self.formula(Kind::Chunk, values);
+        Some(format!("b.rank_at({}, {})", part(&nodes)?, part(&locals)?))
     }
 
     /// A sum of two features, of which one tells where the rank is: the shortest there is.

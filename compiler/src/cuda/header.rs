@@ -20,11 +20,8 @@ pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &
     } else {
         "Launches may be smaller."
     };
-    let types = if layout.traits.reduces {
-        "The type matters, and so does the operation, which the program's own is to be asked for where it mixes several."
-    } else {
-        "Nothing is combined: type and operation do not matter."
-    };
+    let types = types(program, layout);
+    let size = size(program, layout);
     let exchange = match network {
         Network::Mapped => String::new(),
         Network::Nvshmem => format!(
@@ -38,12 +35,12 @@ pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &
         "/* {name}: {} of {} ranks. Made by cclc {}. */\n#ifndef {guard}\n#define {guard}\n\n{}\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{constants}\n{groups}\
          /* The program on one rank. */\ntypedef struct {name}_program {name}_program;\n\n\
-         /* A message is the {message}, {} chunks of equal size.\n   {memory} */\n\n\
+         /* A message is the {message}: {size}.\n   {memory} */\n\n\
          /* How much scratch and sync memory a rank needs, on its device, within reach of its peers. */\n\
          size_t {name}_scratch_bytes(size_t message_bytes);\nsize_t {name}_sync_bytes(void);\n\n\
          /* Makes a program for messages of so many bytes; all ranks do so together. {scratch} */\n\
          ccl_status {name}_create({name}_program **made, const ccl_setup *setup);\n\n\
-         /* Runs it once on a stream (a cudaStream_t), on all ranks in the same order. {types} */\n\
+         /* Runs it once on a stream (a cudaStream_t), on all ranks in the same order.\n   {types} */\n\
          ccl_status {name}_launch({name}_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream);\n\n\
          /* Ends it, when all launches of all ranks are over. The memory stays its owner's. */\n\
          void {name}_destroy({name}_program *program);\n{exchange}\n\
@@ -52,8 +49,34 @@ pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &
         program.ranks.len(),
         env!("CARGO_PKG_VERSION"),
         super::INTERFACE,
-        layout.message_chunks,
     )
+}
+
+/// Which sizes a message may have.
+fn size(program: &Program, layout: &Layout) -> String {
+    let options = &program.options;
+    let each = match (layout.groups.is_empty(), layout.traits.packets) {
+        (false, _) => ", each a multiple of 16 bytes",
+        (true, true) => ", each a multiple of 8 bytes, or with CCL_LL8 of 4",
+        (true, false) => "",
+    };
+    let least = options.min_message_size.map(|bytes| format!("; {bytes} bytes or more"));
+    let most = options.max_message_size.map(|bytes| format!("; {bytes} bytes at most"));
+    let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
+    format!("{} chunks of equal size{each}{least}{most}", layout.message_chunks)
+}
+
+/// What the type and the operation of a launch say.
+fn types(program: &Program, layout: &Layout) -> String {
+    let traits = &layout.traits;
+    match (traits.reduces, traits.fixed_op) {
+        (false, _) => "Nothing is combined: any operation will do, and any type of which a chunk holds a whole number.".to_owned(),
+        (true, false) => "Elements of that type are combined by that operation.".to_owned(),
+        (true, true) => format!(
+            "Elements of that type are combined in several ways; the operation has to be {}, the collective's.",
+            super::op(program.collective.op)
+        ),
+    }
 }
 
 fn constants(program: &Program, layout: &Layout, name: &str) -> String {

@@ -24,6 +24,12 @@ pub(super) enum About {
     Index,
 }
 
+impl About {
+    /// All that there is, likelier things first.
+    pub(super) const ALL: [About; 5] =
+        [About::Place, About::Slot, About::WideSlot, About::Peer, About::Index];
+}
+
 /// A circle of a machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peers {

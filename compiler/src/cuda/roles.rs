@@ -112,20 +112,27 @@ fn role(program: &Program, group: Group, taken: &mut names::Taken) -> Role {
 fn variables(members: &Members, base: u32, lines: &[Line]) -> Vec<String> {
     let uses = |name: &str| lines.iter().any(|line| names::has_variable(&line.text, name));
     let copies = members.copies;
+    let is_alone = members.list.iter().all(|member| member.index == 0);
     let shift = if base > 0 { format!("(b.block - {base})") } else { "b.block".to_owned() };
-    let index = if copies > 1 { format!("{shift} / {copies}") } else { shift.clone() };
+    let (index, copy) = match (is_alone, copies) {
+        (true, _) => ("0".to_owned(), shift),
+        (false, 1) => (shift, "0".to_owned()),
+        (false, _) => (format!("{shift} / {copies}"), format!("{shift} % {copies}")),
+    };
+    let constant = |name: &str, value: &str| format!("const uint32_t {name} = {};", plain(value));
     let mut variables = Vec::new();
+    if uses("index") {
+        variables.push(constant("index", &index));
+    }
+    let index = if uses("index") { "index" } else { plain(&index) };
     for peers in Peers::of(members.ranks, members.ranks_per_node) {
         let name = peers.variable();
         if uses(name) {
-            variables.push(format!("const uint32_t {name} = b.{name}({});", plain(&index)));
+            variables.push(constant(name, &format!("b.{name}({index})")));
         }
     }
-    if uses("index") {
-        variables.push(format!("const uint32_t index = {};", plain(&index)));
-    }
     if uses("copy") {
-        variables.push(format!("const uint32_t copy = {shift} % {copies};"));
+        variables.push(constant("copy", &copy));
     }
     variables
 }

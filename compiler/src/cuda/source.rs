@@ -5,9 +5,10 @@
 //! do not follow each other anyway.
 
 use super::Network;
+use super::dispatch;
 use super::layout::{Layout, Traits};
 use super::roles::{Role, Table};
-use crate::ir::{self, Buffer, OriginId, Program, ReduceOp};
+use crate::ir::{self, Buffer, OriginId, Program};
 use crate::source::{Place, SourceMap};
 
 /// How long a line may be.
@@ -95,11 +96,7 @@ fn traits(scene: &Scene) -> String {
     let Traits { reduces, fixed_op, packets, plain_scratch } = layout.traits;
     let double = options.double_scratch && layout.scratch_chunks > 0;
     let one_size = layout.scratch_chunks > 0 && (!double || plain_scratch);
-    let op = match program.collective.op {
-        ReduceOp::Sum => "CCL_SUM",
-        ReduceOp::Min => "CCL_MIN",
-        ReduceOp::Max => "CCL_MAX",
-    };
+    let op = super::op(program.collective.op);
     let inner = |buffer| {
         program.ranks.iter().any(|rank| rank.alias.is_some_and(|alias| alias.inner == buffer))
     };
@@ -386,96 +383,13 @@ fn comment(scene: &Scene, origin: OriginId, values: &[String]) -> String {
 
 /// The kernel: what every block does.
 fn run(scene: &Scene) -> String {
-    let mut text = String::new();
-    let (ranks, blocks) = (scene.program.ranks.len() as u32, scene.layout.blocks);
-    let mut places = vec![vec![None; blocks as usize]; ranks as usize];
-    for (index, role) in scene.roles.iter().enumerate() {
-        for member in &role.members {
-            let row = places.get_mut(member.rank as usize);
-            if let Some(place) = row.and_then(|row| row.get_mut(member.block as usize)) {
-                *place = Some(index);
-            }
-        }
-    }
-    let column = |block: usize| places.iter().filter_map(move |row| row.get(block)?.as_ref());
-    let of_blocks: Option<Vec<usize>> = (0..blocks as usize).map(|k| only(column(k))).collect();
-    let of_ranks: Option<Vec<usize>> =
-        places.iter().map(|row| only(row.iter().flatten())).collect();
-    let of_ranks = of_ranks.filter(|roles| roles.is_sorted());
-    let body = match (&of_blocks, &of_ranks) {
-        (Some(roles), _) => by_number(scene, "b.block", roles),
-        (None, Some(roles)) => by_number(scene, "b.rank", roles),
-        (None, None) => {
-            text.push_str(&role_table(&places));
-            by_table(scene)
-        }
-    };
-    text.push_str(&format!(
-        "\n// What a block does.\ntemplate <class K>\nCCL_DEVICE void run(const Block &b) {{\n{body}    b.end();\n}}\n\
+    let (table, body) = dispatch::body(scene);
+    format!(
+        "{table}\n// What a block does.\ntemplate <class K>\nCCL_DEVICE void run(const Block &b) {{\n{body}    b.end();\n}}\n\
          \ntemplate <class K>\nCCL_KERNEL(Program::threads) {}_kernel(CCL_ARGUMENT Arguments arguments) {{\n    \
          run<K>(Block(arguments, ccl::block_number()));\n}}\n",
         scene.name
-    ));
-    text
-}
-
-fn call(role: &Role) -> String {
-    let kind = if role.generic { "<K>" } else { "" };
-    if role.table.fields.is_empty() {
-        return format!("{}{kind}(b)", role.name);
-    }
-    let shift = if role.base > 0 { format!(" - {}", role.base) } else { String::new() };
-    format!("{}{kind}(b, {}_rows[b.rank][b.block{shift}])", role.name, role.name)
-}
-
-/// What all of these are.
-fn only<'a>(mut roles: impl Iterator<Item = &'a usize>) -> Option<usize> {
-    let first = roles.next()?;
-    roles.all(|other| other == first).then_some(*first)
-}
-
-/// The role that a block has by this number of it.
-fn by_number(scene: &Scene, number: &str, roles: &[usize]) -> String {
-    let mut text = String::new();
-    let numbered: Vec<(usize, usize)> = roles.iter().copied().enumerate().collect();
-    let runs: Vec<&[(usize, usize)]> = numbered.chunk_by(|a, b| a.1 == b.1).collect();
-    for (k, run) in runs.iter().enumerate() {
-        let Some((last, index)) = run.last() else { continue };
-        let Some(role) = scene.roles.get(*index) else { continue };
-        let call = call(role);
-        text.push_str(&match (k, k + 1 == runs.len()) {
-            (0, true) => format!("    {call};\n"),
-            (0, false) => format!("    if ({number} < {}) {call};\n", last + 1),
-            (_, false) => format!("    else if ({number} < {}) {call};\n", last + 1),
-            (_, true) => format!("    else {call};\n"),
-        });
-    }
-    text
-}
-
-/// Which role a block has, where that differs between ranks.
-fn role_table(places: &[Vec<Option<usize>>]) -> String {
-    let (ranks, blocks) = (places.len(), places.first().map_or(0, Vec::len));
-    let rows: Vec<String> = places
-        .iter()
-        .map(|row| {
-            let cells: Vec<String> = row.iter().map(|role| role.unwrap_or(0).to_string()).collect();
-            format!("    {{{}}},\n", cells.join(", "))
-        })
-        .collect();
-    format!(
-        "\n// The role of each block of each rank.\nCCL_TABLE uint16_t roles[{ranks}][{blocks}] = {{\n{}}};\n",
-        rows.concat()
     )
-}
-
-fn by_table(scene: &Scene) -> String {
-    let mut text = "    switch (roles[b.rank][b.block]) {\n".to_owned();
-    for (index, role) in scene.roles.iter().enumerate() {
-        text.push_str(&format!("    case {index}: {}; break;\n", call(role)));
-    }
-    text.push_str("    }\n");
-    text
 }
 
 /// The functions of the header, which all lead into the device header.

@@ -50,7 +50,8 @@ template <class P> struct Block {
         forget(rank);
     }
 
-    // Ranks. Peers are all ranks but this one, ascending.
+    // Ranks. Peers are all ranks but this one, ascending. Who is `n` before is at most once around away; below zero, which
+    // wraps, they are ahead.
     CCL_DEVICE uint32_t peer(uint32_t i) const { return i + (i >= rank); }
     CCL_DEVICE uint32_t after(uint32_t n) const { return (rank + n) % P::ranks; }
     CCL_DEVICE uint32_t before(uint32_t n) const { return (rank + P::ranks - n) % P::ranks; }
@@ -59,6 +60,11 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t slot(uint32_t at) const { return place_among(rank, at); }
     // The place of another one among the peers of this rank.
     CCL_DEVICE uint32_t index_of(uint32_t peer) const { return place_among(peer, rank); }
+    // A peer in a row: among so many ranks at equal distances.
+    CCL_DEVICE uint32_t row_peer(uint32_t size, uint32_t distance, uint32_t i) const {
+        const uint32_t place = rank / distance % size;
+        return rank - place * distance + (i + (i >= place)) * distance;
+    }
     CCL_DEVICE auto peers() const {
         return each_of<P::ranks>([&](uint32_t i) { return peer(i); });
     }
@@ -69,6 +75,7 @@ template <class P> struct Block {
     // Nodes. The ranks of a node are its locals; those with one local number in all nodes are a rail.
     static CCL_DEVICE uint32_t node(uint32_t of) { return of / P::ranks_per_node; }
     static CCL_DEVICE uint32_t local(uint32_t of) { return of % P::ranks_per_node; }
+    static CCL_DEVICE uint32_t rank_at(uint32_t node, uint32_t local) { return node * P::ranks_per_node + local; }
     CCL_DEVICE uint32_t node() const { return node(rank); }
     CCL_DEVICE uint32_t local() const { return local(rank); }
     CCL_DEVICE uint32_t node_peer(uint32_t i) const { return rank - local() + i + (i >= local()); }

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What every function returns. `ccl_text` says it in words. */
+/* What every function returns. `ccl_text` says it in words; after CCL_DEVICE_ERROR, cudaGetLastError says more. */
 typedef enum ccl_status {
     CCL_OK = 0,
     CCL_BAD_ARGUMENT,
@@ -56,7 +56,7 @@ typedef struct ccl_setup {
 static inline const char *ccl_text(ccl_status status) {
     switch (status) {
     case CCL_OK: return "no error";
-    case CCL_BAD_ARGUMENT: return "a pointer that must be given is null";
+    case CCL_BAD_ARGUMENT: return "a pointer that must be given is null, or there is no such form of packets";
     case CCL_BAD_RANK: return "the program has no such rank";
     case CCL_BAD_SIZE: return "the program does not serve this message size";
     case CCL_BAD_ALIGNMENT: return "memory does not begin at a multiple of 16 bytes";

@@ -1,0 +1,167 @@
+//! Which role a block has.
+//!
+//! In: the roles, each with its blocks. Out: the statements by which a block of the kernel comes to its own: by its number,
+//! or by where its rank is, or by both, and only where these do not say it by a table.
+
+use super::roles::Role;
+use super::source::Scene;
+
+/// A table, where one is needed, and the statements.
+pub(super) fn body(scene: &Scene) -> (String, String) {
+    let ranks = of_ranks(scene);
+    let of_block =
+        |block: usize| ranks.iter().map(|row| row.get(block).copied().flatten()).collect();
+    let blocks: Vec<Vec<Option<usize>>> = (0..scene.layout.blocks as usize).map(of_block).collect();
+    let statements = by_block(scene, &blocks)
+        .or_else(|| by_rank(scene, &ranks))
+        .or_else(|| by_both(scene, &blocks));
+    match statements {
+        Some(statements) => (String::new(), statements),
+        None => (table(&ranks), by_table(scene)),
+    }
+}
+
+/// For each rank, the role of each of its blocks, where there is such a block.
+fn of_ranks(scene: &Scene) -> Vec<Vec<Option<usize>>> {
+    let ranks = scene.program.ranks.len();
+    let mut rows = vec![vec![None; scene.layout.blocks as usize]; ranks];
+    for (index, role) in scene.roles.iter().enumerate() {
+        for member in &role.members {
+            let row = rows.get_mut(member.rank as usize);
+            if let Some(place) = row.and_then(|row| row.get_mut(member.block as usize)) {
+                *place = Some(index);
+            }
+        }
+    }
+    rows
+}
+
+/// Where every block does the same on all ranks.
+fn by_block(scene: &Scene, blocks: &[Vec<Option<usize>>]) -> Option<String> {
+    let does = |block: &Vec<Option<usize>>| statement(scene, only(block)?);
+    let statements: Vec<String> = blocks.iter().map(does).collect::<Option<_>>()?;
+    Some(by_number("    ", "b.block", &statements))
+}
+
+/// Where all blocks of a rank do the same, and ranks that do so follow each other.
+fn by_rank(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<String> {
+    let roles: Vec<usize> = ranks.iter().map(|rank| only(rank)).collect::<Option<_>>()?;
+    let does = |role: &usize| statement(scene, *role);
+    let statements: Vec<String> = roles.iter().map(does).collect::<Option<_>>()?;
+    roles.is_sorted().then(|| by_number("    ", "b.rank", &statements))
+}
+
+/// Where what a block does depends on the place of its rank.
+fn by_both(scene: &Scene, blocks: &[Vec<Option<usize>>]) -> Option<String> {
+    let does = |block: &Vec<Option<usize>>| match only(block) {
+        Some(role) => statement(scene, role),
+        None => by_place(scene, block),
+    };
+    let statements: Vec<String> = blocks.iter().map(does).collect::<Option<_>>()?;
+    Some(by_number("    ", "b.block", &statements))
+}
+
+/// What a block does that has one of these roles, by the place of its rank: in its node, among the nodes, or among all.
+fn by_place(scene: &Scene, block: &[Option<usize>]) -> Option<String> {
+    let each = scene.program.ranks_per_node.max(1) as usize;
+    let numbers: [(&str, &dyn Fn(usize) -> usize); 3] = [
+        ("b.local()", &|rank| rank % each),
+        ("b.node()", &|rank| rank / each),
+        ("b.rank", &|rank| rank),
+    ];
+    numbers.into_iter().find_map(|(text, number)| {
+        let roles = roles_by(block, number)?.into_iter();
+        let statements: Vec<String> =
+            roles.map(|role| statement(scene, role)).collect::<Option<_>>()?;
+        Some(format!("{{\n{}    }}", by_number("        ", text, &statements)))
+    })
+}
+
+fn statement(scene: &Scene, role: usize) -> Option<String> {
+    scene.roles.get(role).map(|role| format!("{};", call(role)))
+}
+
+fn call(role: &Role) -> String {
+    let kind = if role.generic { "<K>" } else { "" };
+    if role.table.fields.is_empty() {
+        return format!("{}{kind}(b)", role.name);
+    }
+    let shift = if role.base > 0 { format!(" - {}", role.base) } else { String::new() };
+    format!("{}{kind}(b, {}_rows[b.rank][b.block{shift}])", role.name, role.name)
+}
+
+/// What all of these are that are there.
+fn only(roles: &[Option<usize>]) -> Option<usize> {
+    let mut there = roles.iter().flatten();
+    let first = there.next()?;
+    there.all(|other| other == first).then_some(*first)
+}
+
+/// The role for each value of a number of the rank, if that says it and each role has one stretch of them.
+fn roles_by(block: &[Option<usize>], number: &dyn Fn(usize) -> usize) -> Option<Vec<usize>> {
+    let mut found = vec![None; (0..block.len()).map(number).max()? + 1];
+    for (rank, role) in block.iter().enumerate() {
+        let Some(role) = role else { continue };
+        let place = found.get_mut(number(rank))?;
+        if place.is_some_and(|other| other != *role) {
+            return None;
+        }
+        *place = Some(*role);
+    }
+    // What nobody has may be done by anybody.
+    let mut last = *found.iter().flatten().next()?;
+    let known = found.into_iter().map(|role| {
+        last = role.unwrap_or(last);
+        last
+    });
+    let roles: Vec<usize> = known.collect();
+    let mut stretches = roles.clone();
+    stretches.dedup();
+    let mut distinct = stretches.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    (stretches.len() == distinct.len()).then_some(roles)
+}
+
+/// What is done for each value of a number.
+fn by_number(margin: &str, number: &str, statements: &[String]) -> String {
+    let mut text = String::new();
+    let mut end = 0;
+    for run in statements.chunk_by(|a, b| a == b) {
+        let begin = end;
+        end += run.len();
+        let otherwise = if begin == 0 { "" } else { "else " };
+        let when = match run.len() {
+            _ if end == statements.len() => String::new(),
+            1 => format!("if ({number} == {begin}) "),
+            _ => format!("if ({number} < {end}) "),
+        };
+        let statement = run.first().map(String::as_str).unwrap_or_default();
+        text.push_str(&format!("{margin}{otherwise}{when}{statement}\n"));
+    }
+    text.replace(&format!("}}\n{margin}else"), "} else")
+}
+
+fn table(rows: &[Vec<Option<usize>>]) -> String {
+    let (ranks, blocks) = (rows.len(), rows.first().map_or(0, Vec::len));
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let cells: Vec<String> = row.iter().map(|role| role.unwrap_or(0).to_string()).collect();
+            format!("    {{{}}},\n", cells.join(", "))
+        })
+        .collect();
+    format!(
+        "\n// The role of each block of each rank.\nCCL_TABLE uint16_t roles[{ranks}][{blocks}] = {{\n{}}};\n",
+        lines.concat()
+    )
+}
+
+fn by_table(scene: &Scene) -> String {
+    let mut text = "    switch (roles[b.rank][b.block]) {\n".to_owned();
+    for (index, role) in scene.roles.iter().enumerate() {
+        text.push_str(&format!("    case {index}: {}; break;\n", call(role)));
+    }
+    text.push_str("    }\n");
+    text
+}
