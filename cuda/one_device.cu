@@ -1,17 +1,23 @@
-// All ranks of a program on one device: in one cooperative launch, with real data, against a reference, and timed.
-//     one_device [LARGEST_BYTES]
-// Sums are run at every size up to that, minima and maxima up to 1 MiB.
+// All ranks of a program on one device, in one cooperative launch, with real data.
+//     one_device check|time|touch LARGEST_BYTES
+// `check` compares every type and operation with a reference, `time` does so with sums of floats and measures them, `touch` is
+// for what looks at every access to memory, and is short. Each is done for messages from 1 KiB to the largest.
 // SOURCE is the program's `.cu` file, NAME what it is called. What is measured is instructions and synchronization: what
 // goes to a peer goes to the same device's memory.
+//
+// A line of output is a program, its ranks, what was combined how, bytes, and a verdict; of what was measured also the number of
+// launches, the microseconds that they took (median, least, a tenth, nine tenths, most), and a copy of one rank's buffer (median).
+// The status is 0 if all is right, 1 if something is not, 2 if CUDA reports an error, 3 if a launch does not end.
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #include STRING(SOURCE)
 #include <algorithm>
-#include <cooperative_groups.h>
+#include <chrono>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <vector>
 
 namespace kernels = JOIN(NAME, _kernels);
@@ -20,8 +26,8 @@ using kernels::Made;
 
 static void accept(cudaError_t status, const char *what) {
     if (status == cudaSuccess) return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
-    exit(1);
+    fprintf(stderr, "%s %u ranks: %s: %s\n", STRING(NAME), Fixed::ranks, what, cudaGetErrorString(status));
+    exit(2);
 }
 
 // ---- One launch for all ranks --------------------------------------------------------------------------------------
@@ -82,9 +88,49 @@ __global__ void compare(const T *output, size_t n, Collective which, uint32_t ra
         if (ccl::wide(output[i]) != ccl::wide(element<T>(expected<Op>(which, rank, i, n, launch)))) atomicAdd(wrong, 1ull);
 }
 
-// ---- A run ---------------------------------------------------------------------------------------------------------
+// ---- Launches that end, or do not ------------------------------------------------------------------------------------
+
+// Seconds that everything launched may take: kernels that wait for ever do not end by themselves.
+const int patience = 30;
 
 static ccl_memory table[Fixed::ranks];
+
+// Who waits for whom, by the counters of each rank; read beside the kernel, which still runs.
+static void tell_who_waits() {
+    using Words = ccl::Words<Fixed>;
+    static ccl::Word words[Words::count];
+    cudaStream_t beside;
+    accept(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking), "stream");
+    for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+        accept(cudaMemcpyAsync(words, table[r].sync, sizeof words, cudaMemcpyDeviceToHost, beside), "counters");
+        accept(cudaStreamSynchronize(beside), "counters");
+        for (uint32_t end = 0; end < Words::ends; ++end)
+            if (words[Words::awaited + end] > words[Words::arrived + end])
+                printf("#   rank %u waits for rank %u, lane %u: %llu signals of %llu\n", r, end / Fixed::lanes, end % Fixed::lanes,
+                       (unsigned long long)words[Words::arrived + end], (unsigned long long)words[Words::awaited + end]);
+        for (uint32_t s = 0, semaphores = Fixed::semaphores; s < semaphores; ++s)
+            if ((int64_t)(words[Words::acquired + s] - words[Words::released + s]) > 0)
+                printf("#   rank %u waits for semaphore %u: %lld releases of %lld\n", r, s, (long long)words[Words::released + s],
+                       (long long)words[Words::acquired + s]);
+    }
+}
+
+// Returns when the device has done everything up to here.
+static void finish(const char *what) {
+    const auto begin = std::chrono::steady_clock::now();
+    cudaError_t status;
+    while ((status = cudaStreamQuery(0)) == cudaErrorNotReady) {
+        usleep(50);
+        if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(patience)) continue;
+        printf("%s\t%u\t%s\tHANGS\n", STRING(NAME), Fixed::ranks, what);
+        tell_who_waits();
+        fflush(stdout);
+        _exit(3);
+    }
+    accept(status, what);
+}
+
+// ---- A run ---------------------------------------------------------------------------------------------------------
 
 static int exchange(void *, const ccl_memory *, ccl_memory *all) {
     memcpy(all, table, sizeof table);
@@ -97,51 +143,65 @@ static char *memory(size_t bytes) {
     return at;
 }
 
-struct Spread {
-    float median, least, most;  // microseconds
-};
-
-template <class F> static Spread timed(int count, F act) {
-    cudaEvent_t begin, end;
-    accept(cudaEventCreate(&begin), "event");
-    accept(cudaEventCreate(&end), "event");
-    std::vector<float> times(count);
-    for (float &time : times) {
-        cudaEventRecord(begin);
-        act();
-        cudaEventRecord(end);
-        accept(cudaEventSynchronize(end), "run");
-        cudaEventElapsedTime(&time, begin, end);
-        time *= 1000;
-    }
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    std::sort(times.begin(), times.end());
-    return {times[count / 2], times.front(), times.back()};
+// Lets the device wait, so that what is launched meanwhile follows without a gap.
+__global__ void hold(uint64_t nanoseconds) {
+    uint64_t begin, now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+    do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    while (now - begin < nanoseconds);
 }
 
-// Whether it came out right; -1 where it was not run.
-template <class T, class Op> static int run(const char *kind, Collective which, size_t bytes) {
+// Microseconds of each launch, ascending.
+template <class F> static std::vector<float> timed(int count, const char *what, F act) {
+    std::vector<cudaEvent_t> marks(count + 1);
+    std::vector<float> times(count);
+    for (cudaEvent_t &mark : marks) accept(cudaEventCreate(&mark), "event");
+    hold<<<1, 1>>>((uint64_t)count * 15000);
+    accept(cudaEventRecord(marks[0]), "event");
+    for (int i = 0; i < count; ++i) {
+        act();
+        accept(cudaEventRecord(marks[i + 1]), "event");
+    }
+    finish(what);
+    for (int i = 0; i < count; ++i) {
+        accept(cudaEventElapsedTime(&times[i], marks[i], marks[i + 1]), "event");
+        times[i] *= 1000;
+    }
+    for (cudaEvent_t mark : marks) cudaEventDestroy(mark);
+    std::sort(times.begin(), times.end());
+    return times;
+}
+
+// Whether it came out right, or was not run.
+template <class T, class Op> static bool run(const char *kind, Collective which, size_t bytes, bool measured) {
     using K = ccl::Kind<T, Op, ccl::Ll16>;
     const size_t grain = (Fixed::packets ? 8 : 16) * Fixed::message_chunks;
     bytes = std::max(bytes / grain * grain, grain);
-    if (bytes < Fixed::least_bytes || bytes > Fixed::most_bytes) return -1;
+    if (bytes < Fixed::least_bytes || bytes > Fixed::most_bytes) return true;
+    char what[200];
+    snprintf(what, sizeof what, "%s\t%zu", kind, bytes);
+    const auto say = [&](const char *verdict) {
+        printf("%s\t%u\t%s\t%s", STRING(NAME), Fixed::ranks, what, verdict);
+    };
     const size_t chunk = bytes / Fixed::message_chunks, all_blocks = (size_t)Fixed::ranks * Fixed::blocks;
+    const size_t copied = chunk * std::max(Fixed::input_chunks(0), Fixed::output_chunks(0));
     int device = 0, sms = 0, each = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    accept(cudaGetDevice(&device), "device");
+    accept(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), "device");
     accept(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, all_ranks<K>, Fixed::threads, 0), "occupancy");
     if (all_blocks > (size_t)sms * each) {
-        printf("%s: %zu blocks do not run at once here, %d do: not run\n", STRING(NAME), all_blocks, sms * each);
-        return -1;
+        say("not run");
+        printf(": %zu blocks do not run at once here, %d do\n", all_blocks, sms * each);
+        return true;
     }
-    size_t room = 0, total = 0, needed = 0;
+    size_t room = 0, total = 0, needed = 2 * copied;
     for (uint32_t r = 0; r < Fixed::ranks; ++r)
         needed += chunk * (Fixed::input_chunks(r) + Fixed::output_chunks(r)) + Made::scratch_bytes(bytes);
-    cudaMemGetInfo(&room, &total);
+    accept(cudaMemGetInfo(&room, &total), "memory");
     if (needed > room / 10 * 9) {
-        printf("%s: %zu bytes of memory are needed, %zu are there: not run\n", STRING(NAME), needed, room);
-        return -1;
+        say("not run");
+        printf(": %zu bytes of memory are needed, %zu are there\n", needed, room);
+        return true;
     }
 
     All all = {};
@@ -163,8 +223,8 @@ template <class T, class Op> static int run(const char *kind, Collective which, 
         setup.exchange = exchange;
         const ccl_status status = Made::create(&made[r], &setup);
         if (status != CCL_OK) {
-            printf("%s: create: %s\n", STRING(NAME), ccl_text(status));
-            exit(1);
+            fprintf(stderr, "%s %u ranks: create: %s\n", STRING(NAME), Fixed::ranks, ccl_text(status));
+            exit(2);
         }
         all.ranks[r] = made[r]->arguments;
         all.ranks[r].chunk = chunk;
@@ -177,26 +237,51 @@ template <class T, class Op> static int run(const char *kind, Collective which, 
                "launch");
     };
     unsigned long long *wrong = (unsigned long long *)memory(sizeof *wrong), found = 0;
-    cudaMemset(wrong, 0, sizeof *wrong);
-    for (uint32_t turn = 0; turn < 3; ++turn) {
-        for (uint32_t r = 0; r < Fixed::ranks; ++r) {
-            cudaMemset(outputs[r], 0xee, chunk * Fixed::output_chunks(r));
-            fill<<<256, 256>>>((T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), r, turn);
+    accept(cudaMemset(wrong, 0, sizeof *wrong), "memset");
+    uint32_t turn = 0;
+    // Fills, launches and compares, so many times; milliseconds that the last launch took.
+    auto compared = [&](int turns) {
+        float milliseconds = 0;
+        for (const uint32_t last = turn + turns; turn < last; ++turn) {
+            for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+                const size_t output = chunk * Fixed::output_chunks(r);
+                if (output > 0) accept(cudaMemsetAsync(outputs[r], 0xee, output), "memset");
+                fill<<<1024, 256>>>((T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), r, turn);
+            }
+            finish(what);
+            const auto begin = std::chrono::steady_clock::now();
+            launch();
+            finish(what);
+            milliseconds = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begin).count();
+            for (uint32_t r = 0; r < Fixed::ranks; ++r)
+                compare<T, Op><<<1024, 256>>>((const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T), which, r, turn, wrong);
         }
-        launch();
-        for (uint32_t r = 0; r < Fixed::ranks; ++r)
-            compare<T, Op><<<256, 256>>>((const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T), which, r, turn, wrong);
+        finish(what);
+        accept(cudaGetLastError(), what);
+        return milliseconds;
+    };
+    const float once = compared(3);
+    std::vector<float> times, copies;
+    if (measured) {
+        // 200 launches, or as many as take two seconds.
+        const int count = std::min(200, std::max(10, (int)(2000 / once)));
+        char *from = memory(copied), *to = memory(copied);
+        times = timed(count, what, launch);
+        copies = timed(count, what, [&] { accept(cudaMemcpyAsync(to, from, copied, cudaMemcpyDeviceToDevice), "copy"); });
+        cudaFree(from), cudaFree(to);
+        compared(1);
     }
     accept(cudaMemcpy(&found, wrong, sizeof found, cudaMemcpyDeviceToHost), "run");
-
-    const int count = bytes >= (size_t)64 << 20 ? 20 : 200;
-    const Spread time = timed(count, launch);
-    const size_t copied = chunk * std::max(Fixed::input_chunks(0), Fixed::output_chunks(0));
-    char *from = memory(copied), *to = memory(copied);
-    const Spread copy = timed(count, [&] { cudaMemcpyAsync(to, from, copied, cudaMemcpyDeviceToDevice); });
-    printf("%s %u ranks %s %zu bytes: %s; %.1f us (%.1f to %.1f), a copy of one rank's buffer %.1f us\n", STRING(NAME),
-           Fixed::ranks, kind, bytes, found ? "WRONG" : "right", time.median, time.least, time.most, copy.median);
-    cudaFree(from), cudaFree(to), cudaFree(wrong);
+    say(found ? "WRONG" : "right");
+    if (found) printf(": %llu elements", found);
+    if (measured) {
+        const size_t n = times.size();
+        printf("\t%zu", n);
+        for (size_t at : {n / 2, (size_t)0, n / 10, n * 9 / 10, n - 1}) printf("\t%.1f", times[at]);
+        printf("\t%.1f", copies[n / 2]);
+    }
+    printf("\n");
+    cudaFree(wrong);
     for (uint32_t r = 0; r < Fixed::ranks; ++r) {
         for (void *at : {table[r].input, table[r].output, table[r].scratch, table[r].sync}) cudaFree(at);
         delete made[r];
@@ -204,41 +289,39 @@ template <class T, class Op> static int run(const char *kind, Collective which, 
     return found == 0;
 }
 
-template <class T> static bool extremes(const char *least, const char *most, Collective which, size_t bytes) {
-    return (run<T, ccl::Min>(least, which, bytes) != 0) & (run<T, ccl::Max>(most, which, bytes) != 0);
+// Every operation on elements of one type.
+template <class T> static bool checked(const char *sum, const char *least, const char *most, Collective which, size_t bytes) {
+    bool right = run<T, ccl::Sum>(sum, which, bytes, false);
+    if (Fixed::reduces) right &= run<T, ccl::Min>(least, which, bytes, false) & run<T, ccl::Max>(most, which, bytes, false);
+    return right;
 }
 
 int main(int count, char **words) {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-        printf("%s: built; there is no GPU here, and nothing was run\n", STRING(NAME));
-        return 0;
+    setvbuf(stdout, nullptr, _IOLBF, 0);  // what is said is not lost with the machine
+    const char *action = count > 1 ? words[1] : "";
+    const bool check = strcmp(action, "check") == 0, time = strcmp(action, "time") == 0;
+    if (count != 3 || !(check || time || strcmp(action, "touch") == 0)) {
+        fprintf(stderr, "%s check|time|touch LARGEST_BYTES\n", words[0]);
+        return 2;
     }
-    cudaDeviceProp device;
-    accept(cudaGetDeviceProperties(&device, 0), "device");
-    printf("%s\n", device.name);
     const Collective which = collective(STRING(COLLECTIVE));
     if (which == UNKNOWN) {
-        printf("%s: there is no reference for its collective: not run\n", STRING(NAME));
-        return 1;
+        fprintf(stderr, "%s: there is no reference for its collective\n", STRING(NAME));
+        return 2;
     }
-    const size_t largest = count > 1 ? (size_t)atoll(words[1]) : (size_t)1 << 30;
     bool right = true;
-    for (size_t bytes = 1 << 10; bytes <= largest; bytes *= 4) {
-        right &= run<float, ccl::Sum>("f32 sum", which, bytes) != 0;
+    for (size_t bytes = 1 << 10; bytes <= (size_t)atoll(words[2]); bytes *= 4) {
+        if (!check) {
+            right &= run<float, ccl::Sum>("f32 sum", which, bytes, time);
+            continue;
+        }
+        right &= checked<float>("f32 sum", "f32 min", "f32 max", which, bytes);
         if (!Fixed::reduces) continue;
-        right &= run<ccl::F16, ccl::Sum>("f16 sum", which, bytes) != 0;
-        right &= run<ccl::Bf16, ccl::Sum>("bf16 sum", which, bytes) != 0;
-        right &= run<int32_t, ccl::Sum>("i32 sum", which, bytes) != 0;
-        right &= run<uint32_t, ccl::Sum>("u32 sum", which, bytes) != 0;
-        right &= run<uint8_t, ccl::Sum>("u8 sum", which, bytes) != 0;
-        if (bytes > 1 << 20) continue;
-        right &= extremes<float>("f32 min", "f32 max", which, bytes);
-        right &= extremes<ccl::F16>("f16 min", "f16 max", which, bytes);
-        right &= extremes<ccl::Bf16>("bf16 min", "bf16 max", which, bytes);
-        right &= extremes<int32_t>("i32 min", "i32 max", which, bytes);
-        right &= extremes<uint32_t>("u32 min", "u32 max", which, bytes);
-        right &= extremes<uint8_t>("u8 min", "u8 max", which, bytes);
+        right &= checked<ccl::F16>("f16 sum", "f16 min", "f16 max", which, bytes);
+        right &= checked<ccl::Bf16>("bf16 sum", "bf16 min", "bf16 max", which, bytes);
+        right &= checked<int32_t>("i32 sum", "i32 min", "i32 max", which, bytes);
+        right &= checked<uint32_t>("u32 sum", "u32 min", "u32 max", which, bytes);
+        right &= checked<uint8_t>("u8 sum", "u8 min", "u8 max", which, bytes);
     }
     return right ? 0 : 1;
 }

@@ -1,12 +1,14 @@
-// One process for each rank, one GPU for each process: an AllReduce over memory that CUDA IPC maps into all of them.
+// One process for each rank, one GPU for each process: an AllReduce over memory that CUDA IPC maps into all of them. It is
+// compared with what it should be, then timed: 10 launches in a graph, which is launched 10 times.
 //
 //     cclc build ../../stdlib/ccl/algorithms/allreduce_allpairs.ccl -D ranks=2 --emit cuda=allreduce_allpairs.cu
-//     nvcc -std=c++17 -O3 -arch=sm_90 ipc.cu allreduce_allpairs.cu -o ipc && ./ipc
+//     nvcc -std=c++17 -O3 -arch=sm_90 -I . ipc.cu allreduce_allpairs.cu -o ipc && ./ipc 1048576
 //
 // Processes exchange what they have to tell each other through shared memory; MPI, sockets or a store do as well.
 #include "allreduce_allpairs.h"
 #include <cuda_runtime.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -15,7 +17,6 @@
 #include <vector>
 
 const int ranks = allreduce_allpairs_ranks;
-const size_t message = 1 << 20;
 
 // What processes share: handles of every rank's allocations, and a barrier.
 struct Board {
@@ -26,6 +27,7 @@ struct Board {
 struct Process {
     Board *board;
     int rank;
+    size_t message;  // bytes
 };
 
 static void accept(cudaError_t error) {
@@ -63,7 +65,30 @@ static int exchange(void *context, const ccl_memory *mine, ccl_memory *all) {
     return 0;
 }
 
+// Microseconds of a launch.
+static float timed(const Process &self, allreduce_allpairs_program *program, cudaStream_t stream) {
+    const int count = 10;
+    cudaGraph_t graph;
+    cudaGraphExec_t launches;
+    cudaEvent_t begin, end;
+    accept(cudaEventCreate(&begin));
+    accept(cudaEventCreate(&end));
+    accept(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < count; ++i) accept(allreduce_allpairs_launch(program, self.message, CCL_F32, CCL_SUM, stream));
+    accept(cudaStreamEndCapture(stream, &graph));
+    accept(cudaGraphInstantiate(&launches, graph, 0));
+    accept(cudaGraphLaunch(launches, stream));
+    accept(cudaEventRecord(begin, stream));
+    for (int i = 0; i < count; ++i) accept(cudaGraphLaunch(launches, stream));
+    accept(cudaEventRecord(end, stream));
+    accept(cudaEventSynchronize(end));
+    float milliseconds = 0;
+    accept(cudaEventElapsedTime(&milliseconds, begin, end));
+    return milliseconds * 1000 / (count * count);
+}
+
 static int run(Process self) {
+    const size_t message = self.message;
     accept(cudaSetDevice(self.rank));
     ccl_setup setup = {};
     setup.rank = self.rank;
@@ -88,13 +113,15 @@ static int run(Process self) {
     const float wanted = ranks * (ranks + 1) / 2.0f;
     int wrong = 0;
     for (float value : values) wrong += value != wanted;
-    printf("rank %d: %d of %zu values are wrong\n", self.rank, wrong, count);
+    const float microseconds = timed(self, program, stream);
+    printf("rank %d: %d of %zu values are wrong; %.2f us\n", self.rank, wrong, count, microseconds);
     pthread_barrier_wait(&self.board->everybody);  // nobody unmaps what another one still uses
     allreduce_allpairs_destroy(program);
     return wrong > 0;
 }
 
-int main() {
+int main(int count, char **words) {
+    const size_t message = count > 1 ? (size_t)atoll(words[1]) : (size_t)1 << 20;
     Board *board = (Board *)mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (board == MAP_FAILED) return 1;
     pthread_barrierattr_t shared;
@@ -102,9 +129,18 @@ int main() {
     pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&board->everybody, &shared, ranks);
     // Before anything of CUDA: a process that uses it cannot be forked.
-    for (int rank = 0; rank < ranks; ++rank)
-        if (fork() == 0) exit(run({board, rank}));
+    pid_t processes[ranks];
+    for (int rank = 0; rank < ranks; ++rank) {
+        processes[rank] = fork();
+        if (processes[rank] == 0) exit(run({board, rank, message}));
+    }
     int failed = 0, status = 0;
-    while (wait(&status) > 0) failed |= status;
+    for (pid_t ended; (ended = wait(&status)) > 0;) {
+        failed |= status;
+        for (pid_t &process : processes) {
+            if (process == ended) process = 0;
+            if (process > 0 && failed) kill(process, SIGTERM);  // it would wait for the others for ever
+        }
+    }
     return failed != 0;
 }
