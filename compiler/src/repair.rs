@@ -32,7 +32,7 @@ pub fn repair(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
 fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix> {
     let statement = |place: &Place| Statement::new(sources, *place);
     let (edits, certainty) = match change {
-        Change::Join { before } => (vec![statement(before)?.before("sync;")], Certainty::Sure),
+        Change::Join { before, .. } => (vec![statement(before)?.before("sync;")], Certainty::Sure),
         Change::Strong { at } => {
             let words = at.iter().map(|place| statement(place)?.without_relaxed());
             (words.collect::<Option<Vec<Edit>>>()?, Certainty::Sure)
@@ -136,7 +136,7 @@ mod tests {
             after(text, |place| at(place, Side::Before)).unwrap(),
             "  signal mem[p, (q)], c relaxed;\n  wait mem[p, (q)], c relaxed;\n  put a -> b via mem[p, (q)], c sync = none;\n  x; y;"
         );
-        let joined = after(text, |place| Change::Join { before: place("y;") }).unwrap();
+        let joined = after(text, |place| Change::Join { verb: "y", before: place("y;") }).unwrap();
         assert!(joined.ends_with("  x; sync; y;"), "{joined}");
     }
 

@@ -183,7 +183,7 @@ fn guesses_and_standard_input_are_left_to_people() {
     fs::write(&path, &misspelt).unwrap();
     let run = check(&folder, &["--fix".to_owned(), "a.ccl".to_owned()]);
     assert_eq!(run.status, Some(1));
-    assert!(run.stderr.contains("write `output` (fix available)"), "{}", run.stderr);
+    assert!(run.stderr.contains("= help: write `output`\n"), "{}", run.stderr);
     assert_eq!(fs::read_to_string(&path).unwrap(), misspelt);
     let mut command = Command::new(env!("CARGO_BIN_EXE_cclc"));
     let run = cclc::run(command.current_dir(folder.path()).args(["check", "--fix", "-"]), BROKEN);

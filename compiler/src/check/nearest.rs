@@ -4,7 +4,7 @@
 use super::names;
 use super::past::{Line, Moment, Past};
 use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Where, memory,
+    Action, Buffer, ChannelId, ChannelKind, Operand, RankId, SemaphoreId, Transfer, Where, memory,
 };
 
 /// The next operation of a moment's block that tells others something.
@@ -104,11 +104,7 @@ pub(super) fn writer(
             let Action::Transfer(transfer) = &line.op.action else { continue };
             for access in memory::accesses(transfer).filter(|access| access.write) {
                 let operand = access.operand;
-                let there = match operand.place {
-                    Where::Local => from == owner,
-                    Where::Remote(peer) => peer == owner,
-                    Where::Switch(_) => true,
-                };
+                let there = lies_on(operand, from, owner);
                 let last = operand.index.saturating_add(operand.size.saturating_sub(1));
                 let written = chunk.clamp(u64::from(operand.index), u64::from(last));
                 let away = written.abs_diff(chunk);
@@ -120,6 +116,42 @@ pub(super) fn writer(
         }
     }
     nearest.map(|(_, moment, written)| (moment, written))
+}
+
+/// Whether a moment's block has written to a chunk before.
+pub(super) fn has_written(
+    past: &Past,
+    moment: Moment,
+    (owner, buffer, chunk): (RankId, Buffer, u64),
+) -> bool {
+    let Some((agent, line)) = past.line(moment) else { return false };
+    let from = past.rank(agent);
+    let writes = |operand: Operand| {
+        let first = u64::from(operand.index);
+        let chunks = first..first + u64::from(operand.size);
+        operand.buffer == buffer && lies_on(operand, from, owner) && chunks.contains(&chunk)
+    };
+    past.lines(agent).iter().take(line as usize).any(|line| match &line.op.action {
+        Action::Transfer(transfer) => {
+            memory::accesses(transfer).any(|access| access.write && writes(access.operand))
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
+    })
+}
+
+fn lies_on(operand: Operand, from: RankId, owner: RankId) -> bool {
+    match operand.place {
+        Where::Local => from == owner,
+        Where::Remote(peer) => peer == owner,
+        Where::Switch(_) => true,
+    }
 }
 
 fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {

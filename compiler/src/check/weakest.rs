@@ -78,8 +78,8 @@ pub(super) fn mend(
     kept
 }
 
-/// Whether two findings for which no change is known are of accesses that meet, and of one statement: one of its indices
-/// is wrong, most likely.
+/// Whether two findings for which no change is known are of accesses that meet, and of one statement: an index of it
+/// may be wrong.
 fn share(one: &Diagnostic, other: &Diagnostic) -> bool {
     let places = |finding: &Diagnostic| {
         let race = race_of(finding)?;
@@ -97,10 +97,10 @@ fn share(one: &Diagnostic, other: &Diagnostic) -> bool {
 
 /// Tells of another finding at the same statement.
 fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
-    const LIKELY: &str = "one index of that statement is wrong, most likely; or ";
+    const ALSO: &str = "an index of that statement may be wrong; or ";
     one.notes.push(format!("so, at the same statement: {}", other.message));
-    for help in one.helps.iter_mut().filter(|help| !help.starts_with(LIKELY)) {
-        help.insert_str(0, LIKELY);
+    for help in one.helps.iter_mut().filter(|help| !help.starts_with(ALSO)) {
+        help.insert_str(0, ALSO);
     }
 }
 
@@ -203,6 +203,7 @@ impl Demand {
             _ if finding.code == Code::E0520 => Demand::All,
             Change::Attend { .. } => Demand::All,
             Change::Handover(_) | Change::Barrier { .. } => Demand::Promise,
+            Change::Handshake { .. } if finding.code == Code::E0501 => Demand::Promise,
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }

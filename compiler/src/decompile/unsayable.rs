@@ -13,10 +13,9 @@ pub fn unsayable(program: &Program) -> Option<(OriginId, String)> {
             .iter()
             .find(|channel| channel.partner.is_none() && channel.kind() != ChannelKind::Switch);
         if let Some(channel) = lonely {
-            let kind = if channel.kind() == ChannelKind::Port { "port" } else { "memory" };
             let peer = channel.peer()?.0;
             let what = format!(
-                "rank {}'s {kind} channel {} leads to rank {peer}, which has none to meet it",
+                "rank {}'s {} leads to rank {peer}, which has none to meet it",
                 id.0, channel.name
             );
             return Some((channel.origin, what));

@@ -10,6 +10,8 @@ use crate::source::Place;
 pub enum Change {
     /// The threads of the block meet before a statement.
     Join {
+        /// Its verb.
+        verb: &'static str,
         /// The statement.
         before: Place,
     },
@@ -144,8 +146,8 @@ impl Change {
     #[must_use]
     pub fn title(&self) -> String {
         match self {
-            Change::Join { .. } => {
-                "let the threads of the block meet before it: `sync;`".to_owned()
+            Change::Join { verb, .. } => {
+                format!("let the threads of the block meet before the `{verb}`: `sync;`")
             }
             Change::Strong { at } if at.len() == 1 => "remove `relaxed`".to_owned(),
             Change::Strong { .. } => {
@@ -208,6 +210,7 @@ impl Change {
             Change::Handover(Handover { from, after, .. }) => {
                 vec![(*after, format!("`{from}` is done with it here"))]
             }
+            Change::Flush { at, signal: None } => vec![(*at, "here".to_owned())],
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }

@@ -7,7 +7,7 @@
 
 mod excerpt;
 
-use super::{Diagnostic, Label, Severity};
+use super::{Certainty, Diagnostic, Label, Severity};
 use crate::source::{FileId, Place, PlanPlace, SourceFile, SourceMap, Span, changes_direction};
 use ariadne::{Color, Config, IndexType, Report, ReportKind};
 use std::collections::BTreeMap;
@@ -246,7 +246,10 @@ impl ariadne::Cache<FileId> for &mut Canvas<'_> {
 }
 
 fn footer(out: &mut String, diagnostic: &Diagnostic) {
-    let fix = diagnostic.fix.iter().map(|fix| format!("{} (fix available)", fix.title));
+    let fix = diagnostic.fix.iter().map(|fix| match fix.certainty {
+        Certainty::Sure => format!("{} (fix available)", fix.title),
+        Certainty::Guess => fix.title.clone(),
+    });
     let notes = diagnostic.notes.iter().map(|note| ("note", note.clone()));
     let helps = diagnostic.helps.iter().cloned().chain(fix).map(|help| ("help", help));
     for (word, text) in notes.chain(helps) {

@@ -37,6 +37,8 @@ pub(super) struct Window {
     instance: u32,
     unit: u64,
     chunks: u32,
+    /// Where it says what its windows are.
+    origin: ir::OriginId,
 }
 
 /// What a rank's unrolling fills.
@@ -277,7 +279,9 @@ impl<'a> Eval<'_, 'a> {
             return Err(self.fail(chunks, bad_window(chunks.span, "chunks", count)));
         }
         out.pipelines += 1;
-        let window = Window { instance: out.pipelines, unit: bytes as u64, chunks: count as u32 };
+        let (instance, unit) = (out.pipelines, unit.span);
+        let origin = self.new_origin(out, around, unit);
+        let window = Window { instance, unit: bytes as u64, chunks: count as u32, origin };
         self.statements(out, &Around { pipeline: Some(window), ..around.clone() }, body);
         Ok(())
     }
@@ -415,9 +419,9 @@ fn append(ops: &mut Vec<ir::Op>, last: &mut Option<u32>, window: Option<Window>,
         return;
     }
     *last = Some(window.instance);
-    let origin = op.origin;
     let pipeline = ir::Pipeline { unit: window.unit, chunks: window.chunks, body: vec![op] };
-    ops.push(ir::Op { action: ir::Action::Pipeline(pipeline), origin, sync: None });
+    let action = ir::Action::Pipeline(pipeline);
+    ops.push(ir::Op { action, origin: window.origin, sync: None });
 }
 
 fn flatten(value: Value, span: Span, into: &mut Vec<(Value, Span)>) {

@@ -267,7 +267,7 @@ impl Reader<'_, '_> {
             };
             for link in links {
                 let ids = frame.by_kind.get_mut(kind);
-                let name = Arc::from(ids.len().to_string());
+                let name = format!("{} channel {}", entry.channel_type, ids.len()).into();
                 let origin = self.origin(at);
                 ids.push(frame.channels.push(ir::Channel {
                     name,
@@ -334,7 +334,7 @@ impl Reader<'_, '_> {
         let semaphores = (0..)
             .zip(&gpu.semaphores)
             .map(|(id, semaphore): (u32, _)| ir::Semaphore {
-                name: Arc::from(id.to_string()),
+                name: format!("semaphore {id}").into(),
                 initial: semaphore.init_value,
                 origin: self.origin(At::rank(rank)),
                 shared: false,
@@ -576,7 +576,7 @@ mod tests {
             ),
             (
                 buffers("copy", local, r#"{"type":"o","index":1,"size":2}"#),
-                "chunks 1 to 3 do not lie in `output`, which has 2",
+                "chunks 1 to 2 do not lie in `output`, which has 2",
             ),
             (
                 buffers("put", local, r#"{"buffer_id":4,"index":0,"size":1}"#),

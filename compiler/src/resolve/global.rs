@@ -189,11 +189,22 @@ impl<'m> Globals<'m> {
             }
             None => {
                 let lost = named(Entity::Lost, here.span);
+                let meant = from.and_then(|from| self.offered_like(from, &name.name.text));
                 let names = &mut self.names[module];
-                names.values.entry(here.text.clone()).or_insert(lost);
-                names.collectives.entry(here.text.clone()).or_insert(lost);
+                // What was meant may be used under its right name.
+                for text in [Some(&here.text), meant.as_ref()].into_iter().flatten() {
+                    names.values.entry(text.clone()).or_insert(lost);
+                    names.collectives.entry(text.clone()).or_insert(lost);
+                }
             }
         }
+    }
+
+    /// What a file offers under a name like this one.
+    fn offered_like(&self, from: ModuleId, name: &str) -> Option<String> {
+        let entries = self.modules.modules[from].index.entries.iter();
+        let offered = entries.filter(|entry| entry.kind != EntryKind::Program);
+        nearest(name, offered.map(|entry| entry.name.as_str())).map(str::to_owned)
     }
 
     /// Notes that an import names what it imports, also under the name that it gives it.
@@ -318,8 +329,7 @@ fn unknown_import(globals: &Globals, from: ModuleId, name: &ast::Name) -> Diagno
     let file = &globals.modules.modules[from];
     let message = format!("`{}` declares no `{}`", file.name, name.text);
     let report = Diagnostic::new(Code::E0206, name.span, message);
-    let offered = || file.index.entries.iter().filter(|entry| entry.kind != EntryKind::Program);
-    if let Some(near) = nearest(&name.text, offered().map(|entry| entry.name.as_str())) {
+    if let Some(near) = globals.offered_like(from, &name.text) {
         return report.label(format!("did you mean `{near}`?"));
     }
     let names = &globals.names[from];
@@ -329,6 +339,7 @@ fn unknown_import(globals: &Globals, from: ModuleId, name: &ast::Name) -> Diagno
             .and(named.span, "imported there itself")
             .help("import it from the file that declares it");
     }
-    let all: Vec<String> = offered().take(12).map(|entry| format!("`{}`", entry.name)).collect();
+    let all = file.index.entries.iter().filter(|entry| entry.kind != EntryKind::Program);
+    let all: Vec<String> = all.take(12).map(|entry| format!("`{}`", entry.name)).collect();
     if all.is_empty() { report } else { report.note(format!("it declares {}", all.join(", "))) }
 }

@@ -21,6 +21,8 @@ pub(super) struct Site<'r> {
 pub(super) enum Group {
     /// Those at one place.
     Place,
+    /// Those of what stands at another place, which is at fault.
+    Of(ir::OriginId),
     /// All of a rule: an option is at fault.
     Program,
 }
@@ -56,7 +58,12 @@ impl<'p> Findings<'p> {
     ) {
         let place = self.place(site);
         let order = self.rows.len();
-        let key = (code, what, place.filter(|_| group == Group::Place));
+        let around = match group {
+            Group::Place => place,
+            Group::Of(origin) => self.place(Site { origin, ..site }),
+            Group::Program => None,
+        };
+        let key = (code, what, around);
         let Some(row) = self.rows.get_mut(&key) else {
             let diagnostic = self.placed(build(), site);
             let (count, ranks, last_rank) = (1, 1, site.rank);

@@ -30,7 +30,7 @@ fn ops(
     findings: &mut Findings<'_>,
     site: Site<'_>,
     ops_: &[ir::Op],
-    within: Option<&ir::Pipeline>,
+    within: Option<(&ir::Pipeline, ir::OriginId)>,
 ) {
     for op in ops_ {
         let site = Site { origin: op.origin, ..site };
@@ -38,8 +38,8 @@ fn ops(
             ir::Action::Flush(_) => flush(findings, site),
             ir::Action::Transfer(transfer) => {
                 self::transfer(findings, site, transfer);
-                if let Some(pipeline) = within {
-                    windowed(findings, site, transfer, pipeline);
+                if let Some(within) = within {
+                    windowed(findings, site, transfer, within);
                 }
             }
             ir::Action::Pipeline(pipeline) => {
@@ -53,7 +53,7 @@ fn ops(
                 }
                 // Deeper nesting cannot be written into a plan; it is reported, not followed.
                 if within.is_none() {
-                    ops(findings, site, &pipeline.body, Some(pipeline));
+                    ops(findings, site, &pipeline.body, Some((pipeline, op.origin)));
                 }
             }
             ir::Action::Sync
@@ -117,7 +117,7 @@ fn windowed(
     findings: &mut Findings<'_>,
     site: Site<'_>,
     transfer: &ir::Transfer,
-    pipeline: &ir::Pipeline,
+    (pipeline, origin): (&ir::Pipeline, ir::OriginId),
 ) {
     if is_packets(transfer.verb) {
         findings.add((Code::E0809, "packets", Group::Place), site, 0, packets_in_pipeline);
@@ -126,7 +126,7 @@ fn windowed(
     let operands = || transfer.sources.iter().chain(&transfer.destinations);
     if let Some(size) = operands().map(|operand| operand.size).find(|size| *size != pipeline.chunks)
     {
-        let rule = (Code::E0809, "chunks", Group::Place);
+        let rule = (Code::E0809, "chunks", Group::Of(origin));
         findings.add(rule, site, 0, || other_chunks(size, pipeline.chunks));
     }
     let split = transfer.slice.is_some_and(|slice| slice.count > 1);
@@ -401,7 +401,10 @@ fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
 fn bad_unit(unit: u64) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0809,
-        format!("a pipeline cannot go by windows of {unit} bytes"),
+        format!(
+            "a pipeline cannot go by windows of {unit} byte{}",
+            if unit == 1 { "" } else { "s" }
+        ),
     )
     .note("MSCCL++'s executor moves 16 bytes at a time and counts a window's bytes in 32 bits")
     .help("let `unit` be a multiple of 16 below 4GiB")
@@ -424,7 +427,7 @@ fn other_chunks(size: u32, chunks: u32) -> Diagnostic {
         format!("this covers {size} chunk{} in a pipeline over {chunks}", if size == 1 { "" } else { "s" }),
     )
     .note("MSCCL++'s executor gives every operation the pipeline's windows: a shorter one would run past its end, a longer one would stop early")
-    .help("let every statement of the pipeline cover `chunks` chunks")
+    .help("let `chunks` be what every statement of the pipeline covers")
 }
 
 fn group_in_pipeline() -> Diagnostic {

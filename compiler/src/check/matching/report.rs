@@ -46,11 +46,26 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
     match flow.is_short() {
         true => report
             .note("every wait takes one signal over the same channel, in the same launch: the last one waits for ever")
-            .help(format!("signal over `{name}` once more, or leave the wait out")),
+            .help(match flow.signals.total() {
+                0 => format!("let {from} signal over `{name}` where what is waited for is done, or leave the wait out"),
+                _ => format!("signal over `{name}` once more, or leave the wait out"),
+            }),
         false => report
             .note("counters outlive a launch: the first wait of the next one would pass too early")
-            .help("wait as often as is signalled, or leave the signal out"),
+            .help(match awaited(program, flow) {
+                Some(end) if flow.waits.total() == 0 => {
+                    format!("let {to} wait on `{end}` before it goes on with what is signalled, or leave the signal out")
+                }
+                Some(end) => format!("let {to} wait on `{end}` as often as is signalled, or leave the signal out"),
+                None => "leave the signal out".to_owned(),
+            }),
     }
+}
+
+/// The name of the end that is waited on.
+fn awaited<'p>(program: &'p ir::Program, flow: &Flow) -> Option<&'p str> {
+    let (rank, end) = flow.end?;
+    Some(&program.ranks.lookup(rank)?.channels.lookup(end)?.name)
 }
 
 /// Adds the wait that is never answered, or the signal too many.
@@ -257,11 +272,11 @@ pub(super) fn out_of_balance(
             report.help("do both in the same pipeline, once in each window, or both outside")
         }
         (true, 0, _) => report.help(format!(
-            "`acquire {name};` where a block must wait for this, or leave the release out"
+            "acquire `{name}` where a block must wait for this, or leave the release out"
         )),
         (true, ..) => report.help("acquire it as often as it is released, or leave a release out"),
         (false, _, 0) => {
-            report.help(format!("`release {name};` where what the acquire waits for is done"))
+            report.help(format!("release `{name}` where what the acquire waits for is done"))
         }
         (false, ..) => {
             report.help("release it as often as it is acquired, or leave an acquire out")

@@ -44,8 +44,7 @@ pub(super) fn show(
         };
     }
     if let Some(first) = first.filter(|_| conflict.kind == Kind::Race) {
-        let both = conflict.first.write && conflict.second.write;
-        report = heard_late(past, report, (first, second), (!conflict.first.write, both));
+        report = heard_late(past, conflict, report, (first, second));
     }
     if conflict.kind == Kind::Unwritten {
         report = written_elsewhere(past, conflict, report);
@@ -92,20 +91,22 @@ fn meeting(past: &Past, first: Option<Moment>, second: Moment) -> (bool, Vec<Tur
 /// block. What is written comes before what reads it, if one of the two has to.
 fn heard_late(
     past: &Past,
+    conflict: &Conflict,
     report: Diagnostic,
     (first, second): (Moment, Moment),
-    (write, both): (bool, bool),
 ) -> Diagnostic {
-    let pairs =
-        if write { [(second, first), (first, second)] } else { [(first, second), (second, first)] };
+    let pairs = match conflict.first.write {
+        true => [(first, second), (second, first)],
+        false => [(second, first), (first, second)],
+    };
     let late = |(one, other): (Moment, Moment)| {
         let told = nearest::after(past, one)?;
         let heard = nearest::hearer(past, told, past.rank(other.agent))?;
         let in_time = heard.agent == other.agent && heard.at < other.at;
-        (!in_time).then_some((heard, heard.agent == other.agent))
+        (!in_time).then_some((heard, heard.agent == other.agent, one))
     };
-    let found = pairs.into_iter().filter_map(late).min_by_key(|(_, same)| !same);
-    let Some((heard, same)) = found else { return report };
+    let found = pairs.into_iter().filter_map(late).min_by_key(|(_, same, _)| !same);
+    let Some((heard, same, one)) = found else { return report };
     let block = nearest::block(past, heard);
     if !same {
         return also(past, report, heard, format!("only {block} hears of it"));
@@ -113,9 +114,19 @@ fn heard_late(
     let told = nearest::heard(past, heard);
     let mut report = also(past, report, heard, format!("{block} {told} only after it"));
     // Of two that write one chunk, one mostly is to write another.
-    if !both {
-        report.helps = vec![format!("let {block} wait for that before it goes on")];
+    if conflict.first.write && conflict.second.write {
+        return report;
     }
+    let (buffer, cell) = conflict.second.said;
+    let chunk = (conflict.place.rank, buffer, u64::from(cell / past.parts().max(1)));
+    let before = match pairs {
+        [(write, _), _] if one == write && nearest::has_written(past, write, chunk) => format!(
+            "; or, where it is to read what was there before, let {} wait until it has",
+            nearest::block(past, write)
+        ),
+        _ => String::new(),
+    };
+    report.helps = vec![format!("let {block} wait for that before it goes on{before}")];
     report
 }
 

@@ -89,7 +89,7 @@ impl Scene<'_> {
         }
         let new = |action| Op { action, origin: op.origin, sync: None };
         match change {
-            Change::Join { before } if *before == place => {
+            Change::Join { before, .. } if *before == place => {
                 *done = true;
                 list.extend([new(Action::Sync), op]);
             }
@@ -101,9 +101,12 @@ impl Scene<'_> {
                 list.push(op);
             }
             Change::Flush { at, signal } if *at == place => {
-                let verb = if signal.is_some() { Verb::Put } else { Verb::PutWithSignal };
+                let fits = |verb| match signal {
+                    Some(_) => verb == Verb::Put,
+                    None => matches!(verb, Verb::Put | Verb::PutWithSignal),
+                };
                 if let Action::Transfer(transfer) = &mut op.action
-                    && transfer.verb == verb
+                    && fits(transfer.verb)
                     && transfer.via == Some(ChannelKind::Port)
                 {
                     *done = true;

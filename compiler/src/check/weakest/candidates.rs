@@ -69,6 +69,7 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     }
     if matches!(code, Code::E0501 | Code::E0510) {
         changes.extend(beside(past, second, Side::Before));
+        changes.extend(released_later(past, second));
     }
     if let Some(first) = first.filter(|_| code == Code::E0501 && !race.ordered) {
         let (one, other) = if race.second.write { (second, first) } else { (first, second) };
@@ -107,7 +108,13 @@ fn joins(past: &Past, code: Code, race: &Race) -> Vec<Change> {
             || line.is_some_and(|line| line.op.sync.is_some())
     };
     let events = [told, second].into_iter().flatten().filter(apart);
-    events.filter_map(|event| event.place).map(|before| Change::Join { before }).collect()
+    events.filter_map(|event| join(past, &event)).collect()
+}
+
+/// The threads of a block meet before what it does.
+pub(super) fn join(past: &Past, event: &Event) -> Option<Change> {
+    let verb = word(action(past, moment(past, event)?)?)?;
+    Some(Change::Join { verb, before: event.place? })
 }
 
 /// Halves of scratch are for packets only: plain puts know the first one.
@@ -203,6 +210,21 @@ pub(super) fn read_later(past: &Past, written: Moment, read: Moment) -> Option<C
     let (here, wait) = (lines.get(at as usize)?, lines.get(heard.at as usize)?);
     let late = heard.agent == agent && heard.at > at;
     if late { past_it(past, here, wait, Side::After) } else { None }
+}
+
+/// What a block hands on before it has heard of it itself: the release goes behind the wait that follows.
+fn released_later(past: &Past, moment: Moment) -> Option<Change> {
+    let heard = nearest::before(past, moment)?;
+    let Action::Acquire(list) = action(past, heard)? else { return None };
+    list.iter().find_map(|id| {
+        let (releases, acquires) = past.releases_and_acquires(past.rank(heard.agent), *id);
+        let turn = acquires.iter().position(|acquire| *acquire == heard)?;
+        let release = releases.get(turn)?;
+        let mut lines = past.lines(release.agent).get(release.at as usize..)?.iter();
+        let here = lines.next()?;
+        let wait = lines.find(|line| nearest::hears(&line.op.action))?;
+        if is_transfer(wait) { None } else { past_it(past, here, wait, Side::After) }
+    })
 }
 
 /// A put over a port takes over the signal behind it.

@@ -41,17 +41,11 @@ fn waits(past: &Past, at: Moment, channels: &[ChannelId]) -> Vec<Change> {
         taken.extend(waits.into_iter().rev());
     }
     let mut changes = removals(past, "wait", &taken);
-    changes.extend(place(past, at).map(|at| Change::Answer {
-        verb: "signal",
-        at,
-        side: Side::Before,
-    }));
-    let puts = puts(past, rank, channels);
-    changes.extend(puts.into_iter().map(|at| Change::Answer {
-        verb: "signal",
-        at,
-        side: Side::After,
-    }));
+    let answer = |side| move |at| Change::Answer { verb: "signal", at, side };
+    changes.extend(place(past, at).map(answer(Side::Before)));
+    let moved = moves(past, rank, channels);
+    changes.extend(moved.iter().copied().map(answer(Side::After)));
+    changes.extend(moved.into_iter().map(|at| Change::Flush { at, signal: None }));
     changes.extend(repetitions(past, "signal", &given, 1));
     changes
 }
@@ -67,11 +61,10 @@ fn signals(past: &Past, at: Moment, channels: &[ChannelId], left: i64) -> Vec<Ch
         taken.extend(waits.into_iter().rev());
     }
     let mut changes = removals(past, "signal", &given);
-    changes.extend(place(past, at).map(|at| Change::Answer {
-        verb: "wait",
-        at,
-        side: Side::After,
-    }));
+    let answer = |side| move |at| Change::Answer { verb: "wait", at, side };
+    changes.extend(place(past, at).map(answer(Side::After)));
+    let moved = moves(past, past.rank(at.agent), channels);
+    changes.extend(moved.into_iter().map(answer(Side::Before)));
     changes.extend(repetitions(past, "wait", &taken, left));
     changes
 }
@@ -143,7 +136,7 @@ fn place(past: &Past, moment: Moment) -> Option<Place> {
 }
 
 /// The places of transfers over the other ends of a rank's channels, the last one first.
-fn puts(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
+fn moves(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
     let row = past.program.ranks.lookup(rank);
     let ends = channels.iter().filter_map(|channel| row?.channels.lookup(*channel));
     let ends: Vec<(RankId, ChannelId)> =

@@ -2,7 +2,7 @@
 
 use super::super::nearest;
 use super::super::past::{Moment, Past};
-use super::candidates::{action, moment};
+use super::candidates::{action, join};
 use crate::diagnostic::change::{Change, Handover, Times};
 use crate::diagnostic::witness::{Agent, Event};
 use crate::ir::{Action, Joins};
@@ -120,8 +120,7 @@ fn barrier(past: &Past, first: Moment, second: Moment) -> Option<Change> {
 /// Threads of one block that use a counter: they meet in between.
 pub(super) fn of_users(past: &Past, users: &[Event]) -> Vec<Change> {
     let [first, .., last] = users else { return Vec::new() };
-    let is_block = matches!(last.agent, Agent::Block(_)) && moment(past, last).is_some();
-    let one = first.agent == last.agent && first.rank == last.rank;
-    let place = last.place.filter(|_| one && is_block);
-    place.map(|before| Change::Join { before }).into_iter().collect()
+    let is_block = matches!(last.agent, Agent::Block(_));
+    let one = is_block && first.agent == last.agent && first.rank == last.rank;
+    Some(last).filter(|_| one).and_then(|last| join(past, last)).into_iter().collect()
 }

@@ -313,16 +313,18 @@ impl Operations<'_, '_, '_> {
             ir::Buffer::Output => gpu.output_chunks,
             ir::Buffer::Scratch => gpu.scratch_chunks,
         });
-        if size == 0 || i64::from(index) + i64::from(size) > chunks {
-            let end = u64::from(index) + u64::from(size);
+        let last = i64::from(index) + i64::from(size) - 1;
+        if size == 0 || last >= chunks {
             let name = match buffer {
                 ir::Buffer::Input => "input",
                 ir::Buffer::Output => "output",
                 ir::Buffer::Scratch => "scratch",
             };
-            return Err(format!(
-                "chunks {index} to {end} do not lie in `{name}`, which has {chunks}"
-            ));
+            return Err(match size {
+                0 => format!("`size` 0 at chunk {index} of `{name}` is nothing to move"),
+                1 => format!("chunk {index} does not lie in `{name}`, which has {chunks}"),
+                _ => format!("chunks {index} to {last} do not lie in `{name}`, which has {chunks}"),
+            });
         }
         Ok(ir::Operand { place, buffer, index, size })
     }
