@@ -259,7 +259,7 @@ impl Body<'_> {
     fn of_rank(&mut self, base: Typed, field: &ast::Name, span: Span) -> Typed {
         if let Some(builtin) = builtin(&field.text) {
             if !self.nodes && speaks_of_nodes(builtin) {
-                self.report(nodes_of_rank(field));
+                self.without_nodes(&field.text, field.span);
                 return self.error(span);
             }
             let needs = super::signature::Needs { rank: false, ranks: true };
@@ -494,14 +494,4 @@ fn extent_of_family(span: Span) -> Diagnostic {
 fn extent_of_list(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
         .help("each member of a list is `*`")
-}
-
-fn nodes_of_rank(field: &ast::Name) -> Diagnostic {
-    Diagnostic::new(
-        Code::E0201,
-        field.span,
-        format!("`{}` has no meaning without nodes", field.text),
-    )
-    .label("this program does not say how many ranks a node has")
-    .help("give the program a parameter `ranks_per_node: int = ranks`")
 }

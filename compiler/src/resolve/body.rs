@@ -142,6 +142,8 @@ pub(super) struct Body<'a> {
     pub(super) families: Option<Families>,
     /// Whether the body speaks of nodes: everywhere but in a program without `ranks_per_node`.
     pub(super) nodes: bool,
+    /// Whether it has been said that it does so without any.
+    pub(super) lacks_nodes: bool,
     /// What the expressions so far follow from.
     pub(super) needs: Needs,
     /// What the statements so far ask of a caller.
@@ -175,6 +177,7 @@ impl<'a> Body<'a> {
             locals: Table::default(),
             families: None,
             nodes: true,
+            lacks_nodes: false,
             needs: Needs::default(),
             effects: Effects::default(),
             mentioned: BTreeSet::new(),

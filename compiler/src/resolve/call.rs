@@ -27,6 +27,8 @@ pub(super) struct Callee<'n> {
     pub(super) place: Span,
     /// Where it is declared.
     pub(super) definition: Span,
+    /// What else can be given by name.
+    pub(super) also: &'static [&'static str],
 }
 
 impl Body<'_> {
@@ -43,8 +45,12 @@ impl Body<'_> {
                 Entity::Function(id) => {
                     let signature = self.signatures.functions[id].clone();
                     self.require(&name.text, signature.needs, name.span);
-                    let callee =
-                        Callee { name: &name.text, place: name.span, definition: named.definition };
+                    let callee = Callee {
+                        name: &name.text,
+                        place: name.span,
+                        definition: named.definition,
+                        also: &[],
+                    };
                     let arguments = self.arguments(callee, &signature.parameters, arguments);
                     self.typed(ExprKind::Call(id, arguments), span, signature.result)
                 }
@@ -276,7 +282,7 @@ impl Body<'_> {
 
     fn rank_at(&mut self, name: &ast::Name, arguments: &[ast::Argument], span: Span) -> Typed {
         if !self.nodes {
-            self.report(rank_at_without_nodes(name));
+            self.without_nodes(&name.text, name.span);
             return self.ignored(arguments, span);
         }
         let needs = super::signature::Needs { rank: false, ranks: true };
@@ -401,17 +407,12 @@ fn channel_as_value(name: &ast::Name) -> Diagnostic {
         .help(format!("declare it: `channel name = {}(..);`", name.text))
 }
 
-fn rank_at_without_nodes(name: &ast::Name) -> Diagnostic {
-    Diagnostic::new(Code::E0201, name.span, "`rank_at` has no meaning without nodes")
-        .label("this program does not say how many ranks a node has")
-        .help("give the program a parameter `ranks_per_node: int = ranks`")
-}
-
 fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagnostic {
     let message = format!("`{}` has no parameter `{}`", callee.name, name.text);
     let report = Diagnostic::new(Code::E0205, name.span, message)
         .and(callee.definition, format!("`{}` is declared here", callee.name));
-    match nearest(&name.text, parameters.iter().map(|takes| takes.name.as_str())) {
+    let names = parameters.iter().map(|takes| takes.name.as_str());
+    match nearest(&name.text, names.chain(callee.also.iter().copied())) {
         Some(near) => report.label(format!("did you mean `{near}`?")),
         None => report,
     }

@@ -242,7 +242,8 @@ pub(super) fn implements(body: &mut Body, ast: &ast::Implements, span: Span) -> 
         return None;
     };
     let takes = body.signatures.collectives[id].parameters.clone();
-    let callee = Callee { name: &ast.name.text, place: ast.name.span, definition };
+    let (name, place) = (&*ast.name.text, ast.name.span);
+    let callee = Callee { name, place, definition, also: &["in_place", "op"] };
     let arguments = body.arguments(callee, &takes, &rest);
     let clauses = &body.globals.collectives[id].ast.items;
     let has_clause =

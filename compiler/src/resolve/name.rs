@@ -151,8 +151,7 @@ impl Body<'_> {
             return self.error(span);
         }
         if !self.nodes && speaks_of_nodes(builtin) {
-            self.report(no_nodes(name, span));
-            return self.error(span);
+            return self.without_nodes(name, span);
         }
         let before = self.reports.len();
         self.require(name, needs, span);
@@ -160,6 +159,14 @@ impl Body<'_> {
             return self.error(span);
         }
         self.typed(ExprKind::Builtin(builtin, None), span, builtin_type(builtin))
+    }
+
+    /// What speaks of nodes in a program that has none: one mistake, wherever it shows.
+    pub(super) fn without_nodes(&mut self, name: &str, span: Span) -> Typed {
+        if !std::mem::replace(&mut self.lacks_nodes, true) {
+            self.report(no_nodes(name, span));
+        }
+        self.error(span)
     }
 
     fn unknown_name(&mut self, name: &str, span: Span, want: Option<&Ty>) -> Diagnostic {

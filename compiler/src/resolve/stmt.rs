@@ -329,7 +329,12 @@ impl Body<'_> {
         if let Some(Entity::Procedure(id)) = named.map(|named| named.entity) {
             let signature = self.signatures.procedures[id].clone();
             self.needs = self.needs.and(signature.needs);
-            let callee = Callee { name: &name.text, place: name.span, definition: signature.span };
+            let callee = Callee {
+                name: &name.text,
+                place: name.span,
+                definition: signature.span,
+                also: &[],
+            };
             let arguments = self.arguments(callee, &signature.parameters, arguments);
             self.check_call(name, signature.effects);
             return Some(StmtKind::Call(id, arguments));

@@ -324,13 +324,27 @@ fn call_arguments<'t>(values: &Values<'t>) -> Rule<'t, CallArguments> {
     mark(Kind::LeftParen).ignore_then(fold.or(list)).boxed()
 }
 
+/// What an `if` asks. With `=` in the place of `==` it is a hole: what belongs together then is open.
+pub(super) fn condition<'t>(value: &Rule<'t, Expr>) -> Rule<'t, Expr> {
+    let compared = look(|tokens| kind_at(tokens, 0) == Some(Kind::Equal))
+        .ignore_then(expect(Kind::EqualEqual, "in a condition", &[Kind::Equal]))
+        .ignore_then(required(value.clone(), "a value"));
+    required(value.clone(), "a condition")
+        .then(compared.or_not())
+        .map_with(|(one, other), e| match other {
+            None => one,
+            Some(_) => Expr { kind: ExprKind::Error, span: span(e) },
+        })
+        .boxed()
+}
+
 fn conditional<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     let branch = braced(values);
     recursive(|conditional| {
         let otherwise = expect(Kind::Else, "and another value", &[])
             .ignore_then(conditional.boxed().or(branch.clone()));
         mark(Kind::If)
-            .ignore_then(values.required("a condition"))
+            .ignore_then(condition(&values.expression))
             .then(branch)
             .then(otherwise)
             .map_with(|((condition, then), otherwise), e| Expr {
@@ -367,7 +381,7 @@ fn binders<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Vec<Binder>> {
 
 /// A binder; none where it has no name.
 fn binder<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Option<Binder>> {
-    let filter = mark(Kind::If).ignore_then(required(expression.clone(), "a condition"));
+    let filter = mark(Kind::If).ignore_then(condition(expression));
     required_name("a name")
         .then_ignore(expect(
             Kind::In,

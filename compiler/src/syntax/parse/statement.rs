@@ -1,7 +1,7 @@
 //! Statements: everything from `body` to `operand` in the grammar.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use super::expression::{Values, arguments, at_binder, opened_dimensions};
+use super::expression::{Values, arguments, at_binder, condition, opened_dimensions};
 use super::item::{Prefix, with_prefix};
 use super::recover::{
     arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
@@ -198,7 +198,7 @@ fn r#if<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, If> {
         let otherwise =
             nested.map(|nested| Else::If(Box::new(nested))).or(body.clone().map(Else::Body));
         head(Kind::If)
-            .ignore_then(values.required("a condition"))
+            .ignore_then(condition(&values.expression))
             .then(body)
             .then(inner_word(Kind::Else).ignore_then(otherwise).or_not())
             .map(|((condition, then), otherwise)| If { condition, then, otherwise })
