@@ -386,58 +386,62 @@ impl Reader<'_, '_> {
             self.report(at, message);
         }
         let origin = self.origin(at);
-        let mut operations = Operations {
-            unnamed: operations::Unnamed::new(&block.ops),
-            lists: self.block_lists(at, block, frame),
-            reader: self,
-            frame,
-            semaphores: gpu.semaphores.len(),
-            barriers,
-            at,
-            next: 0,
+        let lists = self.block_lists(at, block, frame);
+        let read = |lists| {
+            let mut operations = Operations {
+                unnamed: operations::Unnamed::new(&block.ops),
+                lists,
+                reader: self,
+                frame,
+                semaphores: gpu.semaphores.len(),
+                barriers,
+                at,
+                next: 0,
+            };
+            operations.read(&block.ops)
         };
-        let ops = operations.read(&block.ops);
+        let ops = lists.map_or_else(Vec::new, read);
         ir::Block { name: Arc::from(position.to_string()), ops, origin }
     }
 
-    fn block_lists(&mut self, at: At, block: &Block<'_>, frame: &Frame) -> operations::Lists {
+    /// What a block's operations number; none where a list has what is not there, of which they would only say it again.
+    fn block_lists(
+        &mut self,
+        at: At,
+        block: &Block<'_>,
+        frame: &Frame,
+    ) -> Option<operations::Lists> {
         let mut lists = operations::Lists::default();
+        let mut whole = true;
         for entry in &block.channels {
             let Some(kind) = channel_kind(&entry.channel_type) else {
                 self.report(at, format!("`{}` is no channel type", entry.channel_type));
                 continue;
             };
             let known = frame.by_kind.get(kind);
-            for id in &entry.channel_ids {
-                let row = usize::try_from(*id).ok().and_then(|id| known.get(id)).copied();
-                if row.is_none() {
-                    let (kind, count) = (&entry.channel_type, known.len());
-                    self.report(
-                        at,
-                        format!("there is no {kind} channel {id}: the rank has {count}"),
-                    );
-                }
-                lists.channels.get_mut(kind).push(row);
+            let row = |id: &i64| usize::try_from(*id).ok().and_then(|id| known.get(id)).copied();
+            if let Some(id) = entry.channel_ids.iter().find(|id| row(id).is_none()) {
+                let (kind, count) = (&entry.channel_type, known.len());
+                self.report(at, format!("there is no {kind} channel {id}: the rank has {count}"));
+                whole = false;
             }
+            lists.channels.get_mut(kind).extend(entry.channel_ids.iter().filter_map(row));
         }
         for entry in &block.remote_buffer_refs {
             let Some(kind) = channel_kind(&entry.access_channel_type) else {
                 self.report(at, format!("`{}` is no channel type", entry.access_channel_type));
                 continue;
             };
-            for id in &entry.remote_buffer_ids {
-                let row = usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id)).copied();
-                if row.is_none() {
-                    let count = frame.remotes.len();
-                    self.report(
-                        at,
-                        format!("there is no remote buffer {id}: the rank has {count}"),
-                    );
-                }
-                lists.remotes.get_mut(kind).push(row);
+            let row =
+                |id: &i64| usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id)).copied();
+            if let Some(id) = entry.remote_buffer_ids.iter().find(|id| row(id).is_none()) {
+                let count = frame.remotes.len();
+                self.report(at, format!("there is no remote buffer {id}: the rank has {count}"));
+                whole = false;
             }
+            lists.remotes.get_mut(kind).extend(entry.remote_buffer_ids.iter().filter_map(row));
         }
-        lists
+        whole.then_some(lists)
     }
 }
 
@@ -556,6 +560,14 @@ mod tests {
         assert!(
             wrong(&pipeline.replace(nop, &pipeline.clone())).message.contains("stands in another")
         );
+    }
+
+    #[test]
+    fn channels_that_the_rank_lacks_are_one_mistake() {
+        let ops = r#"{"name":"signal","channel_ids":[1,0],"channel_type":"memory"}"#;
+        let (_, found) = read(FileId(7), &plan(ops).replacen("[0,1]", "[7,8]", 1));
+        let messages: Vec<&str> = found.iter().map(|report| &*report.message).collect();
+        assert_eq!(messages, ["there is no memory channel 7: the rank has 2"]);
     }
 
     #[test]

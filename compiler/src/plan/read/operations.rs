@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a block's operations count in; a row is empty where the plan names something that is not there.
 #[derive(Default)]
 pub(super) struct Lists {
-    pub(super) channels: super::ByKind<Vec<Option<ir::ChannelId>>>,
-    pub(super) remotes: super::ByKind<Vec<Option<(ir::RankId, ir::Buffer)>>>,
+    pub(super) channels: super::ByKind<Vec<ir::ChannelId>>,
+    pub(super) remotes: super::ByKind<Vec<(ir::RankId, ir::Buffer)>>,
 }
 
 /// The reading of one block.
@@ -260,14 +260,14 @@ impl Operations<'_, '_, '_> {
             self.frame.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
         };
         let next = self.unnamed.next;
-        let fresh = list.get(next).copied().flatten().filter(leads);
+        let fresh = list.get(next).copied().filter(leads);
         if fresh.is_some() && !self.unnamed.named.contains(&(next as i64)) {
             self.unnamed.uses(next);
             return fresh;
         }
-        let position = list.iter().position(|id| id.as_ref().is_some_and(leads))?;
+        let position = list.iter().position(leads)?;
         self.unnamed.uses(position);
-        list.get(position).copied().flatten()
+        list.get(position).copied()
     }
 
     /// The kind of channel that the operation goes over.
@@ -291,10 +291,8 @@ impl Operations<'_, '_, '_> {
         let row = |local: &i64| {
             let row = usize::try_from(*local).ok().and_then(|local| list.get(local));
             let count = list.len();
-            let id = row.ok_or(format!(
-                "the block lists {count} such channels; there is no number {local}"
-            ))?;
-            id.ok_or(format!("channel {local} of the block is none of the rank's"))
+            row.copied()
+                .ok_or(format!("the block lists {count} such channels; there is no number {local}"))
         };
         op.channel_ids.iter().map(row).collect()
     }
@@ -337,8 +335,7 @@ impl Operations<'_, '_, '_> {
         if let Some(local) = buff.switch_channel_id {
             let row =
                 usize::try_from(local).ok().and_then(|local| self.lists.channels.switch.get(local));
-            let id =
-                row.copied().flatten().ok_or(format!("the block has no switch channel {local}"))?;
+            let id = row.copied().ok_or(format!("the block has no switch channel {local}"))?;
             return match self.frame.channels.lookup(id).map(|channel| &channel.link) {
                 Some(ir::Link::Switch(group)) => Ok((ir::Where::Switch(id), group.buffer)),
                 Some(ir::Link::Memory(_) | ir::Link::Port(_)) | None => {
@@ -357,7 +354,7 @@ impl Operations<'_, '_, '_> {
             };
             let row = usize::try_from(local).ok().and_then(|local| list.get(local));
             let (rank, buffer) =
-                row.copied().flatten().ok_or(format!("the block has no remote buffer {local}"))?;
+                row.copied().ok_or(format!("the block has no remote buffer {local}"))?;
             return Ok((ir::Where::Remote(rank), buffer));
         }
         let text = buff
