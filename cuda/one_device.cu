@@ -88,10 +88,15 @@ __global__ void compare(const T *output, size_t n, Collective which, uint32_t ra
         if (ccl::wide(output[i]) != ccl::wide(element<T>(expected<Op>(which, rank, i, n, launch)))) atomicAdd(wrong, 1ull);
 }
 
+static const cudaLaunchConfig_t one_thread = {dim3(1), dim3(1), 0, 0, nullptr, 0};
+static const cudaLaunchConfig_t many_threads = {dim3(1024), dim3(256), 0, 0, nullptr, 0};
+
 // ---- Launches that end, or do not ------------------------------------------------------------------------------------
 
 // Seconds that everything launched may take: kernels that wait for ever do not end by themselves.
-const int patience = 30;
+#ifndef PATIENCE
+#define PATIENCE 30
+#endif
 
 static ccl_memory table[Fixed::ranks];
 
@@ -121,7 +126,7 @@ static void finish(const char *what) {
     cudaError_t status;
     while ((status = cudaStreamQuery(0)) == cudaErrorNotReady) {
         usleep(50);
-        if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(patience)) continue;
+        if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(PATIENCE)) continue;
         printf("%s\t%u\t%s\tHANGS\n", STRING(NAME), Fixed::ranks, what);
         tell_who_waits();
         fflush(stdout);
@@ -144,11 +149,9 @@ static char *memory(size_t bytes) {
 }
 
 // Lets the device wait, so that what is launched meanwhile follows without a gap.
-__global__ void hold(uint64_t nanoseconds) {
-    uint64_t begin, now;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
-    do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-    while (now - begin < nanoseconds);
+__global__ void hold(long long cycles) {
+    const long long begin = clock64();
+    while (clock64() - begin < cycles) {}
 }
 
 // Microseconds of each launch, ascending.
@@ -156,7 +159,7 @@ template <class F> static std::vector<float> timed(int count, const char *what, 
     std::vector<cudaEvent_t> marks(count + 1);
     std::vector<float> times(count);
     for (cudaEvent_t &mark : marks) accept(cudaEventCreate(&mark), "event");
-    hold<<<1, 1>>>((uint64_t)count * 15000);
+    accept(cudaLaunchKernelEx(&one_thread, hold, count * 30000ll), "hold");
     accept(cudaEventRecord(marks[0]), "event");
     for (int i = 0; i < count; ++i) {
         act();
@@ -233,8 +236,7 @@ template <class T, class Op> static bool run(const char *kind, Collective which,
 
     void *list[] = {&all};
     auto launch = [&] {
-        accept(cudaLaunchCooperativeKernel((const void *)all_ranks<K>, dim3((unsigned)all_blocks), dim3(Fixed::threads), list, 0, 0),
-               "launch");
+        accept(cudaLaunchCooperativeKernel(all_ranks<K>, dim3((unsigned)all_blocks), dim3(Fixed::threads), list, 0, 0), "launch");
     };
     unsigned long long *wrong = (unsigned long long *)memory(sizeof *wrong), found = 0;
     accept(cudaMemset(wrong, 0, sizeof *wrong), "memset");
@@ -246,7 +248,8 @@ template <class T, class Op> static bool run(const char *kind, Collective which,
             for (uint32_t r = 0; r < Fixed::ranks; ++r) {
                 const size_t output = chunk * Fixed::output_chunks(r);
                 if (output > 0) accept(cudaMemsetAsync(outputs[r], 0xee, output), "memset");
-                fill<<<1024, 256>>>((T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), r, turn);
+                accept(cudaLaunchKernelEx(&many_threads, fill<T>, (T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), r, turn),
+                       "fill");
             }
             finish(what);
             const auto begin = std::chrono::steady_clock::now();
@@ -254,10 +257,11 @@ template <class T, class Op> static bool run(const char *kind, Collective which,
             finish(what);
             milliseconds = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begin).count();
             for (uint32_t r = 0; r < Fixed::ranks; ++r)
-                compare<T, Op><<<1024, 256>>>((const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T), which, r, turn, wrong);
+                accept(cudaLaunchKernelEx(&many_threads, compare<T, Op>, (const T *)outputs[r],
+                                          chunk * Fixed::output_chunks(r) / sizeof(T), which, r, turn, wrong),
+                       "compare");
         }
         finish(what);
-        accept(cudaGetLastError(), what);
         return milliseconds;
     };
     const float once = compared(3);

@@ -70,6 +70,11 @@ void settle(Stream *stream) {
     stream->changed.wait(lock, [&] { return stream->busy == 0; });
 }
 
+bool settled(Stream *stream) {
+    std::lock_guard<std::mutex> lock(stream->mutex);
+    return stream->busy == 0;
+}
+
 void limit_waiting(double seconds) { waiting_limit = seconds; }
 
 extern "C" int ccl_cpu_launch(void (*kernel)(const void *), const void *arguments, size_t bytes, unsigned blocks,
