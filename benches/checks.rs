@@ -38,6 +38,9 @@ const PROGRAMS: &[(&str, &str, u32, u32)] = &[
     ("benches/allpairs_allreduce_packets.ccl", "all-pairs AllReduce, LL", 8, 1024),
 ];
 
+/// How many ranks share a node in programs that are named by their path.
+const WIDTH: u32 = 8;
+
 /// The most turns of programs that take little.
 const TURNS: u32 = 200;
 
@@ -60,12 +63,16 @@ fn main() {
         "| program | ranks | followed | operations | edges | made | checked | ratio | checked, an operation | memory | of its budget |"
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    for (path, title, width, most) in PROGRAMS {
-        if !names.is_empty() && !names.iter().any(|name| path.contains(name.as_str())) {
-            continue;
-        }
-        for ranks in ranks.iter().filter(|ranks| *ranks <= most) {
-            row(path, title, *ranks, *width);
+    let known = |name: &String| PROGRAMS.iter().any(|(path, ..)| path.contains(name.as_str()));
+    let chosen = PROGRAMS.iter().copied().filter(|(path, ..)| {
+        names.is_empty() || names.iter().any(|name| path.contains(name.as_str()))
+    });
+    let others =
+        names.iter().filter(|name| !known(name)).map(|name| (name.as_str(), name.as_str()));
+    let others = others.map(|(path, title)| (path, title, WIDTH, u32::MAX));
+    for (path, title, width, most) in chosen.chain(others) {
+        for ranks in ranks.iter().filter(|ranks| **ranks <= most) {
+            row(path, title, *ranks, width);
         }
     }
 }

@@ -87,6 +87,16 @@ fn ranks_where_only_their_order_tells_operations_apart_stand_for_each_other() {
     assert_eq!(check::followed(&program), 1);
 }
 
+/// Blocks that hand on are alike but for what they hand on, and so are those that receive it: that takes a round more.
+#[test]
+fn ranks_with_blocks_that_differ_only_in_what_they_hand_on_stand_for_each_other() {
+    let unit = load(&root().join("compiler/tests/language/allgather_nodes_packets.ccl"));
+    let id = unit.programs.ids().next().unwrap();
+    let program = elaborated(&unit, id, (32, 8)).unwrap();
+    assert_eq!(check::followed(&program), 1);
+    assert!(check::check(&program, &Interrupt::default()).is_empty());
+}
+
 #[test]
 fn reports_are_the_same_where_two_chunks_are_one() {
     let (mut coarse, mut guilty) = (0, 0);

@@ -18,10 +18,16 @@ use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
 use marks::Numbers;
+use std::cell::OnceCell;
 use std::rc::Rc;
+use uses::Cells;
 
 /// The most chunks for which it is worked out which stands for which.
 const MOST_CHUNKS: u64 = 50_000_000;
+
+/// How many rounds of marks are tried. Two are enough for most programs; what is handed on by blocks that are alike but for
+/// what they hand on needs one more.
+const ROUNDS: [u32; 2] = [2, 3];
 
 /// How ranks are laid on each other.
 #[derive(Clone, Debug)]
@@ -67,17 +73,18 @@ impl Fold {
         let known = known.filter(|fold| fold.fits(program)).cloned().map(Way::Known);
         let turns =
             turns(program).into_iter().filter(|turn| marks::are_linked_alike(program, *turn));
-        let written = Whole::as_written(program);
+        let (written, cells) = (Whole::as_written(program), OnceCell::new());
         let mut together = None;
         for way in known.into_iter().chain(turns.map(Way::Turn)) {
-            if let Some(fold) = way.lay(&written) {
+            if let Some(fold) = way.lay(&written, &cells) {
                 return Some((written, fold));
             }
-            let whole = together.get_or_insert_with(|| Whole::of(program));
+            let (whole, cells) =
+                together.get_or_insert_with(|| (Whole::of(program), OnceCell::new()));
             let differs = !whole.is_as_written();
-            if let Some(fold) = differs.then(|| way.lay(whole)).flatten() {
+            if let Some(fold) = differs.then(|| way.lay(whole, cells)).flatten() {
                 let followed = fold.turn.first(program.ranks.len() as u32);
-                return together.map(|whole| (whole.of_first(followed), fold));
+                return together.map(|(whole, _)| (whole.of_first(followed), fold));
             }
         }
         None
@@ -173,18 +180,21 @@ enum Way {
 }
 
 impl Way {
-    /// Ranks laid on each other, if they do the same.
-    fn lay(&self, whole: &Whole<'_>) -> Option<Fold> {
+    /// Ranks laid on each other, if they do the same. How their buffers are cut is found once for all ways.
+    fn lay(&self, whole: &Whole<'_>, cells: &OnceCell<Vec<Cells>>) -> Option<Fold> {
         match self {
             Way::Known(fold) => fold.holds(whole).then(|| fold.clone()),
             Way::Turn(turn) => {
-                let guess = |numbers| {
-                    let ranks = marks::fold(whole, *turn, numbers)?.into();
+                let cells = cells.get_or_init(|| uses::cut(whole));
+                let guess = |numbers, rounds| {
+                    let ranks = marks::fold((whole, cells), *turn, (numbers, rounds))?.into();
                     Some(Fold { turn: *turn, grain: Grain::parts(1), ranks })
                 };
-                // Where not even the marks of rows are alike, nothing is.
-                let mut guesses =
-                    [Numbers::OfRows, Numbers::OfOperations].into_iter().map_while(guess);
+                let mut guesses = ROUNDS.into_iter().flat_map(|rounds| {
+                    // Where not even the marks of rows are alike, nothing is.
+                    let numbers = [Numbers::OfRows, Numbers::OfOperations];
+                    numbers.into_iter().map_while(move |numbers| guess(numbers, rounds))
+                });
                 guesses.find(|fold| fold.holds(whole))
             }
         }

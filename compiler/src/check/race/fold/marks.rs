@@ -2,12 +2,13 @@
 //! from their rank. What does the same has the same mark on every rank; so equal marks show what may stand for what.
 //!
 //! First a block is marked by the verbs, sizes and peers of its operations, and everything else by the blocks that use
-//! it; then blocks again by what they use, and cells by those blocks. Chunks that always go together are one stretch.
+//! it; then blocks again by what they use, and cells by those blocks, and so on: each round tells apart what is one step
+//! further from what differs. Chunks that always go together are one stretch.
 
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
 use super::stretches::Stretches;
-use super::uses::{Cells, Used, Uses, cut, unused, use_all, used};
+use super::uses::{Cells, Used, Uses, unused, use_all, used};
 use super::{Folded, back, is_quiet, per_rank};
 use crate::ir::{Action, Buffer, ChannelId, Link, Op, Program, RankId};
 use crate::table::Id;
@@ -31,20 +32,23 @@ pub(super) enum Numbers {
     OfOperations,
 }
 
-/// A guess at how the ranks lie on each other; none where marks differ.
-pub(super) fn fold(whole: &Whole<'_>, turn: Turn, numbers: Numbers) -> Option<Vec<Folded>> {
+/// A guess at how the ranks lie on each other, from marks of so many rounds; none where marks differ.
+pub(super) fn fold(
+    (whole, cells): (&Whole<'_>, &[Cells]),
+    turn: Turn,
+    (numbers, rounds): (Numbers, u32),
+) -> Option<Vec<Folded>> {
     let program = whole.program();
-    let cells = cut(whole);
     let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
     let mut operations = Vec::new();
-    for round in 0..2 {
-        let mut uses = unused(program, &cells);
+    for round in 1..=rounds {
+        let mut uses = unused(program, cells);
         for rank in program.ranks.ids() {
             operations.clear();
-            let known = (round > 0).then_some(marks.as_slice());
-            let view = View { program, turn, numbers, cells: &cells, marks: known };
+            let known = (round > 1).then_some(marks.as_slice());
+            let view = View { program, turn, numbers, cells, marks: known };
             let mut blocks = blocks(view, whole, rank, &mut operations);
-            if round > 0 {
+            if round == rounds {
                 tell_apart(&mut blocks);
             }
             if let Some(marks) = marks.get_mut(rank.index()) {
@@ -54,9 +58,9 @@ pub(super) fn fold(whole: &Whole<'_>, turn: Turn, numbers: Numbers) -> Option<Ve
             if !alike(&own.blocks, &marks.get(turn.home(rank).0.index())?.blocks) {
                 return None;
             }
-            use_all((turn, &cells), whole, (rank, &own.blocks, &operations), &mut uses);
+            use_all((turn, cells), whole, (rank, &own.blocks, &operations), &mut uses);
         }
-        settle(program, turn, (&cells, uses), &mut marks);
+        settle(program, turn, (cells, uses), &mut marks);
     }
     let of = |rank: RankId| cells.get(rank.index()).zip(marks.get(rank.index()));
     program.ranks.ids().map(|rank| folded(of(turn.home(rank).0)?, of(rank)?)).collect()
