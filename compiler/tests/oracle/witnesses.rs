@@ -45,6 +45,11 @@ fn reports(program: &Program) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
+/// Whether the schedule of a report shows what it says.
+pub(crate) fn a_witness_shows(program: &Program) -> bool {
+    reports(program).iter().any(|report| replay(program, report).is_ok())
+}
+
 /// Of each code, how many witnesses showed what they should, and how many did not.
 type Rates = BTreeMap<String, [u32; 2]>;
 
