@@ -281,6 +281,10 @@ fn what_a_require_refuses_is_skipped_and_counted() {
         &["3 combinations checked, 2 refused"],
     );
     says(&ends(folder.cclc("check a.ccl -D ranks=3"), 1).stderr, &["E0302", "even"]);
+    says(
+        &ends(folder.cclc("check a.ccl -D ranks=3,5"), 1).stderr,
+        &["E0302", "even", "with ranks = 3; also with ranks = 5", "0 combinations checked"],
+    );
 }
 
 #[test]

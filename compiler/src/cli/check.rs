@@ -81,6 +81,7 @@ fn one(
     let target = build::target(elaboration);
     let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
+    let mut refusals = sweep::Gathered::default();
     let (mut checked, mut skipped) = (0, 0);
     for combination in sweep.combinations() {
         let _one = sweep.varies().then(|| phase("with", &combination.text));
@@ -97,12 +98,15 @@ fn one(
         }
         if sweep.varies() && sweep::refused(&diagnostics) {
             skipped += 1;
+            refusals.add(&combination, diagnostics);
             continue;
         }
         checked += 1;
         gathered.add(&combination, diagnostics);
     }
-    reporter.add(gathered.finish(sweep.varies()));
+    // Where nothing is left to check, nothing is shown to be right.
+    let found = if checked == 0 { refusals } else { gathered };
+    reporter.add(found.finish(sweep.varies()));
     if sweep.varies() {
         let name = &unit.programs[program].name;
         reporter.remark(&format!(
