@@ -87,6 +87,16 @@ fn ranks_where_only_their_order_tells_operations_apart_stand_for_each_other() {
     assert_eq!(check::followed(&program), 1);
 }
 
+/// The lists of more than 256 ranks have more members than a byte counts.
+#[test]
+fn ranks_with_long_lists_stand_for_each_other() {
+    let unit = load(&root().join("benches/allpairs_allreduce_packets.ccl"));
+    let id = unit.programs.ids().next().unwrap();
+    let program = elaborated(&unit, id, (258, 258)).unwrap();
+    assert_eq!(check::followed(&program), 1);
+    assert_eq!(check::followed(&optimize::optimize(program, Stage::Sync)), 1);
+}
+
 /// Blocks that hand on are alike but for what they hand on, and so are those that receive it: that takes a round more.
 #[test]
 fn ranks_with_blocks_that_differ_only_in_what_they_hand_on_stand_for_each_other() {

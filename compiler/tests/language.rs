@@ -84,6 +84,7 @@ fn every_algorithm_among_the_examples_is_right_at_many_numbers_of_ranks() {
             for (width, ranks) in sizes {
                 let mut arguments = vec![format!("ranks={ranks}")];
                 arguments.extend(program.nodes.then(|| format!("ranks_per_node={width}")));
+                arguments.extend(program.domains.then(|| "domains=1,2,3".to_owned()));
                 accepts(&file, &program.name, &arguments);
             }
         }
@@ -116,6 +117,7 @@ fn packets_of_two_calls_need_two_halves_of_scratch() {
 struct Program {
     name: String,
     nodes: bool,
+    domains: bool,
     in_place: bool,
 }
 
@@ -126,6 +128,7 @@ fn programs(text: &str) -> Vec<Program> {
         .map(|head| Program {
             name: head.split('(').next().unwrap().trim().to_owned(),
             nodes: head.contains("ranks_per_node"),
+            domains: head.contains("domains: int"),
             in_place: head.contains("in_place: bool"),
         })
         .collect()

@@ -45,9 +45,11 @@ fn reports(program: &Program) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Whether the schedule of a report shows what it says.
+/// Whether the schedule of a report shows something wrong. That of two packets in one place shows only these, which may be
+/// as it should be.
 pub(crate) fn a_witness_shows(program: &Program) -> bool {
-    reports(program).iter().any(|report| replay(program, report).is_ok())
+    let mut reports = reports(program).into_iter().filter(|report| report["code"] != "E0521");
+    reports.any(|report| replay(program, &report).is_ok())
 }
 
 /// Of each code, how many witnesses showed what they should, and how many did not.
