@@ -107,8 +107,8 @@ pub(super) fn statement<'t>(
 ) -> Rule<'t, Option<StmtKind>> {
     choice((
         assignment(values),
-        transfer(values).map(|transfer| Some(StmtKind::Transfer(transfer))),
-        synchronise(values).map(|synchronise| Some(StmtKind::Synchronise(synchronise))),
+        ended(transfer(values).map(StmtKind::Transfer), values).map(Some),
+        ended(synchronise(values).map(StmtKind::Synchronise), values).map(Some),
         r#let(values).map(|binding| binding.map(StmtKind::Let)),
         require(values).map(|require| Some(StmtKind::Require(require))),
         r#for(values, body.clone()).map(Some),
@@ -118,9 +118,32 @@ pub(super) fn statement<'t>(
         pipeline(values, body).map(Some),
         barrier(values).map(Some),
         sync().map(Some),
-        call(values).map(Some),
+        ended(call(values), values).map(Some),
     ))
     .boxed()
+}
+
+/// An operation or a call, to its `;`. A loop behind it, as in Python's lists, is taken for one around it.
+fn ended<'t>(
+    operation: impl Parser<'t, Input<'t>, StmtKind, Extra> + Clone + 't,
+    values: &Values<'t>,
+) -> Rule<'t, StmtKind> {
+    let binders = values.binders.clone();
+    let behind = mark(Kind::For)
+        .ignore_then(binders.map_with(|binders, e| (binders, span(e), written(e.slice()))))
+        .then(mark(Kind::Semicolon))
+        .map(Some);
+    operation
+        .map_with(|kind, e| (kind, span(e)))
+        .then(behind.or(semicolon().map(|()| None)))
+        .map_with(|((kind, place), behind), e| {
+            let Some(((binders, through, text), end)) = behind else { return kind };
+            let fault = loop_behind(place, through, end.span, &text);
+            e.state().log.push(super::Note::Fault(Box::new(fault)));
+            let repeated = Stmt { attributes: Vec::new(), kind, span: place };
+            StmtKind::For(binders, Body { statements: vec![repeated], span: place })
+        })
+        .boxed()
 }
 
 /// `x = 1;` is not a statement; it is taken for `let x = 1;`.
@@ -273,7 +296,6 @@ fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
         .then(operands(values, "a destination"))
         .then(via.or_not())
         .then(modifier(values).repeated().collect::<Vec<_>>())
-        .then_ignore(semicolon())
         .map(|(((((token, verb), sources), destinations), via), modifiers)| Transfer {
             verb,
             verb_span: token.span,
@@ -289,7 +311,6 @@ fn synchronise<'t>(values: &Values<'t>) -> Rule<'t, Synchronise> {
     synchronise_verb()
         .then(operands(values, "a channel or semaphore"))
         .then(modifier(values).repeated().collect::<Vec<_>>())
-        .then_ignore(semicolon())
         .map(|(((token, verb), operands), modifiers)| Synchronise {
             verb,
             verb_span: token.span,
@@ -304,7 +325,6 @@ fn call<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
         .ignore_then(name())
         .then_ignore(mark(Kind::LeftParen))
         .then(arguments(values))
-        .then_ignore(semicolon())
         .map(|(name, arguments)| StmtKind::Call(name, arguments))
         .boxed()
 }
@@ -417,6 +437,29 @@ fn belongs_to_nothing(last: &Token<'_>) -> Fault {
     let what = if last.kind == Kind::Doc { "documentation" } else { "an attribute" };
     let report = Diagnostic::new(Code::E0101, last.span, format!("{what} with nothing after it"));
     Fault::new(last.span.start, Reach::Before, report)
+}
+
+/// Tokens as they are written, in one line.
+fn written(tokens: &[Token<'_>]) -> String {
+    let mut text = String::new();
+    let mut end = tokens.first().map_or(0, |token| token.span.start);
+    for token in tokens {
+        text.push_str(if token.span.start > end { " " } else { "" });
+        text.push_str(token.text);
+        end = token.span.end;
+    }
+    text
+}
+
+fn loop_behind(statement: Span, through: Span, end: Span, text: &str) -> Fault {
+    let before = Span { end: statement.start, ..statement };
+    let edits = vec![
+        Edit { span: before, text: format!("for {text} {{ ") },
+        Edit { span: Span { start: statement.end, ..end }, text: "; }".to_owned() },
+    ];
+    let report = Diagnostic::new(Code::E0101, through, "a loop stands before what it repeats")
+        .fix(format!("write `for {text} {{ ..; }}`"), edits);
+    Fault::new(through.start, Reach::Statement, report)
 }
 
 fn no_assignment(name: &Name) -> Fault {
