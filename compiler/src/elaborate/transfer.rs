@@ -29,6 +29,8 @@ struct Draft {
     sources: Vec<Placed>,
     destinations: Vec<Placed>,
     via: Vec<(ir::ChannelId, Span)>,
+    /// What is written behind `via`, be it channels or none.
+    named: Option<Span>,
     reduce: ir::ReduceOp,
     sync: Option<ir::SyncOverride>,
     slice: Option<ir::Slice>,
@@ -61,6 +63,10 @@ impl<'a> Eval<'_, 'a> {
             sources,
             destinations,
             via,
+            named: transfer
+                .via
+                .first()
+                .map(|(Operand::One(expr) | Operand::Each(_, expr))| expr.span),
             reduce: transfer.op.map_or(out.op, |(op, _)| reduce_op(op)),
             sync: sync_override(transfer.sync),
             slice,
@@ -315,8 +321,8 @@ impl<'a> Eval<'_, 'a> {
                     .via
                     .iter()
                     .find_map(|(id, _)| own.links.get(id.index()).and_then(peer_of));
-                let place = draft.via.first().map(|(_, span)| *span);
-                Err(self.report(out, around, no_way(placed.span, place, &text, peer, goes)))
+                let via = draft.via.first().map(|(_, span)| *span).or(draft.named);
+                Err(self.report(out, around, no_way(placed.span, via, &text, peer, goes)))
             }
         }
     }
@@ -501,17 +507,23 @@ fn no_way(
     peer: ir::RankId,
     goes: Option<ir::RankId>,
 ) -> Diagnostic {
+    let nobody = format!("no channel leads to rank {}, where {text} is", peer.0);
     let (place, message) = match (via, goes) {
         (Some(via), Some(goes)) => (
             via,
             format!("this channel leads to rank {}, and {text} is on rank {}", goes.0, peer.0),
         ),
-        _ => (span, format!("no channel leads to rank {}, where {text} is", peer.0)),
+        (Some(via), None) => (via, nobody),
+        (None, _) => (span, nobody),
     };
     let report = Diagnostic::new(Code::E0308, place, message);
-    match via.filter(|_| goes.is_some()) {
-        Some(_) => report.and(span, format!("on rank {}", peer.0)),
-        None => report.help("name it with `via`"),
+    match (via, goes) {
+        (Some(_), Some(_)) => report.and(span, format!("on rank {}", peer.0)),
+        (Some(_), None) => report
+            .label("it names no channel on this rank")
+            .and(span, format!("on rank {}", peer.0))
+            .help("a family has members for what is listed where it is declared"),
+        (None, _) => report.help("name it with `via`"),
     }
 }
 
