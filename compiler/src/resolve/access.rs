@@ -10,7 +10,7 @@ use super::call::counted;
 use super::family::{Family, LinkKind};
 use super::program::{BufferName, Expr, ExprKind, Index, Method};
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Label, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::RangeKind;
@@ -162,7 +162,22 @@ impl Body<'_> {
                 span,
                 declaration.span,
             );
-            self.report(report);
+            self.report_arity(report);
+        }
+    }
+
+    /// Adds a report of a number of indices. All uses that have the same number are one mistake: it may be the
+    /// declaration's.
+    fn report_arity(&mut self, report: Diagnostic) {
+        let is_same = |known: &&mut Diagnostic| {
+            known.message == report.message && known.secondary.first() == report.secondary.first()
+        };
+        match self.reports.iter_mut().find(is_same) {
+            Some(known) => {
+                let again = report.primary.map(|at| Label { text: "and here".to_owned(), ..at });
+                known.secondary.extend(again);
+            }
+            None => self.report(report),
         }
     }
 
