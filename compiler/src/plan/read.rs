@@ -571,6 +571,22 @@ mod tests {
     }
 
     #[test]
+    fn a_block_that_lists_no_channels_is_one_mistake() {
+        let signal = |ids: &str| {
+            format!(r#"{{"name":"signal","channel_ids":[{ids}],"channel_type":"memory"}}"#)
+        };
+        let ops = format!("{},{},{}", signal("1,0"), signal("1"), signal("2"));
+        let of = |list: &str| {
+            let (_, found) = read(FileId(7), &plan(&ops).replacen("[0,1]", list, 1));
+            found.into_iter().map(|report| (report.message, report.notes)).collect::<Vec<_>>()
+        };
+        let none = "the block lists no channel for `memory`, and this takes one";
+        let one = "the block lists 1 channel for `memory`, and this takes one beyond it";
+        assert_eq!(of("[]"), [(none.into(), vec!["the same in 2 other places".into()])]);
+        assert_eq!(of("[0]"), [(one.into(), vec!["the same in 2 other places".into()])]);
+    }
+
+    #[test]
     fn operands_that_do_not_fit() {
         let buffers = |name: &str, from: &str, to: &str| {
             format!(
@@ -592,7 +608,7 @@ mod tests {
             ),
             (
                 buffers("put", local, r#"{"buffer_id":4,"index":0,"size":1}"#),
-                "the block has no remote buffer 4",
+                "the block lists 1 remote buffer for `memory`, and this takes one beyond it",
             ),
             (buffers("copy", local, r#"{"type":"x","index":1,"size":1}"#), "`x` is no buffer type"),
             (
@@ -601,7 +617,7 @@ mod tests {
             ),
             (
                 r#"{"name":"wait","channel_ids":[5],"channel_type":"port"}"#.into(),
-                "the block lists 1 such channels; there is no number 5",
+                "the block lists 1 channel for `port`, and this takes one beyond it",
             ),
             (
                 r#"{"name":"sem_release","semaphore_ids":[1]}"#.into(),

@@ -290,9 +290,7 @@ impl Operations<'_, '_, '_> {
         let list = self.lists.channels.get(kind);
         let row = |local: &i64| {
             let row = usize::try_from(*local).ok().and_then(|local| list.get(local));
-            let count = list.len();
-            row.copied()
-                .ok_or(format!("the block lists {count} such channels; there is no number {local}"))
+            row.copied().ok_or_else(|| beyond("channel", kind, list.len()))
         };
         op.channel_ids.iter().map(row).collect()
     }
@@ -335,7 +333,9 @@ impl Operations<'_, '_, '_> {
         if let Some(local) = buff.switch_channel_id {
             let row =
                 usize::try_from(local).ok().and_then(|local| self.lists.channels.switch.get(local));
-            let id = row.copied().ok_or(format!("the block has no switch channel {local}"))?;
+            let count = self.lists.channels.switch.len();
+            let id =
+                row.copied().ok_or_else(|| beyond("channel", ir::ChannelKind::Switch, count))?;
             return match self.frame.channels.lookup(id).map(|channel| &channel.link) {
                 Some(ir::Link::Switch(group)) => Ok((ir::Where::Switch(id), group.buffer)),
                 Some(ir::Link::Memory(_) | ir::Link::Port(_)) | None => {
@@ -344,17 +344,16 @@ impl Operations<'_, '_, '_> {
             };
         }
         if let Some(local) = buff.buffer_id {
-            let list = match via {
-                Some(kind @ (ir::ChannelKind::Memory | ir::ChannelKind::Port)) => {
-                    self.lists.remotes.get(kind)
-                }
+            let kind = match via {
+                Some(kind @ (ir::ChannelKind::Memory | ir::ChannelKind::Port)) => kind,
                 Some(ir::ChannelKind::Switch) | None => {
                     return Err("a remote buffer needs a memory or port channel".into());
                 }
             };
+            let list = self.lists.remotes.get(kind);
             let row = usize::try_from(local).ok().and_then(|local| list.get(local));
             let (rank, buffer) =
-                row.copied().ok_or(format!("the block has no remote buffer {local}"))?;
+                row.copied().ok_or_else(|| beyond("remote buffer", kind, list.len()))?;
             return Ok((ir::Where::Remote(rank), buffer));
         }
         let text = buff
@@ -363,6 +362,23 @@ impl Operations<'_, '_, '_> {
             .ok_or("a buffer has no `type`, `buffer_id` or `switch_channel_id`")?;
         let buffer = super::buffer(text).ok_or(format!("`{text}` is no buffer type"))?;
         Ok((ir::Where::Local, buffer))
+    }
+}
+
+/// A number that is no row of a block's list. It is not said which: a list that is too short is one mistake, however many
+/// operations count in it.
+fn beyond(what: &str, kind: ir::ChannelKind, count: usize) -> Wrong {
+    let list = match kind {
+        ir::ChannelKind::Memory => "memory",
+        ir::ChannelKind::Port => "port",
+        ir::ChannelKind::Switch => "switch",
+    };
+    match count {
+        0 => format!("the block lists no {what} for `{list}`, and this takes one"),
+        1 => format!("the block lists 1 {what} for `{list}`, and this takes one beyond it"),
+        _ => {
+            format!("the block lists {count} {what}s for `{list}`, and this takes one beyond them")
+        }
     }
 }
 
