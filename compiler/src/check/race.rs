@@ -145,7 +145,7 @@ impl<'p> Folded<'p> {
     /// Follows these, and looks at memory so finely.
     pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
         let whole = &self.whole;
-        let fold = self.fold.at(grain);
+        let Some(fold) = self.fold.at(grain) else { return Seen::Unclear };
         let Some(after) = follow(whole, (&fold, grain), interrupt) else {
             return Seen::Unclear;
         };

@@ -14,7 +14,7 @@ use super::overlay;
 use super::turn::{By, Turn};
 use super::whole::Whole;
 use crate::ir::memory::{accesses, home};
-use crate::ir::run::Grain;
+use crate::ir::run::{Grain, each_op};
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
 use marks::Numbers;
@@ -35,6 +35,9 @@ pub(in crate::check) struct Fold {
     turn: Turn,
     grain: Grain,
     ranks: Rc<[Folded]>,
+    /// Whether ranks may do the elements of an operation in another order, and so by other threads, than the rank that stands
+    /// for them.
+    scattered: bool,
 }
 
 /// What stands for what a rank has. A buffer that lies in another has no cells of its own.
@@ -53,7 +56,7 @@ struct Folded {
 impl Fold {
     /// Every rank for itself.
     pub(super) fn none() -> Fold {
-        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::new([]) }
+        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::new([]), scattered: false }
     }
 
     /// Ranks on others, as few as there are, if they do the same; and with which operations: as they stand, if they do so
@@ -92,7 +95,7 @@ impl Fold {
 
     /// Whether ranks do the same, laid on each other so.
     pub(super) fn holds(&self, whole: &Whole<'_>) -> bool {
-        same::holds(whole, self)
+        (!self.scattered || is_plain(whole.program())) && same::holds(whole, self)
     }
 
     /// Whether everything that a program's ranks have has something that stands for it.
@@ -110,14 +113,29 @@ impl Fold {
             && program.ranks.iter().zip(self.ranks.iter()).all(fits)
     }
 
-    /// The same where memory is looked at so finely.
-    pub(super) fn at(&self, grain: Grain) -> Fold {
-        Fold { grain, ..self.clone() }
+    /// The same where memory is looked at so finely; none where the chunks of a unit are not one on every rank.
+    pub(super) fn at(&self, grain: Grain) -> Option<Fold> {
+        let unit = grain.chunks_of_unit().max(1);
+        let is_whole = |chunks: &[u32]| {
+            let first = chunks.first().copied().unwrap_or(0);
+            first.is_multiple_of(unit) && (first..).zip(chunks).all(|(at, chunk)| at == *chunk)
+        };
+        let are_whole = |cells: &[u32]| cells.chunks(unit as usize).all(is_whole);
+        let keeps = |rank: &Folded| {
+            [&rank.input, &rank.output, &rank.scratch].map(Vec::as_slice).into_iter().all(are_whole)
+        };
+        let kept = !self.scattered || unit == 1 || self.ranks.iter().all(keeps);
+        kept.then(|| Fold { grain, ..self.clone() })
     }
 
     /// How ranks are turned.
     pub(super) fn turn(&self) -> Turn {
         self.turn
+    }
+
+    /// Whether ranks may do the elements of an operation in another order than the rank that stands for them.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.scattered
     }
 
     /// The ranks that are followed.
@@ -186,15 +204,23 @@ impl Way {
             Way::Known(fold) => fold.holds(whole).then(|| fold.clone()),
             Way::Turn(turn) => {
                 let cells = cells.get_or_init(|| uses::cut(whole));
-                let guess = |numbers, rounds| {
-                    let ranks = marks::fold((whole, cells), *turn, (numbers, rounds))?.into();
-                    Some(Fold { turn: *turn, grain: Grain::parts(1), ranks })
+                let fold = |ranks: Vec<Folded>, scattered| {
+                    let (turn, ranks) = (*turn, ranks.into());
+                    Fold { turn, grain: Grain::parts(1), ranks, scattered }
                 };
-                let mut guesses = ROUNDS.into_iter().flat_map(|rounds| {
+                let guess = |numbers, rounds| {
+                    Some(fold(marks::fold((whole, cells), *turn, (numbers, rounds))?, false))
+                };
+                let guesses = ROUNDS.into_iter().flat_map(|rounds| {
                     // Where not even the marks of rows are alike, nothing is.
                     let numbers = [Numbers::OfRows, Numbers::OfOperations];
                     numbers.into_iter().map_while(move |numbers| guess(numbers, rounds))
                 });
+                let by_number = std::iter::once_with(|| {
+                    let cube = (*turn == Turn::Cube).then_some(*turn)?;
+                    Some(fold(marks::by_number((whole, cells), cube)?, true))
+                });
+                let mut guesses = guesses.chain(by_number.flatten());
                 guesses.find(|fold| fold.holds(whole))
             }
         }
@@ -228,6 +254,29 @@ fn chunks(rank: &Rank, buffer: Buffer) -> u32 {
         Buffer::Output => rank.output_chunks,
         Buffer::Scratch => rank.scratch_chunks,
     }
+}
+
+/// Whether no thread knows more than the others of its block, and all operations are done by all of them.
+fn is_plain(program: &Program) -> bool {
+    let mut plain = true;
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        each_op(&block.ops, &mut |op| {
+            plain &= match &op.action {
+                Action::Transfer(transfer) => {
+                    transfer.slice.is_none() && !accesses(transfer).any(|access| access.packets)
+                }
+                Action::Pipeline(_) => false,
+                Action::Sync
+                | Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Wait(_)
+                | Action::Flush(_)
+                | Action::Acquire(_)
+                | Action::Release(_) => true,
+            };
+        });
+    }
+    plain
 }
 
 /// The turn that puts the rank that stands for one in its place, undone.

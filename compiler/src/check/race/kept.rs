@@ -30,13 +30,20 @@ pub(super) fn are_kept(inputs: Inputs<'_>, cells: &[Cells<'_>]) -> bool {
         let promises = ranks.first().into_iter().flat_map(|(_, rank)| rank.promises.iter());
         // The chunks of a unit are promised alike.
         let mut promises = promises.filter(|promise| promise.chunk.is_multiple_of(unit));
+        let standing: Vec<Option<Standing<'_>>> =
+            ranks.iter().map(|one| kept.standing(*one)).collect();
         promises.all(|promise| {
             // What several ranks are promised is worked out once, and of a unit's first cell.
             let first = OnceCell::new();
             let parts = 0..inputs.grain.cells_of_unit();
             let promised: Vec<OnceCell<Value>> = parts.map(|_| OnceCell::new()).collect();
-            let mut ranks = ranks.iter().filter(|rank| !kept.stands_for(**rank, promise));
-            ranks.all(|(id, _)| {
+            let summed = sum_over_all(promise, inputs.program.ranks.len());
+            let stands = |one: &Standing<'_>| {
+                summed.is_some_and(|chunk| kept.stands_for(one, (promise.chunk, chunk)))
+            };
+            let ranks = ranks.iter().zip(&standing);
+            let mut ranks = ranks.filter(|(_, one)| !one.as_ref().is_some_and(stands));
+            ranks.all(|((id, _), _)| {
                 (0..).zip(&promised).all(|(part, promised)| {
                     let promised = promised
                         .get_or_init(|| first.get_or_init(|| kept.promised(promise)).further(part));
@@ -70,71 +77,90 @@ impl Kept<'_> {
             .map(|(rank, chunk)| self.inputs.part(self.place(rank, Buffer::Input, (chunk, 0)))))
     }
 
-    /// Whether a promise is one that is kept if it is kept on the rank that stands for this one.
-    fn stands_for(&self, (id, rank): (RankId, &Rank), promise: &Promise) -> bool {
-        let program = self.inputs.program;
-        let (first, by) = self.inputs.fold.turn().home(id);
-        let Some(there) = program.ranks.lookup(first) else { return false };
-        let Some(chunk) = sum_over_all(promise, program.ranks.len()).filter(|_| by != 0) else {
-            return false;
-        };
-        let output = self.home(id, Buffer::Output, promise.chunk, there);
-        let stands = output.and_then(|output| of_chunk(&there.promises, output));
-        let expected = stands.and_then(|promise| sum_over_all(promise, program.ranks.len()));
-        rank.input_chunks == there.input_chunks
-            && expected.is_some()
-            && expected == self.home(id, Buffer::Input, chunk, there)
+    /// Whether an output chunk that is to be the sum of this chunk of all inputs is so if what is promised is kept on the rank
+    /// that stands for this one.
+    fn stands_for(&self, one: &Standing<'_>, (output, input): (u32, u32)) -> bool {
+        let there =
+            one.output.home(output).and_then(|output| of_chunk(&one.there.promises, output));
+        let ranks = self.inputs.program.ranks.len();
+        let summed = there.and_then(|promise| sum_over_all(promise, ranks));
+        summed.is_some()
+            && summed == one.input.home(input)
             && *self.composed.get_or_init(|| self.compose())
     }
 
-    /// The chunk of a buffer that stands for one, by the same name of the buffer.
-    fn home(&self, id: RankId, buffer: Buffer, chunk: u32, there: &Rank) -> Option<u32> {
-        let place = self.inputs.place(id, buffer, self.inputs.grain.cells(u64::from(chunk)));
-        let (home, _) = self.inputs.fold.home(place);
-        let first = self.inputs.place(home.rank, buffer, 0);
-        let cells = home.cell.checked_sub(first.cell)?;
-        let (chunk, part) = self.inputs.grain.unit(cells);
-        let chunks = match buffer {
-            Buffer::Input => there.input_chunks,
-            Buffer::Output => there.output_chunks,
-            Buffer::Scratch => there.scratch_chunks,
+    /// What stands for what a rank has; none if it stands for itself.
+    fn standing(&self, (id, rank): (RankId, &Rank)) -> Option<Standing<'_>> {
+        let (first, by) = self.inputs.fold.turn().home(id);
+        let there = self.inputs.program.ranks.lookup(first)?;
+        let alike = by != 0 && rank.input_chunks == there.input_chunks;
+        let column = |buffer| self.column(id, buffer);
+        let (input, output) = (column(Buffer::Input)?, column(Buffer::Output)?);
+        alike.then_some(Standing { there, input, output })
+    }
+
+    /// The chunks of a rank's buffer.
+    fn column(&self, id: RankId, buffer: Buffer) -> Option<Column<'_>> {
+        let rank = self.inputs.program.ranks.lookup(id)?;
+        let first = |id| {
+            let place = self.inputs.place(id, buffer, 0);
+            (place.buffer, self.inputs.grain.unit(place.cell).0 as u32)
         };
-        let inside = first.buffer == home.buffer && part == 0 && chunk < u64::from(chunks);
-        inside.then_some(chunk as u32)
+        let ((outer, offset), (there, begin)) =
+            (first(id), first(self.inputs.fold.turn().home(id).0));
+        let chunks = match buffer {
+            Buffer::Input => rank.input_chunks,
+            Buffer::Output => rank.output_chunks,
+            Buffer::Scratch => rank.scratch_chunks,
+        };
+        let cells = self.inputs.fold.cells(id, outer);
+        let cells = cells.get(offset as usize..(offset + chunks) as usize)?;
+        (outer == there).then_some(Column { cells, begin })
     }
 
     /// Whether one turn after another leads every chunk of input where both at once lead it. That is so if it is for those
     /// of which all turns are made.
     fn compose(&self) -> bool {
         let (program, turn) = (self.inputs.program, self.inputs.fold.turn());
-        let column = |rank: RankId| {
-            let row = program.ranks.lookup(rank)?;
-            let Place { buffer, cell, .. } = self.inputs.place(rank, Buffer::Input, 0);
-            let (offset, _) = self.inputs.grain.unit(cell);
-            let cells = self.inputs.fold.cells(rank, buffer);
-            let first = self.inputs.place(turn.home(rank).0, Buffer::Input, 0);
-            let (begin, _) = self.inputs.grain.unit(first.cell);
-            let end = offset as usize + row.input_chunks as usize;
-            Some((cells.get(offset as usize..end)?, begin as u32))
-        };
+        let column = |rank: RankId| self.column(rank, Buffer::Input);
         let ranks = program.ranks.len() as u32;
         turn.generators(ranks).into_iter().all(|one: By| {
-            let Some((first, begin)) = column(RankId(one)) else { return false };
+            let Some(first) = column(RankId(one)) else { return false };
             program.ranks.ids().all(|rank| {
                 let before = RankId(turn.then(rank.0, turn.back(one)));
                 let both = column(rank).zip(column(before));
-                both.is_some_and(|((cells, start), (others, other))| {
-                    cells.len() == first.len()
-                        && cells.iter().zip(first).all(|(cell, via)| {
-                            let via = via.checked_sub(begin).map(|via| via as usize);
-                            let there = via.and_then(|via| others.get(via));
-                            there.and_then(|there| there.checked_sub(other))
-                                == cell.checked_sub(start)
-                                && there.is_some()
+                both.is_some_and(|(own, other)| {
+                    let chunks = 0..own.cells.len() as u32;
+                    let mut via = chunks.map(|chunk| (own.home(chunk), first.home(chunk)));
+                    own.cells.len() == first.cells.len()
+                        && via.all(|(both, via)| {
+                            both.is_some() && via.and_then(|via| other.home(via)) == both
                         })
                 })
             })
         })
+    }
+}
+
+/// What stands for what a rank has.
+struct Standing<'a> {
+    there: &'a Rank,
+    input: Column<'a>,
+    output: Column<'a>,
+}
+
+/// For each chunk of a rank's buffer the one that stands for it, in the buffer that really holds it.
+struct Column<'a> {
+    cells: &'a [u32],
+    /// Where in that the buffer begins on the rank that stands for this one.
+    begin: u32,
+}
+
+impl Column<'_> {
+    /// The chunk of the same buffer that stands for one.
+    fn home(&self, chunk: u32) -> Option<u32> {
+        let home = self.cells.get(chunk as usize)?.checked_sub(self.begin)?;
+        ((home as usize) < self.cells.len()).then_some(home)
     }
 }
 

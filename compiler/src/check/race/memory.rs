@@ -177,7 +177,8 @@ impl<'p> Machine<'p, '_> {
         place: Place,
     ) {
         let lookup = self.lookup();
-        if !ordered(lookup, actor, &first, &second) {
+        let alone = self.fold.is_scattered();
+        if !ordered((lookup, alone), actor, &first, &second) {
             let relaxed = actor.clocks().any(|clock| past(lookup, clock, &first));
             let kind = if first.agent == second.agent { Kind::Threads } else { Kind::Race };
             self.conflicts.push(Conflict { kind, first, second, place, relaxed });
@@ -207,10 +208,17 @@ fn touch<'p>(
     }
 }
 
-/// Whether the second access, made by this actor, comes after the first.
-fn ordered(lookup: Lookup<'_>, actor: &Actor, first: &Touch, second: &Touch) -> bool {
+/// Whether the second access, made by this actor, comes after the first. Which thread does what of an operation may not
+/// be known beyond it.
+fn ordered(
+    (lookup, alone): (Lookup<'_>, bool),
+    actor: &Actor,
+    first: &Touch,
+    second: &Touch,
+) -> bool {
     let same_operation = first.agent == second.agent && first.step == second.step;
-    let same_thread = first.agent == second.agent
+    let same_thread = !alone
+        && first.agent == second.agent
         && first.share == second.share
         && first.share != super::cells::Share::Other
         && first.packet == second.packet

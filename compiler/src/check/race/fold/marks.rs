@@ -38,6 +38,36 @@ pub(super) fn fold(
     turn: Turn,
     (numbers, rounds): (Numbers, u32),
 ) -> Option<Vec<Folded>> {
+    let marks = marks((whole, cells), turn, (numbers, rounds))?;
+    let of = |rank: RankId| cells.get(rank.index()).zip(marks.get(rank.index()));
+    let cells = |rank, buffer| chunks(of(turn.home(rank).0)?, of(rank)?, buffer);
+    folded((whole.program(), turn, &marks), cells)
+}
+
+/// The same where a buffer has as many chunks for each rank, and these go with that rank to its place: a buffer may be cut
+/// elsewhere on every rank, and then its marks tell little. Chunks of other buffers are in the same places on all ranks.
+pub(super) fn by_number((whole, cells): (&Whole<'_>, &[Cells]), turn: Turn) -> Option<Vec<Folded>> {
+    let program = whole.program();
+    let marks = marks((whole, cells), turn, (Numbers::OfOperations, 1))?;
+    let ranks = program.ranks.len() as u32;
+    folded((program, turn, &marks), |rank, buffer| {
+        let chunks = super::chunks(program.ranks.lookup(rank)?, buffer);
+        let each = if chunks.is_multiple_of(ranks) { chunks / ranks } else { 0 };
+        let back = back(turn, rank);
+        let cell = |at: u32| match (at.checked_div(each), at.checked_rem(each)) {
+            (Some(of), Some(part)) => turn.then(of, back) * each + part,
+            _ => at,
+        };
+        Some((0..chunks).map(cell).collect())
+    })
+}
+
+/// The marks of so many rounds; none where those of blocks differ.
+fn marks(
+    (whole, cells): (&Whole<'_>, &[Cells]),
+    turn: Turn,
+    (numbers, rounds): (Numbers, u32),
+) -> Option<Vec<Marks>> {
     let program = whole.program();
     let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
     let mut operations = Vec::new();
@@ -62,8 +92,7 @@ pub(super) fn fold(
         }
         settle(program, turn, (cells, uses), &mut marks);
     }
-    let of = |rank: RankId| cells.get(rank.index()).zip(marks.get(rank.index()));
-    program.ranks.ids().map(|rank| folded(of(turn.home(rank).0)?, of(rank)?)).collect()
+    Some(marks)
 }
 
 /// Whether every rank has its channels to the ranks to which the one that stands for it has them, once it is turned there.
@@ -86,25 +115,39 @@ fn alike(one: &[u64], other: &[u64]) -> bool {
     one.len() == other.len() && sum(one) == sum(other)
 }
 
-fn folded(first: (&Cells, &Marks), own: (&Cells, &Marks)) -> Option<Folded> {
-    let ((first_cells, first), (cells, marks)) = (first, own);
-    let buffer = |at: Buffer| {
-        let at = at as usize;
-        let from = (first_cells.get(at)?, first.cells.get(at)?.as_slice());
-        let to = (cells.get(at)?, marks.cells.get(at)?.as_slice());
-        if from == to {
-            return Some((0..to.0.ends().last()?).collect());
-        }
-        paired(&of_chunks(from), &of_chunks(to))
+/// Ranks laid on each other by marks, and their cells in this way.
+fn folded(
+    (program, turn, marks): (&Program, Turn, &[Marks]),
+    cells: impl Fn(RankId, Buffer) -> Option<Vec<u32>>,
+) -> Option<Vec<Folded>> {
+    let folded = |rank: RankId| {
+        let first = marks.get(turn.home(rank).0.index())?;
+        let own = marks.get(rank.index())?;
+        Some(Folded {
+            blocks: paired(&own.blocks, &first.blocks)?,
+            channels: paired(&first.channels, &own.channels)?,
+            semaphores: paired(&first.semaphores, &own.semaphores)?,
+            input: cells(rank, Buffer::Input)?,
+            output: cells(rank, Buffer::Output)?,
+            scratch: cells(rank, Buffer::Scratch)?,
+        })
     };
-    Some(Folded {
-        blocks: paired(&marks.blocks, &first.blocks)?,
-        channels: paired(&first.channels, &marks.channels)?,
-        semaphores: paired(&first.semaphores, &marks.semaphores)?,
-        input: buffer(Buffer::Input)?,
-        output: buffer(Buffer::Output)?,
-        scratch: buffer(Buffer::Scratch)?,
-    })
+    program.ranks.ids().map(folded).collect()
+}
+
+/// For each chunk of a rank's buffer the one with the same mark on the rank that stands for it.
+fn chunks(
+    (first_cells, first): (&Cells, &Marks),
+    (cells, own): (&Cells, &Marks),
+    buffer: Buffer,
+) -> Option<Vec<u32>> {
+    let at = buffer as usize;
+    let from = (first_cells.get(at)?, first.cells.get(at)?.as_slice());
+    let to = (cells.get(at)?, own.cells.get(at)?.as_slice());
+    if from == to {
+        return Some((0..to.0.ends().last()?).collect());
+    }
+    paired(&of_chunks(from), &of_chunks(to))
 }
 
 /// The mark of each chunk: that of its stretch, and where in it it is, which does not matter where nothing is used.

@@ -9,7 +9,7 @@ use super::super::step::meet;
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
 use super::stretches::Cuts;
-use super::{Fold, back, chunks, is_quiet, row};
+use super::{Fold, back, is_quiet, row};
 use crate::ir::memory::{Extent, accesses, cells, home, source_is_packets, writes_packets};
 use crate::ir::{
     Action, BlockId, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank,
@@ -33,6 +33,9 @@ struct Threads(Option<Order>);
 
 /// Where the members of one list are in another; none where they are in the same places.
 type Order = Option<Vec<usize>>;
+
+/// Where the elements of an operation are among those of another one; none where they are in the same places.
+type Places = Option<Vec<u32>>;
 
 /// Whether a fold is right.
 pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
@@ -291,15 +294,16 @@ impl Check<'_> {
         if kind(a) != kind(b) {
             return false;
         }
-        let source = |i: usize, j: usize| {
+        let source = |(i, j): (usize, usize), places: &Places| {
             let (Some(x), Some(y)) = (a.sources.get(i), b.sources.get(j)) else { return false };
-            source_is_packets(a, i) == source_is_packets(b, j) && self.operand(view, x, y)
+            source_is_packets(a, i) == source_is_packets(b, j) && self.operand(view, (x, y), places)
         };
-        let destination = |i: usize, j: usize| {
+        let destination = |(i, j): (usize, usize), places: &Places| {
             let (Some(x), Some(y)) = (a.destinations.get(i), b.destinations.get(j)) else {
                 return false;
             };
-            writes_packets(a.verb, i) == writes_packets(b.verb, j) && self.operand(view, x, y)
+            writes_packets(a.verb, i) == writes_packets(b.verb, j)
+                && self.operand(view, (x, y), places)
         };
         let port = a.via == Some(ChannelKind::Port);
         let packets = (0..a.sources.len()).any(|i| source_is_packets(a, i))
@@ -309,19 +313,26 @@ impl Check<'_> {
             return false;
         }
         if matches!(a.verb, Verb::Reduce | Verb::ReducePackets) && !port {
-            return order(a.sources.len(), source).is_some()
-                && order(a.destinations.len(), destination).is_some();
+            let places = self.places(view, a.destinations.first().zip(b.destinations.first()));
+            return order(a.sources.len(), |i, j| source((i, j), &places)).is_some()
+                && order(a.destinations.len(), |i, j| destination((i, j), &places)).is_some();
         }
         let single = a.sources.len() == 1;
         let pair = |i: usize, j: usize| {
+            let from = if single { (0, 0) } else { (i, j) };
+            let sources = a.sources.get(from.0).zip(b.sources.get(from.1));
+            let places = (!port).then(|| {
+                let there = self.places(view, sources);
+                there
+                    .or_else(|| self.places(view, a.destinations.get(i).zip(b.destinations.get(j))))
+            });
+            let places = places.flatten();
             let channel = || match (a.channels.get(i), b.channels.get(j)) {
                 (Some(x), Some(y)) => self.fold.end(view.0, *x).1 == *y,
                 (None, None) => true,
                 (Some(_), None) | (None, Some(_)) => false,
             };
-            destination(i, j)
-                && (single && source(0, 0) || !single && source(i, j))
-                && (!port || channel())
+            destination((i, j), &places) && source(from, &places) && (!port || channel())
         };
         match order(a.destinations.len(), pair) {
             Some(order) if port => threads.keep(order),
@@ -329,48 +340,80 @@ impl Check<'_> {
         }
     }
 
-    fn operand(&self, (id, back): (RankId, By), operand: &Operand, one: &Operand) -> bool {
+    /// Where the elements of an operand of this rank are among those of one of the rank that stands for it.
+    fn places(&self, (id, _): (RankId, By), both: Option<(&Operand, &Operand)>) -> Places {
+        let (operand, one) = both.filter(|_| self.fold.is_scattered())?;
+        let first = self.turn.home(id).0;
+        let (buffer, own, _) = self.place(id, operand)?;
+        let (there, others, _) = self.place(first, one)?;
+        let local = (operand.place, one.place) == (Where::Local, Where::Local);
+        if !local || buffer != there || own.len() != others.len() {
+            return None;
+        }
+        // The rank that stands for others stands for itself, so its chunks lie in a row.
+        let start = *others.first()?;
+        let place = |cell: &u32| cell.checked_sub(start).filter(|place| *place < one.size);
+        let places: Vec<u32> = own.iter().map(place).collect::<Option<_>>()?;
+        (!(0..).zip(&places).all(|(at, place)| at == *place)).then_some(places)
+    }
+
+    fn operand(
+        &self,
+        (id, back): (RankId, By),
+        (operand, one): (&Operand, &Operand),
+        places: &Places,
+    ) -> bool {
         if operand.size != one.size {
             return false;
         }
+        let cells = |whose, other| self.cells((whose, operand), (other, one), places);
         match (operand.place, one.place) {
-            (Where::Local, Where::Local) => self.cells((id, operand), (self.turn.home(id).0, one)),
+            (Where::Local, Where::Local) => cells(id, self.turn.home(id).0),
             (Where::Remote(peer), Where::Remote(other)) => {
-                self.turn.then(peer.0, back) == other.0 && self.cells((peer, operand), (other, one))
+                self.turn.then(peer.0, back) == other.0 && cells(peer, other)
             }
             (Where::Switch(channel), Where::Switch(other)) => {
                 let row = |rank, id| self.program.ranks.lookup(rank)?.channels.lookup(id);
                 let link = row(id, channel).map(|channel: &Channel| &channel.link);
                 let Some(Link::Switch(group)) = link else { return false };
                 self.fold.end(id, channel).1 == other
-                    && group.ranks.iter().all(|member| {
-                        let there = RankId(self.turn.then(member.0, back));
-                        self.cells((*member, operand), (there, one))
-                    })
+                    && group
+                        .ranks
+                        .iter()
+                        .all(|member| cells(*member, RankId(self.turn.then(member.0, back))))
             }
             (Where::Local | Where::Remote(_) | Where::Switch(_), _) => false,
         }
     }
 
     /// Whether the same chunks stand for both operands, chunk by chunk.
-    fn cells(&self, (id, operand): (RankId, &Operand), (other, one): (RankId, &Operand)) -> bool {
-        let Some((buffer, at, in_a_row)) = self.place(id, operand) else { return false };
-        let Some((buffer_there, there, row_there)) = self.place(other, one) else { return false };
-        let same = |i: u32| {
-            let cell = |id, at: u32| self.fold.cell(id, buffer, u64::from(at) + u64::from(i));
-            cell(id, at).is_some() && cell(id, at) == cell(other, there)
+    fn cells(
+        &self,
+        (id, operand): (RankId, &Operand),
+        (other, one): (RankId, &Operand),
+        places: &Places,
+    ) -> bool {
+        let Some((buffer, own, in_a_row)) = self.place(id, operand) else { return false };
+        let Some((there, others, row_there)) = self.place(other, one) else { return false };
+        let alike = match places {
+            Some(places) => {
+                let to = |(cell, to): (&u32, &u32)| others.get(*to as usize) == Some(cell);
+                own.iter().zip(places).all(to)
+            }
+            None if in_a_row && row_there => own.first() == others.first(),
+            None => own == others,
         };
-        buffer == buffer_there && same(0) && (in_a_row && row_there || (1..operand.size).all(same))
+        buffer == there && alike
     }
 
-    /// Where an operand really lies, and whether its chunks lie in a row on the rank that stands for it.
-    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, u32, bool)> {
-        let rank = self.program.ranks.lookup(id)?;
-        let (buffer, at) = home(rank.alias, operand.buffer, operand.index);
+    /// The buffer in which an operand really lies, which chunks stand for its own, and whether these lie in a row.
+    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, &[u32], bool)> {
+        let alias = self.program.ranks.lookup(id)?.alias;
+        let (buffer, at) = home(alias, operand.buffer, operand.index);
         let rows = self.rows.get(id.index())?.get(buffer as usize)?;
-        let end = at + u64::from(operand.size);
-        let at = (end <= u64::from(chunks(rank, buffer))).then_some(at as u32)?;
-        Some((buffer, at, rows.leave_whole(at, operand.size)))
+        let chunks = at as usize..at as usize + operand.size as usize;
+        let cells = self.fold.cells(id, buffer).get(chunks)?;
+        Some((buffer, cells, rows.leave_whole(at as u32, operand.size)))
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn cut(whole: &Whole<'_>) -> Vec<Cells> {
     }
     let cut: Vec<Cells> = cuts.into_iter().map(|cuts| cuts.map(Cuts::stretches)).collect();
     let count = |cells: &[Cells]| cells.iter().flatten().map(Stretches::len).sum::<usize>();
-    if 2 * count(&cut) < count(&each) { cut } else { each }
+    if 3 * count(&cut) < 2 * count(&each) { cut } else { each }
 }
 
 /// What every rank has, used by nothing yet.

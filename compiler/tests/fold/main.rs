@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
+mod lot;
+
 use compiler::check::{self, Ranks};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
@@ -59,6 +61,8 @@ fn the_ranks_of_the_library_s_programs_stand_for_each_other() {
         ("two_level_allreduce", 1),
         ("ring_allgather_legal", 1),
         ("hierarchical_allreduce", 1),
+        ("allgather_recursive_doubling", 1),
+        ("allreduce_halving_doubling", 1),
         ("broadcast_chain", 4),
     ] {
         assert_eq!(known.get(name), Some(&few), "{name}");
@@ -85,6 +89,39 @@ fn ranks_where_only_their_order_tells_operations_apart_stand_for_each_other() {
     let id = unit.programs.ids().next().unwrap();
     let program = elaborated(&unit, id, (132, 4)).unwrap();
     assert_eq!(check::followed(&program), 1);
+}
+
+/// Every rank has the chunks of an operation in another order than rank 0, whose number its own is joined with.
+#[test]
+fn ranks_whose_chunks_lie_in_another_order_stand_for_each_other() {
+    let (mut right, mut wrong) = (0, 0);
+    for name in [
+        "stdlib/ccl/algorithms/allgather_recursive_doubling",
+        "examples/allreduce_halving_doubling",
+    ] {
+        let unit = load(&root().join(format!("{name}.ccl")));
+        let id = unit.programs.ids().next().unwrap();
+        for ranks in [4, 8, 16] {
+            let program = elaborated(&unit, id, (ranks, ranks)).unwrap();
+            for program in [program.clone(), optimize::optimize(program, Stage::Sync)] {
+                assert_eq!(check::followed(&program), 1, "{name} of {ranks}");
+                let first = &program.ranks.iter().next().unwrap().blocks;
+                let spots = first
+                    .entries()
+                    .flat_map(|(id, block)| (0..block.ops.len()).map(move |at| (id, at)));
+                let mutants = spots.flat_map(|(block, at)| wronged(&program, block, at));
+                for mutant in std::iter::once(program.clone()).chain(mutants) {
+                    let found =
+                        |ranks| check::check_following(&mutant, ranks, &Interrupt::default());
+                    let (few, all) = (found(Ranks::Few), found(Ranks::All));
+                    assert_eq!(few, all, "{name} of {ranks}");
+                    right += u32::from(all.is_empty());
+                    wrong += u32::from(!all.is_empty());
+                }
+            }
+        }
+    }
+    assert!(right > 12 && wrong > 100, "{right} right, {wrong} wrong");
 }
 
 /// The lists of more than 256 ranks have more members than a byte counts.
@@ -189,8 +226,12 @@ fn programs() -> Vec<(String, Program)> {
 }
 
 fn load(path: &Path) -> Unit {
+    loaded(&path.display().to_string(), fs::read_to_string(path).unwrap())
+}
+
+fn loaded(name: &str, text: String) -> Unit {
     let mut sources = SourceMap::default();
-    let main = sources.add(path.display().to_string(), fs::read_to_string(path).unwrap());
+    let main = sources.add(name.to_owned(), text);
     let mut read =
         |path: &str| fs::read_to_string(path).map(Arc::from).map_err(|error| error.to_string());
     driver::load(main, &mut sources, &mut read).0
@@ -247,19 +288,25 @@ fn mutants(program: &Program) -> Vec<Program> {
     // Of many ranks every one is followed, which takes its time.
     let most = if program.ranks.len() > 8 { 1 } else { 8 };
     for (block, at) in spots.take(most) {
-        mutants.push(changed(program, block, |ops| {
-            if at < ops.len() {
-                ops.remove(at);
-            }
-        }));
-        mutants.push(changed(program, block, |ops| {
-            let action = ops.get_mut(at).map(|op| &mut op.action);
-            if let Some(Action::Signal(signal) | Action::Wait(signal)) = action {
-                signal.relaxed = true;
-            }
-        }));
+        mutants.extend(wronged(program, block, at));
     }
     mutants
+}
+
+/// The program without an operation, and with a signal or wait relaxed, on every rank.
+fn wronged(program: &Program, block: BlockId, at: usize) -> [Program; 2] {
+    let without = changed(program, block, |ops| {
+        if at < ops.len() {
+            ops.remove(at);
+        }
+    });
+    let relaxed = changed(program, block, |ops| {
+        let action = ops.get_mut(at).map(|op| &mut op.action);
+        if let Some(Action::Signal(signal) | Action::Wait(signal)) = action {
+            signal.relaxed = true;
+        }
+    });
+    [without, relaxed]
 }
 
 fn changed(program: &Program, block: BlockId, change: impl Fn(&mut Vec<Op>)) -> Program {
