@@ -6,7 +6,7 @@ use crate::check::past::{Past, Run};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Cells, Finding, Hop, Turn, Witness, WrongValue};
 use crate::ir::run::{Broken, Contribution, Memory};
-use crate::ir::{Alias, Buffer, RankId};
+use crate::ir::{Action, Alias, Buffer, RankId, Verb};
 use std::collections::BTreeSet;
 
 /// How many operations of a way are pointed to.
@@ -43,7 +43,7 @@ pub(super) fn show(
     let all = past.program.ranks.ids().all(|rank| run.reach(past.start(rank, 1)));
     let traced = if all { trace(past, run.moments()) } else { None };
     if let Some(trace) = traced {
-        let ways = Ways { past, trace, parts };
+        let mut ways = Ways { past, trace, parts };
         let at = ways.trace.cell(broken.rank, Buffer::Output, first);
         let paths = ways.paths(at, broken);
         for path in &paths {
@@ -63,20 +63,22 @@ struct Ways<'a, 'p> {
 
 impl Ways<'_, '_> {
     /// The ways of the contribution that is told of, as rows from the input on.
-    fn paths(&self, at: Cell, broken: &Broken) -> Vec<Vec<u32>> {
+    fn paths(&mut self, at: Cell, broken: &Broken) -> Vec<Vec<u32>> {
         let last = self.trace.last(at);
-        let input = |(rank, chunk): (u32, u32)| {
+        let input = |trace: &Trace, (rank, chunk): (u32, u32)| {
             let cell = u64::from(chunk) * u64::from(self.parts) + u64::from(broken.part);
-            self.trace.cell(RankId(rank), Buffer::Input, cell)
+            trace.cell(RankId(rank), Buffer::Input, cell)
         };
         let known = |list: &[(u32, u32)]| {
             list.iter().copied().find(|(rank, _)| *rank != Contribution::NOBODY)
         };
         if let (Some(doubled), Some(last)) = (known(&broken.doubled), last) {
-            return self.two_ways(&self.trace.reached_from(input(doubled)), last);
+            return self.two_ways(&self.trace.reached_from(input(&self.trace, doubled)), last);
         }
         if let Some(missing) = known(&broken.missing) {
-            let reached = self.trace.reached_from(input(missing));
+            let cell = input(&self.trace, missing);
+            self.trace.holds(cell);
+            let reached = self.trace.reached_from(cell);
             return self
                 .farthest(&reached, at)
                 .map(|row| self.way(&reached, row))
@@ -85,7 +87,7 @@ impl Ways<'_, '_> {
         }
         match (known(&broken.unexpected), last) {
             (Some(unexpected), Some(last)) => {
-                vec![self.way(&self.trace.reached_from(input(unexpected)), last)]
+                vec![self.way(&self.trace.reached_from(input(&self.trace, unexpected)), last)]
             }
             (_, _) => Vec::new(),
         }
@@ -185,7 +187,7 @@ impl Ways<'_, '_> {
             [path] if broken.missing.is_empty() => {
                 self.label(report, path, "goes").note(format!("its way: {}", self.names(path)))
             }
-            [path] => self.end(path, self.label(report, path, "goes")),
+            [path] => self.end(broken, path, self.label(report, path, "goes")),
             [..] => report,
         }
     }
@@ -204,7 +206,7 @@ impl Ways<'_, '_> {
     fn label(&self, mut report: Diagnostic, path: &[u32], does: &str) -> Diagnostic {
         let rows = path.iter().filter_map(|row| self.trace.row(*row));
         let rows: Vec<&Row> = rows.filter(|row| row.moment.is_some()).collect();
-        for row in rows.iter().skip(rows.len().saturating_sub(LABELED)) {
+        for row in rows.iter().rev().take(LABELED) {
             let place = row.moment.and_then(|moment| self.past.event(moment).place);
             let said = |place| {
                 report.primary.iter().chain(&report.secondary).any(|label| label.place == place)
@@ -216,8 +218,8 @@ impl Ways<'_, '_> {
         report
     }
 
-    /// What becomes of a contribution that is missing, where its way ends.
-    fn end(&self, path: &[u32], report: Diagnostic) -> Diagnostic {
+    /// What becomes of a contribution that is missing, where its way ends, and what has to become of it.
+    fn end(&self, broken: &Broken, path: &[u32], report: Diagnostic) -> Diagnostic {
         let end = path.last().and_then(|last| Some((*last, self.trace.row(*last)?)));
         let Some((last, row)) = end else { return report };
         let report = match row.moment {
@@ -225,9 +227,49 @@ impl Ways<'_, '_> {
             None => report.note(format!("nothing passes {} on", self.name(row))),
         };
         let over = self.trace.overwritten(last).and_then(|over| over.moment);
+        let report = report.help(self.way_out(broken, (last, row), over.is_some()));
         match over.and_then(|moment| self.past.event(moment).place) {
             Some(place) => report.and(place, format!("{} is overwritten here", self.name(row))),
             None => report,
         }
+    }
+
+    /// What has to become of a contribution whose way ends at a row.
+    fn way_out(&self, broken: &Broken, (end, row): (u32, &Row), is_overwritten: bool) -> String {
+        let first = u64::from(broken.chunk) * u64::from(self.parts) + u64::from(broken.part);
+        let at = self.trace.cell(broken.rank, Buffer::Output, first);
+        let target = format!("`output[{}]` of rank {}", broken.chunk, broken.rank.0);
+        let before = if is_overwritten { ", before it is overwritten" } else { "" };
+        if row.cell == at {
+            return "let what overwrites it add to what is there, or write elsewhere".to_owned();
+        }
+        if row.moment.is_none() {
+            return format!("let an operation take it to {target}{before}");
+        }
+        match self.trace.last(at).filter(|last| *last > end && self.reduces(*last)) {
+            Some(_) if row.cell.rank == at.rank && !is_overwritten => {
+                format!("let the `reduce` that writes {target} take {} too", self.name(row))
+            }
+            Some(_) | None => format!("let an operation take it on to {target}{before}"),
+        }
+    }
+
+    /// Whether a row was made by a reduction.
+    fn reduces(&self, row: u32) -> bool {
+        let line = self.trace.row(row).and_then(|row| self.past.line(row.moment?));
+        let op = line.and_then(|(agent, at)| self.past.lines(agent).get(at as usize));
+        op.is_some_and(|line| match &line.op.action {
+            Action::Transfer(transfer) => {
+                matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets)
+            }
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Pipeline(_) => false,
+        })
     }
 }

@@ -96,6 +96,7 @@ impl Trace<'_> {
         for (index, operand) in &group.destinations {
             let packet = writes_packets(transfer.verb, *index);
             for cell in self.cells(here, operand, packet, at) {
+                self.holds(cell);
                 let row = Row { moment: Some(moment), cell, sources: sources.clone() };
                 self.held.insert(cell, self.rows.len() as u32);
                 self.rows.push(row);
@@ -103,8 +104,8 @@ impl Trace<'_> {
         }
     }
 
-    /// The row that made what a cell holds.
-    fn holds(&mut self, cell: Cell) -> u32 {
+    /// The row that made what a cell holds; what was there at first has one from here on.
+    pub(super) fn holds(&mut self, cell: Cell) -> u32 {
         let next = self.rows.len() as u32;
         let row = *self.held.entry(cell).or_insert(next);
         if row == next {
