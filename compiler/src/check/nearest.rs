@@ -15,6 +15,14 @@ pub(super) fn after(past: &Past, moment: Moment) -> Option<Moment> {
     Some(Moment { launch: moment.launch, agent, at })
 }
 
+/// The operation that tells of a moment: itself where it signals, or else the next one.
+pub(super) fn teller(past: &Past, moment: Moment) -> Option<Moment> {
+    let (agent, at) = past.line(moment)?;
+    let own = Moment { agent, at, ..moment };
+    let signals = line(past, own).is_some_and(|line| tells(&line.op.action));
+    if signals { Some(own) } else { after(past, moment) }
+}
+
 /// The last operation of a moment's block that hears something.
 pub(super) fn before(past: &Past, moment: Moment) -> Option<Moment> {
     let (agent, line) = past.line(moment)?;

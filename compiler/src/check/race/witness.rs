@@ -100,7 +100,7 @@ fn heard_late(
         false => [(second, first), (first, second)],
     };
     let late = |(one, other): (Moment, Moment)| {
-        let told = nearest::after(past, one)?;
+        let told = nearest::teller(past, one)?;
         let heard = nearest::hearer(past, told, past.rank(other.agent))?;
         let in_time = heard.agent == other.agent && heard.at < other.at;
         (!in_time).then_some((heard, heard.agent == other.agent, one))

@@ -203,7 +203,7 @@ pub(super) fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Lin
 
 /// What comes before the wait that it should come after goes behind it.
 pub(super) fn read_later(past: &Past, written: Moment, read: Moment) -> Option<Change> {
-    let told = nearest::after(past, written)?;
+    let told = nearest::teller(past, written)?;
     let heard = nearest::hearer(past, told, past.rank(read.agent))?;
     let (agent, at) = past.line(read)?;
     let lines = past.lines(agent);

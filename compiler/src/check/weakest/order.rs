@@ -74,7 +74,7 @@ fn pairs(past: &Past, first: Moment, second: Moment) -> Vec<(Moment, Moment)> {
         pairs.extend(both);
     } else {
         for (one, other) in both {
-            let told = nearest::after(past, one);
+            let told = nearest::teller(past, one);
             let heard = told.and_then(|told| nearest::hearer(past, told, past.rank(other.agent)));
             pairs.extend(heard.map(|heard| (heard, other)));
         }
