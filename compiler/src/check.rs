@@ -141,7 +141,7 @@ fn told(
 ) -> Vec<Diagnostic> {
     let found = match &class.program {
         None => weakest::mend(program, class.parts, found, interrupt),
-        Some(_) => found,
+        Some(_) => weakest::first_kind(found),
     };
     let seen = found.into_iter().map(|mut report| {
         report.witness = report.witness.filter(|_| class.program.is_none());

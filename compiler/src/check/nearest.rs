@@ -2,7 +2,7 @@
 //! next, and what the second one's block was told last. And what writes nearest to what nobody writes.
 
 use super::names;
-use super::past::{Line, Moment, Past};
+use super::past::{Agent, Line, Moment, Past};
 use crate::ir::{
     Action, Buffer, ChannelId, ChannelKind, Operand, RankId, SemaphoreId, Transfer, Where, memory,
 };
@@ -29,6 +29,24 @@ pub(super) fn before(past: &Past, moment: Moment) -> Option<Moment> {
     let lines = past.lines(agent).get(..line as usize)?;
     let at = lines.iter().rposition(|line| hears(&line.op.action))?;
     Some(Moment { launch: moment.launch, agent, at: at as u32 })
+}
+
+/// The first wait of a block for a signal of a rank.
+pub(super) fn first_wait_for(past: &Past, agent: Agent, peer: RankId) -> Option<Moment> {
+    let rank = past.rank(agent);
+    let waits = |line: &Line| match &line.op.action {
+        Action::Wait(signal) => peers(past, rank, &signal.channels).contains(&peer.0),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => false,
+    };
+    let at = past.lines(agent).iter().position(waits)?;
+    Some(Moment { launch: 0, agent, at: at as u32 })
 }
 
 /// "block `main` of rank 3"

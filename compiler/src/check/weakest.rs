@@ -13,6 +13,8 @@
 //! For packets that meet those of the launch before, a doubled scratch comes first. What is out of balance is left out,
 //! given or taken once more. What nobody has written yet is read later; what is written or added twice is left out once.
 //!
+//! A race that comes after others is told where a change of it makes one of these go away: then it is their cause.
+//!
 //! A change helps where the finding is gone, nothing stands still, and nothing new of the same kind has come; of what
 //! stands still or is out of balance, where nothing at all is left to be found. Each is tried on the whole program, as
 //! often as its size allows.
@@ -47,19 +49,25 @@ pub(super) fn mend(
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     if findings.iter().all(|finding| finding.witness.is_none()) {
-        return findings;
+        return first_kind(findings);
     }
     let _mending = phase("look for a change", "");
-    let Some(past) = Past::new(program, parts) else { return findings };
+    let Some(past) = Past::new(program, parts) else { return first_kind(findings) };
     let size = size(program, parts);
-    let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, before: None };
+    let first = first_order(&findings);
+    let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, first, before: None };
     let mut kept: Vec<Diagnostic> = Vec::new();
     let mut open: Vec<Diagnostic> = findings;
     open.reverse();
     while let Some(finding) = open.pop() {
-        let candidates = candidates(&past, &finding);
+        let follows = comes_after(&finding, first);
+        let mut candidates = candidates(&past, &finding);
+        if follows {
+            candidates.retain(orders_blocks);
+        }
         let Some((change, after)) = trials.first(&finding, candidates) else {
             match kept.iter_mut().find(|other| share(other, &finding)) {
+                _ if follows => {}
                 Some(other) => tell_too(other, &finding),
                 None => kept.push(finding),
             }
@@ -70,12 +78,46 @@ pub(super) fn mend(
         let whole = met(&finding).is_none();
         let stays =
             |other: &Diagnostic| !whole && met(other).is_none_or(|met| after.contains(&met));
-        open.retain(stays);
+        // Of blocks of one rank that have to be ordered, the race between them tells more than what follows from it.
+        let ordered = !follows && orders_blocks(&change);
+        open.retain(|other| stays(other) || ordered && comes_after(other, first));
         let before = kept.len();
         kept.retain(stays);
         kept.push(changed(finding, change, all + before - open.len() - kept.len()));
     }
     kept
+}
+
+/// Of races, those that come first. Those that come after mostly follow from them.
+pub(super) fn first_kind(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let first = first_order(&findings);
+    findings.retain(|finding| !comes_after(finding, first));
+    findings
+}
+
+fn first_order(findings: &[Diagnostic]) -> Option<u8> {
+    findings.iter().filter_map(met).map(|met| met.order).min()
+}
+
+fn comes_after(finding: &Diagnostic, first: Option<u8>) -> bool {
+    met(finding).zip(first).is_some_and(|(met, first)| met.order > first)
+}
+
+/// Whether a change lets blocks of one rank know of each other, and nothing else.
+fn orders_blocks(change: &Change) -> bool {
+    match change {
+        Change::Handover(_) | Change::Barrier { .. } | Change::Attend { .. } => true,
+        Change::Join { .. }
+        | Change::Strong { .. }
+        | Change::Flush { .. }
+        | Change::Move { .. }
+        | Change::Option { .. }
+        | Change::Handshake { .. }
+        | Change::Remove { .. }
+        | Change::Repeat { .. }
+        | Change::Answer { .. }
+        | Change::Release { .. } => false,
+    }
 }
 
 /// Whether two findings for which no change is known are of accesses that meet, and of one statement: an index of it
@@ -134,6 +176,8 @@ struct Trials<'a> {
     interrupt: &'a Interrupt,
     left: usize,
     size: usize,
+    /// The order of the races that come first.
+    first: Option<u8>,
     /// What meets in the program as it is.
     before: Option<BTreeSet<Met>>,
 }
@@ -180,7 +224,14 @@ impl Trials<'_> {
             self.before.as_ref().is_some_and(|before| before.contains(other))
                 || other.order > met.order
         };
-        !after.contains(&met) && after.iter().all(known)
+        let cause = !comes_after(finding, self.first) || self.undoes_first(after);
+        !after.contains(&met) && after.iter().all(known) && cause
+    }
+
+    /// Whether any of the races that come first is gone.
+    fn undoes_first(&self, after: &BTreeSet<Met>) -> bool {
+        let mut before = self.before.iter().flatten();
+        before.any(|met| Some(met.order) == self.first && !after.contains(met))
     }
 }
 

@@ -210,14 +210,16 @@ impl Change {
             Change::Handover(Handover { from, after, .. }) => {
                 vec![(*after, format!("`{from}` is done with it here"))]
             }
+            Change::Barrier { first, .. } => {
+                vec![(*first, "the barrier comes after this".to_owned())]
+            }
             Change::Flush { at, signal: None } => vec![(*at, "here".to_owned())],
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }
             | Change::Move { .. }
             | Change::Option { .. }
-            | Change::Handshake { .. }
-            | Change::Barrier { .. } => Vec::new(),
+            | Change::Handshake { .. } => Vec::new(),
         }
     }
 }

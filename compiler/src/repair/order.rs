@@ -214,10 +214,18 @@ fn body(text: &Surroundings<'_>, statement: &Statement<'_>) -> Option<(String, H
     let blocks = match text.word(header.word) {
         "group" => text.text(header.word + 1, header.open)?.to_owned(),
         "block" => {
-            let dimensions = family(text, header, &[])?;
-            let all: Vec<&str> = dimensions.iter().map(|_| "*").collect();
             let name = text.word(header.word + 1);
-            if all.is_empty() { name.to_owned() } else { format!("{name}[{}]", all.join(", ")) }
+            let written = text.text(header.word + 1, header.open)?;
+            match family(text, header, &[]) {
+                Some(dimensions) if dimensions.is_empty() => name.to_owned(),
+                Some(dimensions) => {
+                    let all: Vec<&str> = dimensions.iter().map(|_| "*").collect();
+                    format!("{name}[{}]", all.join(", "))
+                }
+                // One that is named apart: `work[0]`.
+                None if !written.contains(" in ") => written.to_owned(),
+                None => return None,
+            }
         }
         _ => return None,
     };

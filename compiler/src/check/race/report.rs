@@ -53,13 +53,13 @@ pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -
     found.finish("place")
 }
 
-/// The conflicts of the kind that comes first, by place.
+/// The conflicts of the kind that comes first, by place, and those that may be its cause.
 fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Group<'c, 'p>> {
     let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
     let mut groups: Vec<Group<'c, 'p>> = Vec::new();
     let mut known: BTreeMap<(source::Place, source::Place), usize> = BTreeMap::new();
     for conflict in conflicts.iter().take(LOOKED_AT) {
-        if Some(rank_of(conflict.kind)) != worst {
+        if Some(rank_of(conflict.kind)) != worst && !may_cause(conflict, worst) {
             continue;
         }
         let (first, second) = (&conflict.first, &conflict.second);
@@ -86,6 +86,14 @@ fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Grou
         }
     }
     groups
+}
+
+/// Whether a conflict may be the cause of one that comes before it: a block that another one of its rank tells nothing does
+/// not know either what ranks that one has heard of.
+fn may_cause(conflict: &Conflict, worst: Option<u8>) -> bool {
+    worst == Some(rank_of(Kind::Start))
+        && matches!(conflict.kind, Kind::Race)
+        && conflict.first.rank == conflict.second.rank
 }
 
 /// Whether a conflict is the same one, a cell further.

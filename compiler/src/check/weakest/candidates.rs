@@ -92,6 +92,9 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
         let relaxed = across || code == Code::E0510;
         changes.push(Change::Handshake { at, side: Side::Before, relaxed });
     }
+    if code == Code::E0510 {
+        changes.extend(order::of_start(past, RankId(race.memory.rank), second));
+    }
     changes
 }
 

@@ -1,11 +1,11 @@
 //! What is worth trying where two blocks of one rank do not know of each other: a new semaphore, or a barrier.
 
 use super::super::nearest;
-use super::super::past::{Moment, Past};
+use super::super::past::{self, Moment, Past};
 use super::candidates::{action, join};
 use crate::diagnostic::change::{Change, Handover, Times};
 use crate::diagnostic::witness::{Agent, Event};
-use crate::ir::{Action, Joins};
+use crate::ir::{Action, Joins, RankId};
 use crate::source::Place;
 
 /// Changes that order two accesses which meet, of blocks of one rank or of two.
@@ -31,7 +31,31 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
     }
     // What is used again and again is free at the beginning.
     changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, Times::Each, 1)));
+    // What a block waits for at last may have to be known too.
+    let ends = pairs.iter().filter_map(|(from, to)| Some((last(past, from.agent)?, *to)));
+    let once = |pair| {
+        handover(past, pair, Times::Once, 0).or_else(|| handover(past, pair, Times::Each, 0))
+    };
+    changes.extend(ends.filter_map(once));
     changes
+}
+
+/// Changes by which a block learns that a rank has started, from another one of its rank that waits for it.
+pub(super) fn of_start(past: &Past, owner: RankId, touch: Moment) -> Vec<Change> {
+    let Some((agent, at)) = past.line(touch) else { return Vec::new() };
+    let touch = Moment { agent, at, ..touch };
+    let rank = past.rank(agent);
+    let others = past.all_blocks().filter(|other| *other != agent && past.rank(*other) == rank);
+    let heard = { others }.find_map(|agent| nearest::first_wait_for(past, agent, owner));
+    let Some(heard) = heard else { return Vec::new() };
+    if is_shared_out(past, touch) {
+        return barrier(past, heard, touch).into_iter().collect();
+    }
+    if past.program.joins == Joins::Explicit {
+        return Vec::new();
+    }
+    let handovers = [Times::Each, Times::Once].into_iter();
+    handovers.filter_map(|times| handover(past, (heard, touch), times, 0)).collect()
 }
 
 /// The next barrier of each block behind what it does, and the last one before, to which the other one does not come.
@@ -59,6 +83,12 @@ fn attend(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
         }
     }
     changes
+}
+
+/// The last operation of a block.
+fn last(past: &Past, agent: past::Agent) -> Option<Moment> {
+    let at = past.lines(agent).len().checked_sub(1)?;
+    Some(Moment { launch: 0, agent, at: at as u32 })
 }
 
 /// Who could tell whom: of two blocks of one rank each the other, the one that comes first in the text first; and the
