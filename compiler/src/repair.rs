@@ -67,6 +67,9 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
         Change::Release { semaphore, after } => {
             (vec![statement(after)?.after(&format!("release {semaphore};"))], Certainty::Sure)
         }
+        Change::Initial { at, value, .. } => {
+            (vec![statement(at)?.with_value(*value)?], Certainty::Sure)
+        }
         Change::Handover(change) => {
             let (after, before) = (statement(&change.after)?, statement(&change.before)?);
             (order::hand_over(change, &after, &before)?, Certainty::Sure)

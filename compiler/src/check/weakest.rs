@@ -6,7 +6,7 @@
 //! 2. signals and waits between the two are no longer relaxed;
 //! 3. a put that signals is flushed too;
 //! 4. a signal goes behind the one, or a wait before the other;
-//! 5. between blocks of one rank, one of them comes to a barrier of the other's, if all is right then; or a new semaphore, or
+//! 5. between blocks of one rank, a semaphore begins with less; one of them comes to a barrier of the other's, if all is right then; or a new semaphore, or
 //!    a barrier where a group shares the work;
 //! 6. a new signal and wait, over the channels of the one or the other.
 //!
@@ -106,7 +106,10 @@ fn comes_after(finding: &Diagnostic, first: Option<u8>) -> bool {
 /// Whether a change lets blocks of one rank know of each other, and nothing else.
 fn orders_blocks(change: &Change) -> bool {
     match change {
-        Change::Handover(_) | Change::Barrier { .. } | Change::Attend { .. } => true,
+        Change::Handover(_)
+        | Change::Barrier { .. }
+        | Change::Attend { .. }
+        | Change::Initial { .. } => true,
         Change::Join { .. }
         | Change::Strong { .. }
         | Change::Flush { .. }
@@ -253,7 +256,9 @@ impl Demand {
             Change::Remove { .. } | Change::Flush { signal: Some(_), .. } => Demand::All,
             _ if finding.code == Code::E0520 => Demand::All,
             Change::Attend { .. } => Demand::All,
-            Change::Handover(_) | Change::Barrier { .. } => Demand::Promise,
+            Change::Handover(_) | Change::Barrier { .. } | Change::Initial { .. } => {
+                Demand::Promise
+            }
             Change::Handshake { .. } if finding.code == Code::E0501 => Demand::Promise,
             Change::Join { .. }
             | Change::Strong { .. }

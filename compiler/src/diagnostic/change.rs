@@ -88,6 +88,17 @@ pub enum Change {
         /// After which statement.
         after: Place,
     },
+    /// A semaphore begins with another value.
+    Initial {
+        /// Its name.
+        semaphore: String,
+        /// Its declaration.
+        at: Place,
+        /// With what it begins so far.
+        before: i64,
+        /// With what it begins then.
+        value: i64,
+    },
     /// One block tells another one by a new semaphore.
     Handover(Handover),
     /// All blocks that run two statements meet between them.
@@ -178,6 +189,9 @@ impl Change {
                 format!("`{verb}` on its channels {} it", side.word())
             }
             Change::Release { semaphore, .. } => format!("`release {semaphore};` after that"),
+            Change::Initial { semaphore, before, value, .. } => {
+                format!("let `{semaphore}` begin with {value} instead of {before}")
+            }
             Change::Handover(Handover { from, to, initial: 0, .. }) => {
                 format!(
                     "let `{from}` release a new semaphore when it is done, and `{to}` acquire it first"
@@ -206,6 +220,15 @@ impl Change {
                 vec![(*at, format!("`{verb}` {} this", side.word()))]
             }
             Change::Release { after, .. } => vec![(*after, "release it after this".to_owned())],
+            Change::Initial { at, before, .. } => {
+                vec![(
+                    *at,
+                    format!(
+                        "it begins with {before}: acquired {} before any release",
+                        times(*before)
+                    ),
+                )]
+            }
             Change::Attend { barrier, block } => vec![(*barrier, format!("`{block}` is missing"))],
             Change::Handover(Handover { from, after, .. }) => {
                 vec![(*after, format!("`{from}` is done with it here"))]
@@ -222,6 +245,10 @@ impl Change {
             | Change::Handshake { .. } => Vec::new(),
         }
     }
+}
+
+fn times(count: i64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// Of two statements with one verb, the second is the other one.

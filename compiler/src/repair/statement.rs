@@ -56,6 +56,15 @@ impl<'a> Statement<'a> {
         Some(Edit { span: self.at(self.span.start + end), text: format!(", {name}") })
     }
 
+    /// A declaration with another number behind `=`.
+    pub(super) fn with_value(&self, value: i64) -> Option<Edit> {
+        let (before, number) = self.text.strip_suffix(';')?.rsplit_once('=')?;
+        number.trim().parse::<i64>().ok()?;
+        let start = self.span.start + before.len() as u32 + 1;
+        let span = Span { start, end: start + number.len() as u32, ..self.span };
+        Some(Edit { span, text: format!(" {value}") })
+    }
+
     /// Another statement over its channels.
     pub(super) fn answer(&self, verb: &str, side: Side) -> Option<Edit> {
         let answer = format!("{verb} {};", self.via()?);

@@ -17,6 +17,13 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
             return Some(changed);
         }
         Change::Option { .. } => return None,
+        Change::Initial { at, value, .. } => {
+            let semaphores = changed.ranks.iter_mut().flat_map(|rank| rank.semaphores.iter_mut());
+            for row in semaphores.filter(|row| program.origins.place(row.origin) == *at) {
+                row.initial = *value;
+            }
+            return Some(changed);
+        }
         Change::Handover(handover) => return order::hand_over(changed, handover),
         Change::Barrier { first, second } => return order::meet(changed, *first, *second),
         Change::Attend { barrier, block } => return order::attend(changed, *barrier, block),
@@ -65,6 +72,7 @@ impl Scene<'_> {
             | Change::Repeat { .. }
             | Change::Answer { .. }
             | Change::Release { .. }
+            | Change::Initial { .. }
             | Change::Handover(_)
             | Change::Barrier { .. }
             | Change::Attend { .. } => Some(list),
@@ -151,6 +159,7 @@ impl Scene<'_> {
             | Change::Repeat { .. }
             | Change::Answer { .. }
             | Change::Release { .. }
+            | Change::Initial { .. }
             | Change::Handover(_)
             | Change::Barrier { .. }
             | Change::Attend { .. } => list.push(op),

@@ -75,6 +75,10 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
         let (one, other) = if race.second.write { (second, first) } else { (first, second) };
         changes.extend(read_later(past, one, other));
     }
+    if matches!(code, Code::E0501 | Code::E0510) {
+        let ranks = first.iter().chain([&second]).map(|moment| past.rank(moment.agent));
+        changes.extend(order::of_semaphores(past, ranks));
+    }
     let across = code == Code::E0515;
     let second_packets = across && writes_packets(past, second);
     let single = second_packets && !past.program.options.double_scratch;

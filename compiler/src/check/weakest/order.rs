@@ -8,6 +8,9 @@ use crate::diagnostic::witness::{Agent, Event};
 use crate::ir::{Action, Joins, RankId};
 use crate::source::Place;
 
+/// How many other beginnings of semaphores are tried.
+const MOST_SEMAPHORES: usize = 8;
+
 /// Changes that order two accesses which meet, of blocks of one rank or of two.
 pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let lines = [first, second].map(|moment| {
@@ -37,6 +40,24 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
         handover(past, pair, Times::Once, 0).or_else(|| handover(past, pair, Times::Each, 0))
     };
     changes.extend(ends.filter_map(once));
+    changes
+}
+
+/// Semaphores of ranks that begin with less, each of them: what begins with 1 is acquired once before it is released.
+pub(super) fn of_semaphores(past: &Past, ranks: impl Iterator<Item = RankId>) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    for row in ranks.filter_map(|rank| past.program.ranks.lookup(rank)) {
+        for semaphore in row.semaphores.iter().filter(|semaphore| semaphore.initial > 0) {
+            let (at, before) = (past.program.origins.place(semaphore.origin), semaphore.initial);
+            let name = semaphore.name.split('[').next().unwrap_or_default().to_owned();
+            for value in [before - 1, 0] {
+                let change = Change::Initial { semaphore: name.clone(), at, before, value };
+                let is_new = matches!(at, Place::Source(_)) && !changes.contains(&change);
+                changes.extend(is_new.then_some(change));
+            }
+        }
+    }
+    changes.truncate(MOST_SEMAPHORES);
     changes
 }
 
