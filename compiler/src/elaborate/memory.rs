@@ -7,9 +7,10 @@ use super::world::{Declared, Family};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::{
-    BufferName, ChannelFamilyId, Expr, Index, RegionId, SemaphoreFamilyId,
+    BufferName, ChannelFamilyId, Expr, ExprKind, Index, RegionId, SemaphoreFamilyId,
 };
 use crate::source::Span;
+use crate::syntax::ast::RangeKind;
 use crate::table::Id;
 
 /// A slice that cannot be.
@@ -340,7 +341,7 @@ impl<'a> Eval<'_, 'a> {
         let name = self.buffer_text(buffer);
         let diagnostic = match bad {
             Bad::Outside { first, len, chunks } => outside(expr.span, &name, first, len, chunks),
-            Bad::Empty => empty(expr.span, &name),
+            Bad::Empty => empty(expr.span, &name, is_from_to(expr)),
             Bad::Scattered => scattered(expr.span, &name),
             Bad::NoMember(dimension, value) => {
                 let has = self.first_values(buffer);
@@ -463,9 +464,22 @@ fn outside(span: Span, name: &str, first: i64, len: i64, chunks: i64) -> Diagnos
     }
 }
 
-fn empty(span: Span, name: &str) -> Diagnostic {
-    Diagnostic::new(Code::E0402, span, format!("this slice of {name} is empty"))
-        .help("an operation moves at least one chunk; guard it with `if`")
+fn empty(span: Span, name: &str, is_from_to: bool) -> Diagnostic {
+    let report = Diagnostic::new(Code::E0402, span, format!("this slice of {name} is empty"))
+        .help("an operation moves at least one chunk; guard it with `if`");
+    match is_from_to {
+        true => report.help("or was `a..+n` meant, `n` chunks from `a` on? `a..b` ends before `b`"),
+        false => report,
+    }
+}
+
+/// Whether an expression is a slice `b[i..j]`.
+fn is_from_to(expr: &Expr) -> bool {
+    let ExprKind::Slice(_, indices) = &expr.kind else { return false };
+    let from_to = |index: &Index| {
+        matches!(index, Index::At(Expr { kind: ExprKind::Range(RangeKind::HalfOpen, ..), .. }))
+    };
+    indices.iter().any(from_to)
 }
 
 fn scattered(span: Span, name: &str) -> Diagnostic {

@@ -6,7 +6,7 @@
 use super::body::{Body, Nature, Typed, wrong};
 use super::program::{Expr, ExprKind, Type};
 use super::types::{self, DEPTH, Ty};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::BinaryOp;
@@ -132,7 +132,16 @@ impl Body<'_> {
             | BinaryOp::Divide
             | BinaryOp::Remainder => (Ty::Int, Ty::Int),
         };
+        let owner = owner(right);
         let (left, right) = (self.expr(left, Some(&want)), self.expr(right, Some(&want)));
+        if let Some((owner, field)) = owner
+            && matches!(self.types.known(&left.ty), Ty::Int | Ty::Rank)
+            && matches!(self.types.known(&right.ty), Ty::Chunk | Ty::Buffer)
+        {
+            let whole = left.expr.span.to(owner);
+            self.report(field_of_a_part(field, whole, [self.text(whole), self.text(owner)]));
+            return self.error(span);
+        }
         if let Some(instead) = logical(op)
             && self.types.known(&left.ty) == Ty::Bool
             && self.types.known(&right.ty) == Ty::Bool
@@ -359,6 +368,24 @@ fn logical(op: BinaryOp) -> Option<&'static str> {
         | BinaryOp::Divide
         | BinaryOp::Remainder => None,
     }
+}
+
+/// What `p.output` or `p.output[0]` is a field of, and the field.
+fn owner(expr: &ast::Expr) -> Option<(Span, &ast::Name)> {
+    let buffer = if let ast::ExprKind::Index(buffer, _) = &expr.kind { buffer } else { expr };
+    let ast::ExprKind::Field(owner, field) = &buffer.kind else { return None };
+    Some((owner.span, field))
+}
+
+fn field_of_a_part(field: &ast::Name, whole: Span, [all, part]: [String; 2]) -> Diagnostic {
+    let message = format!("`{}` is of {part} here, not of {all}", field.text);
+    let edits = vec![
+        Edit { span: Span { end: whole.start, ..whole }, text: "(".to_owned() },
+        Edit { span: Span { start: whole.end, ..whole }, text: ")".to_owned() },
+    ];
+    let sum = if all == "this" { ".." } else { all.trim_matches('`') };
+    let title = format!("write `({sum}).{}`", field.text);
+    Diagnostic::new(Code::E0204, field.span, message).guess(title, edits)
 }
 
 fn bits_of_truth_values(op: BinaryOp, instead: &str, left: &Typed, right: &Typed) -> Diagnostic {

@@ -339,6 +339,10 @@ fn strange_characters(run: Token<'_>) -> Fault {
     let what = if run.text.chars().count() == 1 { "this character" } else { "these characters" };
     let report = Diagnostic::new(Code::E0102, run.span, format!("`{shown}` has no meaning here"))
         .label(format!("{what} can stand in comments and strings only"));
+    let report = match run.text {
+        "?" => report.help("one of two values is `if c { a } else { b }`"),
+        _ => report,
+    };
     let Some(meant) = lookalike(run.text).map(Kind::text) else {
         return fault(run.span, report);
     };

@@ -259,7 +259,7 @@ fn primary<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
             Expr { kind, span: place }
         });
     let group = mark(Kind::LeftParen)
-        .ignore_then(values.required("a value"))
+        .ignore_then(compared(&values.expression, "a value"))
         .then_ignore(close(Kind::RightParen));
     let reserved =
         reserved_name().map(|name| Expr { span: name.span, kind: ExprKind::Name(name.text) });
@@ -324,12 +324,18 @@ fn call_arguments<'t>(values: &Values<'t>) -> Rule<'t, CallArguments> {
     mark(Kind::LeftParen).ignore_then(fold.or(list)).boxed()
 }
 
-/// What an `if` asks. With `=` in the place of `==` it is a hole: what belongs together then is open.
+/// What an `if` asks.
 pub(super) fn condition<'t>(value: &Rule<'t, Expr>) -> Rule<'t, Expr> {
+    compared(value, "a condition")
+}
+
+/// A value that must stand here, and where nothing is set. With `=` in the place of `==` it is a hole: what belongs together
+/// then is open.
+fn compared<'t>(value: &Rule<'t, Expr>, what: &'static str) -> Rule<'t, Expr> {
     let compared = look(|tokens| kind_at(tokens, 0) == Some(Kind::Equal))
         .ignore_then(expect(Kind::EqualEqual, "in a condition", &[Kind::Equal]))
         .ignore_then(required(value.clone(), "a value"));
-    required(value.clone(), "a condition")
+    required(value.clone(), what)
         .then(compared.or_not())
         .map_with(|(one, other), e| match other {
             None => one,

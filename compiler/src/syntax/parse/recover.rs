@@ -174,9 +174,7 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
             Some(token) if token.kind == Kind::Semicolon => {
                 input.next_ref();
             }
-            Some(token)
-                if token.kind != Kind::RightBrace && !token.first && !begins_statement(tokens) =>
-            {
+            Some(token) if is_stray(tokens) => {
                 note(input, unexpected(token, "`;`"));
                 skip_statement(input);
             }
@@ -188,6 +186,27 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         }
         Ok(())
     })
+}
+
+/// Whether something stands here that does not belong to the statement before it, nor begins another one.
+fn is_stray(tokens: Input<'_>) -> bool {
+    tokens.first().is_some_and(|token| {
+        !matches!(token.kind, Kind::Semicolon | Kind::RightBrace)
+            && !token.first
+            && !begins_statement(tokens)
+    })
+}
+
+/// A value with nothing that does not belong there behind it; a hole where there is.
+pub(super) fn whole<'t>(value: Rule<'t, Expr>) -> Rule<'t, Expr> {
+    let stray = custom(|input: &mut Reader<'t, '_>| Ok(is_stray(rest(input))));
+    value
+        .then(stray)
+        .map(|(value, stray)| match stray {
+            true => Expr { kind: ExprKind::Error, ..value },
+            false => value,
+        })
+        .boxed()
 }
 
 /// A closing bracket, which the balance has seen to. What stands before it and does not belong there is skipped.

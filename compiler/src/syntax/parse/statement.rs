@@ -5,7 +5,7 @@ use super::expression::{Values, arguments, at_binder, condition, opened_dimensio
 use super::item::{Prefix, with_prefix};
 use super::recover::{
     arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
-    required_name, semicolon, unknown,
+    required_name, semicolon, unknown, whole,
 };
 use super::{
     Extra, Input, Reader, Rule, head, head_of, kind_at, look, mark, note, pick, rest, span,
@@ -167,7 +167,7 @@ pub(super) fn r#let<'t>(values: &Values<'t>) -> Rule<'t, Option<Let>> {
         .ignore_then(required_name("a name"))
         .then(mark(Kind::Colon).ignore_then(r#type()).or_not())
         .then_ignore(expect(Kind::Equal, "and a value", &[Kind::EqualEqual, Kind::Arrow]))
-        .then(values.required("a value"))
+        .then(whole(values.required("a value")))
         .then_ignore(semicolon())
         .map(|((name, ty), value)| Some(Let { name: name?, ty: ty.flatten(), value }))
         .boxed()
