@@ -46,9 +46,10 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
     match flow.is_short() {
         true => report
             .note("every wait takes one signal over the same channel, in the same launch: the last one waits for ever")
-            .help(match flow.signals.total() {
-                0 => format!("let {from} signal over `{name}` where what is waited for is done, or leave the wait out"),
-                _ => format!("signal over `{name}` once more, or leave the wait out"),
+            .help(match flow.waits.total().saturating_sub(flow.signals.total()) {
+                _ if flow.signals.total() == 0 => format!("let {from} signal over `{name}` where what is waited for is done, or leave the wait out"),
+                1 => format!("signal over `{name}` once more, or leave the wait out"),
+                _ => format!("let {from} signal over `{name}` as often as is waited for, or leave the wait out"),
             }),
         false => report
             .note("counters outlive a launch: the first wait of the next one would pass too early")
