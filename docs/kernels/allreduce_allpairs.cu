@@ -42,7 +42,7 @@ using Arguments = ccl::Arguments<Program>;
 template <class K>
 CCL_DEVICE void block_main(const Block &b) {
     const uint32_t copy = b.block;
-#line 54 "std::patterns"
+#line 59 "std::patterns"
     b.signal_relaxed(b.peers(), copy);  // signal c[*] relaxed;
     b.wait_relaxed(b.peers(), copy);  // wait c[*] relaxed;
     b.sync();
@@ -52,7 +52,7 @@ CCL_DEVICE void block_main(const Block &b) {
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())),
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())));
     b.sync();
-#line 60 "std::patterns"
+#line 65 "std::patterns"
     b.signal(b.peers(), copy);  // signal c[*];
     b.wait(b.peers(), copy);  // wait c[*];
 }

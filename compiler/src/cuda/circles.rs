@@ -34,8 +34,17 @@ impl Line {
     }
 }
 
+/// A peer of each rank, of whom something is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Count {
+    peers: Peers,
+    about: About,
+    /// Its number for the first place, and by how much that changes with each step.
+    numbers: (i64, i64),
+}
+
 impl Members {
-    /// What is known of peers whose number is one of these of the block's place, or so far from it.
+    /// What is known of peers whose number is so far from one of these.
     pub(super) fn of_peers(
         &self,
         circles: &[Peers],
@@ -43,16 +52,14 @@ impl Members {
         places: &[Feature],
         values: &[i64],
     ) -> Vec<Feature> {
-        let multiples = self.multiples(circles);
-        let mut features = Vec::new();
-        for place in places {
-            for (peers, about) in each(circles, kinds) {
-                let number = |of: &i64| self.number(peers, about, (place, *of), values);
-                let numbers = multiples.iter().filter_map(number);
-                features.extend(numbers.filter_map(|number| self.about(peers, about, number)));
-            }
-        }
-        features
+        let counts = self.counts(circles, kinds, values);
+        let of = |place| {
+            let about = move |count: &Count| {
+                self.about(count.peers, count.about, self.number(place, count.numbers)?)
+            };
+            counts.iter().filter_map(about)
+        };
+        places.iter().flat_map(of).collect()
     }
 
     /// What is known of the peer whose number is the block's place.
@@ -63,43 +70,57 @@ impl Members {
 
     /// Something about each block's peer that has this number.
     pub(super) fn about(&self, peers: Peers, about: About, number: Feature) -> Option<Feature> {
-        let is_one = |number: &i64| (0..peers.size() - 1).contains(number);
+        let numbers = peers.numbers();
         let value = |(member, number): (&Member, &i64)| {
-            is_one(number).then(|| peers.about(about, i64::from(member.rank), *number))
+            numbers.contains(number).then(|| peers.about(about, i64::from(member.rank), *number))
         };
         let values = self.list.iter().zip(&number.values).map(value).collect::<Option<_>>()?;
-        let peer = match number.text.as_str() {
-            "index" => peers.variable().to_owned(),
-            other => format!("b.{}({other})", peers.variable()),
+        let variable = peers.variable().filter(|_| number.text == "index");
+        let peer = match variable {
+            Some(variable) => variable.to_owned(),
+            None => format!("b.{}({})", peers.name(), number.text),
         };
         Some(Feature { text: peers.text(about, &peer), values, stepped: number.stepped })
     }
 
-    /// The number of the peer of whom so many multiples of this are known: so far from a place, and further with each step,
-    /// as far as the first value and the next step's say.
-    fn number(
-        &self,
-        peers: Peers,
-        about: About,
-        (place, multiple): (&Feature, i64),
-        values: &[i64],
-    ) -> Option<Feature> {
-        let line = self.line(values, |value, rank| {
-            let value = value.div_euclid(multiple);
-            (0..peers.size() - 1).find(|number| peers.about(about, rank, *number) == value)
-        })?;
-        let begin = line.at(self.list.first()?) - place.values.first()?;
-        if line.step < 0 {
-            return None;
-        }
-        let number = |(member, place): (&Member, &i64)| place + begin + line.step * member.step;
+    /// The number of a peer: so far from a place, and further with each step.
+    fn number(&self, place: &Feature, (first, change): (i64, i64)) -> Option<Feature> {
+        let begin = first - place.values.first()?;
+        let number = |(member, place): (&Member, &i64)| place + begin + change * member.step;
         let step = Feature::new("step", Vec::new());
-        let factors = [i64::from(place.text != "0"), line.step];
+        let factors = [i64::from(place.text != "0"), change];
         Some(Feature {
             text: sum(&[place, &step], &factors, begin),
             values: self.list.iter().zip(&place.values).map(number).collect(),
-            stepped: line.step != 0,
+            stepped: change != 0,
         })
+    }
+
+    /// The peers of whom so many multiples of something may be known.
+    fn counts(&self, circles: &[Peers], kinds: &[About], values: &[i64]) -> Vec<Count> {
+        let (first, next) = (self.rows(0, values), self.rows(1, values));
+        let mut found: Vec<Count> = Vec::new();
+        for (peers, about) in each(circles, kinds) {
+            for multiple in self.multiples(circles) {
+                let number = |rows: &[(i64, i64)]| number(peers, about, multiple, rows);
+                let Some(begin) = number(&first) else { continue };
+                let next = if self.steps > 1 { number(&next) } else { Some(begin) };
+                let Some(change) = next.map(|next| next - begin) else { continue };
+                let count = Count { peers, about, numbers: (begin, change) };
+                let is_new = !found.contains(&count);
+                found.extend((change >= 0 && is_new).then_some(count));
+            }
+        }
+        found
+    }
+
+    /// The ranks that have the first place, and their values in a step.
+    fn rows(&self, step: i64, values: &[i64]) -> Vec<(i64, i64)> {
+        let Some(first) = self.list.first() else { return Vec::new() };
+        let is_there =
+            |one: &Member| (one.index, one.copy, one.step) == (first.index, first.copy, step);
+        let rows = self.list.iter().zip(values).filter(|(one, _)| is_there(one));
+        rows.map(|(one, value)| (i64::from(one.rank), *value)).collect()
     }
 
     /// What is found of each value and its rank, if it grows evenly, as the first value, the next step's and the next
@@ -192,6 +213,18 @@ impl Members {
             None => format!("b.{after}({})", ahead.text()),
         }
     }
+}
+
+/// The number of the peer of whom these values are so many multiples of what is known: on all ranks, or else on the first,
+/// which says little where each rank counts from itself on.
+fn number(peers: Peers, about: About, multiple: i64, rows: &[(i64, i64)]) -> Option<i64> {
+    let is = |number: i64, (rank, value): &(i64, i64)| {
+        peers.about(about, *rank, number) == value.div_euclid(multiple)
+    };
+    let on_all = |number: &i64| rows.iter().all(|row| is(*number, row));
+    let on_first =
+        |number: &i64| peers.is_ascending() && rows.first().is_some_and(|row| is(*number, row));
+    peers.numbers().find(on_all).or_else(|| peers.numbers().find(on_first))
 }
 
 /// Each of the kinds of each of the circles.

@@ -34,17 +34,15 @@ impl Members {
     pub(super) fn features(&self, kind: Kind, values: &[i64]) -> Vec<Feature> {
         let own = [self.rank(), self.index()];
         let circles = Peers::of(self.ranks, self.ranks_per_node);
-        let places: Vec<Feature> =
-            [self.nothing(), self.index()].into_iter().chain(self.pairs(&circles)).collect();
-        let about = |kinds: &[About]| {
-            let own = self.of_own_peer(&circles, kinds).into_iter();
-            own.chain(self.of_peers(&circles, kinds, &places, values))
+        let places = self.places(&circles);
+        let about = {
+            let own = self.of_own_peer(&circles, kinds(kind)).into_iter();
+            own.chain(self.of_peers(&circles, kinds(kind), &places, values))
         };
         let halved = self.flipped(values).into_iter().chain(self.halves());
         match kind {
             Kind::Rank => {
-                let ranks = about(&[About::Peer]);
-                ranks.chain(self.ahead(&circles, values)).chain(halved).chain(own).collect()
+                about.chain(self.ahead(&circles, values)).chain(halved).chain(own).collect()
             }
             Kind::Chunk
             | Kind::Lane
@@ -56,9 +54,16 @@ impl Members {
                 let (node, local) = self.node();
                 let own = own.into_iter().chain([node, local]);
                 let own = own.chain(self.ahead(&circles, values));
-                own.chain(self.pairs(&circles)).chain(about(&About::ALL)).chain(halved).collect()
+                own.chain(self.pairs(&circles)).chain(about).chain(halved).collect()
             }
         }
+    }
+
+    /// What is known of peers as each rank counts them from itself on.
+    pub(super) fn onward(&self, kind: Kind, values: &[i64]) -> Vec<Feature> {
+        let places = self.places(&Peers::of(self.ranks, self.ranks_per_node));
+        let onward = Peers::onward(self.ranks, self.ranks_per_node);
+        self.of_peers(&onward, kinds(kind), &places, values)
     }
 
     pub(super) fn nothing(&self) -> Feature {
@@ -83,6 +88,11 @@ impl Members {
             Feature::new("b.node()", of(&|rank| rank / each)),
             Feature::new("b.local()", of(&|rank| rank % each)),
         )
+    }
+
+    /// What a peer's number may be counted from: 0, the block's place, and the two numbers that it has for a pair of peers.
+    fn places(&self, circles: &[Peers]) -> Vec<Feature> {
+        [self.nothing(), self.index()].into_iter().chain(self.pairs(circles)).collect()
     }
 
     /// The two numbers that a block's place has where there is a block for each pair of peers.
@@ -134,6 +144,11 @@ impl Members {
         let circles = Peers::of(self.ranks, self.ranks_per_node);
         [node, local, self.rank()].into_iter().chain(self.ahead(&circles, values)).collect()
     }
+}
+
+/// What of a peer may be a number of this kind.
+pub(super) fn kinds(kind: Kind) -> &'static [About] {
+    if kind == Kind::Rank { &[About::Peer] } else { &About::ALL }
 }
 
 /// Whether an expression has operators outside of all brackets.

@@ -53,6 +53,7 @@ impl Members {
         self.shortest(&singles, kind, values)
             .or_else(|| self.fit(&[], Kind::Chunk, values))
             .or_else(|| self.fit(&[&self.rank()], Kind::Chunk, values))
+            .or_else(|| self.shortest(&self.onward(kind, values), kind, values))
             .or_else(|| self.pair(&singles, values))
             .or_else(|| self.downwards(kind, values))
             .or_else(|| self.shortest(&self.rare_features(kind, values), kind, values))

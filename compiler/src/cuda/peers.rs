@@ -1,16 +1,30 @@
 //! Whose peers a block works for: those among all ranks, among the ranks of its node, or among the ranks that have its
-//! place in the other nodes. Each is known by a few names in `runtime/block.cuh`.
+//! place in the other nodes; ascending, or as each rank counts them from itself on. Each is known by a few names in
+//! `runtime/block.cuh`.
+
+use std::ops::Range;
 
 /// Ranks of which each is the others' peer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Circle {
     All,
     Node,
     Rail,
 }
 
+/// How a rank counts its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// From 0 on, ascending.
+    Ascending,
+    /// From 1 on, which is the one after it in the circle.
+    Onward,
+    /// From 1 on, node by node from its own on, in each from its own place on.
+    ByNodes,
+}
+
 /// What is known of a peer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
     /// Its rank.
     Peer,
@@ -31,9 +45,10 @@ impl About {
 }
 
 /// A circle of a machine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Peers {
     circle: Circle,
+    order: Order,
     ranks: i64,
     ranks_per_node: i64,
 }
@@ -44,7 +59,22 @@ impl Peers {
         let nodes = ranks_per_node > 1 && ranks_per_node < ranks && ranks % ranks_per_node == 0;
         let circles: &[Circle] =
             if nodes { &[Circle::All, Circle::Node, Circle::Rail] } else { &[Circle::All] };
-        circles.iter().map(|circle| Peers { circle: *circle, ranks, ranks_per_node }).collect()
+        let peers = |circle: &Circle| Peers {
+            circle: *circle,
+            order: Order::Ascending,
+            ranks,
+            ranks_per_node,
+        };
+        circles.iter().map(peers).collect()
+    }
+
+    /// The same peers as each rank counts them from itself on.
+    pub(super) fn onward(ranks: i64, ranks_per_node: i64) -> Vec<Peers> {
+        let circles = Peers::of(ranks, ranks_per_node);
+        let by_nodes = circles.first().filter(|_| circles.len() > 1);
+        let by_nodes = by_nodes.map(|all| Peers { order: Order::ByNodes, ..*all });
+        let onward = circles.iter().map(|peers| Peers { order: Order::Onward, ..*peers });
+        onward.chain(by_nodes).collect()
     }
 
     /// How many ranks are in it.
@@ -83,30 +113,58 @@ impl Peers {
         }
     }
 
-    /// What is known of a rank's peer with a number.
-    pub(super) fn about(self, about: About, rank: i64, number: i64) -> i64 {
+    /// The numbers that peers have.
+    pub(super) fn numbers(self) -> Range<i64> {
+        match self.order {
+            Order::Ascending => 0..self.size() - 1,
+            Order::Onward | Order::ByNodes => 1..self.size(),
+        }
+    }
+
+    /// A rank's peer with a number.
+    fn peer(self, rank: i64, number: i64) -> i64 {
         let own = self.place(rank);
-        let place = number + i64::from(number >= own);
-        match (about, self.circle) {
-            (About::Place, _) => place,
-            (About::Peer, _) => self.at(rank, place),
-            (About::Slot, _) | (About::WideSlot, Circle::All) => own - i64::from(own > place),
-            (About::WideSlot, Circle::Node | Circle::Rail) => {
-                rank - i64::from(rank > self.about(About::Peer, rank, number))
-            }
-            (About::Index, _) => {
-                let peer = self.about(About::Peer, rank, number);
-                peer - i64::from(peer > rank)
+        match self.order {
+            Order::Ascending => self.at(rank, number + i64::from(number >= own)),
+            Order::Onward => self.at(rank, (own + number) % self.size()),
+            Order::ByNodes => {
+                let each = self.ranks_per_node;
+                let first = (rank - rank % each + number - number % each) % self.ranks;
+                first + (rank + number) % each
             }
         }
     }
 
-    /// The variable that holds a peer, which is also what gives it for its number.
-    pub(super) fn variable(self) -> &'static str {
-        match self.circle {
-            Circle::All => "peer",
-            Circle::Node => "node_peer",
-            Circle::Rail => "rail_peer",
+    /// What is known of a rank's peer with a number.
+    pub(super) fn about(self, about: About, rank: i64, number: i64) -> i64 {
+        let peer = self.peer(rank, number);
+        match about {
+            About::Place => self.place(peer),
+            About::Peer => peer,
+            About::Slot => self.place(rank) - i64::from(rank > peer),
+            About::WideSlot => rank - i64::from(rank > peer),
+            About::Index => peer - i64::from(peer > rank),
+        }
+    }
+
+    /// Whether they are counted ascending.
+    pub(super) fn is_ascending(self) -> bool {
+        self.order == Order::Ascending
+    }
+
+    /// The variable that holds the peer whose number is the block's place, where there is one.
+    pub(super) fn variable(self) -> Option<&'static str> {
+        self.is_ascending().then(|| self.name())
+    }
+
+    /// What gives a peer for its number.
+    pub(super) fn name(self) -> &'static str {
+        match (self.order, self.circle) {
+            (Order::Ascending, Circle::All) => "peer",
+            (Order::Ascending, Circle::Node) => "node_peer",
+            (Order::Ascending, Circle::Rail) => "rail_peer",
+            (Order::Onward, _) => self.ahead().0,
+            (Order::ByNodes, _) => "onward",
         }
     }
 

@@ -3,7 +3,7 @@
 //! In: the blocks, and one number of each. Out: peers in rows of ranks that are no circle of the machine; peers whose number
 //! is the place of a rank; of peers with one number, what is added to it being anything.
 
-use super::features::Feature;
+use super::features::{Feature, kinds};
 use super::formula::{Member, Members};
 use super::peers::{About, Peers};
 use super::statement::Kind;
@@ -45,9 +45,9 @@ impl Members {
             return Vec::new();
         }
         let circles = Peers::of(self.ranks, self.ranks_per_node);
-        let kinds: &[About] = if kind == Kind::Rank { &[About::Peer] } else { &About::ALL };
+        let places = self.places_of_ranks(&circles);
         let mut features = self.of_rows(values);
-        features.extend(self.of_peers(&circles, kinds, &self.places_of_ranks(&circles), values));
+        features.extend(self.of_peers(&circles, kinds(kind), &places, values));
         if kind != Kind::Rank {
             features.extend(self.of_some_peer(&circles));
         }

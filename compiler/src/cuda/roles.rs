@@ -126,7 +126,7 @@ fn variables(members: &Members, base: u32, lines: &[Line]) -> Vec<String> {
     }
     let index = if uses("index") { "index" } else { plain(&index) };
     for peers in Peers::of(members.ranks, members.ranks_per_node) {
-        let name = peers.variable();
+        let name = peers.name();
         if uses(name) {
             variables.push(constant(name, &format!("b.{name}({index})")));
         }

@@ -144,6 +144,16 @@ fn ranks_with_blocks_that_differ_only_in_what_they_hand_on_stand_for_each_other(
     assert!(check::check(&program, &Interrupt::default()).is_empty());
 }
 
+/// With more peers than blocks that receive, the peers are shared out as each rank counts them from itself on.
+#[test]
+fn ranks_that_share_out_their_peers_stand_for_each_other() {
+    let unit = load(&root().join("stdlib/ccl/algorithms/allgather_nodes_packets.ccl"));
+    let id = unit.programs.ids().next().unwrap();
+    let program = elaborated(&unit, id, (40, 8)).unwrap();
+    assert_eq!(check::followed(&program), 1);
+    assert_eq!(check::followed(&optimize::optimize(program, Stage::Sync)), 1);
+}
+
 #[test]
 fn reports_are_the_same_where_two_chunks_are_one() {
     let (mut coarse, mut guilty) = (0, 0);

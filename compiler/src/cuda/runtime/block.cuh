@@ -84,6 +84,10 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t node_before(uint32_t n) const { return node_after(P::ranks_per_node - n); }
     CCL_DEVICE uint32_t rail_after(uint32_t n) const { return after(n * P::ranks_per_node); }
     CCL_DEVICE uint32_t rail_before(uint32_t n) const { return before(n * P::ranks_per_node); }
+    // Counted node by node, and within each from this place on.
+    CCL_DEVICE uint32_t onward(uint32_t n) const {
+        return rail_after(n / P::ranks_per_node) - local() + (local() + n) % P::ranks_per_node;
+    }
     CCL_DEVICE uint32_t node_slot(uint32_t at) const { return place_among(local(), local(at)); }
     CCL_DEVICE uint32_t rail_slot(uint32_t at) const { return place_among(node(), node(at)); }
     CCL_DEVICE auto node_peers() const {
