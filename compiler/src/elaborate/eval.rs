@@ -4,7 +4,7 @@
 //! stands in; [`Failed`] says no more than that.
 
 use super::observe::Notes;
-use super::reports::Reports;
+use super::reports::{PastEnd, Reports};
 use super::value::{BufferValue, List, Value, list_of};
 use super::world::{Declared, World};
 use crate::diagnostic::{Code, Diagnostic};
@@ -188,14 +188,33 @@ impl<'a> Eval<'_, 'a> {
     }
 
     /// Reports, with these values.
-    pub(super) fn fail_at(&mut self, values: String, mut diagnostic: Diagnostic) -> Failed {
+    pub(super) fn fail_at(&mut self, values: String, diagnostic: Diagnostic) -> Failed {
+        let diagnostic = self.called(diagnostic);
+        self.shared.reports.add(self.rank, values, diagnostic);
+        Failed
+    }
+
+    /// Reports a slice that reaches past the end of its buffer.
+    pub(super) fn fail_past_end(
+        &mut self,
+        expr: &'a Expr,
+        diagnostic: Diagnostic,
+        slice: PastEnd,
+    ) -> Failed {
+        let values = super::situation::of(self, expr);
+        let diagnostic = self.called(diagnostic);
+        self.shared.reports.add_past_end(self.rank, values, diagnostic, slice);
+        Failed
+    }
+
+    /// Points to the calls that led here.
+    fn called(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         let mut calls = self.calls.clone();
         calls.dedup();
         for call in calls.into_iter().rev().take(SHOWN_CALLS) {
             diagnostic = diagnostic.and(call, "called here");
         }
-        self.shared.reports.add(self.rank, values, diagnostic);
-        Failed
+        diagnostic
     }
 
     /// Evaluates a body's parameters into a new frame; defaults may use the parameters before them.

@@ -2,6 +2,7 @@
 
 use super::domain::{Domain, Miss, Run, Selection};
 use super::eval::{Eval, Evaluated, Failed};
+use super::reports::PastEnd;
 use super::value::{BufferValue, List, Value, list_of};
 use super::world::{Declared, Family};
 use crate::diagnostic::{Code, Diagnostic};
@@ -340,7 +341,11 @@ impl<'a> Eval<'_, 'a> {
     fn bad_slice(&mut self, buffer: BufferValue, bad: Bad, expr: &'a Expr) -> Failed {
         let name = self.buffer_text(buffer);
         let diagnostic = match bad {
-            Bad::Outside { first, len, chunks } => outside(expr.span, &name, first, len, chunks),
+            Bad::Outside { first, len, chunks } => {
+                let report = outside(expr.span, &name, first, len, chunks);
+                let end = first.saturating_add(len);
+                return self.fail_past_end(expr, report, PastEnd { buffer: name, first, end });
+            }
             Bad::Empty => empty(expr.span, &name, is_from_to(expr)),
             Bad::Scattered => scattered(expr.span, &name),
             Bad::NoMember(dimension, value) => {

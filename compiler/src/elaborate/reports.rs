@@ -1,13 +1,14 @@
 //! One report for one mistake, however many ranks and loop values repeat it.
 //!
 //! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others
-//! are counted. So are those that say the same of several places, and those of different codes at one place. One that is
+//! are counted. So are those that say the same of several places, those of different codes at one place, and slices past the end
+//! of a buffer that begin where another one ends. One that is
 //! made again and again on a rank ends what is looked at there: more would tell nothing new.
 
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::source::Place;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How often a mistake is made on a rank before the rest of it is left.
 const MOST_TIMES: u32 = 1000;
@@ -17,8 +18,20 @@ const MOST_TIMES: u32 = 1000;
 pub(super) struct Reports {
     entries: Vec<Entry>,
     known: FxHashMap<(Code, Option<Place>), usize>,
+    /// Of buffers on ranks, where slices end that reach past them, and in which entry that is said.
+    ends: FxHashMap<(Option<i64>, String), BTreeMap<i64, usize>>,
     /// The last rank on which a mistake was made so often.
     left: Option<Option<i64>>,
+}
+
+/// A slice that reaches past the end of a buffer.
+pub(super) struct PastEnd {
+    /// The buffer's name, with its rank.
+    pub(super) buffer: String,
+    /// Where it begins.
+    pub(super) first: i64,
+    /// Where it ends, exclusive.
+    pub(super) end: i64,
 }
 
 #[derive(Debug)]
@@ -27,6 +40,8 @@ struct Entry {
     /// "start = 256, n = 128" of the first time.
     values: String,
     first_rank: Option<i64>,
+    /// Where it goes on.
+    on: BTreeSet<Place>,
     ranks: BTreeSet<i64>,
     /// Whether it was made with the same values on all of them.
     alike: bool,
@@ -39,14 +54,59 @@ struct Entry {
 impl Reports {
     /// Adds a report that was made on `rank` (or on none, before ranks are told apart) with these values.
     pub(super) fn add(&mut self, rank: Option<i64>, values: String, diagnostic: Diagnostic) {
+        self.add_new(rank, values, diagnostic);
+    }
+
+    /// Adds a report of a slice. What begins where another one ends that reaches past the end of the same buffer, the tail of
+    /// a loop that goes too far, is no mistake of its own.
+    pub(super) fn add_past_end(
+        &mut self,
+        rank: Option<i64>,
+        values: String,
+        diagnostic: Diagnostic,
+        slice: PastEnd,
+    ) {
+        let place = diagnostic.primary.as_ref().map(|label| label.place);
+        let key = (rank, slice.buffer);
+        let begun = self.ends.get(&key).and_then(|ends| ends.get(&slice.first)).copied();
+        let index = match begun.filter(|_| !self.known.contains_key(&(diagnostic.code, place))) {
+            Some(begun) => {
+                if let Some(entry) = self.entries.get_mut(begun) {
+                    entry.on.extend(place);
+                }
+                self.count(begun, rank, &values);
+                begun
+            }
+            None => self.add_new(rank, values, diagnostic),
+        };
+        self.ends.entry(key).or_default().entry(slice.end).or_insert(index);
+    }
+
+    /// Adds a report, and says in which entry.
+    fn add_new(&mut self, rank: Option<i64>, values: String, diagnostic: Diagnostic) -> usize {
         let key = (diagnostic.code, diagnostic.primary.as_ref().map(|label| label.place));
         let index = *self.known.entry(key).or_insert(self.entries.len());
         if index == self.entries.len() {
             let (first_rank, ranks, alike) = (rank, BTreeSet::new(), true);
-            let (times, left) = ((rank, 0), false);
+            let (times, left, on) = ((rank, 0), false, BTreeSet::new());
             let values = values.clone();
-            self.entries.push(Entry { diagnostic, values, first_rank, ranks, alike, times, left });
+            self.entries.push(Entry {
+                diagnostic,
+                values,
+                first_rank,
+                on,
+                ranks,
+                alike,
+                times,
+                left,
+            });
         }
+        self.count(index, rank, &values);
+        index
+    }
+
+    /// Counts one more of an entry.
+    fn count(&mut self, index: usize, rank: Option<i64>, values: &str) {
         if let Some(entry) = self.entries.get_mut(index) {
             let again = rank.is_some_and(|rank| entry.ranks.contains(&rank));
             entry.alike &= again || entry.values == values;
@@ -121,6 +181,9 @@ impl Entry {
                 false => primary.text = format!("{} ({situation})", primary.text),
             }
         }
+        let on = self.on.into_iter();
+        let on = on.map(|place| Label { place, text: "and on from there".to_owned() });
+        self.diagnostic.secondary.extend(on);
         let others = self.ranks.len().saturating_sub(1);
         if !everywhere && others > 0 {
             let noun = if others == 1 { "rank" } else { "ranks" };
