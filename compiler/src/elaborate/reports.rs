@@ -1,9 +1,9 @@
 //! One report for one mistake, however many ranks and loop values repeat it.
 //!
 //! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others
-//! are counted. So are those that say the same of several places, those of different codes at one place, and slices past the end
-//! of a buffer that begin where another one ends. One that is
-//! made again and again on a rank ends what is looked at there: more would tell nothing new.
+//! are counted. So are those that say the same of several places, those of different codes at one place, and slices
+//! past the end of a buffer that begin where another one ends. One that is made again and again on a rank ends what is
+//! looked at there: more would tell nothing new.
 
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::source::Place;
