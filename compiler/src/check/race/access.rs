@@ -59,7 +59,7 @@ pub(super) fn elements(
     for (entry, group) in groups(transfer).into_iter().enumerate() {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
         let length = grain.cells(u64::from(size));
-        let covered = covered(transfer.slice, step.window.as_ref(), length);
+        let covered = covered(transfer.slice, step.window.as_deref(), length);
         for at in covered.clone() {
             let mut element = Element {
                 number: elements.len() as u32,

@@ -9,8 +9,8 @@ use std::ops::Range;
 pub(in crate::check) struct Step<'p> {
     /// The operation.
     pub(in crate::check) op: &'p Op,
-    /// In a pipeline, which cells of its operands.
-    pub(super) window: Option<Range<u64>>,
+    /// In a pipeline, which cells of its operands; most operations are in none.
+    pub(super) window: Option<Box<Range<u64>>>,
     /// Whether all threads of the block meet before it.
     pub(in crate::check) joined: bool,
 }
@@ -28,8 +28,8 @@ pub(in crate::check) fn steps<'p>(
             Action::Pipeline(pipeline) => {
                 for turn in 0..windows.turns(pipeline) {
                     for inner in &pipeline.body {
-                        let window = Some(windows.window(pipeline, turn, parts));
-                        push(program, &mut steps, inner, window);
+                        let window = windows.window(pipeline, turn, parts);
+                        push(program, &mut steps, inner, Some(Box::new(window)));
                     }
                 }
             }
@@ -46,7 +46,12 @@ pub(in crate::check) fn steps<'p>(
     steps
 }
 
-fn push<'p>(program: &Program, steps: &mut Vec<Step<'p>>, op: &'p Op, window: Option<Range<u64>>) {
+fn push<'p>(
+    program: &Program,
+    steps: &mut Vec<Step<'p>>,
+    op: &'p Op,
+    window: Option<Box<Range<u64>>>,
+) {
     let joined = steps.last().is_none_or(|last| meet(program, last.op, op));
     steps.push(Step { op, window, joined });
 }
