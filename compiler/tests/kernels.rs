@@ -56,6 +56,7 @@ const FORMULAIC: &[(&str, i64, i64)] = &[
     ("../stdlib/ccl/algorithms/broadcast_tree.ccl", 9, 3),
     ("../examples/allgather_push_3d.ccl", 12, 6),
     ("../examples/alltoall_three_step.ccl", 9, 3),
+    ("../examples/alltoall_three_step.ccl", 12, 4),
     ("../examples/hierarchical_allreduce.ccl", 9, 3),
 ];
 

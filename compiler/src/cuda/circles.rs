@@ -52,12 +52,14 @@ impl Members {
         places: &[Feature],
         values: &[i64],
     ) -> Vec<Feature> {
-        let counts = self.counts(circles, kinds, values);
+        let even = self.counts((circles, kinds), &self.nothing(), values);
         let of = |place| {
-            let about = move |count: &Count| {
+            let own = (!self.is_even(place)).then(|| self.counts((circles, kinds), place, values));
+            let about = |count: &Count| {
                 self.about(count.peers, count.about, self.number(place, count.numbers)?)
             };
-            counts.iter().filter_map(about)
+            let counts = own.as_ref().unwrap_or(&even);
+            counts.iter().filter_map(about).collect::<Vec<Feature>>()
         };
         places.iter().flat_map(of).collect()
     }
@@ -96,13 +98,18 @@ impl Members {
         })
     }
 
-    /// The peers of whom so many multiples of something may be known.
-    fn counts(&self, circles: &[Peers], kinds: &[About], values: &[i64]) -> Vec<Count> {
-        let (first, next) = (self.rows(0, values), self.rows(1, values));
+    /// The peers of whom so many multiples of something may be known, counted from a place.
+    fn counts(
+        &self,
+        (circles, kinds): (&[Peers], &[About]),
+        place: &Feature,
+        values: &[i64],
+    ) -> Vec<Count> {
+        let [first, next] = [0, 1].map(|step| self.rows(step, place, values));
         let mut found: Vec<Count> = Vec::new();
         for (peers, about) in each(circles, kinds) {
             for multiple in self.multiples(circles) {
-                let number = |rows: &[(i64, i64)]| number(peers, about, multiple, rows);
+                let number = |rows: &[Row]| number(peers, about, multiple, rows);
                 let Some(begin) = number(&first) else { continue };
                 let next = if self.steps > 1 { number(&next) } else { Some(begin) };
                 let Some(change) = next.map(|next| next - begin) else { continue };
@@ -114,13 +121,25 @@ impl Members {
         found
     }
 
-    /// The ranks that have the first place, and their values in a step.
-    fn rows(&self, step: i64, values: &[i64]) -> Vec<(i64, i64)> {
+    /// The blocks that stand first on their ranks, with their values in a step.
+    fn rows(&self, step: i64, place: &Feature, values: &[i64]) -> Vec<Row> {
         let Some(first) = self.list.first() else { return Vec::new() };
         let is_there =
             |one: &Member| (one.index, one.copy, one.step) == (first.index, first.copy, step);
-        let rows = self.list.iter().zip(values).filter(|(one, _)| is_there(one));
-        rows.map(|(one, value)| (i64::from(one.rank), *value)).collect()
+        let all = self.list.iter().zip(&place.values).zip(values);
+        let rows = all.filter(|((one, _), _)| is_there(one));
+        rows.map(|((one, place), value)| Row {
+            rank: i64::from(one.rank),
+            place: *place,
+            value: *value,
+        })
+        .collect()
+    }
+
+    /// Whether a place is the same for the blocks that stand first on their ranks.
+    fn is_even(&self, place: &Feature) -> bool {
+        let rows = self.rows(0, place, &place.values);
+        rows.windows(2).all(|two| matches!(two, [one, next] if one.place == next.place))
     }
 
     /// What is found of each value and its rank, if it grows evenly, as the first value, the next step's and the next
@@ -215,15 +234,24 @@ impl Members {
     }
 }
 
-/// The number of the peer of whom these values are so many multiples of what is known: on all ranks, or else on the first,
-/// which says little where each rank counts from itself on.
-fn number(peers: Peers, about: About, multiple: i64, rows: &[(i64, i64)]) -> Option<i64> {
-    let is = |number: i64, (rank, value): &(i64, i64)| {
-        peers.about(about, *rank, number) == value.div_euclid(multiple)
+/// A block, the place from which its peers are counted, and a number of it.
+struct Row {
+    rank: i64,
+    place: i64,
+    value: i64,
+}
+
+/// The number that the first block's peer has, of whom the values are so many multiples of what is known: on all ranks, or
+/// else on the first, which says little where each rank counts from itself on.
+fn number(peers: Peers, about: About, multiple: i64, rows: &[Row]) -> Option<i64> {
+    let first = rows.first()?;
+    let is = |number: i64, row: &Row| {
+        let number = number + row.place - first.place;
+        let known = || peers.about(about, row.rank, number);
+        peers.numbers().contains(&number) && known() == row.value.div_euclid(multiple)
     };
     let on_all = |number: &i64| rows.iter().all(|row| is(*number, row));
-    let on_first =
-        |number: &i64| peers.is_ascending() && rows.first().is_some_and(|row| is(*number, row));
+    let on_first = |number: &i64| peers.is_ascending() && is(*number, first);
     peers.numbers().find(on_all).or_else(|| peers.numbers().find(on_first))
 }
 

@@ -19,6 +19,8 @@ enum Order {
     Ascending,
     /// From 1 on, which is the one after it in the circle.
     Onward,
+    /// From 1 on, which is the one before it in the circle.
+    Back,
     /// From 1 on, node by node from its own on, in each from its own place on.
     ByNodes,
 }
@@ -77,6 +79,12 @@ impl Peers {
         onward.chain(by_nodes).collect()
     }
 
+    /// The same peers as each rank counts them from itself back.
+    pub(super) fn back(ranks: i64, ranks_per_node: i64) -> Vec<Peers> {
+        let circles = Peers::of(ranks, ranks_per_node).into_iter();
+        circles.map(|peers| Peers { order: Order::Back, ..peers }).collect()
+    }
+
     /// How many ranks are in it.
     pub(super) fn size(self) -> i64 {
         match self.circle {
@@ -117,7 +125,7 @@ impl Peers {
     pub(super) fn numbers(self) -> Range<i64> {
         match self.order {
             Order::Ascending => 0..self.size() - 1,
-            Order::Onward | Order::ByNodes => 1..self.size(),
+            Order::Onward | Order::Back | Order::ByNodes => 1..self.size(),
         }
     }
 
@@ -127,6 +135,7 @@ impl Peers {
         match self.order {
             Order::Ascending => self.at(rank, number + i64::from(number >= own)),
             Order::Onward => self.at(rank, (own + number) % self.size()),
+            Order::Back => self.at(rank, (own - number).rem_euclid(self.size())),
             Order::ByNodes => {
                 let each = self.ranks_per_node;
                 let first = (rank - rank % each + number - number % each) % self.ranks;
@@ -164,6 +173,7 @@ impl Peers {
             (Order::Ascending, Circle::Node) => "node_peer",
             (Order::Ascending, Circle::Rail) => "rail_peer",
             (Order::Onward, _) => self.ahead().0,
+            (Order::Back, _) => self.ahead().1,
             (Order::ByNodes, _) => "onward",
         }
     }

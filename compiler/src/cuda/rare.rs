@@ -47,7 +47,11 @@ impl Members {
         let circles = Peers::of(self.ranks, self.ranks_per_node);
         let places = self.places_of_ranks(&circles);
         let mut features = self.of_rows(values);
-        features.extend(self.of_peers(&circles, kinds(kind), &places, values));
+        let onward = Peers::onward(self.ranks, self.ranks_per_node);
+        let back = Peers::back(self.ranks, self.ranks_per_node);
+        for peers in [&circles, &onward, &back] {
+            features.extend(self.of_peers(peers, kinds(kind), &places, values));
+        }
         if kind != Kind::Rank {
             features.extend(self.of_some_peer(&circles));
         }
