@@ -47,8 +47,8 @@ const LOOPING: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/reducescatter_ring.ccl", 13),
 ];
 
-/// Others whose numbers are formulas, for how many ranks, and how many in a node: pairs of peers, trees, exchanges over doubled
-/// distances, rings inside of nodes, domains inside of nodes, a rank for each pair of nodes.
+/// Others whose numbers are formulas, for how many ranks, and how many in a node: pairs of peers, several blocks for each peer, trees,
+/// exchanges over doubled distances and in pairs, rings inside of nodes, domains inside of nodes, a rank for each pair of nodes.
 const FORMULAIC: &[(&str, i64, i64)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 12, 3),
     ("../stdlib/ccl/algorithms/allgather_recursive_doubling.ccl", 8, 3),
@@ -58,7 +58,16 @@ const FORMULAIC: &[(&str, i64, i64)] = &[
     ("../examples/alltoall_three_step.ccl", 9, 3),
     ("../examples/alltoall_three_step.ccl", 12, 4),
     ("../examples/hierarchical_allreduce.ccl", 9, 3),
+    ("../examples/mscclpp/default_algos_allreduce_multi_nodes.ccl", 6, 3),
+    ("../examples/mscclpp/default_algos_reducescatter_multi_nodes.ccl", 6, 2),
+    ("../examples/mscclpp/multi_node_allgather_tbg.ccl", 6, 3),
+    ("../examples/mscclpp/single_node_allreduce_pkt.ccl", 4, 4),
+    ("../examples/mscclpp/single_node_alltoall.ccl", 4, 4),
 ];
+
+/// The files among MSCCL++'s programs and those of other systems in which a block's numbers or role are in a table.
+const TABLED: &[&str] =
+    &["allgather_low_latency", "allreduce_binomial_tree", "alltonext", "multi_node_allgather_pkt"];
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -93,12 +102,17 @@ fn main() {
     }
     for (file, ranks, ranks_per_node) in FORMULAIC {
         let settings = [("ranks", *ranks), ("ranks_per_node", *ranks_per_node)];
-        let subject = subject(&folder(file), None, &settings);
-        let name = format!("formulas/{}/{ranks}", stem(Path::new(file)));
-        trials.push(Trial::test(name, move || by_formulas(&subject)));
+        for program in programs(&fs::read_to_string(folder(file)).unwrap()) {
+            let subject = subject(&folder(file), Some(&program), &settings);
+            let name = format!("formulas/{program}/{ranks}");
+            trials.push(Trial::test(name, move || by_formulas(&subject)));
+        }
     }
     trials.push(Trial::test("formulas/library", || no_tables("../stdlib/ccl/algorithms", 50)));
-    trials.push(Trial::test("formulas/examples", || no_tables("../examples", 15)));
+    for (name, least) in [("examples", 15), ("examples/mscclpp", 50), ("examples/systems", 5)] {
+        let folder = format!("../{name}");
+        trials.push(Trial::test(format!("formulas/{name}"), move || no_tables(&folder, least)));
+    }
     for (file, ranks) in NETWORKED {
         let mut subject =
             subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", ranks / 2)]);
@@ -156,10 +170,10 @@ fn by_formulas(subject: &Subject) -> Result<(), Failed> {
     clean(&check, Run { launches: 2, ..PLAIN })
 }
 
-/// No program of a folder has a table, for many ranks or few; so many are looked at, or more.
+/// No program of a folder has a table but those that are known to, for many ranks or few; so many are looked at, or more.
 fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
     let mut seen = 0;
-    for file in ccl_files(name) {
+    for file in ccl_files(name).into_iter().filter(|file| !TABLED.contains(&&*stem(file))) {
         for program in programs(&fs::read_to_string(&file)?) {
             for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
                 let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];

@@ -72,16 +72,13 @@ impl Members {
 
     /// Something about each block's peer that has this number.
     pub(super) fn about(&self, peers: Peers, about: About, number: Feature) -> Option<Feature> {
-        let numbers = peers.numbers();
         let value = |(member, number): (&Member, &i64)| {
-            numbers.contains(number).then(|| peers.about(about, i64::from(member.rank), *number))
+            let rank = i64::from(member.rank);
+            peers.has(rank, *number).then(|| peers.about(about, rank, *number))
         };
         let values = self.list.iter().zip(&number.values).map(value).collect::<Option<_>>()?;
         let variable = peers.variable().filter(|_| number.text == "index");
-        let peer = match variable {
-            Some(variable) => variable.to_owned(),
-            None => format!("b.{}({})", peers.name(), number.text),
-        };
+        let peer = variable.map_or_else(|| peers.call(&number.text), str::to_owned);
         Some(Feature { text: peers.text(about, &peer), values, stepped: number.stepped })
     }
 
@@ -248,7 +245,7 @@ fn number(peers: Peers, about: About, multiple: i64, rows: &[Row]) -> Option<i64
     let is = |number: i64, row: &Row| {
         let number = number + row.place - first.place;
         let known = || peers.about(about, row.rank, number);
-        peers.numbers().contains(&number) && known() == row.value.div_euclid(multiple)
+        peers.has(row.rank, number) && known() == row.value.div_euclid(multiple)
     };
     let on_all = |number: &i64| rows.iter().all(|row| is(*number, row));
     let on_first = |number: &i64| peers.is_ascending() && is(*number, first);
@@ -256,6 +253,6 @@ fn number(peers: Peers, about: About, multiple: i64, rows: &[Row]) -> Option<i64
 }
 
 /// Each of the kinds of each of the circles.
-fn each(circles: &[Peers], kinds: &[About]) -> impl Iterator<Item = (Peers, About)> {
+pub(super) fn each(circles: &[Peers], kinds: &[About]) -> impl Iterator<Item = (Peers, About)> {
     circles.iter().flat_map(|peers| kinds.iter().map(|kind| (*peers, *kind)))
 }

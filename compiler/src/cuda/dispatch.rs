@@ -53,28 +53,57 @@ fn by_rank(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<String> {
 
 /// Where what a block does depends on the place of its rank.
 fn by_both(scene: &Scene, blocks: &[Vec<Option<usize>>]) -> Option<String> {
-    let does = |block: &Vec<Option<usize>>| match only(block) {
+    let does = |(number, block): (usize, &Vec<Option<usize>>)| match only(block) {
         Some(role) => statement(scene, role),
-        None => by_place(scene, block),
+        None => by_place(scene, block).or_else(|| by_own(scene, (number, block))),
     };
-    let statements: Vec<String> = blocks.iter().map(does).collect::<Option<_>>()?;
+    let statements: Vec<String> = blocks.iter().enumerate().map(does).collect::<Option<_>>()?;
     Some(by_number("    ", "b.block", &statements))
 }
 
-/// What a block does that has one of these roles, by the place of its rank: in its node, among the nodes, or among all.
+/// What a block does that has one of these roles, by the place of its rank.
 fn by_place(scene: &Scene, block: &[Option<usize>]) -> Option<String> {
-    let each = scene.program.ranks_per_node.max(1) as usize;
-    let numbers: [(&str, &dyn Fn(usize) -> usize); 3] = [
-        ("b.local()", &|rank| rank % each),
-        ("b.node()", &|rank| rank / each),
-        ("b.rank", &|rank| rank),
-    ];
-    numbers.into_iter().find_map(|(text, number)| {
-        let roles = roles_by(block, number)?.into_iter();
+    places(scene).iter().find_map(|place| {
+        let roles = in_stretches(roles_by(block, place)?)?.into_iter();
         let statements: Vec<String> =
             roles.map(|role| statement(scene, role)).collect::<Option<_>>()?;
-        Some(format!("{{\n{}    }}", by_number("        ", text, &statements)))
+        Some(format!("{{\n{}    }}", by_number("        ", place.text, &statements)))
     })
+}
+
+/// What a block does that has a role of its own on the rank whose place is the block's number, or so far from it.
+fn by_own(scene: &Scene, (number, block): (usize, &[Option<usize>])) -> Option<String> {
+    places(scene).iter().find_map(|place| {
+        let roles = roles_by(block, place)?;
+        let times = |role: &usize| roles.iter().filter(|other| *other == role).count();
+        let own = roles.iter().position(|role| times(role) == 1)?;
+        let other = roles.iter().find(|role| times(role) + 1 == roles.len())?;
+        let of_own = match number.checked_sub(own)? {
+            0 => place.text.to_owned(),
+            further => format!("{} + {further}", place.text),
+        };
+        let [own, other] = [roles.get(own)?, other].map(|role| statement(scene, *role));
+        let (own, other) = own.zip(other)?;
+        Some(format!("{{\n        if (b.block == {of_own}) {own}\n        else {other}\n    }}"))
+    })
+}
+
+/// Where a rank is: a number, and what gives it.
+struct Place {
+    text: &'static str,
+    of: Box<dyn Fn(usize) -> usize>,
+}
+
+/// Where ranks are: in their nodes, among the nodes, among all.
+fn places(scene: &Scene) -> Vec<Place> {
+    let each = scene.program.ranks_per_node as usize;
+    let in_node = [
+        Place { text: "b.local()", of: Box::new(move |rank| rank % each) },
+        Place { text: "b.node()", of: Box::new(move |rank| rank / each) },
+    ];
+    let has_nodes = each > 1 && each < scene.program.ranks.len();
+    let among_all = Place { text: "b.rank", of: Box::new(|rank| rank) };
+    in_node.into_iter().filter(|_| has_nodes).chain([among_all]).collect()
 }
 
 fn statement(scene: &Scene, role: usize) -> Option<String> {
@@ -97,16 +126,16 @@ fn only(roles: &[Option<usize>]) -> Option<usize> {
     there.all(|other| other == first).then_some(*first)
 }
 
-/// The role for each value of a number of the rank, if that says it and each role has one stretch of them.
-fn roles_by(block: &[Option<usize>], number: &dyn Fn(usize) -> usize) -> Option<Vec<usize>> {
-    let mut found = vec![None; (0..block.len()).map(number).max()? + 1];
+/// The role for each place of a rank, if that says it.
+fn roles_by(block: &[Option<usize>], place: &Place) -> Option<Vec<usize>> {
+    let mut found = vec![None; (0..block.len()).map(&place.of).max()? + 1];
     for (rank, role) in block.iter().enumerate() {
         let Some(role) = role else { continue };
-        let place = found.get_mut(number(rank))?;
-        if place.is_some_and(|other| other != *role) {
+        let known = found.get_mut((place.of)(rank))?;
+        if known.is_some_and(|other| other != *role) {
             return None;
         }
-        *place = Some(*role);
+        *known = Some(*role);
     }
     // What nobody has may be done by anybody.
     let mut last = *found.iter().flatten().next()?;
@@ -114,7 +143,11 @@ fn roles_by(block: &[Option<usize>], number: &dyn Fn(usize) -> usize) -> Option<
         last = role.unwrap_or(last);
         last
     });
-    let roles: Vec<usize> = known.collect();
+    Some(known.collect())
+}
+
+/// The same, if each role has one stretch of them.
+fn in_stretches(roles: Vec<usize>) -> Option<Vec<usize>> {
     let mut stretches = roles.clone();
     stretches.dedup();
     let mut distinct = stretches.clone();

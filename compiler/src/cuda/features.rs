@@ -7,6 +7,7 @@
 use super::formula::{Member, Members};
 use super::peers::{About, Peers};
 use super::statement::Kind;
+use std::collections::BTreeSet;
 
 /// Something that is known of a block.
 pub(super) struct Feature {
@@ -95,9 +96,15 @@ impl Members {
         [self.nothing(), self.index()].into_iter().chain(self.pairs(circles)).collect()
     }
 
-    /// The two numbers that a block's place has where there is a block for each pair of peers.
-    fn pairs(&self, circles: &[Peers]) -> impl Iterator<Item = Feature> {
-        self.pairs_of(circles.iter().map(|peers| peers.size() - 1))
+    /// The two numbers that a block's place has where there is a block for each pair of peers, or several for each peer.
+    pub(super) fn pairs(&self, circles: &[Peers]) -> impl Iterator<Item = Feature> {
+        let blocks = self.list.iter().map(|member| member.index + 1).max().unwrap_or(1);
+        let widths = circles.iter().flat_map(|peers| {
+            let others = peers.size() - 1;
+            [others, if blocks.checked_rem(others) == Some(0) { blocks / others } else { 1 }]
+        });
+        let widths: BTreeSet<i64> = widths.collect();
+        self.pairs_of(widths.into_iter())
     }
 
     /// The two numbers of a pair, of which the second is less than each of these.

@@ -57,6 +57,7 @@ impl Members {
             .or_else(|| self.pair(&singles, values))
             .or_else(|| self.downwards(kind, values))
             .or_else(|| self.shortest(&self.rare_features(kind, values), kind, values))
+            .or_else(|| self.of_pair(values))
             .or_else(|| self.split(kind, values))
     }
 
@@ -87,6 +88,16 @@ impl Members {
         let (node, local) = self.node();
         fit([&local, &node])
             .or_else(|| pairs.filter_map(fit).min_by_key(|text| cost(Kind::Chunk, text)))
+    }
+
+    /// A sum of one number of a block's pair and of what is known of a peer with the other.
+    fn of_pair(&self, values: &[i64]) -> Option<String> {
+        let circles = Peers::of(self.ranks, self.ranks_per_node);
+        let features = self.of_pairs(&circles, &About::ALL);
+        let places: Vec<Feature> = self.pairs(&circles).collect();
+        let pairs = places.iter().flat_map(|one| features.iter().map(move |two| [two, one]));
+        let formulas = pairs.filter_map(|pair| self.fit(&pair, Kind::Chunk, values));
+        formulas.min_by_key(|text| cost(Kind::Chunk, text))
     }
 
     /// What becomes less from one block to the next, and more from one copy to the next.

@@ -23,6 +23,10 @@ enum Order {
     Back,
     /// From 1 on, node by node from its own on, in each from its own place on.
     ByNodes,
+    /// From 1 on, by the bits in which its number differs: whom recursive doubling meets.
+    Flipped,
+    /// By their places.
+    Placed,
 }
 
 /// What is known of a peer.
@@ -85,6 +89,15 @@ impl Peers {
         circles.map(|peers| Peers { order: Order::Back, ..peers }).collect()
     }
 
+    /// Peers by their places, and all ranks by the bits in which their numbers differ, where that gives every other one a number.
+    pub(super) fn numbered(ranks: i64, ranks_per_node: i64) -> Vec<Peers> {
+        let circles = Peers::of(ranks, ranks_per_node);
+        let all = circles.first().filter(|_| ranks & (ranks - 1) == 0);
+        let flipped = all.map(|all| Peers { order: Order::Flipped, ..*all });
+        let placed = circles.iter().map(|peers| Peers { order: Order::Placed, ..*peers });
+        flipped.into_iter().chain(placed).collect()
+    }
+
     /// How many ranks are in it.
     pub(super) fn size(self) -> i64 {
         match self.circle {
@@ -125,8 +138,14 @@ impl Peers {
     pub(super) fn numbers(self) -> Range<i64> {
         match self.order {
             Order::Ascending => 0..self.size() - 1,
-            Order::Onward | Order::Back | Order::ByNodes => 1..self.size(),
+            Order::Onward | Order::Back | Order::ByNodes | Order::Flipped => 1..self.size(),
+            Order::Placed => 0..self.size(),
         }
+    }
+
+    /// Whether a rank has a peer with a number.
+    pub(super) fn has(self, rank: i64, number: i64) -> bool {
+        self.numbers().contains(&number) && self.peer(rank, number) != rank
     }
 
     /// A rank's peer with a number.
@@ -141,6 +160,8 @@ impl Peers {
                 let first = (rank - rank % each + number - number % each) % self.ranks;
                 first + (rank + number) % each
             }
+            Order::Flipped => rank ^ number,
+            Order::Placed => self.at(rank, number),
         }
     }
 
@@ -166,15 +187,26 @@ impl Peers {
         self.is_ascending().then(|| self.name())
     }
 
+    /// The peer with a number.
+    pub(super) fn call(self, number: &str) -> String {
+        match (self.order, self.circle) {
+            (Order::Placed, Circle::All) => number.to_owned(),
+            (Order::Placed, Circle::Node) => format!("b.rank_at(b.node(), {number})"),
+            (Order::Placed, Circle::Rail) => format!("b.rank_at({number}, b.local())"),
+            (_, _) => format!("b.{}({number})", self.name()),
+        }
+    }
+
     /// What gives a peer for its number.
     pub(super) fn name(self) -> &'static str {
         match (self.order, self.circle) {
-            (Order::Ascending, Circle::All) => "peer",
             (Order::Ascending, Circle::Node) => "node_peer",
             (Order::Ascending, Circle::Rail) => "rail_peer",
+            (Order::Ascending | Order::Placed, _) => "peer",
             (Order::Onward, _) => self.ahead().0,
             (Order::Back, _) => self.ahead().1,
             (Order::ByNodes, _) => "onward",
+            (Order::Flipped, _) => "flipped",
         }
     }
 

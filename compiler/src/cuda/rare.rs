@@ -1,8 +1,10 @@
 //! What is rarely known of a block, and looked for where nothing else gives its number.
 //!
-//! In: the blocks, and one number of each. Out: peers in rows of ranks that are no circle of the machine; peers whose number
-//! is the place of a rank; of peers with one number, what is added to it being anything.
+//! In: the blocks, and one number of each. Out: peers in rows of ranks that are no circle of the machine; peers that are counted
+//! from the place of a rank, by the bits of their numbers, or by their places; and of peers with the number of a block's
+//! place, or one of the two of its pair, or any, what is known of them, whatever is added.
 
+use super::circles::each;
 use super::features::{Feature, kinds};
 use super::formula::{Member, Members};
 use super::peers::{About, Peers};
@@ -47,11 +49,17 @@ impl Members {
         let circles = Peers::of(self.ranks, self.ranks_per_node);
         let places = self.places_of_ranks(&circles);
         let mut features = self.of_rows(values);
+        features.extend(self.of_pairs(&circles, kinds(kind)));
         let onward = Peers::onward(self.ranks, self.ranks_per_node);
         let back = Peers::back(self.ranks, self.ranks_per_node);
         for peers in [&circles, &onward, &back] {
             features.extend(self.of_peers(peers, kinds(kind), &places, values));
         }
+        let plain = [self.nothing(), self.index()];
+        let numbered = Peers::numbered(self.ranks, self.ranks_per_node);
+        features.extend(self.of_peers(&numbered, kinds(kind), &plain, values));
+        let namesake = |(peers, about)| self.about(peers, about, self.index());
+        features.extend(each(&numbered, kinds(kind)).filter_map(namesake));
         if kind != Kind::Rank {
             features.extend(self.of_some_peer(&circles));
         }
@@ -67,9 +75,11 @@ impl Members {
         let mut features = Vec::new();
         for row in rows {
             for place in &places {
-                features.extend(self.of_row(row, place, ("", |rank| rank), values));
-                let local = |rank| rank % in_node;
+                features.extend(self.of_row(row, place, ("", |_, peer| peer), values));
+                let local = |_, peer| peer % in_node;
                 features.extend(self.of_row(row, place, ("b.local", local), values));
+                let slot = |rank, peer| rank - i64::from(rank > peer);
+                features.extend(self.of_row(row, place, ("b.slot", slot), values));
             }
         }
         features.extend(places);
@@ -81,10 +91,13 @@ impl Members {
         &self,
         row: Row,
         place: &Feature,
-        (name, about): (&str, impl Fn(i64) -> i64),
+        (name, about): (&str, impl Fn(i64, i64) -> i64),
         values: &[i64],
     ) -> Option<Feature> {
-        let peer = |rank: u32, number: i64| about(row.peer(i64::from(rank), number));
+        let peer = |rank: u32, number: i64| {
+            let rank = i64::from(rank);
+            about(rank, row.peer(rank, number))
+        };
         let (member, value) = (self.list.first()?, values.first()?);
         let first = (0..row.size - 1).find(|number| peer(member.rank, *number) == *value)?;
         let number = place.further(first - place.values.first()?);
@@ -95,6 +108,16 @@ impl Members {
         let peer = format!("b.row_peer({}, {}, {})", row.size, row.distance, number.text);
         let text = if name.is_empty() { peer } else { format!("{name}({peer})") };
         Some(Feature::new(text, found))
+    }
+
+    /// What is known of the peers whose numbers are those of a block's pair.
+    pub(super) fn of_pairs(&self, circles: &[Peers], kinds: &[About]) -> Vec<Feature> {
+        let of = |place: Feature| {
+            each(circles, kinds)
+                .filter_map(|(peers, about)| self.about(peers, about, place.further(0)))
+                .collect::<Vec<Feature>>()
+        };
+        self.pairs(circles).flat_map(of).collect()
     }
 
     /// The places of this rank, and of the block's own peers.
