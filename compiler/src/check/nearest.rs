@@ -34,16 +34,9 @@ pub(super) fn before(past: &Past, moment: Moment) -> Option<Moment> {
 /// The first wait of a block for a signal of a rank.
 pub(super) fn first_wait_for(past: &Past, agent: Agent, peer: RankId) -> Option<Moment> {
     let rank = past.rank(agent);
-    let waits = |line: &Line| match &line.op.action {
-        Action::Wait(signal) => peers(past, rank, &signal.channels).contains(&peer.0),
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Transfer(_)
-        | Action::Pipeline(_) => false,
+    let waits = |line: &Line| {
+        matches!(&line.op.action, Action::Wait(signal)
+            if peers(past, rank, &signal.channels).contains(&peer.0))
     };
     let at = past.lines(agent).iter().position(waits)?;
     Some(Moment { launch: 0, agent, at: at as u32 })

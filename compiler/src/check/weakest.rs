@@ -6,8 +6,8 @@
 //! 2. signals and waits between the two are no longer relaxed;
 //! 3. a put that signals is flushed too;
 //! 4. a signal goes behind the one, or a wait before the other;
-//! 5. between blocks of one rank, a semaphore begins with less; one of them comes to a barrier of the other's, if all is right then; or a new semaphore, or
-//!    a barrier where a group shares the work;
+//! 5. between blocks of one rank, a semaphore begins with less; one of them comes to a barrier of the other's, if all is right
+//!    then; or a new semaphore, or a barrier where a group shares the work;
 //! 6. a new signal and wait, over the channels of the one or the other.
 //!
 //! For packets that meet those of the launch before, a doubled scratch comes first. What is out of balance is left out,

@@ -77,7 +77,8 @@ fn by_own(scene: &Scene, (number, block): (usize, &[Option<usize>])) -> Option<S
         let roles = roles_by(block, place)?;
         let times = |role: &usize| roles.iter().filter(|other| *other == role).count();
         let own = roles.iter().position(|role| times(role) == 1)?;
-        let other = roles.iter().find(|role| times(role) + 1 == roles.len())?;
+        let other = roles.iter().filter(|role| Some(*role) != roles.get(own));
+        let other = { other }.find(|role| times(role) + 1 == roles.len())?;
         let of_own = match number.checked_sub(own)? {
             0 => place.text.to_owned(),
             further => format!("{} + {further}", place.text),

@@ -57,7 +57,7 @@ impl Members {
             .or_else(|| self.pair(&singles, values))
             .or_else(|| self.downwards(kind, values))
             .or_else(|| self.shortest(&self.rare_features(kind, values), kind, values))
-            .or_else(|| self.of_pair(values))
+            .or_else(|| self.rare_sum(values))
             .or_else(|| self.split(kind, values))
     }
 
@@ -88,16 +88,6 @@ impl Members {
         let (node, local) = self.node();
         fit([&local, &node])
             .or_else(|| pairs.filter_map(fit).min_by_key(|text| cost(Kind::Chunk, text)))
-    }
-
-    /// A sum of one number of a block's pair and of what is known of a peer with the other.
-    fn of_pair(&self, values: &[i64]) -> Option<String> {
-        let circles = Peers::of(self.ranks, self.ranks_per_node);
-        let features = self.of_pairs(&circles, &About::ALL);
-        let places: Vec<Feature> = self.pairs(&circles).collect();
-        let pairs = places.iter().flat_map(|one| features.iter().map(move |two| [two, one]));
-        let formulas = pairs.filter_map(|pair| self.fit(&pair, Kind::Chunk, values));
-        formulas.min_by_key(|text| cost(Kind::Chunk, text))
     }
 
     /// What becomes less from one block to the next, and more from one copy to the next.
@@ -188,7 +178,7 @@ impl Members {
 
     /// A multiple of each feature, multiples of the copy and the step, and a constant, if that is what all numbers are. A
     /// rank is a feature itself.
-    fn fit(&self, features: &[&Feature], kind: Kind, values: &[i64]) -> Option<String> {
+    pub(super) fn fit(&self, features: &[&Feature], kind: Kind, values: &[i64]) -> Option<String> {
         let copy = Feature::new("copy", self.list.iter().map(|member| member.copy).collect());
         let step = Feature::new("step", self.list.iter().map(|member| member.step).collect());
         let has_step = self.steps > 1 && !features.iter().any(|feature| feature.stepped);
@@ -215,7 +205,7 @@ impl Members {
 
 /// How long an expression is. A variable that holds a peer takes a register of the whole kernel: but for the ranks that it is
 /// for, it counts as what gives it.
-fn cost(kind: Kind, text: &str) -> usize {
+pub(super) fn cost(kind: Kind, text: &str) -> usize {
     let held =
         ["peer", "node_peer", "rail_peer"].iter().any(|name| names::has_variable(text, name));
     text.len() + if held && kind != Kind::Rank { "b.(index)".len() } else { 0 }

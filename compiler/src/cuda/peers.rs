@@ -1,6 +1,6 @@
 //! Whose peers a block works for: those among all ranks, among the ranks of its node, or among the ranks that have its
-//! place in the other nodes; ascending, or as each rank counts them from itself on. Each is known by a few names in
-//! `runtime/block.cuh`.
+//! place in the other nodes; ascending, as each rank counts them from itself on or back, by the bits in which their numbers
+//! differ, or by their places. Each is known by a few names in `runtime/block.cuh`.
 
 use std::ops::Range;
 
@@ -189,24 +189,25 @@ impl Peers {
 
     /// The peer with a number.
     pub(super) fn call(self, number: &str) -> String {
-        match (self.order, self.circle) {
-            (Order::Placed, Circle::All) => number.to_owned(),
-            (Order::Placed, Circle::Node) => format!("b.rank_at(b.node(), {number})"),
-            (Order::Placed, Circle::Rail) => format!("b.rank_at({number}, b.local())"),
-            (_, _) => format!("b.{}({number})", self.name()),
-        }
-    }
-
-    /// What gives a peer for its number.
-    pub(super) fn name(self) -> &'static str {
-        match (self.order, self.circle) {
-            (Order::Ascending, Circle::Node) => "node_peer",
-            (Order::Ascending, Circle::Rail) => "rail_peer",
-            (Order::Ascending | Order::Placed, _) => "peer",
+        let name = match (self.order, self.circle) {
+            (Order::Placed, Circle::All) => return number.to_owned(),
+            (Order::Placed, Circle::Node) => return format!("b.rank_at(b.node(), {number})"),
+            (Order::Placed, Circle::Rail) => return format!("b.rank_at({number}, b.local())"),
+            (Order::Ascending, _) => self.name(),
             (Order::Onward, _) => self.ahead().0,
             (Order::Back, _) => self.ahead().1,
             (Order::ByNodes, _) => "onward",
             (Order::Flipped, _) => "flipped",
+        };
+        format!("b.{name}({number})")
+    }
+
+    /// What those that are counted ascending are called.
+    pub(super) fn name(self) -> &'static str {
+        match self.circle {
+            Circle::All => "peer",
+            Circle::Node => "node_peer",
+            Circle::Rail => "rail_peer",
         }
     }
 

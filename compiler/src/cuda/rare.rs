@@ -6,7 +6,7 @@
 
 use super::circles::each;
 use super::features::{Feature, kinds};
-use super::formula::{Member, Members};
+use super::formula::{Member, Members, cost};
 use super::peers::{About, Peers};
 use super::statement::Kind;
 
@@ -66,6 +66,19 @@ impl Members {
         features
     }
 
+    /// A sum of one number of a block's pair and of what is known of a peer with the other.
+    pub(super) fn rare_sum(&self, values: &[i64]) -> Option<String> {
+        if values.len() > MOST {
+            return None;
+        }
+        let circles = Peers::of(self.ranks, self.ranks_per_node);
+        let features = self.of_pairs(&circles, &About::ALL);
+        let places: Vec<Feature> = self.pairs(&circles).collect();
+        let pairs = places.iter().flat_map(|one| features.iter().map(move |two| [two, one]));
+        let formulas = pairs.filter_map(|pair| self.fit(&pair, Kind::Chunk, values));
+        formulas.min_by_key(|text| cost(Kind::Chunk, text))
+    }
+
     /// Peers in rows, as far from the block's place as the first says, and the numbers of a place that lead to them.
     fn of_rows(&self, values: &[i64]) -> Vec<Feature> {
         let in_node = if self.ranks_per_node > 1 { self.ranks_per_node } else { self.ranks };
@@ -111,7 +124,7 @@ impl Members {
     }
 
     /// What is known of the peers whose numbers are those of a block's pair.
-    pub(super) fn of_pairs(&self, circles: &[Peers], kinds: &[About]) -> Vec<Feature> {
+    fn of_pairs(&self, circles: &[Peers], kinds: &[About]) -> Vec<Feature> {
         let of = |place: Feature| {
             each(circles, kinds)
                 .filter_map(|(peers, about)| self.about(peers, about, place.further(0)))

@@ -258,18 +258,9 @@ impl Ways<'_, '_> {
     fn reduces(&self, row: u32) -> bool {
         let line = self.trace.row(row).and_then(|row| self.past.line(row.moment?));
         let op = line.and_then(|(agent, at)| self.past.lines(agent).get(at as usize));
-        op.is_some_and(|line| match &line.op.action {
-            Action::Transfer(transfer) => {
-                matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets)
-            }
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Pipeline(_) => false,
+        op.is_some_and(|line| {
+            matches!(&line.op.action, Action::Transfer(transfer)
+                if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets))
         })
     }
 }

@@ -5,6 +5,7 @@
 //! used for ([`marks`]), and then held against every operation of every rank ([`same`]).
 
 mod marks;
+mod operands;
 mod same;
 mod stretches;
 mod uses;

@@ -8,23 +8,24 @@
 use super::super::step::meet;
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
+use super::operands::Places;
 use super::stretches::Cuts;
 use super::{Fold, back, is_quiet, row};
-use crate::ir::memory::{Extent, accesses, cells, home, source_is_packets, writes_packets};
+use crate::ir::memory::{Extent, accesses, cells, source_is_packets, writes_packets};
 use crate::ir::{
-    Action, BlockId, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank,
-    RankId, Transfer, Verb, Where,
+    Action, BlockId, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Program, Rank, RankId,
+    Transfer, Verb,
 };
 use crate::table::Id;
 
 /// A fold that is held against the program.
-struct Check<'a> {
-    program: &'a Program,
+pub(super) struct Check<'a> {
+    pub(super) program: &'a Program,
     whole: &'a Whole<'a>,
-    fold: &'a Fold,
-    turn: Turn,
+    pub(super) fold: &'a Fold,
+    pub(super) turn: Turn,
     /// Of each buffer of each rank, what lies in a row as it does on the rank that stands for it.
-    rows: Vec<[Cuts; 3]>,
+    pub(super) rows: Vec<[Cuts; 3]>,
 }
 
 /// Which thread stands for which: none while it does not matter yet.
@@ -33,9 +34,6 @@ struct Threads(Option<Order>);
 
 /// Where the members of one list are in another; none where they are in the same places.
 type Order = Option<Vec<usize>>;
-
-/// Where the elements of an operation are among those of another one; none where they are in the same places.
-type Places = Option<Vec<u32>>;
 
 /// Whether a fold is right.
 pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
@@ -338,82 +336,6 @@ impl Check<'_> {
             Some(order) if port => threads.keep(order),
             found => found.is_some(),
         }
-    }
-
-    /// Where the elements of an operand of this rank are among those of one of the rank that stands for it.
-    fn places(&self, (id, _): (RankId, By), both: Option<(&Operand, &Operand)>) -> Places {
-        let (operand, one) = both.filter(|_| self.fold.is_scattered())?;
-        let first = self.turn.home(id).0;
-        let (buffer, own, _) = self.place(id, operand)?;
-        let (there, others, _) = self.place(first, one)?;
-        let local = (operand.place, one.place) == (Where::Local, Where::Local);
-        if !local || buffer != there || own.len() != others.len() {
-            return None;
-        }
-        // The rank that stands for others stands for itself, so its chunks lie in a row.
-        let start = *others.first()?;
-        let place = |cell: &u32| cell.checked_sub(start).filter(|place| *place < one.size);
-        let places: Vec<u32> = own.iter().map(place).collect::<Option<_>>()?;
-        (!(0..).zip(&places).all(|(at, place)| at == *place)).then_some(places)
-    }
-
-    fn operand(
-        &self,
-        (id, back): (RankId, By),
-        (operand, one): (&Operand, &Operand),
-        places: &Places,
-    ) -> bool {
-        if operand.size != one.size {
-            return false;
-        }
-        let cells = |whose, other| self.cells((whose, operand), (other, one), places);
-        match (operand.place, one.place) {
-            (Where::Local, Where::Local) => cells(id, self.turn.home(id).0),
-            (Where::Remote(peer), Where::Remote(other)) => {
-                self.turn.then(peer.0, back) == other.0 && cells(peer, other)
-            }
-            (Where::Switch(channel), Where::Switch(other)) => {
-                let row = |rank, id| self.program.ranks.lookup(rank)?.channels.lookup(id);
-                let link = row(id, channel).map(|channel: &Channel| &channel.link);
-                let Some(Link::Switch(group)) = link else { return false };
-                self.fold.end(id, channel).1 == other
-                    && group
-                        .ranks
-                        .iter()
-                        .all(|member| cells(*member, RankId(self.turn.then(member.0, back))))
-            }
-            (Where::Local | Where::Remote(_) | Where::Switch(_), _) => false,
-        }
-    }
-
-    /// Whether the same chunks stand for both operands, chunk by chunk.
-    fn cells(
-        &self,
-        (id, operand): (RankId, &Operand),
-        (other, one): (RankId, &Operand),
-        places: &Places,
-    ) -> bool {
-        let Some((buffer, own, in_a_row)) = self.place(id, operand) else { return false };
-        let Some((there, others, row_there)) = self.place(other, one) else { return false };
-        let alike = match places {
-            Some(places) => {
-                let to = |(cell, to): (&u32, &u32)| others.get(*to as usize) == Some(cell);
-                own.iter().zip(places).all(to)
-            }
-            None if in_a_row && row_there => own.first() == others.first(),
-            None => own == others,
-        };
-        buffer == there && alike
-    }
-
-    /// The buffer in which an operand really lies, which chunks stand for its own, and whether these lie in a row.
-    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, &[u32], bool)> {
-        let alias = self.program.ranks.lookup(id)?.alias;
-        let (buffer, at) = home(alias, operand.buffer, operand.index);
-        let rows = self.rows.get(id.index())?.get(buffer as usize)?;
-        let chunks = at as usize..at as usize + operand.size as usize;
-        let cells = self.fold.cells(id, buffer).get(chunks)?;
-        Some((buffer, cells, rows.leave_whole(at as u32, operand.size)))
     }
 }
 
