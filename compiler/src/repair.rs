@@ -74,6 +74,9 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
             let (after, before) = (statement(&change.after)?, statement(&change.before)?);
             (order::hand_over(change, &after, &before)?, Certainty::Sure)
         }
+        Change::Relay { family, within } => {
+            (order::relay(family, &statement(within)?)?, Certainty::Sure)
+        }
         Change::Barrier { first, second } => {
             (vec![order::meet(&statement(first)?, &statement(second)?)?], Certainty::Sure)
         }

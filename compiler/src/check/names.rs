@@ -30,6 +30,12 @@ fn numbers(list: &[u32]) -> String {
     list.iter().map(u32::to_string).collect::<Vec<String>>().join(", ")
 }
 
+/// The family that "part[3]" is a member of, and its number; none where it has several, or none.
+pub(super) fn member(name: &str) -> Option<(&str, i64)> {
+    let (family, number) = name.strip_suffix(']')?.split_once('[')?;
+    Some((family, number.parse().ok()?))
+}
+
 /// "`output[3]`", by the name that the author uses, of a region if it is in one.
 pub(crate) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> String {
     let (name, index) = match buffer {

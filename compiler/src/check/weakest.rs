@@ -7,13 +7,14 @@
 //! 3. a put that signals is flushed too;
 //! 4. a signal goes behind the one, or a wait before the other;
 //! 5. between blocks of one rank, a semaphore begins with less; one of them comes to a barrier of the other's, if all is right
-//!    then; or a new semaphore, or a barrier where a group shares the work;
+//!    then; or a new semaphore, or a barrier where a group shares the work; or each of a family tells the next one;
 //! 6. a new signal and wait, over the channels of the one or the other.
 //!
 //! For packets that meet those of the launch before, a doubled scratch comes first. What is out of balance is left out,
 //! given or taken once more. What nobody has written yet is read later; what is written or added twice is left out once.
 //!
-//! A race that comes after others is told where a change of it makes one of these go away: then it is their cause.
+//! A race that comes after others is told where a change of it makes one of these go away: then it is their cause. One
+//! whose change makes all of them go away is the only one that is told.
 //!
 //! A change helps where the finding is gone, nothing stands still, and nothing new of the same kind has come; of what
 //! stands still or is out of balance, where nothing at all is left to be found. Each is tried on the whole program, as
@@ -56,6 +57,11 @@ pub(super) fn mend(
     let size = size(program, parts);
     let first = first_order(&findings);
     let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, first, before: None };
+    let causes = findings.iter().filter(|finding| comes_after(finding, first));
+    let cause = { causes }.find_map(|cause| Some((cause, trials.all(cause, &past)?)));
+    if let Some((cause, change)) = cause {
+        return vec![changed(cause.clone(), change, findings.len() - 1)];
+    }
     let mut kept: Vec<Diagnostic> = Vec::new();
     let mut open: Vec<Diagnostic> = findings;
     open.reverse();
@@ -107,6 +113,7 @@ fn comes_after(finding: &Diagnostic, first: Option<u8>) -> bool {
 fn orders_blocks(change: &Change) -> bool {
     match change {
         Change::Handover(_)
+        | Change::Relay { .. }
         | Change::Barrier { .. }
         | Change::Attend { .. }
         | Change::Initial { .. } => true,
@@ -200,6 +207,19 @@ impl Trials<'_> {
         })
     }
 
+    /// The first change by which blocks know of each other and nothing is left to be found.
+    fn all(&mut self, finding: &Diagnostic, past: &Past) -> Option<Change> {
+        let further = race_of(finding).map_or_else(Vec::new, |race| order::of_ends(past, race));
+        let mut changes =
+            candidates(past, finding).into_iter().chain(further).filter(orders_blocks);
+        changes.find(|change| {
+            let Some(left) = self.left.checked_sub(self.size) else { return false };
+            self.left = left;
+            let changed = apply::apply(self.program, change);
+            changed.is_some_and(|changed| self.try_out(&changed, Demand::All).is_some())
+        })
+    }
+
     /// What meets in a changed program; none where it stands still, or does not do what is demanded.
     fn try_out(&self, changed: &ir::Program, demand: Demand) -> Option<BTreeSet<Met>> {
         if self.interrupt.is_set() || !matching::is_clean(changed) {
@@ -255,7 +275,7 @@ impl Demand {
             _ if met(finding).is_none() => Demand::All,
             Change::Remove { .. } | Change::Flush { signal: Some(_), .. } => Demand::All,
             _ if finding.code == Code::E0520 => Demand::All,
-            Change::Attend { .. } => Demand::All,
+            Change::Attend { .. } | Change::Relay { .. } => Demand::All,
             Change::Handover(_) | Change::Barrier { .. } | Change::Initial { .. } => {
                 Demand::Promise
             }

@@ -101,6 +101,13 @@ pub enum Change {
     },
     /// One block tells another one by a new semaphore.
     Handover(Handover),
+    /// Each block of a family tells the next one by a new semaphore that it is done.
+    Relay {
+        /// The family, by name.
+        family: String,
+        /// A statement of its blocks.
+        within: Place,
+    },
     /// All blocks that run two statements meet between them.
     Barrier {
         /// The statement that comes first in the text.
@@ -202,6 +209,11 @@ impl Change {
                     "let `{to}` acquire a new semaphore that begins with {initial}, and `{from}` release it when it is done"
                 )
             }
+            Change::Relay { family, .. } => {
+                format!(
+                    "let each `{family}` release a new semaphore when it is done, and the next one acquire it first"
+                )
+            }
             Change::Barrier { .. } => {
                 "put a barrier of all their blocks between the two".to_owned()
             }
@@ -242,7 +254,8 @@ impl Change {
             | Change::Flush { .. }
             | Change::Move { .. }
             | Change::Option { .. }
-            | Change::Handshake { .. } => Vec::new(),
+            | Change::Handshake { .. }
+            | Change::Relay { .. } => Vec::new(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::statement::{Statement, gap};
 use super::surroundings::{Header, Surroundings};
 use crate::diagnostic::Edit;
 use crate::diagnostic::change::{Handover, Times};
-use crate::source::Span;
+use crate::source::{SourceFile, Span};
 
 /// Where something is said once or each time: from where to where it is said of.
 struct Site<'a> {
@@ -43,6 +43,43 @@ pub(super) fn hand_over(
         insert(end, format!("{}semaphore {name}{family}{initial};", gap(text.file, declared))),
         insert(from.end, format!("{}release {name}{released};", gap(text.file, from.start))),
         insert(to.start, format!("acquire {name}{acquired};{}", gap(text.file, to.start))),
+    ])
+}
+
+/// Declares semaphores between the blocks of a family over a range of numbers, which each but the last one releases at its
+/// end, and each but the first one acquires at its beginning.
+pub(super) fn relay(name: &str, within: &Statement<'_>) -> Option<Vec<Edit>> {
+    let text = Surroundings::new(within.file, within.span);
+    let headers = text.headers(within.span.start)?;
+    let [program, header, ..] = headers.as_slice() else { return None };
+    let own = text.word(header.word) == "block" && text.word(header.word + 1) == name;
+    if text.word(program.word) != "program" || !own {
+        return None;
+    }
+    let list = family(&text, header, &[])?;
+    let [(k, range)] = list.as_slice() else { return None };
+    let (first, end) = range.strip_prefix(k)?.trim_start().strip_prefix("in")?.split_once("..")?;
+    let (first, end) = (first.trim(), end.trim());
+    if end.starts_with(['+', '=']) || end.contains(" if ") {
+        return None;
+    }
+    let close = text.closing(header.open)?;
+    let (last, behind) = (close.checked_sub(1)?, text.start(header.open + 1)?);
+    let (declared, declaration) = declarations(&text, within.span.start)?;
+    let new = new_name(&text, name);
+    let second = if first == "0" { "1".to_owned() } else { format!("{first} + 1") };
+    let insert = |offset: u32, text: String| Edit {
+        span: Span { start: offset, end: offset, ..within.span },
+        text,
+    };
+    let gap = |offset: u32| gap(text.file, offset);
+    Some(vec![
+        insert(declared, format!("{}semaphore {new}[{k} in {second}..{end}];", gap(declaration))),
+        insert(behind, format!("if {k} > {first} {{ acquire {new}[{k}]; }}{}", gap(behind))),
+        insert(
+            text.end(last)?,
+            format!("{}if {k} + 1 < {end} {{ release {new}[{k} + 1]; }}", gap(behind)),
+        ),
     ])
 }
 
@@ -174,8 +211,17 @@ fn declarations(text: &Surroundings<'_>, within: u32) -> Option<(u32, u32)> {
             },
             _ => text.next(at, &[";"])?,
         };
-        last = Some((text.end(end)?, text.start(at)?));
+        last = Some((behind_comment(text.file, text.end(end)?), text.start(at)?));
         at = end + 1;
+    }
+}
+
+/// The end of the line where only a comment follows, which belongs to what stands before it.
+fn behind_comment(file: &SourceFile, offset: u32) -> u32 {
+    let rest = file.text.get(offset as usize..).and_then(|rest| rest.lines().next());
+    match rest.filter(|rest| rest.trim_start().starts_with("//")) {
+        Some(rest) => offset + rest.trim_end().len() as u32,
+        None => offset,
     }
 }
 

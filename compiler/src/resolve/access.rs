@@ -152,9 +152,9 @@ impl Body<'_> {
     fn check_arity(&mut self, family: Family, indices: &[ast::Index], span: Span) {
         let Some(families) = &self.families else { return };
         let declaration = families.get(family);
-        // A region without extents is half of one, which was said where it is declared.
-        let half = matches!(family, Family::Scratch(_)) && declaration.arity == 0;
-        if declaration.arity != indices.len() && !half {
+        // A region without extents is half of one, which was said where it is declared; so is a channel to nobody.
+        let half = matches!(family, Family::Scratch(_)) || declaration.wrong;
+        if declaration.arity != indices.len() && !(half && declaration.arity == 0) {
             let report = wrong_arity(
                 &declaration.name,
                 declaration.arity,

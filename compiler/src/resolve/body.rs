@@ -302,10 +302,14 @@ impl<'a> Body<'a> {
             .collect();
         let mut resolved = Vec::new();
         for ((parameter, takes), local) in parameters.iter().zip(takes).zip(rows) {
-            let default = parameter
-                .default
-                .as_ref()
-                .map(|default| self.at_level(defaults, |body| body.expect(default, &takes.ty)));
+            let because = parameter.ty.as_ref().map(|ty| (ty.span, "its type"));
+            let default = parameter.default.as_ref().map(|default| {
+                self.at_level(defaults, |body| body.expect_for(default, &takes.ty, because))
+            });
+            // Where the type and the default contradict each other, either may be wrong.
+            if default.as_ref().is_some_and(|default| default.ty == Type::Error) {
+                self.locals[local].ty = Ty::Error;
+            }
             self.show(&parameter.name, local, Bound::Parameter);
             let ty = self.types.close(&takes.ty);
             let (name, span) = (parameter.name.text.clone(), parameter.name.span);

@@ -5,7 +5,7 @@
 //! indices as it has (E0201, E0205); a switch channel has no other end (E0214).
 
 use super::access::wrong_arity;
-use super::body::Body;
+use super::body::{Body, wrong};
 use super::family::{Family, LinkKind};
 use super::name::meant;
 use super::program::{BufferName, ChannelEnd, Dimension, Expr, ExprKind, Link, Type};
@@ -17,7 +17,7 @@ use crate::syntax::ast;
 impl Body<'_> {
     /// What a channel leads to.
     pub(super) fn link(&mut self, value: &ast::Expr) -> Link {
-        let wrong = || Link::Memory(super::body::wrong(value.span));
+        let wrong = || Link::Memory(wrong(value.span));
         let ast::ExprKind::Call(name, arguments) = &value.kind else {
             let typed = self.expr(value, None);
             self.reports.extend((typed.ty != Ty::Error).then(|| not_a_link(value.span)));
@@ -34,8 +34,8 @@ impl Body<'_> {
             self.report(Diagnostic::new(Code::E0205, name.span, "this argument has no name"));
         }
         match (kind, arguments.as_slice()) {
-            (LinkKind::Memory, [peer]) => Link::Memory(self.expect(&peer.value, &Ty::Rank)),
-            (LinkKind::Port, [peer]) => Link::Port(self.expect(&peer.value, &Ty::Rank)),
+            (LinkKind::Memory, [peer]) => Link::Memory(self.peer(&name.text, &peer.value)),
+            (LinkKind::Port, [peer]) => Link::Port(self.peer(&name.text, &peer.value)),
             (LinkKind::Switch, [ranks, buffer]) => {
                 let ranks = self.expect(&ranks.value, &Ty::Rank.list());
                 match self.whole_buffer(&buffer.value) {
@@ -51,6 +51,24 @@ impl Body<'_> {
                 wrong()
             }
         }
+    }
+
+    /// The rank that a channel leads to.
+    fn peer(&mut self, kind: &str, peer: &ast::Expr) -> Expr {
+        let typed = self.expr(peer, Some(&Ty::Rank));
+        if self.types.unify(&typed.ty, &Ty::Rank) {
+            return typed.expr;
+        }
+        let report = self.mismatch(&typed, &Ty::Rank);
+        let text = self.text(peer.span);
+        self.report(match &typed.expr.ty {
+            Type::List(_) if text != "this" => report.help(format!(
+                "a family has a channel for each: `[p in {}]` behind its name, and `{kind}(p)`",
+                text.trim_matches('`')
+            )),
+            _ => report,
+        });
+        wrong(peer.span)
     }
 
     /// The buffer that an expression names.
@@ -114,6 +132,17 @@ pub(super) fn is_wrong(link: &Link) -> bool {
     match link {
         Link::Memory(peer) | Link::Port(peer) => peer.ty == Type::Error,
         Link::Switch(ranks, _) => ranks.ty == Type::Error,
+    }
+}
+
+/// What a declaration's channels lead to, where that is a name: what the member of a list is meant to be called.
+pub(super) fn member(value: &ast::Expr) -> &str {
+    match &value.kind {
+        ast::ExprKind::Call(_, arguments) => match arguments.first().map(|peer| &peer.value.kind) {
+            Some(ast::ExprKind::Name(name)) => name,
+            Some(_) | None => "i",
+        },
+        _ => "i",
     }
 }
 

@@ -6,7 +6,7 @@
 use super::attribute;
 use super::body::{Body, Bound, Level};
 use super::call::given_twice;
-use super::channel::{is_wrong, peer_dimension};
+use super::channel::{is_wrong, member, peer_dimension};
 use super::family::{Families, Family};
 use super::global::{Declared, Globals};
 use super::option;
@@ -242,7 +242,7 @@ impl Body<'_> {
 
     fn scratch(&mut self, ast: &ast::Scratch, span: Span, parts: &mut Parts) {
         let id = super::program::RegionId::from_index(parts.scratch.len());
-        let dimensions = self.scoped(|body| body.dimensions(&ast.dimensions));
+        let dimensions = self.scoped(|body| body.dimensions(&ast.dimensions, "i"));
         self.reach(Family::Scratch(id), Code::W0203);
         parts.scratch.push(Region {
             name: ast.name.text.clone(),
@@ -256,7 +256,7 @@ impl Body<'_> {
     fn semaphore(&mut self, ast: &ast::Semaphore, span: Span, parts: &mut Parts) {
         let id = super::program::SemaphoreFamilyId::from_index(parts.semaphores.len());
         let (dimensions, initial) = self.scoped(|body| {
-            let dimensions = body.dimensions(&ast.dimensions);
+            let dimensions = body.dimensions(&ast.dimensions, "i");
             (dimensions, ast.initial.as_ref().map(|initial| body.expect(initial, &Ty::Int)))
         });
         self.reach(Family::Semaphore(id), Code::W0204);
@@ -273,9 +273,14 @@ impl Body<'_> {
     fn channel(&mut self, ast: &ast::Channel, span: Span, parts: &mut Parts) {
         let id = super::program::ChannelFamilyId::from_index(parts.channels.len());
         let (dimensions, link, to) = self.scoped(|body| {
-            let dimensions = body.dimensions(&ast.dimensions);
+            let dimensions = body.dimensions(&ast.dimensions, member(&ast.value));
+            let said = body.reports.len();
             let link = body.link(&ast.value);
             let to = ast.to.as_ref().and_then(|end| body.channel_end(end, &link));
+            // A member that has no name yet is named all the same.
+            if dimensions.iter().any(is_nameless) {
+                body.reports.truncate(said);
+            }
             (dimensions, link, to)
         });
         self.reach(Family::Channel(id), Code::W0202);
@@ -283,6 +288,7 @@ impl Body<'_> {
             && let Some(families) = &mut self.families
         {
             families.channels[id].used = true;
+            families.channels[id].wrong = true;
         }
         let behind = match &link {
             Link::Switch(_, buffer) => Some(*buffer),
@@ -307,7 +313,7 @@ impl Body<'_> {
 
     fn block_declaration(&mut self, ast: &ast::Block, parts: &mut Parts) {
         let (dimensions, id) = self.scoped(|body| {
-            let dimensions = body.dimensions(&ast.dimensions);
+            let dimensions = body.dimensions(&ast.dimensions, "i");
             (dimensions, ast.id.as_ref().map(|id| body.expect(id, &Ty::Int)))
         });
         let Some(Family::Block(family)) = self.family(&ast.name.text) else { return };
@@ -321,11 +327,12 @@ impl Body<'_> {
         }
     }
 
-    fn dimensions(&mut self, dimensions: &[ast::Dimension]) -> Vec<Dimension> {
-        dimensions.iter().map(|dimension| self.dimension(dimension)).collect()
+    /// The dimensions of a family, of which a member may be meant to be called so.
+    fn dimensions(&mut self, dimensions: &[ast::Dimension], member: &str) -> Vec<Dimension> {
+        dimensions.iter().map(|dimension| self.dimension(dimension, member)).collect()
     }
 
-    fn dimension(&mut self, dimension: &ast::Dimension) -> Dimension {
+    fn dimension(&mut self, dimension: &ast::Dimension, member: &str) -> Dimension {
         match dimension {
             ast::Dimension::Binder(binder) => Dimension::Binder(self.number_binder(binder)),
             ast::Dimension::All(span) => {
@@ -340,7 +347,7 @@ impl Body<'_> {
                     let text = self.text(expr.span);
                     self.report(match text.strip_prefix('`') {
                         Some(text) if is_list => report.help(format!(
-                            "a family over a list names its member: `i in {}`",
+                            "a family over a list names its member: `{member} in {}`",
                             text.trim_end_matches('`')
                         )),
                         _ => report,
@@ -395,6 +402,11 @@ fn second_collective(second: Span, first: Span) -> Diagnostic {
     Diagnostic::new(Code::E0203, second, "a program implements one collective")
         .label("this is a second one")
         .and(first, "the first")
+}
+
+/// Whether a family is over a list whose member has no name.
+fn is_nameless(dimension: &Dimension) -> bool {
+    matches!(dimension, Dimension::Count(count) if matches!(count.ty, Type::List(_)))
 }
 
 fn star_declared(span: Span) -> Diagnostic {

@@ -69,6 +69,8 @@ pub(super) struct Declaration {
     pub(super) link: Option<LinkKind>,
     /// The buffer behind a switch channel, once that has been resolved.
     pub(super) behind: Option<BufferName>,
+    /// Whether what a channel leads to was reported: nobody knows then how many of it there were to be.
+    pub(super) wrong: bool,
     /// Whether its declaration has been passed.
     pub(super) reached: bool,
     /// Whether anything names it.
@@ -180,6 +182,7 @@ fn declaration(name: &str, span: Span, arity: usize) -> Declaration {
         arity,
         link: None,
         behind: None,
+        wrong: false,
         reached: false,
         used: false,
         quiet: false,

@@ -57,14 +57,15 @@ pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -
 fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Group<'c, 'p>> {
     let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
     let mut groups: Vec<Group<'c, 'p>> = Vec::new();
-    let mut known: BTreeMap<(source::Place, source::Place), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(Kind, source::Place, source::Place), usize> = BTreeMap::new();
     for conflict in conflicts.iter().take(LOOKED_AT) {
         if Some(rank_of(conflict.kind)) != worst && !may_cause(conflict, worst) {
             continue;
         }
         let (first, second) = (&conflict.first, &conflict.second);
         let place = |touch: &Touch| program.origins.place(touch.op.origin);
-        let key = (place(first).min(place(second)), place(first).max(place(second)));
+        let (one, other) = (place(first), place(second));
+        let key = (conflict.kind, one.min(other), one.max(other));
         let row = *known.entry(key).or_insert(groups.len());
         let (cell, owner) = (u64::from(conflict.second.said.1), conflict.place.rank);
         let ranks = match conflict.kind {
@@ -89,11 +90,9 @@ fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Grou
 }
 
 /// Whether a conflict may be the cause of one that comes before it: a block that another one of its rank tells nothing does
-/// not know either what ranks that one has heard of.
+/// not know either what that one has heard of: of ranks that have started, and of what they have done.
 fn may_cause(conflict: &Conflict, worst: Option<u8>) -> bool {
-    worst == Some(rank_of(Kind::Start))
-        && matches!(conflict.kind, Kind::Race)
-        && conflict.first.rank == conflict.second.rank
+    worst == Some(rank_of(Kind::Start)) && conflict.kind == Kind::Race
 }
 
 /// Whether a conflict is the same one, a cell further.

@@ -25,6 +25,7 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
             return Some(changed);
         }
         Change::Handover(handover) => return order::hand_over(changed, handover),
+        Change::Relay { family, .. } => return order::relay(changed, family),
         Change::Barrier { first, second } => return order::meet(changed, *first, *second),
         Change::Attend { barrier, block } => return order::attend(changed, *barrier, block),
         Change::Join { .. }
@@ -74,6 +75,7 @@ impl Scene<'_> {
             | Change::Release { .. }
             | Change::Initial { .. }
             | Change::Handover(_)
+            | Change::Relay { .. }
             | Change::Barrier { .. }
             | Change::Attend { .. } => Some(list),
         }
@@ -161,6 +163,7 @@ impl Scene<'_> {
             | Change::Release { .. }
             | Change::Initial { .. }
             | Change::Handover(_)
+            | Change::Relay { .. }
             | Change::Barrier { .. }
             | Change::Attend { .. } => list.push(op),
         }

@@ -1,12 +1,13 @@
 //! What is worth trying where two blocks of one rank do not know of each other: a new semaphore, or a barrier.
 
-use super::super::nearest;
 use super::super::past::{self, Moment, Past};
-use super::candidates::{action, join};
+use super::super::{names, nearest};
+use super::candidates::{action, join, moment};
 use crate::diagnostic::change::{Change, Handover, Times};
-use crate::diagnostic::witness::{Agent, Event};
+use crate::diagnostic::witness::{Agent, Event, Race};
 use crate::ir::{Action, Joins, RankId};
 use crate::source::Place;
+use std::collections::BTreeSet;
 
 /// How many other beginnings of semaphores are tried.
 const MOST_SEMAPHORES: usize = 8;
@@ -19,8 +20,12 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
     });
     let [Some(first), Some(second)] = lines else { return Vec::new() };
     let mut changes = attend(past, first, second);
+    let known = known(past, first, second);
+    let place = |moment: Moment| past.event(moment).place;
+    let mut pairs = known.clone();
+    pairs.retain(|(one, other)| one.agent != other.agent && place(*one) != place(*other));
     if is_shared_out(past, first) || is_shared_out(past, second) {
-        let pairs = pairs(past, first, second).into_iter();
+        let pairs = pairs.into_iter();
         changes.extend(pairs.filter_map(|(one, other)| barrier(past, one, other)));
         return changes;
     }
@@ -28,7 +33,6 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
     if past.program.joins == Joins::Explicit {
         return changes;
     }
-    let pairs = pairs(past, first, second);
     for times in [Times::Each, Times::Once] {
         changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, times, 0)));
     }
@@ -36,10 +40,41 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
     changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, Times::Each, 1)));
     // What a block waits for at last may have to be known too.
     let ends = pairs.iter().filter_map(|(from, to)| Some((last(past, from.agent)?, *to)));
-    let once = |pair| {
-        handover(past, pair, Times::Once, 0).or_else(|| handover(past, pair, Times::Each, 0))
-    };
-    changes.extend(ends.filter_map(once));
+    changes.extend(ends.filter_map(|pair| once(past, pair)));
+    changes.extend(known.iter().find_map(|pair| relay(past, *pair)));
+    changes
+}
+
+/// Each of a family of blocks begins when the one before it has come to its end, where one of two has to know of the other.
+fn relay(past: &Past, (from, to): (Moment, Moment)) -> Option<Change> {
+    let family =
+        |moment: Moment| names::member(past.block_name(moment.agent)).map(|(name, _)| name);
+    let name = family(from).filter(|name| from.agent != to.agent && family(to) == Some(*name))?;
+    Some(Change::Relay { family: name.to_owned(), within: past.event(to).place? })
+}
+
+/// A new semaphore that is released and acquired once, however often its statements are repeated.
+fn once(past: &Past, pair: (Moment, Moment)) -> Option<Change> {
+    handover(past, pair, Times::Once, 0).or_else(|| handover(past, pair, Times::Each, 0))
+}
+
+/// Changes by which the block of one of two accesses begins when another block of its rank has come to its end. Of what
+/// a block has to know, a race names one access.
+pub(super) fn of_ends(past: &Past, race: &Race) -> Vec<Change> {
+    let events = [Some(race.second.event), race.first.map(|access| access.event)];
+    let mut tried: BTreeSet<[Option<Place>; 2]> = BTreeSet::new();
+    let mut changes = Vec::new();
+    for to in events.into_iter().flatten().filter_map(|event| moment(past, &event)) {
+        let Some((agent, at)) = past.line(to) else { continue };
+        let to = Moment { agent, at, ..to };
+        let others = past.all_blocks().filter(|other| past.rank(*other) == past.rank(agent));
+        for end in others.filter(|other| *other != agent).filter_map(|other| last(past, other)) {
+            // Blocks of one family end with one statement.
+            if tried.insert([end, to].map(|moment| past.event(moment).place)) {
+                changes.extend(once(past, (end, to)));
+            }
+        }
+    }
     changes
 }
 
@@ -114,7 +149,7 @@ fn last(past: &Past, agent: past::Agent) -> Option<Moment> {
 
 /// Who could tell whom: of two blocks of one rank each the other, the one that comes first in the text first; and the
 /// block that hears of the one access, where the rank of the other one does.
-fn pairs(past: &Past, first: Moment, second: Moment) -> Vec<(Moment, Moment)> {
+fn known(past: &Past, first: Moment, second: Moment) -> Vec<(Moment, Moment)> {
     let mut pairs = Vec::new();
     let place = |moment: Moment| past.event(moment).place;
     let both = match place(first) <= place(second) {
@@ -130,7 +165,6 @@ fn pairs(past: &Past, first: Moment, second: Moment) -> Vec<(Moment, Moment)> {
             pairs.extend(heard.map(|heard| (heard, other)));
         }
     }
-    pairs.retain(|(one, other)| one.agent != other.agent && place(*one) != place(*other));
     pairs
 }
 

@@ -1,5 +1,6 @@
 //! Blocks of one rank that are put in order: by a new semaphore, or by a barrier.
 
+use super::super::super::names;
 use crate::diagnostic::change::{Handover, Side, Times};
 use crate::ir::{
     Action, BarrierId, BlockId, List, Op, Origins, Program, Rank, Semaphore, SemaphoreId,
@@ -45,6 +46,31 @@ pub(super) fn hand_over(mut program: Program, change: &Handover) -> Option<Progr
         }
     }
     Some(program)
+}
+
+/// The program in which each block of a family begins when the one with the number before it has come to its end. None
+/// where no rank has two of them.
+pub(super) fn relay(mut program: Program, family: &str) -> Option<Program> {
+    let mut done = false;
+    for rank in program.ranks.iter_mut() {
+        let members = rank.blocks.entries().filter_map(|(id, block)| {
+            let (name, number) = names::member(&block.name)?;
+            (name == family).then_some((number, id))
+        });
+        let mut members: Vec<(i64, BlockId)> = members.collect();
+        members.sort_unstable();
+        for (one, next) in members.iter().zip(members.iter().skip(1)) {
+            let list: List<SemaphoreId> = std::iter::once(add(rank, 0)?).collect();
+            let ops = &mut rank.blocks.iter_mut().nth(one.1.index())?.ops;
+            let origin = ops.last()?.origin;
+            ops.push(Op { action: Action::Release(list.clone()), origin, sync: None });
+            let ops = &mut rank.blocks.iter_mut().nth(next.1.index())?.ops;
+            let origin = ops.first()?.origin;
+            ops.insert(0, Op { action: Action::Acquire(list), origin, sync: None });
+            done = true;
+        }
+    }
+    done.then_some(program)
 }
 
 /// The blocks of a rank that run a statement.
