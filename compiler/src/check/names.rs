@@ -63,7 +63,7 @@ pub(super) fn buffer(buffer: Buffer) -> &'static str {
 }
 
 /// A region and the indices in it, "box", "1, 0"; of what is no even family, a place in all of scratch.
-fn region(program: &Program, rank: RankId, chunk: u64) -> (String, String) {
+pub(super) fn region(program: &Program, rank: RankId, chunk: u64) -> (String, String) {
     let regions = program.ranks.lookup(rank).map(|rank| &rank.regions);
     let region = regions.into_iter().flatten().rfind(|region| u64::from(region.offset) <= chunk);
     let named = region.and_then(|region| {

@@ -47,6 +47,7 @@ mod turn;
 mod value;
 mod whole;
 mod witness;
+mod words;
 mod writers;
 
 use crate::diagnostic::{Code, Diagnostic};

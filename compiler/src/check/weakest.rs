@@ -28,13 +28,13 @@ mod order;
 
 use super::past::Past;
 use super::race::{self, Met};
-use super::{STEPS, matching};
+use super::{STEPS, matching, names};
 use crate::diagnostic::change::Change;
 use crate::diagnostic::witness::{Finding, Race};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::interrupt::Interrupt;
-use crate::ir;
 use crate::ir::run::{self, Outcome, broken_promises};
+use crate::ir::{self, RankId};
 use crate::phase::phase;
 use candidates::candidates;
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ pub(super) fn mend(
             candidates.retain(orders_blocks);
         }
         let Some((change, after)) = trials.first(&finding, candidates) else {
-            match kept.iter_mut().find(|other| share(other, &finding)) {
+            match kept.iter_mut().find(|other| share(program, other, &finding)) {
                 _ if follows => {}
                 Some(other) => tell_too(other, &finding),
                 None => kept.push(finding),
@@ -130,26 +130,34 @@ fn orders_blocks(change: &Change) -> bool {
     }
 }
 
-/// Whether two findings for which no change is known are of accesses that meet, and of one statement: an index of it
-/// may be wrong.
-fn share(one: &Diagnostic, other: &Diagnostic) -> bool {
-    let places = |finding: &Diagnostic| {
-        let race = race_of(finding)?;
-        Some([race.first?.event.place?, race.second.event.place?])
+/// Whether two findings for which no change is known are of one mistake: accesses that meet, and are of one statement, of
+/// which an index may be wrong; or reads of one region, in which nobody has written.
+fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
+    let (Some(race), Some(next)) = (race_of(one), race_of(other)) else { return false };
+    let places = |race: &Race| Some([race.first?.event.place?, race.second.event.place?]);
+    let meet = match (places(race), places(next)) {
+        (Some(ones), Some(others)) => ones.iter().any(|at| others.contains(at)),
+        (_, _) => one.code == Code::E0520 && region(program, race) == region(program, next),
     };
-    match (places(one), places(other)) {
-        (Some(ones), Some(others)) => {
-            one.change.is_none()
-                && one.code == other.code
-                && ones.iter().any(|at| others.contains(at))
-        }
-        (_, _) => false,
-    }
+    one.change.is_none() && one.code == other.code && meet
 }
 
-/// Tells of another finding at the same statement.
+/// The buffer that a race is about, and whose; of scratch, the region.
+fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, String) {
+    let cells = &race.memory;
+    let chunk = cells.start / u64::from(cells.parts.max(1));
+    (cells.rank, cells.buffer, names::region(program, RankId(cells.rank), chunk).0)
+}
+
+/// Tells of another finding of the same mistake.
 fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     const ALSO: &str = "an index of that statement may be wrong; or ";
+    if one.code == Code::E0520 {
+        let again = other.primary.as_ref().map(|label| label.place);
+        let text = || "this reads of it too".to_owned();
+        one.secondary.extend(again.map(|place| Label { place, text: text() }));
+        return;
+    }
     one.notes.push(format!("so, at the same statement: {}", other.message));
     for help in one.helps.iter_mut().filter(|help| !help.starts_with(ALSO)) {
         help.insert_str(0, ALSO);

@@ -143,7 +143,10 @@ impl Reports {
                 if at.any(|label| places.get(&label.place).is_some_and(|other| *other != code)) {
                     continue;
                 }
-                places.extend(report.primary.as_ref().map(|label| (label.place, code)));
+                // Of operands of two sizes either is wrong.
+                let others = report.secondary.iter().filter(|_| code == Code::E0309);
+                let wrong = report.primary.iter().chain(others);
+                places.extend(wrong.map(|label| (label.place, code)));
             }
             let key = (code, report.message.clone(), entry.values.clone());
             let row = *said.entry(key).or_insert(kept.len());

@@ -25,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, memory, run};
 use crate::table::{Id, Table};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// The most elements that a run may look at: some seconds' worth.
@@ -99,6 +99,8 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) few: bool,
     /// How many elements may still be looked at.
     left: u64,
+    /// Who has touched which rank before it is known to have started: what they touch there next follows from that.
+    pub(super) early: FxHashSet<(Agent, RankId)>,
     /// The moments that tell what packets with several writers tell.
     pub(super) heard: FxHashMap<usize, MomentId>,
     pub(super) again: Touched<'p>,
@@ -188,6 +190,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             mixed: fold.turn() == Turn::Still && overlay::mixed(program),
             few: fold.turn() != Turn::Still,
             left: MOST_ELEMENTS,
+            early: FxHashSet::default(),
             heard: FxHashMap::default(),
             conflicts: Vec::new(),
         }

@@ -125,7 +125,9 @@ impl<'p> Machine<'p, '_> {
         match place.buffer {
             // A rank's user writes all of both before it starts.
             Buffer::Input | Buffer::Output if foreign => {
-                self.alone(Kind::Start, touch, place);
+                if self.early.insert((actor.agent, place.rank)) {
+                    self.alone(Kind::Start, touch, place);
+                }
                 return;
             }
             Buffer::Input | Buffer::Output => {}

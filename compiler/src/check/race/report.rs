@@ -1,24 +1,19 @@
-//! Races in words.
+//! Races as reports: one for each pair of places, causes before what follows from them.
 
 use super::super::found::Found;
-use super::super::names;
 use super::super::past::Past;
 use super::cells::Touch;
 use super::machine::{Conflict, Kind};
+use super::words::Words;
 use super::{Met, witness};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::each_op;
-use crate::ir::{Action, BlockId, Program, RankId};
+use crate::ir::{Program, RankId};
 use crate::source;
-use crate::table::Id;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How many conflicts are looked at; more are never shown.
 const LOOKED_AT: usize = 100_000;
-
-const ONLY_PACKETS: &str =
-    "between them are packets, which order execution, and of memory only what they carry";
 
 /// Of how many reports the way there is told.
 const SHOWN: usize = 16;
@@ -36,7 +31,7 @@ pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -
     if conflicts.is_empty() {
         return Vec::new();
     }
-    let words = Words { program, parts, relaxed: has_relaxed(program) };
+    let words = Words::new(program, parts);
     let past = Past::new(program, parts);
     let mut found = Found::default();
     let mut shown = 0;
@@ -161,272 +156,4 @@ fn rank_of(kind: Kind) -> u8 {
         Kind::End => 5,
         Kind::Launches => 6,
     }
-}
-
-fn has_relaxed(program: &Program) -> bool {
-    let mut found = false;
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        each_op(&block.ops, &mut |op| {
-            found |=
-                matches!(&op.action, Action::Signal(list) | Action::Wait(list) if list.relaxed);
-        });
-    }
-    found
-}
-
-struct Words<'a> {
-    program: &'a Program,
-    parts: u32,
-    /// Whether any signal or wait is relaxed. Where none is, only packets order no more than execution.
-    relaxed: bool,
-}
-
-impl Words<'_> {
-    fn report(&self, conflict: &Conflict) -> Diagnostic {
-        match conflict.kind {
-            Kind::Race => self.race(conflict),
-            Kind::Threads => self.threads(conflict),
-            Kind::Start => self.start(conflict),
-            Kind::End => self.end(conflict),
-            Kind::Unwritten => self.unwritten(conflict),
-            Kind::Twice => self.twice(conflict),
-            Kind::Launches => self.launches(conflict),
-        }
-    }
-
-    fn race(&self, conflict: &Conflict) -> Diagnostic {
-        let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict);
-        let owner = conflict.place.rank;
-        let message = match (first.rank == second.rank, first.rank == owner) {
-            (true, true) => format!(
-                "{} of rank {} {} {place} while {} may be {} it",
-                self.agent(second),
-                owner.0,
-                does(second),
-                self.agent(first),
-                doing(first)
-            ),
-            (true, false) => format!(
-                "{} of rank {} {} {place} of rank {} while {} of rank {} may be {} it",
-                self.agent(second),
-                second.rank.0,
-                does(second),
-                owner.0,
-                self.agent(first),
-                first.rank.0,
-                doing(first)
-            ),
-            (false, _) => format!(
-                "rank {} {} {} while rank {} may be {} it",
-                second.rank.0,
-                does(second),
-                self.whose(conflict, second.rank),
-                first.rank.0,
-                doing(first)
-            ),
-        };
-        let report = Diagnostic::new(Code::E0501, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first));
-        let report = match (conflict.relaxed, self.relaxed) {
-            (true, true) => {
-                return report
-                    .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
-                    .help("leave `relaxed` out of the signal and the wait between the two");
-            }
-            (true, false) => report.note(ONLY_PACKETS),
-            (false, _) => report.note("nothing orders the two"),
-        };
-        let own = match first.write && second.write {
-            true => "let each write a chunk of its own; or ",
-            false => "",
-        };
-        match first.rank == second.rank {
-            true => report.help(format!(
-                "{own}let {} release a semaphore when it is done, and {} acquire it first, or the other way round",
-                self.agent(first),
-                self.agent(second)
-            )),
-            false => report.help(format!(
-                "{own}let rank {} signal when it is done, and rank {} wait for that first, or the other way round",
-                first.rank.0, second.rank.0
-            )),
-        }
-    }
-
-    fn threads(&self, conflict: &Conflict) -> Diagnostic {
-        let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict);
-        let what = match first.write && second.write {
-            true => "both write".to_string(),
-            false => format!("{} and {}", bare(first), bare(second)),
-        };
-        let message = format!(
-            "threads of one block {what} {place} of rank {} without meeting in between",
-            conflict.place.rank.0
-        );
-        Diagnostic::new(Code::E0503, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first))
-            .note("an operation is spread over all threads of its block, and each goes on when its part is done")
-            .help("put `sync;` between the two, or leave synchronization inside blocks to the compiler")
-    }
-
-    fn start(&self, conflict: &Conflict) -> Diagnostic {
-        let touch = &conflict.first;
-        let owner = conflict.place.rank.0;
-        let message = format!(
-            "rank {} {} {} of rank {owner}, which may not have started",
-            touch.rank.0,
-            does(touch),
-            self.place(conflict)
-        );
-        Diagnostic::new(Code::E0510, self.at(touch), message)
-            .label(self.label(touch))
-            .note(format!(
-                "until rank {owner} starts, this memory is in use by what ran there before"
-            ))
-            .help(format!("wait for a signal of rank {owner} first; `relaxed` is enough"))
-    }
-
-    fn end(&self, conflict: &Conflict) -> Diagnostic {
-        let touch = &conflict.first;
-        let owner = conflict.place.rank.0;
-        let place = self.place(conflict);
-        let message = match touch.rank == conflict.place.rank {
-            true => format!(
-                "the proxy of rank {owner} may still be {} {place} when the kernel ends",
-                doing(touch)
-            ),
-            false => format!(
-                "rank {} may still be {} {place} of rank {owner} when its kernel ends",
-                touch.rank.0,
-                doing(touch)
-            ),
-        };
-        let report = Diagnostic::new(Code::E0512, self.at(touch), message)
-            .label(self.label(touch))
-            .note(format!("rank {owner}'s user may overwrite its buffers, or read them, as soon as its kernel has ended"));
-        match (touch.rank == conflict.place.rank, conflict.relaxed) {
-            (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a strong answer of the peer"),
-            (false, true) if self.relaxed => report
-                .note("what lies between orders execution, not memory: a relaxed signal, or packets")
-                .help("leave `relaxed` out of the last signal and wait"),
-            (false, _) => report
-                .help(format!("signal rank {owner} after this, and let it wait before it ends; both without `relaxed`")),
-        }
-    }
-
-    fn unwritten(&self, conflict: &Conflict) -> Diagnostic {
-        let touch = &conflict.first;
-        let message = format!(
-            "rank {} reads {}, which nobody has written",
-            touch.rank.0,
-            self.whose(conflict, touch.rank)
-        );
-        Diagnostic::new(Code::E0520, self.at(touch), message)
-            .label(self.label(touch))
-            .note("it holds what was left there, by an earlier launch or by anyone")
-            .help("write it first, in this launch, or read what is written")
-    }
-
-    fn twice(&self, conflict: &Conflict) -> Diagnostic {
-        let (first, second) = (&conflict.first, &conflict.second);
-        let place = self.place(conflict);
-        let message = format!(
-            "two packets are written to {place} of rank {} in one launch",
-            conflict.place.rank.0
-        );
-        Diagnostic::new(Code::E0521, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first))
-            .note("both carry the flag of the launch, and its reader takes whichever it finds")
-            .help(match first.rank == second.rank {
-                true => "give each its own slot".to_string(),
-                false => format!(
-                    "give each rank that writes there a slot of its own on rank {}",
-                    conflict.place.rank.0
-                ),
-            })
-    }
-
-    fn launches(&self, conflict: &Conflict) -> Diagnostic {
-        let (first, second) = (&conflict.first, &conflict.second);
-        let launch = if self.program.options.double_scratch {
-            "an earlier launch"
-        } else {
-            "the launch before"
-        };
-        let message = format!(
-            "rank {} {} {} while rank {} may still be {} it in {launch}",
-            second.rank.0,
-            does(second),
-            self.whose(conflict, second.rank),
-            first.rank.0,
-            doing(first)
-        );
-        let doubled = match self.program.options.double_scratch {
-            true => "",
-            false => ", or take `double_scratch = true` for packets",
-        };
-        Diagnostic::new(Code::E0515, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first))
-            .note("scratch lives from launch to launch, and ranks do not start together")
-            .help(format!("let the reader answer before the launch ends{doubled}"))
-    }
-
-    fn at(&self, touch: &Touch) -> source::Place {
-        self.program.origins.place(touch.op.origin)
-    }
-
-    fn label(&self, touch: &Touch) -> String {
-        let values = self.program.origins.values(touch.op.origin);
-        let values =
-            if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
-        format!("rank {}, {}, {} it{values}", touch.rank.0, self.agent(touch), does(touch))
-    }
-
-    /// "block `main`", or "a proxy" where the block has handed the operation on.
-    fn agent(&self, touch: &Touch) -> String {
-        let before: usize =
-            self.program.ranks.iter().take(touch.rank.index()).map(|rank| rank.blocks.len()).sum();
-        let blocks = self.program.ranks.lookup(touch.rank).map(|rank| &rank.blocks);
-        let block = (touch.agent as usize).checked_sub(before).map(BlockId::from_index);
-        match block.and_then(|block| blocks.and_then(|blocks| blocks.lookup(block))) {
-            Some(block) => format!("block `{}`", block.name),
-            None => "the proxy of a port channel".to_string(),
-        }
-    }
-
-    /// "its `output[3]`", "`output[3]` of rank 1", as seen from a rank.
-    fn whose(&self, conflict: &Conflict, from: RankId) -> String {
-        let owner = conflict.place.rank;
-        let place = self.place(conflict);
-        if owner == from { format!("its {place}") } else { format!("{place} of rank {}", owner.0) }
-    }
-
-    /// "`output[3]`", by the name that the author uses.
-    fn place(&self, conflict: &Conflict) -> String {
-        let (buffer, cell) = conflict.second.said;
-        let chunk = u64::from(cell / self.parts.max(1));
-        names::chunk(self.program, conflict.place.rank, buffer, chunk)
-    }
-}
-
-fn does(touch: &Touch) -> &'static str {
-    if touch.write { "writes" } else { "reads" }
-}
-
-fn doing(touch: &Touch) -> &'static str {
-    if touch.write { "writing" } else { "reading" }
-}
-
-fn bare(touch: &Touch) -> &'static str {
-    debug_assert!(
-        matches!(touch.op.action, Action::Transfer(_)),
-        "only data operations touch memory"
-    );
-    if touch.write { "write" } else { "read" }
 }

@@ -518,10 +518,12 @@ fn unexpected(token: &Token<'_>, what: &str) -> Fault {
             | Kind::Greater
             | Kind::GreaterEqual
     );
-    let report = if compares {
-        report.help("comparisons do not chain: join two of them with `&&`")
-    } else {
-        report
+    let report = match token.kind {
+        _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
+        Kind::Comma if what == "`;`" => {
+            report.help("every declaration is one of its own: end it with `;`, and begin the next one with its word")
+        }
+        _ => report,
     };
     Fault::new(token.span.start, Reach::Statement, report)
 }

@@ -1,0 +1,321 @@
+//! What is said of a conflict: who meets whom where, why, and what would help.
+
+use super::super::names;
+use super::cells::Touch;
+use super::machine::{Conflict, Kind};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::run::each_op;
+use crate::ir::{Action, Block, BlockId, ChannelId, Link, Program, RankId, Where};
+use crate::source;
+use crate::table::Id;
+
+const ONLY_PACKETS: &str =
+    "between them are packets, which order execution, and of memory only what they carry";
+
+/// Reports of conflicts, and what they say of the program.
+pub(super) struct Words<'a> {
+    program: &'a Program,
+    parts: u32,
+    /// Whether any signal or wait is relaxed. Where none is, only packets order no more than execution.
+    relaxed: bool,
+}
+
+impl<'a> Words<'a> {
+    /// For a program whose chunks are cut into so many parts.
+    pub(super) fn new(program: &'a Program, parts: u32) -> Words<'a> {
+        Words { program, parts, relaxed: has_relaxed(program) }
+    }
+
+    /// What is to be said of a conflict.
+    pub(super) fn report(&self, conflict: &Conflict) -> Diagnostic {
+        match conflict.kind {
+            Kind::Race => self.race(conflict),
+            Kind::Threads => self.threads(conflict),
+            Kind::Start => self.start(conflict),
+            Kind::End => self.end(conflict),
+            Kind::Unwritten => self.unwritten(conflict),
+            Kind::Twice => self.twice(conflict),
+            Kind::Launches => self.launches(conflict),
+        }
+    }
+
+    fn race(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = self.place(conflict);
+        let owner = conflict.place.rank;
+        let message = match (first.rank == second.rank, first.rank == owner) {
+            (true, true) => format!(
+                "{} of rank {} {} {place} while {} may be {} it",
+                self.agent(second),
+                owner.0,
+                does(second),
+                self.agent(first),
+                doing(first)
+            ),
+            (true, false) => format!(
+                "{} of rank {} {} {place} of rank {} while {} of rank {} may be {} it",
+                self.agent(second),
+                second.rank.0,
+                does(second),
+                owner.0,
+                self.agent(first),
+                first.rank.0,
+                doing(first)
+            ),
+            (false, _) => format!(
+                "rank {} {} {} while rank {} may be {} it",
+                second.rank.0,
+                does(second),
+                self.whose(conflict, second.rank),
+                first.rank.0,
+                doing(first)
+            ),
+        };
+        let report = Diagnostic::new(Code::E0501, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first));
+        let report = match (conflict.relaxed, self.relaxed) {
+            (true, true) => {
+                return report
+                    .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
+                    .help("leave `relaxed` out of the signal and the wait between the two");
+            }
+            (true, false) => report.note(ONLY_PACKETS),
+            (false, _) => report.note("nothing orders the two"),
+        };
+        let own = match first.write && second.write {
+            true => "let each write a chunk of its own; or ",
+            false => "",
+        };
+        match first.rank == second.rank {
+            true => report.help(format!(
+                "{own}let {} release a semaphore when it is done, and {} acquire it first, or the other way round",
+                self.agent(first),
+                self.agent(second)
+            )),
+            false => report.help(format!(
+                "{own}let rank {} signal when it is done, and rank {} wait for that first, or the other way round",
+                first.rank.0, second.rank.0
+            )),
+        }
+    }
+
+    fn threads(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = self.place(conflict);
+        let what = match first.write && second.write {
+            true => "both write".to_string(),
+            false => format!("{} and {}", bare(first), bare(second)),
+        };
+        let message = format!(
+            "threads of one block {what} {place} of rank {} without meeting in between",
+            conflict.place.rank.0
+        );
+        Diagnostic::new(Code::E0503, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+            .note("an operation is spread over all threads of its block, and each goes on when its part is done")
+            .help("put `sync;` between the two, or leave synchronization inside blocks to the compiler")
+    }
+
+    fn start(&self, conflict: &Conflict) -> Diagnostic {
+        let touch = &conflict.first;
+        let owner = conflict.place.rank.0;
+        let message = format!(
+            "rank {} {} {} of rank {owner}, which may not have started",
+            touch.rank.0,
+            does(touch),
+            self.place(conflict)
+        );
+        Diagnostic::new(Code::E0510, self.at(touch), message)
+            .label(self.label(touch))
+            .note(format!(
+                "until rank {owner} starts, this memory is in use by what ran there before"
+            ))
+            .help(match self.way(touch, conflict.place.rank) {
+                Some(name) => format!(
+                    "wait for a signal of rank {owner} first, over `{name}`; `relaxed` is enough"
+                ),
+                None => format!("wait for a signal of rank {owner} first; `relaxed` is enough"),
+            })
+    }
+
+    /// The channel over which the block of an access hears of a rank, where the access itself is through a switch, which
+    /// has no signals.
+    fn way(&self, touch: &Touch, owner: RankId) -> Option<&str> {
+        let Action::Transfer(transfer) = &touch.op.action else { return None };
+        let mut operands = transfer.sources.iter().chain(&transfer.destinations);
+        let rank = self.program.ranks.lookup(touch.rank)?;
+        let mut waited: Vec<ChannelId> = Vec::new();
+        each_op(&self.block(touch)?.ops, &mut |op| {
+            if let Action::Wait(signal) = &op.action {
+                waited.extend(&signal.channels);
+            }
+        });
+        let leads_there = |link: &Link| match link {
+            Link::Memory(peer) | Link::Port(peer) => *peer == owner,
+            Link::Switch(_) => false,
+        };
+        let mut channels = waited.into_iter().filter_map(|id| rank.channels.lookup(id));
+        let channel = channels.find(|channel| leads_there(&channel.link));
+        let through_switch = operands.any(|operand| matches!(operand.place, Where::Switch(_)));
+        let name = channel.filter(|_| through_switch)?.name.split('[').next();
+        name.filter(|_| matches!(self.at(touch), source::Place::Source(_)))
+    }
+
+    fn end(&self, conflict: &Conflict) -> Diagnostic {
+        let touch = &conflict.first;
+        let owner = conflict.place.rank.0;
+        let place = self.place(conflict);
+        let message = match touch.rank == conflict.place.rank {
+            true => format!(
+                "the proxy of rank {owner} may still be {} {place} when the kernel ends",
+                doing(touch)
+            ),
+            false => format!(
+                "rank {} may still be {} {place} of rank {owner} when its kernel ends",
+                touch.rank.0,
+                doing(touch)
+            ),
+        };
+        let report = Diagnostic::new(Code::E0512, self.at(touch), message)
+            .label(self.label(touch))
+            .note(format!("rank {owner}'s user may overwrite its buffers, or read them, as soon as its kernel has ended"));
+        match (touch.rank == conflict.place.rank, conflict.relaxed) {
+            (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a strong answer of the peer"),
+            (false, true) if self.relaxed => report
+                .note("what lies between orders execution, not memory: a relaxed signal, or packets")
+                .help("leave `relaxed` out of the last signal and wait"),
+            (false, _) => report
+                .help(format!("signal rank {owner} after this, and let it wait before it ends; both without `relaxed`")),
+        }
+    }
+
+    fn unwritten(&self, conflict: &Conflict) -> Diagnostic {
+        let touch = &conflict.first;
+        let message = format!(
+            "rank {} reads {}, which nobody has written",
+            touch.rank.0,
+            self.whose(conflict, touch.rank)
+        );
+        Diagnostic::new(Code::E0520, self.at(touch), message)
+            .label(self.label(touch))
+            .note("it holds what was left there, by an earlier launch or by anyone")
+            .help("write it first, in this launch, or read what is written")
+    }
+
+    fn twice(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let place = self.place(conflict);
+        let message = format!(
+            "two packets are written to {place} of rank {} in one launch",
+            conflict.place.rank.0
+        );
+        Diagnostic::new(Code::E0521, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+            .note("both carry the flag of the launch, and its reader takes whichever it finds")
+            .help(match first.rank == second.rank {
+                true => "give each its own slot".to_string(),
+                false => format!(
+                    "give each rank that writes there a slot of its own on rank {}",
+                    conflict.place.rank.0
+                ),
+            })
+    }
+
+    fn launches(&self, conflict: &Conflict) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        let launch = if self.program.options.double_scratch {
+            "an earlier launch"
+        } else {
+            "the launch before"
+        };
+        let message = format!(
+            "rank {} {} {} while rank {} may still be {} it in {launch}",
+            second.rank.0,
+            does(second),
+            self.whose(conflict, second.rank),
+            first.rank.0,
+            doing(first)
+        );
+        let doubled = match self.program.options.double_scratch {
+            true => "",
+            false => ", or take `double_scratch = true` for packets",
+        };
+        Diagnostic::new(Code::E0515, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+            .note("scratch lives from launch to launch, and ranks do not start together")
+            .help(format!("let the reader answer before the launch ends{doubled}"))
+    }
+
+    fn at(&self, touch: &Touch) -> source::Place {
+        self.program.origins.place(touch.op.origin)
+    }
+
+    fn label(&self, touch: &Touch) -> String {
+        let values = self.program.origins.values(touch.op.origin);
+        let values =
+            if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+        format!("rank {}, {}, {} it{values}", touch.rank.0, self.agent(touch), does(touch))
+    }
+
+    /// "block `main`", or "a proxy" where the block has handed the operation on.
+    fn agent(&self, touch: &Touch) -> String {
+        match self.block(touch) {
+            Some(block) => format!("block `{}`", block.name),
+            None => "the proxy of a port channel".to_string(),
+        }
+    }
+
+    /// The block that does it; none where that is a proxy.
+    fn block(&self, touch: &Touch) -> Option<&Block> {
+        let ranks = &self.program.ranks;
+        let before: usize =
+            ranks.iter().take(touch.rank.index()).map(|rank| rank.blocks.len()).sum();
+        let block = (touch.agent as usize).checked_sub(before).map(BlockId::from_index)?;
+        ranks.lookup(touch.rank)?.blocks.lookup(block)
+    }
+
+    /// "its `output[3]`", "`output[3]` of rank 1", as seen from a rank.
+    fn whose(&self, conflict: &Conflict, from: RankId) -> String {
+        let owner = conflict.place.rank;
+        let place = self.place(conflict);
+        if owner == from { format!("its {place}") } else { format!("{place} of rank {}", owner.0) }
+    }
+
+    /// "`output[3]`", by the name that the author uses.
+    fn place(&self, conflict: &Conflict) -> String {
+        let (buffer, cell) = conflict.second.said;
+        let chunk = u64::from(cell / self.parts.max(1));
+        names::chunk(self.program, conflict.place.rank, buffer, chunk)
+    }
+}
+
+fn has_relaxed(program: &Program) -> bool {
+    let mut found = false;
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        each_op(&block.ops, &mut |op| {
+            found |=
+                matches!(&op.action, Action::Signal(list) | Action::Wait(list) if list.relaxed);
+        });
+    }
+    found
+}
+
+fn does(touch: &Touch) -> &'static str {
+    if touch.write { "writes" } else { "reads" }
+}
+
+fn doing(touch: &Touch) -> &'static str {
+    if touch.write { "writing" } else { "reading" }
+}
+
+fn bare(touch: &Touch) -> &'static str {
+    debug_assert!(
+        matches!(touch.op.action, Action::Transfer(_)),
+        "only data operations touch memory"
+    );
+    if touch.write { "write" } else { "read" }
+}
