@@ -41,6 +41,9 @@ pub(super) struct Block<'p> {
     pub(super) arrived: bool,
 }
 
+/// The blocks that have not ended, by their agents.
+pub(super) struct Blocks<'p>(Vec<Option<Box<Block<'p>>>>);
+
 /// What a thread knows beyond what all know.
 #[derive(Clone, Debug)]
 struct Thread {
@@ -51,6 +54,44 @@ struct Thread {
     /// The last moment at which it told something since.
     last: MomentId,
     chain: u32,
+}
+
+impl<'p> Blocks<'p> {
+    /// None yet.
+    pub(super) fn new() -> Blocks<'p> {
+        Blocks(Vec::new())
+    }
+
+    /// One more, at its start.
+    pub(super) fn start(&mut self, rank: RankId, steps: Vec<Step<'p>>) {
+        let agent = self.0.len() as Agent;
+        self.0.push(Some(Box::new(Block::new((agent, agent), rank, steps))));
+    }
+
+    /// How many there were at the start.
+    pub(super) fn started(&self) -> usize {
+        self.0.len()
+    }
+
+    /// One that has not ended.
+    pub(super) fn get(&self, agent: usize) -> Option<&Block<'p>> {
+        self.0.get(agent)?.as_deref()
+    }
+
+    /// One that has not ended, to be led on.
+    pub(super) fn get_mut(&mut self, agent: usize) -> Option<&mut Block<'p>> {
+        self.0.get_mut(agent)?.as_deref_mut()
+    }
+
+    /// Takes one out that has done all its steps.
+    pub(super) fn take_done(&mut self, agent: usize) -> Option<Box<Block<'p>>> {
+        self.0.get_mut(agent)?.take_if(|block| block.at >= block.steps.len())
+    }
+
+    /// Whether all have ended.
+    pub(super) fn have_ended(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
 }
 
 impl<'p> Block<'p> {

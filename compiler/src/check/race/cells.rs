@@ -109,6 +109,10 @@ impl<'p> Cells<'p> {
             Buffer::Output => &mut self.output,
             Buffer::Scratch => &mut self.scratch,
         };
+        if cells.is_empty() {
+            // Many a buffer has one cell, and room for more by far than that would be made.
+            cells.reserve_exact(cell as usize + 1);
+        }
         if cells.len() <= cell as usize {
             cells.resize(cell as usize + 1, Cell::default());
         }

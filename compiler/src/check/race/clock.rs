@@ -112,6 +112,11 @@ impl Clock {
         }
     }
 
+    /// Forgets how far it has gone back: what it knows it can find again.
+    pub(super) fn forget(&mut self) {
+        self.sights = RefCell::default();
+    }
+
     /// The moment at which the agent tells others what it knows.
     pub(super) fn moment(&mut self, history: &mut History) -> MomentId {
         let Some((agent, seen)) = self.own else {

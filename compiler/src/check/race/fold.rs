@@ -18,8 +18,9 @@ use crate::ir::memory::{accesses, home};
 use crate::ir::run::{Grain, each_op};
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
-use marks::Numbers;
+use marks::{Marks, Numbers};
 use std::cell::OnceCell;
+use std::iter::{once, once_with};
 use std::rc::Rc;
 use uses::Cells;
 
@@ -209,19 +210,22 @@ impl Way {
                     let (turn, ranks) = (*turn, ranks.into());
                     Fold { turn, grain: Grain::parts(1), ranks, scattered }
                 };
-                let guess = |numbers, rounds| {
-                    Some(fold(marks::fold((whole, cells), *turn, (numbers, rounds))?, false))
+                let marks =
+                    |numbers, rounds| marks::marks((whole, cells), *turn, (numbers, rounds));
+                let guess = |marks: Option<Vec<Marks>>| {
+                    Some(fold(marks::fold((whole, cells), *turn, &marks?)?, false))
                 };
-                let guesses = ROUNDS.into_iter().flat_map(|rounds| {
-                    // Where not even the marks of rows are alike, nothing is.
-                    let numbers = [Numbers::OfRows, Numbers::OfOperations];
-                    numbers.into_iter().map_while(move |numbers| guess(numbers, rounds))
+                // Where not even the marks of rows are alike, nothing is; what differs after few rounds does after more.
+                let guesses = ROUNDS.into_iter().map_while(|rounds| {
+                    let rows = once(Some(marks(Numbers::OfRows, rounds)?));
+                    let all = rows.chain(once_with(move || marks(Numbers::OfOperations, rounds)));
+                    Some(all.map_while(guess))
                 });
-                let by_number = std::iter::once_with(|| {
+                let by_number = once_with(|| {
                     let cube = (*turn == Turn::Cube).then_some(*turn)?;
                     Some(fold(marks::by_number((whole, cells), cube)?, true))
                 });
-                let mut guesses = guesses.chain(by_number.flatten());
+                let mut guesses = guesses.flatten().chain(by_number.flatten());
                 guesses.find(|fold| fold.holds(whole))
             }
         }

@@ -4,68 +4,139 @@
 //! what those hold that stand for them, turned; so it is compared without being made. A sum over one chunk of every rank, as
 //! long as there are ranks, is turned to another one as long as turns compose: then that is all there is to see to.
 
-use super::cells::{Cells, Place};
+use super::cells::{Cell, Cells, Place};
 use super::turn::By;
-use super::value::{Inputs, Value, sum};
+use super::value::{Inputs, Part, Value, sum};
+use crate::ir::memory::home;
 use crate::ir::{Buffer, Promise, Rank, RankId};
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use crate::table::Id;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A promise as it is compared: of one cell.
-struct Kept<'a> {
+/// How many promises are compared on one rank after the other: what stands for what is looked up in a row of each.
+const AT_ONCE: usize = 64;
+
+/// What is compared with promises.
+struct Kept<'a, 'p> {
     inputs: Inputs<'a>,
+    cells: &'a [Cells<'p>],
     /// Whether turns compose, once it is asked.
     composed: OnceCell<bool>,
+    /// Parts that were found to be the sum over a chunk of every rank, and of which of its cells.
+    sums: RefCell<BTreeSet<Sum>>,
+}
+
+/// The parts of a sum, the chunk of all inputs, and which of its cells.
+type Sum = (*const Part, u32, u32);
+
+/// A promise, worked out once for all ranks that are promised the same.
+struct Promised<'a> {
+    promise: &'a Promise,
+    /// The chunk that it sums up over all ranks, if it does.
+    summed: Option<u32>,
+    /// What the first cell of its unit is to hold, and each of them, once it is asked.
+    first: OnceCell<Value>,
+    cells: Vec<OnceCell<Value>>,
 }
 
 /// Whether all promises are kept.
 pub(super) fn are_kept(inputs: Inputs<'_>, cells: &[Cells<'_>]) -> bool {
-    let kept = Kept { inputs, composed: OnceCell::new() };
-    let unit = inputs.grain.chunks_of_unit();
+    let kept = Kept { inputs, cells, composed: OnceCell::new(), sums: RefCell::default() };
     let mut alike: BTreeMap<*const Promise, Vec<(RankId, &Rank)>> = BTreeMap::new();
     for (id, rank) in inputs.program.ranks.entries() {
         alike.entry(rank.promises.as_ptr()).or_default().push((id, rank));
     }
-    alike.values().all(|ranks| {
-        let promises = ranks.first().into_iter().flat_map(|(_, rank)| rank.promises.iter());
+    alike.values().all(|ranks| kept.all(ranks))
+}
+
+impl<'a, 'p> Kept<'a, 'p> {
+    /// Whether ranks that are promised the same have it.
+    fn all(&self, ranks: &[(RankId, &Rank)]) -> bool {
+        let list = ranks.first().map_or(&[] as &[Promise], |(_, rank)| &rank.promises);
         // The chunks of a unit are promised alike.
-        let mut promises = promises.filter(|promise| promise.chunk.is_multiple_of(unit));
-        let standing: Vec<Option<Standing<'_>>> =
-            ranks.iter().map(|one| kept.standing(*one)).collect();
-        promises.all(|promise| {
-            // What several ranks are promised is worked out once, and of a unit's first cell.
-            let first = OnceCell::new();
-            let parts = 0..inputs.grain.cells_of_unit();
-            let promised: Vec<OnceCell<Value>> = parts.map(|_| OnceCell::new()).collect();
-            let summed = sum_over_all(promise, inputs.program.ranks.len());
-            let stands = |one: &Standing<'_>| {
-                summed.is_some_and(|chunk| kept.stands_for(one, (promise.chunk, chunk)))
-            };
-            let ranks = ranks.iter().zip(&standing);
-            let mut ranks = ranks.filter(|(_, one)| !one.as_ref().is_some_and(stands));
-            ranks.all(|((id, _), _)| {
-                (0..).zip(&promised).all(|(part, promised)| {
-                    let promised = promised
-                        .get_or_init(|| first.get_or_init(|| kept.promised(promise)).further(part));
-                    kept.held(cells, *id, (promise.chunk, part)).is(inputs.fold.turn(), promised)
+        let unit = self.inputs.grain.chunks_of_unit();
+        let units: Vec<&Promise> =
+            list.iter().filter(|one| one.chunk.is_multiple_of(unit)).collect();
+        let columns: Vec<_> =
+            ranks.iter().map(|one| (self.output(one.0), self.standing(*one))).collect();
+        units.chunks(AT_ONCE).all(|some| {
+            let some: Vec<Promised<'_>> =
+                some.iter().map(|promise| self.promised(promise)).collect();
+            columns.iter().all(|(output, standing)| {
+                some.iter().all(|promised| {
+                    let stands = |one| self.stands_for(one, promised);
+                    standing.as_ref().is_some_and(stands) || self.is_kept(output, promised)
                 })
             })
         })
-    })
-}
+    }
 
-impl Kept<'_> {
+    fn promised<'b>(&self, promise: &'b Promise) -> Promised<'b> {
+        Promised {
+            promise,
+            summed: sum_over_all(promise, self.inputs.program.ranks.len()),
+            first: OnceCell::new(),
+            cells: (0..self.inputs.grain.cells_of_unit()).map(|_| OnceCell::new()).collect(),
+        }
+    }
+
+    fn is_kept(&self, output: &Output<'_, '_>, promised: &Promised<'_>) -> bool {
+        (0..).zip(&promised.cells).all(|(part, cell)| {
+            let held = self.held(output, (promised.promise.chunk, part));
+            let sum = promised.summed.and_then(|chunk| self.sum(&held, (chunk, part)));
+            if sum.is_some_and(|sum| self.sums.borrow().contains(&sum)) {
+                return true;
+            }
+            let first = || promised.first.get_or_init(|| self.first(promised.promise));
+            let wanted = cell.get_or_init(|| first().further(part));
+            let is_kept = held.is(self.inputs.fold.turn(), wanted);
+            self.sums.borrow_mut().extend(sum.filter(|_| is_kept));
+            is_kept
+        })
+    }
+
+    /// What a rank's output holds.
+    fn output(&self, id: RankId) -> Output<'a, 'p> {
+        let Inputs { program, fold, .. } = self.inputs;
+        let alias = program.ranks.lookup(id).and_then(|rank| rank.alias);
+        let (buffer, first) = home(alias, Buffer::Output, 0);
+        let (there, by) = fold.turn().home(id);
+        let cells = self.cells.get(there.index());
+        Output {
+            rank: id,
+            homes: fold.cells(id, buffer).get(first as usize..).unwrap_or_default(),
+            cells: cells.map_or(&[], |cells| cells.buffer(buffer)),
+            by,
+        }
+    }
+
+    fn held(&self, output: &Output<'_, '_>, (chunk, part): (u32, u32)) -> Value {
+        let home = output.homes.get(chunk as usize).copied().unwrap_or(0);
+        let cell = self.inputs.grain.cells(u64::from(home)) + u64::from(part);
+        match output.cells.get(cell as usize).map(|cell| &cell.value) {
+            Some(Value::Nothing) | None => {
+                self.inputs.given(self.place(output.rank, Buffer::Output, (chunk, part)))
+            }
+            Some(value) => value.turned(self.inputs.fold.turn(), output.by),
+        }
+    }
+
+    /// The parts of a sum, and of which chunk of all inputs these must be the sum for the turned one to be that of a chunk; none
+    /// where turns do not compose.
+    fn sum(&self, held: &Value, (chunk, part): (u32, u32)) -> Option<Sum> {
+        let Value::Many(parts, by) = held else { return None };
+        let composed = || *self.composed.get_or_init(|| self.compose());
+        let there = self.column(RankId(*by), Buffer::Input).filter(|_| composed())?;
+        Some((parts.as_ptr(), there.home(chunk)?, part))
+    }
+
     fn place(&self, rank: RankId, buffer: Buffer, (chunk, part): (u32, u32)) -> Place {
         let cell = self.inputs.grain.cells(u64::from(chunk)) + u64::from(part);
         self.inputs.place(rank, buffer, cell)
     }
 
-    fn held(&self, cells: &[Cells<'_>], rank: RankId, at: (u32, u32)) -> Value {
-        self.inputs.held(cells, self.place(rank, Buffer::Output, at))
-    }
-
     /// What the first cell of a promise is to hold.
-    fn promised(&self, promise: &Promise) -> Value {
+    fn first(&self, promise: &Promise) -> Value {
         let terms = promise.terms.iter().flat_map(|term| {
             (0..i64::from(term.count)).map(move |i| {
                 let rank = i64::from(term.rank) + i * i64::from(term.rank_step);
@@ -79,9 +150,10 @@ impl Kept<'_> {
 
     /// Whether an output chunk that is to be the sum of this chunk of all inputs is so if what is promised is kept on the rank
     /// that stands for this one.
-    fn stands_for(&self, one: &Standing<'_>, (output, input): (u32, u32)) -> bool {
-        let there =
-            one.output.home(output).and_then(|output| of_chunk(&one.there.promises, output));
+    fn stands_for(&self, one: &Standing<'_>, promised: &Promised<'_>) -> bool {
+        let Some(input) = promised.summed else { return false };
+        let there = { one.output.home(promised.promise.chunk) }
+            .and_then(|output| of_chunk(&one.there.promises, output));
         let ranks = self.inputs.program.ranks.len();
         let summed = there.and_then(|promise| sum_over_all(promise, ranks));
         summed.is_some()
@@ -140,6 +212,15 @@ impl Kept<'_> {
             })
         })
     }
+}
+
+/// What a rank's output holds: what that of the rank holds that stands for it, turned.
+struct Output<'a, 'p> {
+    rank: RankId,
+    /// For each chunk the one that stands for it, in the buffer that really holds it.
+    homes: &'a [u32],
+    cells: &'a [Cell<'p>],
+    by: By,
 }
 
 /// What stands for what a rank has.

@@ -7,7 +7,7 @@
 use super::Shared;
 use super::access::{self, Element};
 use super::agents::{Agent, Agents};
-use super::block::{Block, Halves};
+use super::block::{Block, Blocks, Halves};
 use super::cells::{Cells, Place, Share, Touch};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
@@ -88,6 +88,8 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) history: History,
     pub(super) cells: Vec<Cells<'p>>,
     pub(super) packets: Packets<'p>,
+    /// The last moments of the blocks that have ended.
+    ended: Vec<(RankId, MomentId)>,
     pub(super) counters: Counters,
     /// How often each port channel's proxy was pushed.
     pub(super) pushed: Table<RankId, Vec<u32>>,
@@ -131,12 +133,10 @@ pub(super) fn run<'p>(
 ) -> Option<(After<'p>, History)> {
     let program = whole.program();
     let history = History::new(agents.count());
-    let mut blocks: Vec<Block<'p>> = Vec::new();
+    let mut blocks = Blocks::new();
     for rank in fold.followed(program) {
         for ops in whole.blocks(rank) {
-            let steps = steps(program, whole.windows(), ops, grain.cells_of_unit());
-            let agent = blocks.len() as Agent;
-            blocks.push(Block::new((agent, agent), rank, steps));
+            blocks.start(rank, steps(program, whole.windows(), ops, grain.cells_of_unit()));
         }
     }
     let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
@@ -146,16 +146,16 @@ pub(super) fn run<'p>(
         if interrupt.is_set() {
             return None;
         }
-        for agent in 0..blocks.len() {
+        for agent in 0..blocks.started() {
             while machine.step(&mut blocks, agent) {
                 moved = true;
             }
+            if let Some(block) = blocks.take_done(agent) {
+                machine.end(*block);
+            }
         }
     }
-    if machine.left == 0 || blocks.iter().any(|block| block.at < block.steps.len()) {
-        return None;
-    }
-    Some(machine.finish(blocks))
+    (machine.left > 0 && blocks.have_ended()).then(|| machine.finish())
 }
 
 impl<'c> Actor<'c, '_> {
@@ -183,6 +183,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             again: Touched::default(),
             cells: followed().map(|_| Cells::default()).collect(),
             packets: Packets::default(),
+            ended: Vec::new(),
             counters: Counters::new(followed()),
             pushed: followed().map(|rank| vec![0; rank.channels.len()]).collect(),
             follows: followed().any(has_packets),
@@ -202,7 +203,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// Does a block's next step, if it can.
-    fn step(&mut self, blocks: &mut [Block<'p>], agent: usize) -> bool {
+    fn step(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
         let Some(block) = blocks.get_mut(agent) else { return false };
         let Some(step) = block.steps.get(block.at).cloned() else { return false };
         if step.joined && block.done.is_empty() {
@@ -378,17 +379,21 @@ impl<'p, 'b> Machine<'p, 'b> {
         combined(self.agents.turn(), transfer.reduce, &values)
     }
 
+    /// A block has ended. All that is still asked is what it knew.
+    fn end(&mut self, mut block: Block<'p>) {
+        block.meet(self.lookup());
+        self.ended.push((block.rank, block.base.moment(&mut self.history)));
+    }
+
     /// What is left when all blocks have ended, and what their user then meets.
-    fn finish(mut self, blocks: Vec<Block<'p>>) -> (After<'p>, History) {
+    fn finish(mut self) -> (After<'p>, History) {
         let mut ends: Vec<Clock> = self.cells.iter().map(|_| Clock::default()).collect();
-        for mut block in blocks {
-            block.meet(self.lookup());
-            let moment = block.base.moment(&mut self.history);
-            if let Some(end) = ends.get_mut(block.rank.index()) {
-                end.hear(self.lookup(), Source::All(moment, 0));
+        for (rank, moment) in &self.ended {
+            if let Some(end) = ends.get_mut(rank.index()) {
+                end.hear(self.lookup(), Source::All(*moment, 0));
             }
         }
-        for (index, (cells, end)) in self.cells.iter().zip(&ends).enumerate() {
+        for (index, (cells, end)) in self.cells.iter().zip(&mut ends).enumerate() {
             for buffer in [Buffer::Input, Buffer::Output] {
                 for (number, cell) in cells.buffer(buffer).iter().enumerate() {
                     for touch in cell.write.iter().chain(&cell.reads) {
@@ -409,6 +414,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                     }
                 }
             }
+            end.forget();
         }
         let Machine { cells, packets, counters, again, conflicts, history, .. } = self;
         (After { cells, packets, ends, counters, again, conflicts }, history)

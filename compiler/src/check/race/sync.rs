@@ -1,6 +1,6 @@
 //! What blocks tell each other: signals, semaphores, barriers.
 
-use super::block::Block;
+use super::block::{Block, Blocks};
 use super::clock::Lookup;
 use super::guarantee::{Given, Guarantees, Taken, Which};
 use super::history::Source;
@@ -19,8 +19,8 @@ pub(super) struct Counters {
 
 #[derive(Default)]
 struct Counter {
-    given: Vec<Given>,
-    taken: Vec<Taken>,
+    given: SmallVec<[Given; 1]>,
+    taken: SmallVec<[Taken; 1]>,
 }
 
 impl Counters {
@@ -83,8 +83,8 @@ impl Counter {
 
 impl<'p> Machine<'p, '_> {
     /// All blocks of a barrier go on, if all are there, and it is for so many.
-    pub(super) fn barrier(&mut self, blocks: &mut [Block<'p>], agent: usize, id: usize) -> bool {
-        let Some(rank) = blocks.get(agent).map(|block| block.rank) else { return false };
+    pub(super) fn barrier(&mut self, blocks: &mut Blocks<'p>, agent: usize, id: usize) -> bool {
+        let Some(rank) = blocks.get_mut(agent).map(|block| block.rank) else { return false };
         let first = self.agents.blocks(rank).start as usize;
         let members = self.program.ranks[rank].barriers.iter().nth(id);
         let members: Vec<usize> =

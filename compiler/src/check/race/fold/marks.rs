@@ -15,7 +15,7 @@ use crate::table::Id;
 
 /// The marks of what one rank has.
 #[derive(Debug, Default)]
-struct Marks {
+pub(super) struct Marks {
     blocks: Vec<u64>,
     channels: Vec<u64>,
     semaphores: Vec<u64>,
@@ -32,16 +32,15 @@ pub(super) enum Numbers {
     OfOperations,
 }
 
-/// A guess at how the ranks lie on each other, from marks of so many rounds; none where marks differ.
+/// A guess at how the ranks lie on each other, from their marks; none where these differ.
 pub(super) fn fold(
     (whole, cells): (&Whole<'_>, &[Cells]),
     turn: Turn,
-    (numbers, rounds): (Numbers, u32),
+    marks: &[Marks],
 ) -> Option<Vec<Folded>> {
-    let marks = marks((whole, cells), turn, (numbers, rounds))?;
     let of = |rank: RankId| cells.get(rank.index()).zip(marks.get(rank.index()));
     let cells = |rank, buffer| chunks(of(turn.home(rank).0)?, of(rank)?, buffer);
-    folded((whole.program(), turn, &marks), cells)
+    folded((whole.program(), turn, marks), cells)
 }
 
 /// The same where a buffer has as many chunks for each rank, and these go with that rank to its place: a buffer may be cut
@@ -54,16 +53,18 @@ pub(super) fn by_number((whole, cells): (&Whole<'_>, &[Cells]), turn: Turn) -> O
         let chunks = super::chunks(program.ranks.lookup(rank)?, buffer);
         let each = if chunks.is_multiple_of(ranks) { chunks / ranks } else { 0 };
         let back = back(turn, rank);
-        let cell = |at: u32| match (at.checked_div(each), at.checked_rem(each)) {
-            (Some(of), Some(part)) => turn.then(of, back) * each + part,
-            _ => at,
-        };
-        Some((0..chunks).map(cell).collect())
+        let mut cells = Vec::with_capacity(chunks as usize);
+        for of in (0..ranks).filter(|_| each > 0) {
+            let first = turn.then(of, back) * each;
+            cells.extend(first..first + each);
+        }
+        cells.extend(cells.len() as u32..chunks);
+        Some(cells)
     })
 }
 
 /// The marks of so many rounds; none where those of blocks differ.
-fn marks(
+pub(super) fn marks(
     (whole, cells): (&Whole<'_>, &[Cells]),
     turn: Turn,
     (numbers, rounds): (Numbers, u32),

@@ -8,35 +8,38 @@ use crate::ir::{Buffer, Channel, Link, Operand, RankId, Where};
 use crate::table::Id;
 
 /// Where the elements of an operation are among those of another one; none where they are in the same places.
-pub(super) type Places = Option<Vec<u32>>;
+pub(super) type Places<'a> = Option<Scattered<'a>>;
 
-impl Check<'_> {
+/// Chunks that stand for an operand's, all of them among as many in a row from here on.
+pub(super) struct Scattered<'a> {
+    chunks: &'a [u32],
+    start: u32,
+}
+
+impl<'a> Check<'a> {
     /// Where the elements of an operand of this rank are among those of one of the rank that stands for it.
     pub(super) fn places(
         &self,
         (id, _): (RankId, By),
         both: Option<(&Operand, &Operand)>,
-    ) -> Places {
+    ) -> Places<'a> {
         let (operand, one) = both.filter(|_| self.fold.is_scattered())?;
-        let first = self.turn.home(id).0;
-        let (buffer, own, _) = self.place(id, operand)?;
-        let (there, others, _) = self.place(first, one)?;
+        let (buffer, chunks, in_a_row) = self.place(id, operand)?;
+        let (there, others, _) = self.place(self.turn.home(id).0, one)?;
         let local = (operand.place, one.place) == (Where::Local, Where::Local);
-        if !local || buffer != there || own.len() != others.len() {
-            return None;
-        }
         // The rank that stands for others stands for itself, so its chunks lie in a row.
         let start = *others.first()?;
-        let place = |cell: &u32| cell.checked_sub(start).filter(|place| *place < one.size);
-        let places: Vec<u32> = own.iter().map(place).collect::<Option<_>>()?;
-        (!(0..).zip(&places).all(|(at, place)| at == *place)).then_some(places)
+        let is_same = in_a_row && chunks.first() == Some(&start);
+        let inside = |chunk: &u32| chunk.checked_sub(start).is_some_and(|at| at < one.size);
+        let scattered = local && buffer == there && chunks.len() == others.len() && !is_same;
+        (scattered && chunks.iter().all(inside)).then_some(Scattered { chunks, start })
     }
 
     pub(super) fn operand(
         &self,
         (id, back): (RankId, By),
         (operand, one): (&Operand, &Operand),
-        places: &Places,
+        places: &Places<'_>,
     ) -> bool {
         if operand.size != one.size {
             return false;
@@ -66,14 +69,15 @@ impl Check<'_> {
         &self,
         (id, operand): (RankId, &Operand),
         (other, one): (RankId, &Operand),
-        places: &Places,
+        places: &Places<'_>,
     ) -> bool {
         let Some((buffer, own, in_a_row)) = self.place(id, operand) else { return false };
         let Some((there, others, row_there)) = self.place(other, one) else { return false };
         let alike = match places {
             Some(places) => {
-                let to = |(cell, to): (&u32, &u32)| others.get(*to as usize) == Some(cell);
-                own.len() == places.len() && own.iter().zip(places).all(to)
+                let at = |place: &u32| others.get(place.checked_sub(places.start)? as usize);
+                own.len() == places.chunks.len()
+                    && own.iter().zip(places.chunks).all(|(cell, place)| at(place) == Some(cell))
             }
             None if in_a_row && row_there => own.first() == others.first(),
             None => own == others,
@@ -82,7 +86,7 @@ impl Check<'_> {
     }
 
     /// The buffer in which an operand really lies, which chunks stand for its own, and whether these lie in a row.
-    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, &[u32], bool)> {
+    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, &'a [u32], bool)> {
         let alias = self.program.ranks.lookup(id)?.alias;
         let (buffer, at) = home(alias, operand.buffer, operand.index);
         let rows = self.rows.get(id.index())?.get(buffer as usize)?;

@@ -292,11 +292,11 @@ impl Check<'_> {
         if kind(a) != kind(b) {
             return false;
         }
-        let source = |(i, j): (usize, usize), places: &Places| {
+        let source = |(i, j): (usize, usize), places: &Places<'_>| {
             let (Some(x), Some(y)) = (a.sources.get(i), b.sources.get(j)) else { return false };
             source_is_packets(a, i) == source_is_packets(b, j) && self.operand(view, (x, y), places)
         };
-        let destination = |(i, j): (usize, usize), places: &Places| {
+        let destination = |(i, j): (usize, usize), places: &Places<'_>| {
             let (Some(x), Some(y)) = (a.destinations.get(i), b.destinations.get(j)) else {
                 return false;
             };
