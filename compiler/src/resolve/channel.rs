@@ -61,12 +61,14 @@ impl Body<'_> {
         }
         let report = self.mismatch(&typed, &Ty::Rank);
         let text = self.text(peer.span);
-        self.report(match &typed.expr.ty {
-            Type::List(_) if text != "this" => report.help(format!(
+        let is_named_list = matches!(typed.expr.ty, Type::List(_)) && text != "this";
+        self.report(if is_named_list {
+            report.help(format!(
                 "a family has a channel for each: `[p in {}]` behind its name, and `{kind}(p)`",
                 text.trim_matches('`')
-            )),
-            _ => report,
+            ))
+        } else {
+            report
         });
         wrong(peer.span)
     }
@@ -137,12 +139,10 @@ pub(super) fn is_wrong(link: &Link) -> bool {
 
 /// What a declaration's channels lead to, where that is a name: what the member of a list is meant to be called.
 pub(super) fn member(value: &ast::Expr) -> &str {
-    match &value.kind {
-        ast::ExprKind::Call(_, arguments) => match arguments.first().map(|peer| &peer.value.kind) {
-            Some(ast::ExprKind::Name(name)) => name,
-            Some(_) | None => "i",
-        },
-        _ => "i",
+    let ast::ExprKind::Call(_, arguments) = &value.kind else { return "i" };
+    match arguments.first().map(|peer| &peer.value.kind) {
+        Some(ast::ExprKind::Name(name)) => name,
+        Some(_) | None => "i",
     }
 }
 
