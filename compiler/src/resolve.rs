@@ -37,8 +37,8 @@ mod verb;
 pub use index::index;
 pub use load::{Modules, library_text, load};
 
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::source::Place;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::source::{Place, Span};
 use crate::syntax::ast;
 use std::collections::BTreeSet;
 
@@ -81,12 +81,20 @@ pub fn resolve_all(modules: &Modules) -> Resolved {
     Resolved { unit, reports, uses, mentioned }
 }
 
-/// Whether the parser has already reported the place.
+/// Whether the parser has said it already: something of it is in a statement with errors, or it is about a name that one
+/// may have been to declare.
 fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
-    match report.primary.as_ref().map(|label| label.place) {
-        Some(Place::Source(span)) => modules.modules.iter().any(|module| module.is_faulty(span)),
-        Some(Place::Plan(_)) | None => false,
-    }
+    let places =
+        report.primary.iter().chain(&report.secondary).filter_map(|label| match label.place {
+            Place::Source(span) => Some(span),
+            Place::Plan(_) => None,
+        });
+    let unknown = report.code == Code::E0201;
+    let said = |span: Span| {
+        let mut modules = modules.modules.iter();
+        modules.any(|module| module.is_faulty(span) || unknown && module.is_unsure(span))
+    };
+    { places }.any(said)
 }
 
 /// Resolves a value that stands alone: numbers, truth values, lists and arithmetic, but no names.

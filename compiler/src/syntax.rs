@@ -48,7 +48,7 @@ fn parse_tokens(file: FileId, text: &str, cut: &token::Tokens<'_>) -> (ast::File
         faults.extend(balanced.faults);
         faults.extend(found);
         faults.extend(placement::check(&tree));
-        (tree, fault::settle(faults, &fences(text, &balanced.tokens)))
+        (tree, fault::settle(faults, &starts(text, &balanced.tokens)))
     };
     let (lone, is_aligned) = (plain.lone_braces, plain.is_aligned);
     let first = attempt(plain);
@@ -97,9 +97,14 @@ fn read(file: FileId, text: &str) -> (Vec<Token<'_>>, Vec<Fault>) {
     (balanced.tokens, faults)
 }
 
-/// The places where reading starts anew after a mistake: the ends of statements and bodies, and lines that begin with
-/// what begins a statement.
-fn fences(text: &str, tokens: &[Token<'_>]) -> Vec<u32> {
+/// The places where reading starts anew after a mistake, in order: the ends of statements and bodies, and lines that begin
+/// with what begins a statement.
+#[must_use]
+pub fn fences(file: FileId, text: &str) -> Vec<u32> {
+    starts(text, &token::tokens(file, text).tokens)
+}
+
+fn starts(text: &str, tokens: &[Token<'_>]) -> Vec<u32> {
     let fence = |(i, token): (usize, &Token<'_>)| {
         if matches!(token.kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace) {
             return Some(token.span.start);

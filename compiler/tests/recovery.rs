@@ -9,8 +9,9 @@
     reason = "a test that looks beyond its texts fails"
 )]
 
-use compiler::diagnostic::{Code, Diagnostic};
-use compiler::source::{FileId, Place};
+use compiler::diagnostic::{Code, Diagnostic, Severity};
+use compiler::driver;
+use compiler::source::{FileId, Place, SourceMap};
 use compiler::syntax::{parse, token};
 
 const TEXTS: &[&str] =
@@ -282,6 +283,30 @@ fn texts_with_tokens_left_out_doubled_and_exchanged_parse() {
             .collect();
         let _ = parse(FileId(0), &text);
     }
+}
+
+/// A declaration whose name is gone, or a list without its bracket, is not told of again wherever the name is used.
+#[test]
+fn a_token_that_is_left_out_is_one_mistake() {
+    let text = include_str!("../../stdlib/ccl/algorithms/allreduce_ring.ccl");
+    let tokens = token::tokens(FileId(0), text).tokens;
+    let code = tokens.iter().filter(|token| !token.text.starts_with("//"));
+    let (mut left_out, mut once, mut most) = (0, 0, 0);
+    for token in code {
+        let span = token.span.start as usize..token.span.end as usize;
+        let mut spoilt = text.to_owned();
+        spoilt.replace_range(span, "");
+        let mut sources = SourceMap::default();
+        let main = sources.add("spoilt.ccl", &*spoilt);
+        let (_, reports) = driver::load(main, &mut sources, &mut |_| Err("no file".to_owned()));
+        let errors = reports.iter().filter(|report| report.severity == Severity::Error).count();
+        left_out += 1;
+        once += usize::from(errors <= 1);
+        most = most.max(errors);
+    }
+    // What is left out may give another sound text, or two readings of a line.
+    assert!(once * 100 >= left_out * 92, "{once} of {left_out}");
+    assert!(most <= 6, "{most} reports of one token");
 }
 
 #[test]

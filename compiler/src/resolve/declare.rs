@@ -194,8 +194,9 @@ impl Body<'_> {
         if ranks.is_none() && !swallowed("ranks:") && !swallowed("ranks ") {
             self.report(without_ranks(name));
         }
-        if !implements && !swallowed("collective") {
-            self.report(without_collective(name, declared.ast.end));
+        let said = self.reports.iter().any(|report| report.code == Code::E0212);
+        if !implements && !said && !swallowed("collective") {
+            self.report(without_collective(name));
         }
     }
 
@@ -392,7 +393,7 @@ fn without_ranks(name: &ast::Name) -> Diagnostic {
         .help("give it the parameter `ranks`: `program name(ranks: int = 8) {`")
 }
 
-fn without_collective(name: &ast::Name, _end: Span) -> Diagnostic {
+fn without_collective(name: &ast::Name) -> Diagnostic {
     let message = format!("the program `{}` does not say what it implements", name.text);
     Diagnostic::new(Code::E0212, name.span, message)
         .help("begin it with `collective allgather(ranks);`, or another collective")

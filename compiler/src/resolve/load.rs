@@ -52,10 +52,12 @@ pub struct Module {
     pub index: Index,
     /// For each `use` in order, the file that it names; none where that was reported.
     pub imports: Vec<Option<ModuleId>>,
-    /// Where its syntax is wrong: names may be missing from `ast`.
+    /// The statements whose syntax is wrong: names may be missing from `ast`.
     pub faults: Ranges,
     /// Names that syntax errors may have swallowed the declaration of; empty where there are none.
     pub lost: BTreeSet<String>,
+    /// What stands behind declarations with errors: nobody knows what they were to declare.
+    pub unsure: Ranges,
 }
 
 impl Module {
@@ -69,6 +71,12 @@ impl Module {
     #[must_use]
     pub fn is_faulty(&self, span: Span) -> bool {
         span.file == self.file && self.faults.meet(span.start..span.end)
+    }
+
+    /// Whether a name in the span may be one that a declaration with errors was to declare.
+    #[must_use]
+    pub fn is_unsure(&self, span: Span) -> bool {
+        span.file == self.file && self.unsure.meet(span.start..span.end)
     }
 }
 
@@ -150,8 +158,11 @@ impl Loading {
         let reading = phase("file", &name);
         let (ast, reports) = syntax::parse(file, &text);
         drop(reading);
-        let faults = faults(&reports);
-        let lost = if faults.is_empty() { BTreeSet::new() } else { lost::names(&text, &reports) };
+        let faults = faults(file, &text, &reports);
+        let (lost, unsure) = match faults.is_empty() {
+            true => Default::default(),
+            false => (lost::names(&text, &reports), lost::behind(file, &text, &faults)),
+        };
         self.reports.extend(reports);
         let index = index::index(&ast);
         modules.modules.push(Module {
@@ -163,6 +174,7 @@ impl Loading {
             imports: Vec::new(),
             faults,
             lost,
+            unsure,
         })
     }
 
@@ -309,14 +321,27 @@ pub fn library_text(name: &str) -> Option<&'static str> {
     stdlib::FILES.iter().find(|(known, _)| known.replace('/', "::") == path).map(|(_, text)| *text)
 }
 
-/// The places of errors.
-fn faults(reports: &[Diagnostic]) -> Ranges {
+/// The statements that have errors: of what stands in one, only what is wrong with its syntax is known.
+fn faults(file: FileId, text: &str, reports: &[Diagnostic]) -> Ranges {
     let errors = reports.iter().filter(|report| report.severity == Severity::Error);
-    let places = errors.filter_map(|report| match report.primary.as_ref()?.place {
-        Place::Source(span) => Some(span.start..span.end),
-        Place::Plan(_) => None,
-    });
-    places.collect()
+    let places: Vec<Span> = errors
+        .filter_map(|report| match report.primary.as_ref()?.place {
+            Place::Source(span) => Some(span),
+            Place::Plan(_) => None,
+        })
+        .collect();
+    if places.is_empty() {
+        return Ranges::default();
+    }
+    let fences = syntax::fences(file, text);
+    let statement = |span: &Span| {
+        let before = fences.partition_point(|fence| *fence < span.start);
+        let start = before.checked_sub(1).and_then(|last| fences.get(last)).map_or(0, |at| at + 1);
+        let behind = fences.partition_point(|fence| *fence < span.end);
+        let end = fences.get(behind).copied().unwrap_or(text.len() as u32);
+        start.min(span.start)..end.max(span.end)
+    };
+    places.iter().map(statement).collect()
 }
 
 fn root_span(use_: &ast::Use) -> Span {

@@ -4,7 +4,8 @@
 //! read about it: such a name is taken for one that was declared.
 
 use crate::diagnostic::Diagnostic;
-use crate::source::{Place, Ranges};
+use crate::source::{FileId, Place, Ranges};
+use crate::syntax::token::{self, Kind, Token};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -22,6 +23,9 @@ const DECLARING: &[&str] = &[
     "as",
     "for",
 ];
+
+/// The words that items of a file begin with.
+const ITEMS: &[&str] = &["use", "let", "fn", "proc", "collective", "program"];
 
 /// The words that follow a declaring word anywhere, and all words of the lines that have errors.
 pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
@@ -42,6 +46,47 @@ pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// What stands behind statements with errors that declare something of which the name is missing: up to the next line that
+/// begins an item, or of an item itself to the end of the text.
+pub(super) fn behind(file: FileId, text: &str, faults: &Ranges) -> Ranges {
+    let tokens = token::tokens(file, text).tokens;
+    let begins = |token: &&Token<'_>| {
+        let at = token.span.start as usize;
+        ITEMS.contains(&token.text)
+            && text.get(..at).is_some_and(|all| all.is_empty() || all.ends_with('\n'))
+    };
+    let items: Vec<u32> = tokens.iter().filter(begins).map(|token| token.span.start).collect();
+    let end = text.len() as u32;
+    let reach = |fault: &Range<u32>| {
+        // A list in braces is of the line that it stands in.
+        let line = text.get(..fault.start as usize)?.rfind('\n').map_or(0, |newline| newline + 1);
+        let first = tokens.partition_point(|token| (token.span.start as usize) < line);
+        let last = tokens.partition_point(|token| token.span.start < fault.end);
+        declares_nameless(tokens.get(first..last)?).then_some(())?;
+        let item = items.partition_point(|item| (*item as usize) < line);
+        let is_item = items.get(item).is_some_and(|item| *item < fault.end);
+        Some(fault.end..if is_item { end } else { items.get(item).copied().unwrap_or(end) })
+    };
+    faults.iter().filter_map(reach).collect()
+}
+
+/// Whether a faulty statement declares something whose name is not there, or may not be: in lists of names, nobody knows
+/// which one is missing.
+fn declares_nameless(tokens: &[Token<'_>]) -> bool {
+    let lists = ["use", "fn", "proc", "collective", "program"];
+    let is_name = |token: Option<&Token<'_>>| token.is_some_and(|token| token.kind == Kind::Name);
+    let nameless = |(at, token): (usize, &Token<'_>)| match token.text {
+        "in" => !is_name(at.checked_sub(1).and_then(|before| tokens.get(before))),
+        word => DECLARING.contains(&word) && !is_name(tokens.get(at + 1)),
+    };
+    let count = |text: &str| tokens.iter().filter(|token| token.text == text).count();
+    let declares = tokens.iter().any(|token| DECLARING.contains(&token.text));
+    tokens.first().is_some_and(|first| lists.contains(&first.text))
+        || tokens.iter().enumerate().any(nameless)
+        // Without its bracket, a name and a binder are one word.
+        || declares && count("]") > count("[")
 }
 
 /// The lines of a report's place, in a text whose lines end at `ends`.

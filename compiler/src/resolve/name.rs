@@ -284,6 +284,14 @@ impl Body<'_> {
         names.collectives.get(name).map(|named| named.span)
     }
 
+    /// Whether it is the name of a collective, which is taken to be used then.
+    pub(super) fn is_collective(&mut self, name: &str) -> bool {
+        let names = self.globals.names.lookup(self.module);
+        let named = names.and_then(|names| names.collectives.get(name).copied());
+        self.mentioned.extend(named.map(|named| (name.to_owned(), named.entity)));
+        named.is_some()
+    }
+
     /// Reports that a value is of the wrong type.
     pub(super) fn mismatch(&mut self, got: &Typed, want: &Ty) -> Diagnostic {
         let (have, want) = (self.types.close(&got.ty), self.types.close(want));

@@ -14,7 +14,7 @@ use super::name::meant;
 use super::program::{Binder, BlockFamilyId, BlockIndex, Expr, Operand, Stmt, StmtKind, Type};
 use super::signature::Effects;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 
@@ -347,6 +347,7 @@ impl Body<'_> {
             Some(Entity::Function(_)) => self.report(function_as_statement(name)),
             Some(_) => self.report(not_a_procedure(name)),
             None if self.is_lost(&name.text) => {}
+            None if self.is_collective(&name.text) => self.report(collective_without_word(name)),
             None => {
                 let report = self.unknown_procedure(name);
                 self.report(report);
@@ -409,6 +410,15 @@ impl Body<'_> {
         let near = nearest(&name.text, procedures).map(str::to_owned);
         self.suggest(report, name.span, near)
     }
+}
+
+fn collective_without_word(name: &ast::Name) -> Diagnostic {
+    let message = format!("`{}` is a collective, and not a statement", name.text);
+    let before = Span { end: name.span.start, ..name.span };
+    Diagnostic::new(Code::E0212, name.span, message).fix(
+        "say that the program implements it: `collective`",
+        vec![Edit { span: before, text: "collective ".to_owned() }],
+    )
 }
 
 /// What a pipeline takes.

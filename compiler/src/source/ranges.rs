@@ -17,6 +17,11 @@ impl Ranges {
         self.apart.is_empty()
     }
 
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Range<u32>> {
+        self.apart.iter()
+    }
+
     /// Whether one of them begins before `other` ends and ends after it begins.
     #[must_use]
     pub fn meet(&self, other: Range<u32>) -> bool {
