@@ -109,11 +109,11 @@ fn starts(text: &str, tokens: &[Token<'_>]) -> Vec<u32> {
         if matches!(token.kind, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace) {
             return Some(token.span.start);
         }
-        let begins = matches!(token.kind, Kind::Doc | Kind::Hash)
-            || begins_statement(tokens.get(i..).unwrap_or_default());
-        let before = text.get(..token.span.start as usize).unwrap_or("");
-        let newline = before.rfind('\n').unwrap_or(0);
-        (token.first && begins).then_some(newline as u32)
+        let begins = token.first
+            && (matches!(token.kind, Kind::Doc | Kind::Hash)
+                || begins_statement(tokens.get(i..).unwrap_or_default()));
+        let before = text.get(..token.span.start as usize).filter(|_| begins)?;
+        Some(before.rfind('\n').unwrap_or(0) as u32)
     };
     tokens.iter().enumerate().filter_map(fence).collect()
 }

@@ -306,7 +306,7 @@ fn a_token_that_is_left_out_is_one_mistake() {
     }
     // What is left out may give another sound text, or two readings of a line.
     assert!(once * 100 >= left_out * 92, "{once} of {left_out}");
-    assert!(most <= 6, "{most} reports of one token");
+    assert!(most <= 8, "{most} reports of one token");
 }
 
 #[test]

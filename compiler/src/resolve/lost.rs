@@ -24,6 +24,9 @@ const DECLARING: &[&str] = &[
     "for",
 ];
 
+/// The words before lists of names: nobody knows which one of them is missing.
+const LISTS: &[&str] = &["use", "fn", "proc", "collective", "program"];
+
 /// The words that items of a file begin with.
 const ITEMS: &[&str] = &["use", "let", "fn", "proc", "collective", "program"];
 
@@ -52,30 +55,31 @@ pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
 /// begins an item, or of an item itself to the end of the text.
 pub(super) fn behind(file: FileId, text: &str, faults: &Ranges) -> Ranges {
     let tokens = token::tokens(file, text).tokens;
-    let begins = |token: &&Token<'_>| {
-        let at = token.span.start as usize;
-        ITEMS.contains(&token.text)
-            && text.get(..at).is_some_and(|all| all.is_empty() || all.ends_with('\n'))
+    let lines: Vec<&Token<'_>> = tokens.iter().filter(|token| token.first).collect();
+    let begins = |token: &&&Token<'_>| {
+        let before = text.get(..token.span.start as usize);
+        ITEMS.contains(&token.text) && before.is_some_and(|it| it.is_empty() || it.ends_with('\n'))
     };
-    let items: Vec<u32> = tokens.iter().filter(begins).map(|token| token.span.start).collect();
+    let items: Vec<u32> = lines.iter().filter(begins).map(|token| token.span.start).collect();
     let end = text.len() as u32;
     let reach = |fault: &Range<u32>| {
+        let at = |offset: u32| tokens.partition_point(|token| token.span.start < offset);
+        let own = tokens.get(at(fault.start)..at(fault.end))?;
         // A list in braces is of the line that it stands in.
-        let line = text.get(..fault.start as usize)?.rfind('\n').map_or(0, |newline| newline + 1);
-        let first = tokens.partition_point(|token| (token.span.start as usize) < line);
-        let last = tokens.partition_point(|token| token.span.start < fault.end);
-        declares_nameless(tokens.get(first..last)?).then_some(())?;
-        let item = items.partition_point(|item| (*item as usize) < line);
+        let start = own.first()?.span.start;
+        let line = lines.partition_point(|first| first.span.start <= start).checked_sub(1)?;
+        let first = lines.get(line)?;
+        let lists = LISTS.contains(&first.text) || LISTS.contains(&own.first()?.text);
+        (lists || declares_nameless(own)).then_some(())?;
+        let item = items.partition_point(|item| *item < first.span.start);
         let is_item = items.get(item).is_some_and(|item| *item < fault.end);
         Some(fault.end..if is_item { end } else { items.get(item).copied().unwrap_or(end) })
     };
     faults.iter().filter_map(reach).collect()
 }
 
-/// Whether a faulty statement declares something whose name is not there, or may not be: in lists of names, nobody knows
-/// which one is missing.
+/// Whether a faulty statement declares something whose name is not there.
 fn declares_nameless(tokens: &[Token<'_>]) -> bool {
-    let lists = ["use", "fn", "proc", "collective", "program"];
     let is_name = |token: Option<&Token<'_>>| token.is_some_and(|token| token.kind == Kind::Name);
     let nameless = |(at, token): (usize, &Token<'_>)| match token.text {
         "in" => !is_name(at.checked_sub(1).and_then(|before| tokens.get(before))),
@@ -83,8 +87,7 @@ fn declares_nameless(tokens: &[Token<'_>]) -> bool {
     };
     let count = |text: &str| tokens.iter().filter(|token| token.text == text).count();
     let declares = tokens.iter().any(|token| DECLARING.contains(&token.text));
-    tokens.first().is_some_and(|first| lists.contains(&first.text))
-        || tokens.iter().enumerate().any(nameless)
+    tokens.iter().enumerate().any(nameless)
         // Without its bracket, a name and a binder are one word.
         || declares && count("]") > count("[")
 }

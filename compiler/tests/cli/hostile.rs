@@ -73,7 +73,7 @@ fn a_hundred_thousand_mistakes_are_said_in_a_thousand_reports() {
     let folder = Folder::with("a.ccl", &"}".repeat(100_000));
     folder.write("b.ccl", &"let a = ".repeat(50_000));
     let started = Instant::now();
-    for (name, errors) in [("a", 100_000), ("b", 99_999)] {
+    for (name, errors) in [("a", 100_000), ("b", 50_000)] {
         let run = ends(folder.cclc(&format!("check {name}.ccl")), 1);
         says(&run.stderr, &[&format!("cclc: {errors} errors; 1000 of them are shown")]);
         assert_eq!(run.stderr.matches("error[E").count(), 1000, "{name}");
