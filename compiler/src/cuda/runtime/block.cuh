@@ -138,7 +138,11 @@ template <class P> struct Block {
 
     // How much of an operation on so many chunks is done: all, a share of several blocks, the window of a pipeline.
     CCL_DEVICE size_t bytes(uint32_t chunks) const { return chunks * chunk_bytes(); }
-    CCL_DEVICE Part whole(uint32_t chunks) const { return Part{0, bytes(chunks)}; }
+    CCL_DEVICE Part whole(uint32_t chunks) const {
+        // Most operations begin with this: what another one, or another role, works out from the rank is not kept for it.
+        forget(rank);
+        return Part{0, bytes(chunks)};
+    }
     CCL_DEVICE Part share(uint32_t chunks, uint32_t index, uint32_t count) const {
         size_t all = bytes(chunks), units = all / P::alignment;
         size_t first = (index * (units / count) + smaller(index, units % count)) * P::alignment;
@@ -512,12 +516,10 @@ template <class P> struct Block {
     template <class K, class F> CCL_DEVICE void packets_of(Part part, F act) const {
         constexpr size_t bytes = sizeof(typename K::Packet::Payload);
         const size_t end = part.offset + part.bytes;
+        // As many places as there are registers for: the rest is worked out again.
+        forget(rank);
         CCL_ROLLED
-        for (size_t at = part.offset + bytes * thread(); at < end; at += bytes * threads()) {
-            // As many places as there are registers for: the rest is worked out again.
-            forget(rank);
-            act(at);
-        }
+        for (size_t at = part.offset + bytes * thread(); at < end; at += bytes * threads()) act(at);
     }
     template <class K> CCL_DEVICE auto read(const char *from, size_t at) const {
         return load_packet<typename K::Packet>(from + 2 * at, launch);
