@@ -31,6 +31,7 @@ const NETWORKED: &[(&str, i64)] = &[
     ("../examples/allgather_push_1d.ccl", 3),
     ("../examples/allgather_push_2d.ccl", 4),
     ("../examples/allgather_push_2d.ccl", 6),
+    ("../examples/alltoall_three_step.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4),
     ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", 4),
@@ -48,26 +49,28 @@ const LOOPING: &[(&str, i64)] = &[
 ];
 
 /// Others whose numbers are formulas, for how many ranks, and how many in a node: pairs of peers, several blocks for each peer, trees,
-/// exchanges over doubled distances and in pairs, rings inside of nodes, domains inside of nodes, a rank for each pair of nodes.
+/// exchanges over doubled distances and in pairs, rings inside of nodes, domains inside of nodes, a rank for each pair of nodes;
+/// channels side by side, and roles by the node, the place in it, or the height in a tree.
 const FORMULAIC: &[(&str, i64, i64)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 12, 3),
     ("../stdlib/ccl/algorithms/allgather_recursive_doubling.ccl", 8, 3),
     ("../stdlib/ccl/algorithms/allreduce_packets_one_phase.ccl", 4, 3),
     ("../stdlib/ccl/algorithms/broadcast_tree.ccl", 9, 3),
     ("../examples/allgather_push_3d.ccl", 12, 6),
+    ("../examples/alltoall_three_step.ccl", 8, 2),
     ("../examples/alltoall_three_step.ccl", 9, 3),
     ("../examples/alltoall_three_step.ccl", 12, 4),
     ("../examples/hierarchical_allreduce.ccl", 9, 3),
     ("../examples/mscclpp/default_algos_allreduce_multi_nodes.ccl", 6, 3),
     ("../examples/mscclpp/default_algos_reducescatter_multi_nodes.ccl", 6, 2),
+    ("../examples/mscclpp/multi_node_allgather_pkt.ccl", 9, 3),
     ("../examples/mscclpp/multi_node_allgather_tbg.ccl", 6, 3),
     ("../examples/mscclpp/single_node_allreduce_pkt.ccl", 4, 4),
     ("../examples/mscclpp/single_node_alltoall.ccl", 4, 4),
+    ("../examples/systems/allgather_low_latency.ccl", 12, 4),
+    ("../examples/systems/allreduce_binomial_tree.ccl", 11, 11),
+    ("../examples/systems/alltonext.ccl", 9, 3),
 ];
-
-/// The files among MSCCL++'s programs and those of other systems in which a block's numbers or role are in a table.
-const TABLED: &[&str] =
-    &["allgather_low_latency", "allreduce_binomial_tree", "alltonext", "multi_node_allgather_pkt"];
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -170,10 +173,10 @@ fn by_formulas(subject: &Subject) -> Result<(), Failed> {
     clean(&check, Run { launches: 2, ..PLAIN })
 }
 
-/// No program of a folder has a table but those that are known to, for many ranks or few; so many are looked at, or more.
+/// No program of a folder has a table, for many ranks or few; so many are looked at, or more.
 fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
     let mut seen = 0;
-    for file in ccl_files(name).into_iter().filter(|file| !TABLED.contains(&&*stem(file))) {
+    for file in ccl_files(name) {
         for program in programs(&fs::read_to_string(&file)?) {
             for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
                 let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];

@@ -47,8 +47,8 @@ fn add(
                 .one(Kind::Size, *arrivals)
                 .text(");"),
         ),
-        Action::Signal(signal) => out.push(channels(scene, line, "signal", signal)),
-        Action::Wait(signal) => out.push(channels(scene, line, "wait", signal)),
+        Action::Signal(signal) => out.push(channels(scene, line, true, signal)),
+        Action::Wait(signal) => out.push(channels(scene, line, false, signal)),
         // Without a network nothing is on its way.
         Action::Flush(channels) if channels.iter().any(|id| is_port(scene, *id)) => {
             out.push(line.text("b.port_flush();"));
@@ -77,19 +77,40 @@ fn add(
     }
 }
 
-fn channels(scene: Scene, line: Statement, verb: &str, signal: &ir::Signal) -> Statement {
+fn channels(scene: Scene, line: Statement, signals: bool, signal: &ir::Signal) -> Statement {
     let port = signal.channels.iter().any(|id| is_port(scene, *id));
+    let verb = if signals { "signal" } else { "wait" };
     // What goes over a port is never relaxed.
     let line = match (port, signal.relaxed) {
         (true, _) => line.text(&format!("b.port_{verb}(")),
         (false, true) => line.text(&format!("b.{verb}_relaxed(")),
         (false, false) => line.text(&format!("b.{verb}(")),
     };
-    ends(scene, line, &signal.channels).text(");")
+    let of = if signals { to_peers } else { from_peers };
+    of(scene, line, &signal.channels).text(");")
 }
 
-/// The peers of channels, and which channel of theirs, where there are several.
-fn ends(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
+/// The peers of channels, and on which lane they are told something, where there are several.
+fn to_peers(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
+    let lane = |id: &ChannelId| scene.layout.number(scene.rank, *id);
+    ends(scene, line, channels, lane)
+}
+
+/// The same, and on which lane they are listened to: the one on which the other end signals.
+fn from_peers(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
+    let lane = |id: &ChannelId| {
+        let end = channel(scene, *id).and_then(|end| end.peer().zip(end.partner));
+        end.map_or(0, |(peer, end)| scene.layout.number(peer, end))
+    };
+    ends(scene, line, channels, lane)
+}
+
+fn ends(
+    scene: Scene,
+    line: Statement,
+    channels: &[ChannelId],
+    lane: impl Fn(&ChannelId) -> u32,
+) -> Statement {
     let peer = |id: &ChannelId| {
         channel(scene, *id).and_then(ir::Channel::peer).map_or(scene.rank.0, |peer| peer.0)
     };
@@ -97,8 +118,7 @@ fn ends(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
     if scene.layout.lanes < 2 {
         return line;
     }
-    let lanes = channels.iter().map(|id| scene.layout.number(scene.rank, *id)).collect();
-    line.text(", ").even(Kind::Lane, lanes)
+    line.text(", ").even(Kind::Lane, channels.iter().map(lane).collect())
 }
 
 fn channel(scene: Scene<'_>, id: ChannelId) -> Option<&ir::Channel> {

@@ -1,23 +1,69 @@
 //! Which role a block has.
 //!
 //! In: the roles, each with its blocks. Out: the statements by which a block of the kernel comes to its own: by its number,
-//! or by where its rank is, or by both, and only where these do not say it by a table.
+//! or by where its rank is (`places`), or by both, and only where these do not say it by a table.
 
+use super::places::{Place, height, places};
 use super::roles::Role;
 use super::source::Scene;
+use std::collections::BTreeSet;
 
 /// A table, where one is needed, and the statements.
 pub(super) fn body(scene: &Scene) -> (String, String) {
     let ranks = of_ranks(scene);
-    let of_block =
-        |block: usize| ranks.iter().map(|row| row.get(block).copied().flatten()).collect();
-    let blocks: Vec<Vec<Option<usize>>> = (0..scene.layout.blocks as usize).map(of_block).collect();
-    let statements = by_block(scene, &blocks)
-        .or_else(|| by_rank(scene, &ranks))
-        .or_else(|| by_both(scene, &blocks));
-    match statements {
-        Some(statements) => (String::new(), statements),
+    match by_rank(scene, &ranks).or_else(|| by_block(scene, &ranks)) {
+        Some(choice) => (String::new(), choice.text("    ")),
         None => (table(&ranks), by_table(scene)),
+    }
+}
+
+/// What is done, and when.
+#[derive(Clone, PartialEq)]
+enum Choice {
+    Always(String),
+    /// The first of which the condition holds; that of the last is not asked.
+    First(Vec<(String, Choice)>),
+}
+
+impl Choice {
+    /// What is done for each value of a number.
+    fn by_number(number: &str, choices: &[Choice]) -> Option<Choice> {
+        let mut end = 0;
+        let runs = choices.chunk_by(|a, b| a == b).filter_map(|run| {
+            let begin = end;
+            end += run.len();
+            let when = if run.len() == 1 {
+                format!("{number} == {begin}")
+            } else {
+                format!("{number} < {end}")
+            };
+            Some((when, run.first()?.clone()))
+        });
+        let runs: Vec<(String, Choice)> = runs.collect();
+        match runs.as_slice() {
+            [] => None,
+            [(_, only)] => Some(only.clone()),
+            [..] => Some(Choice::First(runs)),
+        }
+    }
+
+    fn text(&self, margin: &str) -> String {
+        let cases = match self {
+            Choice::Always(statement) => return format!("{margin}{statement}\n"),
+            Choice::First(cases) => cases,
+        };
+        let mut text = String::new();
+        for (index, (when, choice)) in cases.iter().enumerate() {
+            let is_last = index + 1 == cases.len();
+            let when = if is_last { String::new() } else { format!("if ({when}) ") };
+            let otherwise = if index == 0 { "" } else { "else " };
+            let inner = choice.text(&format!("{margin}    "));
+            text.push_str(&match choice {
+                Choice::Always(statement) => format!("{margin}{otherwise}{when}{statement}\n"),
+                Choice::First(_) => format!("{margin}{otherwise}{when}{{\n{inner}{margin}}}\n"),
+            });
+        }
+        text.replace(&format!("}}\n{margin}else"), "} else")
     }
 }
 
@@ -36,79 +82,123 @@ fn of_ranks(scene: &Scene) -> Vec<Vec<Option<usize>>> {
     rows
 }
 
-/// Where every block does the same on all ranks.
-fn by_block(scene: &Scene, blocks: &[Vec<Option<usize>>]) -> Option<String> {
-    let does = |block: &Vec<Option<usize>>| statement(scene, only(block)?);
-    let statements: Vec<String> = blocks.iter().map(does).collect::<Option<_>>()?;
-    Some(by_number("    ", "b.block", &statements))
-}
-
 /// Where all blocks of a rank do the same, and ranks that do so follow each other.
-fn by_rank(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<String> {
-    let roles: Vec<usize> = ranks.iter().map(|rank| only(rank)).collect::<Option<_>>()?;
-    let does = |role: &usize| statement(scene, *role);
-    let statements: Vec<String> = roles.iter().map(does).collect::<Option<_>>()?;
-    roles.is_sorted().then(|| by_number("    ", "b.rank", &statements))
+fn by_rank(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
+    let roles: Vec<usize> =
+        ranks.iter().map(|row| only(row.iter().flatten())).collect::<Option<_>>()?;
+    let choices: Vec<Choice> =
+        roles.iter().map(|role| always(scene, *role)).collect::<Option<_>>()?;
+    if roles.is_sorted() { Choice::by_number("b.rank", &choices) } else { None }
 }
 
-/// Where what a block does depends on the place of its rank.
-fn by_both(scene: &Scene, blocks: &[Vec<Option<usize>>]) -> Option<String> {
-    let does = |(number, block): (usize, &Vec<Option<usize>>)| match only(block) {
-        Some(role) => statement(scene, role),
-        None => by_place(scene, block).or_else(|| by_own(scene, (number, block))),
+/// By a block's number, and where need be by the place of its rank.
+fn by_block(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
+    let places = places(scene.program);
+    let does = |number: usize| {
+        let roles = ranks.iter().enumerate();
+        let roles = roles.filter_map(|(rank, row)| Some((rank, (*row.get(number)?)?))).collect();
+        Block { scene, places: &places, number, roles }.choice()
     };
-    let statements: Vec<String> = blocks.iter().enumerate().map(does).collect::<Option<_>>()?;
-    Some(by_number("    ", "b.block", &statements))
+    let choices: Vec<Choice> =
+        (0..scene.layout.blocks as usize).map(does).collect::<Option<_>>()?;
+    Choice::by_number("b.block", &choices)
 }
 
-/// What a block does that has one of these roles, by the place of its rank.
-fn by_place(scene: &Scene, block: &[Option<usize>]) -> Option<String> {
-    places(scene).iter().find_map(|place| {
-        let roles = in_stretches(roles_by(block, place)?)?.into_iter();
-        let statements: Vec<String> =
-            roles.map(|role| statement(scene, role)).collect::<Option<_>>()?;
-        Some(format!("{{\n{}    }}", by_number("        ", place.text, &statements)))
-    })
+/// The block of one number, on some ranks.
+struct Block<'a> {
+    scene: &'a Scene<'a>,
+    places: &'a [Place],
+    number: usize,
+    /// The ranks that have it, with its roles there.
+    roles: Vec<(usize, usize)>,
 }
 
-/// What a block does that has a role of its own on the rank whose place is the block's number, or so far from it.
-fn by_own(scene: &Scene, (number, block): (usize, &[Option<usize>])) -> Option<String> {
-    places(scene).iter().find_map(|place| {
-        let roles = roles_by(block, place)?;
-        let times = |role: &usize| roles.iter().filter(|other| *other == role).count();
-        let own = roles.iter().position(|role| times(role) == 1)?;
-        let other = roles.iter().filter(|role| Some(*role) != roles.get(own));
-        let other = { other }.find(|role| times(role) + 1 == roles.len())?;
-        let of_own = match number.checked_sub(own)? {
-            0 => place.text.to_owned(),
-            further => format!("{} + {further}", place.text),
-        };
-        let [own, other] = [roles.get(own)?, other].map(|role| statement(scene, *role));
-        let (own, other) = own.zip(other)?;
-        Some(format!("{{\n        if (b.block == {of_own}) {own}\n        else {other}\n    }}"))
-    })
+impl<'a> Block<'a> {
+    /// What it does, by the first of these that says it.
+    fn choice(&self) -> Option<Choice> {
+        self.by_place()
+            .or_else(|| self.by_own(Block::always))
+            .or_else(|| self.by_own(Block::choice))
+            .or_else(|| self.by_node())
+            .or_else(|| self.by_number(&height()))
+            .or_else(|| self.by_part())
+    }
+
+    /// The same, on some of the ranks.
+    fn on(&self, is_on: impl Fn(usize) -> bool) -> Block<'a> {
+        let roles = self.roles.iter().copied().filter(|(rank, _)| is_on(*rank)).collect();
+        Block { roles, ..*self }
+    }
+
+    /// Where it has one role.
+    fn always(&self) -> Option<Choice> {
+        always(self.scene, only(self.roles.iter().map(|(_, role)| role))?)
+    }
+
+    /// The values that its ranks have of a place.
+    fn values(&self, place: &Place) -> BTreeSet<usize> {
+        self.roles.iter().map(|(rank, _)| (place.of)(*rank)).collect()
+    }
+
+    /// What it does for each value of a place, up to the last that there is. What nobody has may be done by anybody.
+    fn at(&self, place: &Place, choice: fn(&Block<'a>) -> Option<Choice>) -> Option<Vec<Choice>> {
+        let mut found: Vec<Choice> = Vec::new();
+        for value in self.values(place) {
+            let there = choice(&self.on(|rank| (place.of)(rank) == value))?;
+            let before = found.last().unwrap_or(&there).clone();
+            found.resize(value, before);
+            found.push(there);
+        }
+        Some(found)
+    }
+
+    /// By a number that says where its rank is, if each of the roles has one stretch of the numbers.
+    fn by_number(&self, place: &Place) -> Option<Choice> {
+        let choices = self.at(place, Block::always)?;
+        Choice::by_number(place.text, &in_stretches(choices)?)
+    }
+
+    fn by_place(&self) -> Option<Choice> {
+        self.places.iter().find_map(|place| self.by_number(place))
+    }
+
+    /// Where it is the one whose number is its rank's place, or so far from it, one thing, and elsewhere another.
+    fn by_own(&self, inner: fn(&Block<'a>) -> Option<Choice>) -> Option<Choice> {
+        self.places.iter().find_map(|place| {
+            self.values(place).into_iter().find_map(|value| {
+                let other = self.on(|rank| (place.of)(rank) != value).always()?;
+                let own = inner(&self.on(|rank| (place.of)(rank) == value))?;
+                let when = match self.number.checked_sub(value)? {
+                    0 => format!("b.block == {}", place.text),
+                    further => format!("b.block == {} + {further}", place.text),
+                };
+                Some(Choice::First(vec![(when, own), (String::new(), other)]))
+            })
+        })
+    }
+
+    /// By the node, and in a node by the rank's place there.
+    fn by_node(&self) -> Option<Choice> {
+        let [_, node, _] = self.places else { return None };
+        let choices = self.at(node, Block::by_place)?;
+        Choice::by_number(node.text, &in_stretches(choices)?)
+    }
+
+    /// One way up to some rank, and another way from it on.
+    fn by_part(&self) -> Option<Choice> {
+        let mut begins = self.roles.iter().map(|(rank, _)| *rank).skip(1).rev();
+        begins.find_map(|begin| {
+            let [before, from] = [self.on(|rank| rank < begin), self.on(|rank| rank >= begin)];
+            let either = |block: &Block| block.by_place().or_else(|| block.by_number(&height()));
+            let (before, from) = either(&before).zip(either(&from))?;
+            let when = format!("b.rank < {begin}");
+            Some(Choice::First(vec![(when, before), (String::new(), from)]))
+        })
+    }
 }
 
-/// Where a rank is: a number, and what gives it.
-struct Place {
-    text: &'static str,
-    of: Box<dyn Fn(usize) -> usize>,
-}
-
-/// Where ranks are: in their nodes, among the nodes, among all.
-fn places(scene: &Scene) -> Vec<Place> {
-    let each = scene.program.ranks_per_node as usize;
-    let in_node = [
-        Place { text: "b.local()", of: Box::new(move |rank| rank % each) },
-        Place { text: "b.node()", of: Box::new(move |rank| rank / each) },
-    ];
-    let has_nodes = each > 1 && each < scene.program.ranks.len();
-    let among_all = Place { text: "b.rank", of: Box::new(|rank| rank) };
-    in_node.into_iter().filter(|_| has_nodes).chain([among_all]).collect()
-}
-
-fn statement(scene: &Scene, role: usize) -> Option<String> {
-    scene.roles.get(role).map(|role| format!("{};", call(role)))
+fn always(scene: &Scene, role: usize) -> Option<Choice> {
+    scene.roles.get(role).map(|role| Choice::Always(format!("{};", call(role))))
 }
 
 fn call(role: &Role) -> String {
@@ -120,60 +210,18 @@ fn call(role: &Role) -> String {
     format!("{}{kind}(b, {}_rows[b.rank][b.block{shift}])", role.name, role.name)
 }
 
-/// What all of these are that are there.
-fn only(roles: &[Option<usize>]) -> Option<usize> {
-    let mut there = roles.iter().flatten();
-    let first = there.next()?;
-    there.all(|other| other == first).then_some(*first)
+/// What all of these are.
+fn only<'a>(mut roles: impl Iterator<Item = &'a usize>) -> Option<usize> {
+    let first = roles.next()?;
+    roles.all(|other| other == first).then_some(*first)
 }
 
-/// The role for each place of a rank, if that says it.
-fn roles_by(block: &[Option<usize>], place: &Place) -> Option<Vec<usize>> {
-    let mut found = vec![None; (0..block.len()).map(&place.of).max()? + 1];
-    for (rank, role) in block.iter().enumerate() {
-        let Some(role) = role else { continue };
-        let known = found.get_mut((place.of)(rank))?;
-        if known.is_some_and(|other| other != *role) {
-            return None;
-        }
-        *known = Some(*role);
-    }
-    // What nobody has may be done by anybody.
-    let mut last = *found.iter().flatten().next()?;
-    let known = found.into_iter().map(|role| {
-        last = role.unwrap_or(last);
-        last
-    });
-    Some(known.collect())
-}
-
-/// The same, if each role has one stretch of them.
-fn in_stretches(roles: Vec<usize>) -> Option<Vec<usize>> {
-    let mut stretches = roles.clone();
+/// The choices, if each has one stretch of them.
+fn in_stretches(choices: Vec<Choice>) -> Option<Vec<Choice>> {
+    let mut stretches = choices.clone();
     stretches.dedup();
-    let mut distinct = stretches.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    (stretches.len() == distinct.len()).then_some(roles)
-}
-
-/// What is done for each value of a number.
-fn by_number(margin: &str, number: &str, statements: &[String]) -> String {
-    let mut text = String::new();
-    let mut end = 0;
-    for run in statements.chunk_by(|a, b| a == b) {
-        let begin = end;
-        end += run.len();
-        let otherwise = if begin == 0 { "" } else { "else " };
-        let when = match run.len() {
-            _ if end == statements.len() => String::new(),
-            1 => format!("if ({number} == {begin}) "),
-            _ => format!("if ({number} < {end}) "),
-        };
-        let statement = run.first().map(String::as_str).unwrap_or_default();
-        text.push_str(&format!("{margin}{otherwise}{when}{statement}\n"));
-    }
-    text.replace(&format!("}}\n{margin}else"), "} else")
+    let again = |(at, choice)| stretches.iter().skip(at + 1).any(|other| other == choice);
+    (!stretches.iter().enumerate().any(again)).then_some(choices)
 }
 
 fn table(rows: &[Vec<Option<usize>>]) -> String {

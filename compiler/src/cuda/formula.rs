@@ -59,6 +59,7 @@ impl Members {
             .or_else(|| self.shortest(&self.rare_features(kind, values), kind, values))
             .or_else(|| self.rare_sum(values))
             .or_else(|| self.split(kind, values))
+            .or_else(|| self.index_of(kind, values))
     }
 
     /// The shortest formula with one of these.
@@ -78,6 +79,19 @@ impl Members {
         let locals: Vec<i64> = values.iter().map(|value| value % each).collect();
         let part = |values: &[i64]| self.formula(Kind::Chunk, values);
         Some(format!("b.rank_at({}, {})", part(&nodes)?, part(&locals)?))
+    }
+
+    /// The place among this rank's peers of a rank by its node and its place there, which no small number is.
+    fn index_of(&self, kind: Kind, values: &[i64]) -> Option<String> {
+        let peer =
+            |(member, value): (&Member, &i64)| value + i64::from(*value >= member.rank.into());
+        let peers: Vec<i64> = self.list.iter().zip(values).map(peer).collect();
+        let is_rank = peers.iter().all(|peer| *peer < self.ranks);
+        let is_small = values.iter().all(|value| *value < self.ranks_per_node);
+        if kind == Kind::Rank || !is_rank || is_small {
+            return None;
+        }
+        Some(format!("b.index_of({})", self.split(Kind::Rank, &peers)?))
     }
 
     /// A sum of two features, of which one tells where the rank is: the shortest there is.

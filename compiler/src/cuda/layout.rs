@@ -2,18 +2,17 @@
 //!
 //! In: the final program, instances laid out. Out: a [`Layout`].
 //!
-//! - The channels between two ranks are told apart by *lanes*, counted in the order of the lower rank's channels; both
-//!   ends of a channel have the same lane.
+//! - The channels between two ranks are told apart by *lanes* (`lanes`).
 //! - Switch channels of the same members over the same buffer are one *group*.
 
+use super::lanes::lanes;
 use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId, Verb};
-use std::collections::BTreeMap;
 
 /// See the file's head.
 pub(super) struct Layout {
     /// The most channels between two ranks.
     pub(super) lanes: u32,
-    /// For each rank and channel, its lane; for a switch channel, its group.
+    /// For each rank and channel, the lane on which it signals; for a switch channel, its group.
     numbers: Vec<Vec<u32>>,
     /// The multicast groups, by first use.
     pub(super) groups: Vec<Group>,
@@ -80,7 +79,7 @@ impl Layout {
         }
     }
 
-    /// A channel's lane, or the group of a switch channel.
+    /// The lane on which an end of a channel signals, or the group of a switch channel.
     pub(super) fn number(&self, rank: RankId, channel: ChannelId) -> u32 {
         let numbers = self.numbers.get(rank.0 as usize);
         numbers.and_then(|row| row.get(channel.0 as usize)).copied().unwrap_or(0)
@@ -118,43 +117,19 @@ impl Traits {
 
 /// The number of lanes, every channel's number, and the groups.
 fn numbered(program: &Program) -> (u32, Vec<Vec<u32>>, Vec<Group>) {
-    let mut numbers: Vec<Vec<u32>> =
-        program.ranks.iter().map(|rank| vec![0; rank.channels.len()]).collect();
+    let (count, mut numbers) = lanes(program);
     let mut groups: Vec<Group> = Vec::new();
-    let mut between: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    for (id, rank) in program.ranks.entries() {
-        for (channel_id, channel) in rank.channels.entries() {
-            let number = match &channel.link {
-                Link::Switch(group) => {
-                    let ranks = group.ranks.iter().map(|rank| rank.0).collect();
-                    let group = Group { buffer: group.buffer, ranks };
-                    let known = groups.iter().position(|other| *other == group);
-                    known.unwrap_or_else(|| {
-                        groups.push(group);
-                        groups.len() - 1
-                    }) as u32
-                }
-                Link::Memory(peer) | Link::Port(peer) => {
-                    if peer.0 < id.0 && channel.partner.is_some() {
-                        continue;
-                    }
-                    let pair = (id.0.min(peer.0), id.0.max(peer.0));
-                    let lane = between.entry(pair).or_default();
-                    *lane += 1;
-                    let partner = channel.partner.map(|partner| (*peer, partner));
-                    partner.into_iter().for_each(|end| set(&mut numbers, end, *lane - 1));
-                    *lane - 1
-                }
-            };
-            set(&mut numbers, (id, channel_id), number);
+    for (rank, row) in program.ranks.iter().zip(&mut numbers) {
+        for (channel, number) in rank.channels.iter().zip(row) {
+            let Link::Switch(group) = &channel.link else { continue };
+            let ranks = group.ranks.iter().map(|rank| rank.0).collect();
+            let group = Group { buffer: group.buffer, ranks };
+            let known = groups.iter().position(|other| *other == group);
+            *number = known.unwrap_or_else(|| {
+                groups.push(group);
+                groups.len() - 1
+            }) as u32;
         }
     }
-    (between.values().copied().max().unwrap_or(0), numbers, groups)
-}
-
-fn set(numbers: &mut [Vec<u32>], (rank, channel): (RankId, ChannelId), number: u32) {
-    let row = numbers.get_mut(rank.0 as usize);
-    if let Some(place) = row.and_then(|row| row.get_mut(channel.0 as usize)) {
-        *place = number;
-    }
+    (count, numbers, groups)
 }

@@ -1,8 +1,8 @@
 //! What is rarely known of a block, and looked for where nothing else gives its number.
 //!
 //! In: the blocks, and one number of each. Out: peers in rows of ranks that are no circle of the machine; peers that are counted
-//! from the place of a rank, by the bits of their numbers, or by their places; and of peers with the number of a block's
-//! place, or one of the two of its pair, or any, what is known of them, whatever is added.
+//! from the place of a rank, by the bits of their numbers, or by their places; parents in binomial trees; and of peers with the
+//! number of a block's place, or one of the two of its pair, or any, what is known of them, whatever is added.
 
 use super::circles::each;
 use super::features::{Feature, kinds};
@@ -60,6 +60,7 @@ impl Members {
         features.extend(self.of_peers(&numbered, kinds(kind), &plain, values));
         let namesake = |(peers, about)| self.about(peers, about, self.index());
         features.extend(each(&numbered, kinds(kind)).filter_map(namesake));
+        features.push(self.parent());
         if kind != Kind::Rank {
             features.extend(self.of_some_peer(&circles));
         }
@@ -77,6 +78,12 @@ impl Members {
         let pairs = places.iter().flat_map(|one| features.iter().map(move |two| [two, one]));
         let formulas = pairs.filter_map(|pair| self.fit(&pair, Kind::Chunk, values));
         formulas.min_by_key(|text| cost(Kind::Chunk, text))
+    }
+
+    /// The rank without its last bit: its parent in a binomial tree.
+    fn parent(&self) -> Feature {
+        let value = |member: &Member| i64::from(member.rank & member.rank.wrapping_sub(1));
+        Feature::new("b.parent()", self.list.iter().map(value).collect())
     }
 
     /// Peers in rows, as far from the block's place as the first says, and the numbers of a place that lead to them.

@@ -22,7 +22,7 @@ pub(super) struct Role {
     pub(super) family: String,
     /// Which blocks of which ranks.
     pub(super) members: Vec<Member>,
-    /// The first block's number.
+    /// The number from which its blocks are counted.
     pub(super) base: u32,
     /// What it does.
     pub(super) lines: Vec<Line>,
@@ -32,6 +32,15 @@ pub(super) struct Role {
     pub(super) table: Table,
     /// Whether it depends on what the kernel is made for.
     pub(super) generic: bool,
+}
+
+impl Role {
+    /// How long it is: a table counts for more than any text.
+    fn length(&self) -> (usize, usize) {
+        let lines = self.lines.iter().map(|line| &line.text);
+        let text = lines.chain(&self.variables).map(String::len).sum();
+        (self.table.fields.len(), text)
+    }
 }
 
 /// A line of a body.
@@ -79,7 +88,7 @@ pub(super) fn roles(program: &Program, layout: &Layout) -> Vec<Role> {
         }
     }
     let mut taken = names::Taken::default();
-    groups.into_iter().map(|group| role(program, group, &mut taken)).collect()
+    groups.iter().map(|group| role(program, group, &groups, &mut taken)).collect()
 }
 
 struct Group {
@@ -87,18 +96,37 @@ struct Group {
     blocks: Vec<(RankId, u32, Vec<Statement>)>,
 }
 
-fn role(program: &Program, group: Group, taken: &mut names::Taken) -> Role {
-    let members = members(program, &group);
-    let base = group.blocks.iter().map(|(_, block, _)| *block).min().unwrap_or(0);
-    let mut writer = Writer { program, members: &members, group: &group, table: Table::default() };
+impl Group {
+    fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.blocks.iter().map(|(_, block, _)| *block)
+    }
+}
+
+/// What all blocks of a group do, counted from the first of them or from the first of their family, whichever is shorter.
+fn role(program: &Program, group: &Group, all: &[Group], taken: &mut names::Taken) -> Role {
+    let name = taken.name(&format!("block_{}", names::identifier(&group.family)));
+    let family = all.iter().filter(|other| other.family == group.family);
+    let first = group.numbers().min().unwrap_or(0);
+    let family_first = family.flat_map(Group::numbers).min().unwrap_or(first);
+    let own = counted(program, group, first, &name);
+    if first == family_first {
+        return own;
+    }
+    let wide = counted(program, group, family_first, &name);
+    if wide.length() < own.length() { wide } else { own }
+}
+
+/// The same, counted from a block.
+fn counted(program: &Program, group: &Group, base: u32, name: &str) -> Role {
+    let members = members(program, group, base);
+    let mut writer = Writer { program, members: &members, group, table: Table::default() };
     let lines = writer.lines();
     let table = writer.table;
     let variables = variables(&members, base, &lines);
     let generic = lines.iter().any(|line| line.text.contains("<K"));
-    let name = taken.name(&format!("block_{}", names::identifier(&group.family)));
     Role {
-        name,
-        family: group.family,
+        name: name.to_owned(),
+        family: group.family.clone(),
         members: members.list,
         base,
         lines,
@@ -142,11 +170,10 @@ fn plain(text: &str) -> &str {
     text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text)
 }
 
-fn members(program: &Program, group: &Group) -> Members {
+fn members(program: &Program, group: &Group, base: u32) -> Members {
     let copies = i64::from(program.instances_done.max(1));
-    let base = group.blocks.iter().map(|(_, block, _)| i64::from(*block)).min().unwrap_or(0);
     let list = group.blocks.iter().map(|(rank, block, _)| {
-        let place = i64::from(*block) - base;
+        let place = i64::from(block - base);
         Member { rank: rank.0, block: *block, index: place / copies, copy: place % copies, step: 0 }
     });
     Members {

@@ -1,6 +1,6 @@
 //! What goes over ports, as statements: each put by itself, done by the whole block.
 
-use super::{Scene, ends, home, part, spots};
+use super::{Scene, home, part, spots, to_peers};
 use super::{channel, is_port};
 use crate::cuda::statement::{Kind, Statement};
 use crate::ir::{Action, Buffer, ChannelId, Op, Operand, OriginId, Transfer, Verb, Where, memory};
@@ -69,7 +69,7 @@ pub(super) fn moved(
         let line = part(line, transfer, from.size, piped).text(", ");
         let line = destination(scene, line, to, packets).text(", ");
         let line = spots(scene, line, std::slice::from_ref(from), packets).text(", ");
-        out.push(ends(scene, line, std::slice::from_ref(channel)).text(");"));
+        out.push(to_peers(scene, line, std::slice::from_ref(channel)).text(");"));
     }
     if transfer.verb == Verb::PutWithSignalAndFlush {
         out.push(Statement::new(usize::from(piped), Some(origin)).text("b.port_flush();"));

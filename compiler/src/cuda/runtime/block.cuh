@@ -56,6 +56,10 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t after(uint32_t n) const { return (rank + n) % P::ranks; }
     CCL_DEVICE uint32_t before(uint32_t n) const { return (rank + P::ranks - n) % P::ranks; }
     CCL_DEVICE uint32_t flipped(uint32_t bits) const { return rank ^ bits; }
+    // A binomial tree: the parent is without the rank's last bit, the height the number of zeros behind that; the root is
+    // higher than all.
+    CCL_DEVICE uint32_t parent() const { return rank & (rank - 1); }
+    CCL_DEVICE uint32_t height() const { return zeros(rank); }
     // This rank's place among the peers of another one.
     CCL_DEVICE uint32_t slot(uint32_t at) const { return place_among(rank, at); }
     // The place of another one among the peers of this rank.
@@ -153,7 +157,8 @@ template <class P> struct Block {
         return Part{from, smaller(unit, bytes(chunks) - from)};
     }
 
-    // Signals between ranks. There are as many channels between two ranks as `lanes`.
+    // Signals between ranks. There are as many channels between two ranks as `lanes`; a wait names the lane on which the other
+    // end signals.
     template <class R, class L = uint32_t> CCL_DEVICE void signal(R to, L lane = 0) const {
         each(to, lane, [&](uint32_t r, uint32_t l) { add_release_system(words(r) + end_of(rank, l)); });
     }
