@@ -21,6 +21,16 @@ pub(super) struct Counters {
 struct Counter {
     given: SmallVec<[Given; 1]>,
     taken: SmallVec<[Taken; 1]>,
+    /// How many of the given each thread that takes has heard of.
+    heard: SmallVec<[Heard; 1]>,
+}
+
+/// How many of a counter's given a thread has heard of: of what they saw, and of what was run before them.
+#[derive(Clone, Copy, Default)]
+struct Heard {
+    thread: u32,
+    seen: u32,
+    run: u32,
 }
 
 impl Counters {
@@ -71,6 +81,22 @@ impl Counters {
 }
 
 impl Counter {
+    /// What a thread hears of by so many of the given: all those that it has not heard of yet. Each of them adds to the
+    /// counter, and what one published is published by those that add to it after, however relaxed they are.
+    fn hear(&mut self, needs: usize, (thread, relaxed): (u32, bool)) -> SmallVec<[Source; 1]> {
+        let known = self.heard.iter().position(|heard| heard.thread == thread);
+        let at = known.unwrap_or_else(|| {
+            self.heard.push(Heard { thread, ..Heard::default() });
+            self.heard.len() - 1
+        });
+        let Some(heard) = self.heard.get_mut(at) else { return SmallVec::new() };
+        let from = if relaxed { heard.run } else { heard.seen };
+        heard.run = heard.run.max(needs as u32);
+        heard.seen = if relaxed { heard.seen } else { needs as u32 };
+        let new = self.given.get(from as usize..needs).unwrap_or_default();
+        new.iter().map(|one| one.source).collect()
+    }
+
     fn is_shared(&self) -> bool {
         let differ = |mut agents: Vec<u32>| {
             agents.dedup();
@@ -173,8 +199,9 @@ impl<'p> Machine<'p, '_> {
         }
         for (thread, channel) in (0..).zip(channels) {
             let port = self.program.ranks[rank].channels[*channel].kind() == ChannelKind::Port;
-            for source in self.take(block, which(channel), 0) {
-                block.hear(thread, if relaxed && !port { source.run() } else { source });
+            let relaxed = relaxed && !port;
+            for source in self.take(block, which(channel), 0, (thread, relaxed)) {
+                block.hear(thread, if relaxed { source.run() } else { source });
             }
         }
         true
@@ -186,9 +213,15 @@ impl<'p> Machine<'p, '_> {
         counter.is_some_and(|counter| counter.taken.len() < counter.given.len() + start)
     }
 
-    /// A block takes one more; what that tells. With one user at each end it is what the last one told that is needed,
+    /// A thread of a block takes one more; what that tells. With one user at each end it is what those told that are needed,
     /// otherwise what those told that are needed in every schedule.
-    fn take(&mut self, block: &Block<'p>, which: Which, start: usize) -> SmallVec<[Source; 1]> {
+    fn take(
+        &mut self,
+        block: &Block<'p>,
+        which: Which,
+        start: usize,
+        by: (u32, bool),
+    ) -> SmallVec<[Source; 1]> {
         let act = (block.agent, block.at as u32);
         let shared = self.shared.guarantees.concern(which);
         let Some(counter) = self.counters.of(which) else { return SmallVec::new() };
@@ -196,8 +229,7 @@ impl<'p> Machine<'p, '_> {
         let needs = (counter.taken.iter().filter(own).count() + 1).saturating_sub(start);
         counter.taken.push(Taken { act, needs });
         if !shared {
-            let last = needs.checked_sub(1).and_then(|at| counter.given.get(at));
-            return last.iter().map(|one| one.source).collect();
+            return counter.hear(needs, by);
         }
         let known = self.shared.guarantees.of(which, act);
         let told = counter.given.iter().filter(|one| known.contains(&one.act));
@@ -223,7 +255,7 @@ impl<'p> Machine<'p, '_> {
             return false;
         }
         for (thread, id) in (0..).zip(list) {
-            for source in self.take(block, which(*id), initial(*id)) {
+            for source in self.take(block, which(*id), initial(*id), (thread, false)) {
                 block.hear(thread, source);
             }
         }
