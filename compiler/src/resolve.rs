@@ -84,17 +84,17 @@ pub fn resolve_all(modules: &Modules) -> Resolved {
 /// Whether the parser has said it already: something of it is in a statement with errors, or it is about a name that one
 /// may have been to declare.
 fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
-    let places =
-        report.primary.iter().chain(&report.secondary).filter_map(|label| match label.place {
-            Place::Source(span) => Some(span),
-            Place::Plan(_) => None,
-        });
+    let labels = report.primary.iter().chain(&report.secondary);
+    let mut places = labels.filter_map(|label| match label.place {
+        Place::Source(span) => Some(span),
+        Place::Plan(_) => None,
+    });
     let unknown = report.code == Code::E0201;
     let said = |span: Span| {
         let mut modules = modules.modules.iter();
         modules.any(|module| module.is_faulty(span) || unknown && module.is_unsure(span))
     };
-    { places }.any(said)
+    places.any(said)
 }
 
 /// Resolves a value that stands alone: numbers, truth values, lists and arithmetic, but no names.

@@ -10,8 +10,8 @@ use crate::ir::{
 /// The next operation of a moment's block that tells others something.
 pub(super) fn after(past: &Past, moment: Moment) -> Option<Moment> {
     let (agent, line) = past.line(moment)?;
-    let at = (line + 1..).zip(past.lines(agent).iter().skip(line as usize + 1));
-    let (at, _) = { at }.find(|(_, line)| tells(&line.op.action))?;
+    let mut behind = (line + 1..).zip(past.lines(agent).iter().skip(line as usize + 1));
+    let (at, _) = behind.find(|(_, line)| tells(&line.op.action))?;
     Some(Moment { launch: moment.launch, agent, at })
 }
 

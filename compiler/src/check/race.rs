@@ -53,7 +53,7 @@ mod writers;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::Grain;
+use crate::ir::run::{Grain, Rewritten};
 use crate::source::Place;
 use agents::Agents;
 use clock::Lookup;
@@ -159,11 +159,12 @@ impl<'p> Folded<'p> {
     }
 }
 
-/// Looks for races in a program that leaves memory like this, every rank followed for itself.
-pub(super) fn check(program: &ir::Program, left: &ir::run::Memory, interrupt: &Interrupt) -> Races {
+/// Looks for races in a program that writes these packets more than once, every rank followed for itself.
+pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &Interrupt) -> Races {
     let whole = Whole::as_written(program);
-    match conflicts(&whole, left, interrupt) {
-        Some(conflicts) => Races::Found(report::reports(program, left.parts(), conflicts)),
+    let parts = rewritten.grain().cells_of_unit();
+    match conflicts(&whole, rewritten, interrupt) {
+        Some(conflicts) => Races::Found(report::reports(program, parts, conflicts)),
         None => Races::Unknown,
     }
 }
@@ -171,38 +172,38 @@ pub(super) fn check(program: &ir::Program, left: &ir::run::Memory, interrupt: &I
 /// Whether there are none.
 pub(super) fn are_none(
     program: &ir::Program,
-    left: &ir::run::Memory,
+    rewritten: &Rewritten,
     interrupt: &Interrupt,
 ) -> bool {
     let whole = Whole::as_written(program);
-    conflicts(&whole, left, interrupt).is_some_and(|found| found.is_empty())
+    conflicts(&whole, rewritten, interrupt).is_some_and(|found| found.is_empty())
 }
 
 /// Everything that meets; none where that cannot be found out.
 pub(super) fn met(
     program: &ir::Program,
-    left: &ir::run::Memory,
+    rewritten: &Rewritten,
     interrupt: &Interrupt,
 ) -> Option<BTreeSet<Met>> {
     let folded = Folded::of(program, None);
-    if folded.is_some_and(|folded| folded.look(left.grain(), interrupt) != Seen::Unclear) {
+    if folded.is_some_and(|folded| folded.look(rewritten.grain(), interrupt) != Seen::Unclear) {
         return Some(BTreeSet::new());
     }
     let whole = Whole::as_written(program);
-    let conflicts = conflicts(&whole, left, interrupt)?;
+    let conflicts = conflicts(&whole, rewritten, interrupt)?;
     Some(report::met(program, &conflicts))
 }
 
 /// What meets, with every rank followed for itself.
 fn conflicts<'p>(
     whole: &'p Whole<'p>,
-    left: &ir::run::Memory,
+    rewritten: &Rewritten,
     interrupt: &Interrupt,
 ) -> Option<Vec<machine::Conflict<'p>>> {
-    let mut after = follow(whole, (&Fold::none(), left.grain()), interrupt)?;
+    let mut after = follow(whole, (&Fold::none(), rewritten.grain()), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
-            || left.is_rewritten(conflict.place.rank, conflict.place.cell)
+            || rewritten.contains(conflict.place.rank, conflict.place.cell)
     });
     Some(after.conflicts)
 }

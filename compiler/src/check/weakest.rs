@@ -57,8 +57,8 @@ pub(super) fn mend(
     let size = size(program, parts);
     let first = first_order(&findings);
     let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, first, before: None };
-    let causes = findings.iter().filter(|finding| comes_after(finding, first));
-    let cause = { causes }.find_map(|cause| Some((cause, trials.all(cause, &past)?)));
+    let mut causes = findings.iter().filter(|finding| comes_after(finding, first));
+    let cause = causes.find_map(|cause| Some((cause, trials.all(cause, &past)?)));
     if let Some((cause, change)) = cause {
         return vec![changed(cause.clone(), change, findings.len() - 1)];
     }
@@ -236,7 +236,7 @@ impl Trials<'_> {
         let Outcome::Finished(memory) = run::run_in(changed, self.parts, STEPS) else {
             return None;
         };
-        let after = race::met(changed, &memory, self.interrupt)?;
+        let after = race::met(changed, &memory.rewritten(), self.interrupt)?;
         let kept = || broken_promises(changed, &memory).is_empty();
         let good = match demand {
             Demand::Nothing => true,

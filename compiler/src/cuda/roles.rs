@@ -215,8 +215,9 @@ impl Writer<'_> {
     fn repeated(&self, turns: Turns) -> Option<Vec<Line>> {
         let members = self.members.in_loop(turns.count);
         let line = |index: usize| {
+            let blocks = self.group.blocks.iter();
             let all: Vec<&Statement> =
-                { self.group.blocks.iter() }.flat_map(|(.., list)| turns.of(list, index)).collect();
+                blocks.flat_map(|(.., list)| turns.of(list, index)).collect();
             let first = *all.first()?;
             let pieces: Option<Vec<String>> =
                 (0..first.pieces.len()).map(|piece| formula(&members, &all, piece)).collect();

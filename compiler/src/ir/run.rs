@@ -21,7 +21,7 @@ mod value;
 use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
 pub use grain::{Grain, coarsest};
 pub use machine::{Windows, each_op, gcd, windows};
-pub use memory::Memory;
+pub use memory::{Memory, Rewritten};
 pub use promise::{Broken, broken_promises};
 pub use value::{Contribution, Value};
 

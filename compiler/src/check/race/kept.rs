@@ -152,8 +152,8 @@ impl<'a, 'p> Kept<'a, 'p> {
     /// that stands for this one.
     fn stands_for(&self, one: &Standing<'_>, promised: &Promised<'_>) -> bool {
         let Some(input) = promised.summed else { return false };
-        let there = { one.output.home(promised.promise.chunk) }
-            .and_then(|output| of_chunk(&one.there.promises, output));
+        let home = one.output.home(promised.promise.chunk);
+        let there = home.and_then(|output| of_chunk(&one.there.promises, output));
         let ranks = self.inputs.program.ranks.len();
         let summed = there.and_then(|promise| sum_over_all(promise, ranks));
         summed.is_some()

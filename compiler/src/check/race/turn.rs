@@ -91,7 +91,7 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
-    use super::Turn;
+    use super::{By, Turn};
     use crate::ir::RankId;
 
     #[test]
@@ -106,10 +106,12 @@ mod tests {
             let numbers = || (0..8).step_by(turn.first(8) as usize);
             let generators = turn.generators(8);
             let mut made = vec![0];
-            while let Some(next) = { made.iter() }
-                .flat_map(|by| generators.iter().map(|one| turn.then(*by, *one)))
-                .find(|by| !made.contains(by))
-            {
+            let further = |made: &[By]| {
+                let mut all =
+                    made.iter().flat_map(|by| generators.iter().map(|one| turn.then(*by, *one)));
+                all.find(|by| !made.contains(by))
+            };
+            while let Some(next) = further(&made) {
                 made.push(next);
             }
             made.sort_unstable();

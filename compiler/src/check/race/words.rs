@@ -71,9 +71,7 @@ impl<'a> Words<'a> {
                 doing(first)
             ),
         };
-        let report = Diagnostic::new(Code::E0501, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first));
+        let report = self.meeting(Code::E0501, conflict, message);
         let report = match (conflict.relaxed, self.relaxed) {
             (true, true) => {
                 return report
@@ -111,9 +109,7 @@ impl<'a> Words<'a> {
             "threads of one block {what} {place} of rank {} without meeting in between",
             conflict.place.rank.0
         );
-        Diagnostic::new(Code::E0503, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first))
+        self.meeting(Code::E0503, conflict, message)
             .note("an operation is spread over all threads of its block, and each goes on when its part is done")
             .help("put `sync;` between the two, or leave synchronization inside blocks to the compiler")
     }
@@ -127,8 +123,7 @@ impl<'a> Words<'a> {
             does(touch),
             self.place(conflict)
         );
-        Diagnostic::new(Code::E0510, self.at(touch), message)
-            .label(self.label(touch))
+        self.alone(Code::E0510, touch, message)
             .note(format!(
                 "until rank {owner} starts, this memory is in use by what ran there before"
             ))
@@ -178,8 +173,7 @@ impl<'a> Words<'a> {
                 doing(touch)
             ),
         };
-        let report = Diagnostic::new(Code::E0512, self.at(touch), message)
-            .label(self.label(touch))
+        let report = self.alone(Code::E0512, touch, message)
             .note(format!("rank {owner}'s user may overwrite its buffers, or read them, as soon as its kernel has ended"));
         match (touch.rank == conflict.place.rank, conflict.relaxed) {
             (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a strong answer of the peer"),
@@ -198,8 +192,7 @@ impl<'a> Words<'a> {
             touch.rank.0,
             self.whose(conflict, touch.rank)
         );
-        Diagnostic::new(Code::E0520, self.at(touch), message)
-            .label(self.label(touch))
+        self.alone(Code::E0520, touch, message)
             .note("it holds what was left there, by an earlier launch or by anyone")
             .help("write it first, in this launch, or read what is written")
     }
@@ -211,9 +204,7 @@ impl<'a> Words<'a> {
             "two packets are written to {place} of rank {} in one launch",
             conflict.place.rank.0
         );
-        Diagnostic::new(Code::E0521, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first))
+        self.meeting(Code::E0521, conflict, message)
             .note("both carry the flag of the launch, and its reader takes whichever it finds")
             .help(match first.rank == second.rank {
                 true => "give each its own slot".to_string(),
@@ -243,11 +234,22 @@ impl<'a> Words<'a> {
             true => "",
             false => ", or take `double_scratch = true` for packets",
         };
-        Diagnostic::new(Code::E0515, self.at(second), message)
-            .label(self.label(second))
-            .and(self.at(first), self.label(first))
+        self.meeting(Code::E0515, conflict, message)
             .note("scratch lives from launch to launch, and ranks do not start together")
             .help(format!("let the reader answer before the launch ends{doubled}"))
+    }
+
+    /// A report of both accesses, the second one first.
+    fn meeting(&self, code: Code, conflict: &Conflict, message: String) -> Diagnostic {
+        let (first, second) = (&conflict.first, &conflict.second);
+        Diagnostic::new(code, self.at(second), message)
+            .label(self.label(second))
+            .and(self.at(first), self.label(first))
+    }
+
+    /// A report of one access.
+    fn alone(&self, code: Code, touch: &Touch, message: String) -> Diagnostic {
+        Diagnostic::new(code, self.at(touch), message).label(self.label(touch))
     }
 
     fn at(&self, touch: &Touch) -> source::Place {

@@ -101,8 +101,8 @@ pub(super) fn of_start(past: &Past, owner: RankId, touch: Moment) -> Vec<Change>
     let Some((agent, at)) = past.line(touch) else { return Vec::new() };
     let touch = Moment { agent, at, ..touch };
     let rank = past.rank(agent);
-    let others = past.all_blocks().filter(|other| *other != agent && past.rank(*other) == rank);
-    let heard = { others }.find_map(|agent| nearest::first_wait_for(past, agent, owner));
+    let mut others = past.all_blocks().filter(|other| *other != agent && past.rank(*other) == rank);
+    let heard = others.find_map(|agent| nearest::first_wait_for(past, agent, owner));
     let Some(heard) = heard else { return Vec::new() };
     if is_shared_out(past, touch) {
         return barrier(past, heard, touch).into_iter().collect();
@@ -130,9 +130,8 @@ fn attend(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
         let last = (0..at).rev().find(is_there);
         for at in [next, last].into_iter().flatten() {
             let Some(barrier) = past.event(Moment { at: at as u32, ..one }).place else { continue };
-            let comes = past.lines(other.agent).iter();
-            let comes = { comes }.any(|line| past.program.origins.place(line.op.origin) == barrier);
-            if !comes {
+            let mut lines = past.lines(other.agent).iter();
+            if !lines.any(|line| past.program.origins.place(line.op.origin) == barrier) {
                 let block = past.block_name(other.agent).to_owned();
                 changes.push(Change::Attend { barrier, block });
             }

@@ -11,6 +11,28 @@ use std::collections::BTreeSet;
 pub struct Memory {
     ranks: Vec<RankMemory>,
     grain: Grain,
+    rewritten: BTreeSet<(RankId, u64)>,
+}
+
+/// Which packets a run has written more than once, with different values, in memory that was looked at so finely.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    grain: Grain,
+    cells: BTreeSet<(RankId, u64)>,
+}
+
+impl Rewritten {
+    /// How finely memory was looked at.
+    #[must_use]
+    pub fn grain(&self) -> Grain {
+        self.grain
+    }
+
+    /// Whether the packet at a cell of a rank's scratch is one of them.
+    #[must_use]
+    pub fn contains(&self, rank: RankId, cell: u64) -> bool {
+        self.cells.contains(&(rank, cell))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -20,8 +42,6 @@ struct RankMemory {
     output: Vec<Cell>,
     scratch: Vec<Cell>,
     packets: Vec<Option<Cell>>,
-    /// Which packets were written more than once, with different values.
-    rewritten: BTreeSet<u64>,
 }
 
 /// A cell, and who wrote it last.
@@ -45,7 +65,7 @@ impl Memory {
         }
         let ranks =
             program.ranks.entries().map(|(id, rank)| RankMemory::new(id, rank, grain)).collect();
-        Some(Memory { ranks, grain })
+        Some(Memory { ranks, grain, rewritten: BTreeSet::new() })
     }
 
     /// How many cells a chunk has, or a unit of several.
@@ -110,7 +130,7 @@ impl Memory {
         let Some(memory) = self.ranks.get_mut(rank.0 as usize) else { return };
         let Some(slot) = memory.packets.get_mut(cell as usize) else { return };
         if slot.as_ref().is_some_and(|old| old.value != new.value) {
-            memory.rewritten.insert(cell);
+            self.rewritten.insert((rank, cell));
         }
         *slot = Some(new);
         memory
@@ -121,10 +141,10 @@ impl Memory {
             .for_each(|cell| *cell = Cell::default());
     }
 
-    /// Whether a packet was written more than once, with different values.
+    /// The packets that were written more than once: all of a run that a search for races asks of.
     #[must_use]
-    pub fn is_rewritten(&self, rank: RankId, cell: u64) -> bool {
-        self.ranks.get(rank.0 as usize).is_some_and(|memory| memory.rewritten.contains(&cell))
+    pub fn rewritten(&self) -> Rewritten {
+        Rewritten { grain: self.grain, cells: self.rewritten.clone() }
     }
 }
 
@@ -138,7 +158,6 @@ impl RankMemory {
             output: empty(rank.output_chunks),
             scratch: empty(rank.scratch_chunks),
             packets: vec![None; cells(rank.scratch_chunks)],
-            rewritten: BTreeSet::new(),
         };
         for cell in 0..cells(rank.input_chunks) as u32 {
             let (buffer, at) = memory.home(Buffer::Input, u64::from(cell), grain);

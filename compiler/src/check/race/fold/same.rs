@@ -46,8 +46,8 @@ pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
     let check = Check { program, whole, fold, turn: fold.turn, rows };
     program.ranks.entries().all(|(id, rank)| {
         let (first, by) = fold.turn.home(id);
-        by == 0 || { program.ranks.lookup(first) }
-            .is_some_and(|one| check.rank((first, one), id, rank))
+        let one = program.ranks.lookup(first);
+        by == 0 || one.is_some_and(|one| check.rank((first, one), id, rank))
     })
 }
 
@@ -98,12 +98,12 @@ impl Check<'_> {
                     Buffer::Scratch => rank.scratch_chunks,
                 };
                 let there = a.offset..a.offset.saturating_add(inner(first));
-                let chunks = b.offset..b.offset.saturating_add(inner(rank));
+                let mut chunks = b.offset..b.offset.saturating_add(inner(rank));
                 let inside = |chunk: u32| {
                     let cell = self.fold.cell(id, b.outer, u64::from(chunk));
                     cell.is_some_and(|cell| there.contains(&cell))
                 };
-                (a.inner, a.outer) == (b.inner, b.outer) && { chunks }.all(inside)
+                (a.inner, a.outer) == (b.inner, b.outer) && chunks.all(inside)
             }
             (None, Some(_)) | (Some(_), None) => false,
         }
