@@ -22,7 +22,7 @@ mod ring;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::{self, Grain, Outcome};
+use crate::ir::run::{self, Grain, Memory, Outcome};
 use crate::phase::phase;
 use classes::Class;
 use race::{Folded, Races, Seen};
@@ -173,10 +173,12 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
     match outcome(|| run::run_in(program, parts, STEPS)) {
         Outcome::Stuck(stuck) => deadlock::explain(program, parts, &stuck),
         Outcome::Finished(memory) => {
+            let rewritten = memory.rewritten();
+            let broken = broken(program, memory);
             let racing = phase("races", "");
             let races = match seen {
                 Some(Seen::Apart | Seen::Sound) => Races::Found(Vec::new()),
-                Some(Seen::Unclear) | None => race::check(program, &memory.rewritten(), interrupt),
+                Some(Seen::Unclear) | None => race::check(program, &rewritten, interrupt),
             };
             drop(racing);
             let races = match races {
@@ -184,7 +186,8 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
                 Races::Unknown => not_made(program, "for races", interrupt),
             };
             let racing = races.iter().any(|report| report.severity == Severity::Error);
-            let broken = if racing { Vec::new() } else { promise::check(program, &memory) };
+            let broken = broken.filter(|_| !racing);
+            let broken = broken.map_or(Vec::new(), |memory| promise::check(program, &memory));
             races.into_iter().chain(broken).chain(unproved.iter().cloned()).collect()
         }
         Outcome::TooLong => {
@@ -198,17 +201,21 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
 fn is_sound_at(program: &ir::Program, grain: Grain, interrupt: &Interrupt) -> bool {
     match outcome(|| run::run_at(program, grain, STEPS)) {
         Outcome::Finished(memory) => {
-            if !run::broken_promises(program, &memory).is_empty() {
+            let rewritten = memory.rewritten();
+            if broken(program, memory).is_some() {
                 return false;
             }
-            // What memory holds takes more room than all else, and is not asked for any more.
-            let rewritten = memory.rewritten();
-            drop(memory);
             let _racing = phase("races", "");
             race::are_none(program, &rewritten, interrupt)
         }
         Outcome::Stuck(_) | Outcome::TooLong => false,
     }
+}
+
+/// What a run has left, where that is not what is promised. Otherwise nobody asks for it again, and it takes more room than
+/// all else.
+fn broken(program: &ir::Program, memory: Memory) -> Option<Memory> {
+    Some(memory).filter(|memory| !run::broken_promises(program, memory).is_empty())
 }
 
 /// What comes of a run on symbols, which shows deadlocks and what is left in memory.
