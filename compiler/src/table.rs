@@ -136,3 +136,47 @@ impl<'a, I, T> IntoIterator for &'a Table<I, T> {
         self.rows.iter()
     }
 }
+
+/// For each id as many items as it has, all in one list.
+#[derive(Clone, Debug)]
+pub struct Rows<I, T> {
+    items: Vec<T>,
+    /// Where the items of each id end; they begin where those of the one before it do.
+    ends: Vec<u32>,
+    id: PhantomData<I>,
+}
+
+impl<I: Id, T> Rows<I, T> {
+    /// The items of each id, in order.
+    pub fn new<R: IntoIterator<Item = T>>(rows: impl IntoIterator<Item = R>) -> Self {
+        let (mut items, mut ends) = (Vec::new(), Vec::new());
+        for row in rows {
+            items.extend(row);
+            ends.push(items.len() as u32);
+        }
+        items.shrink_to_fit();
+        Rows { items, ends, id: PhantomData }
+    }
+
+    /// One of an id's items.
+    pub fn get(&self, id: I, at: usize) -> Option<&T> {
+        self.items.get(self.range(id.index())).and_then(|row| row.get(at))
+    }
+
+    /// One of an id's items, to change.
+    pub fn get_mut(&mut self, id: I, at: usize) -> Option<&mut T> {
+        let range = self.range(id.index());
+        self.items.get_mut(range).and_then(|row| row.get_mut(at))
+    }
+
+    /// The ids with their items, in order.
+    pub fn entries(&self) -> impl Iterator<Item = (I, &[T])> {
+        let row = |index: usize| self.items.get(self.range(index)).unwrap_or_default();
+        (0..self.ends.len()).map(move |index| (I::from_index(index), row(index)))
+    }
+
+    fn range(&self, index: usize) -> std::ops::Range<usize> {
+        let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
+        index.checked_sub(1).map_or(0, end)..end(index)
+    }
+}

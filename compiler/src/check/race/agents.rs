@@ -2,7 +2,7 @@
 
 use super::turn::{By, Turn};
 use crate::ir::{ChannelId, ChannelKind, Program, RankId};
-use crate::table::{Id, Table};
+use crate::table::{Id, Rows, Table};
 use std::ops::Range;
 
 /// A thread block, or the proxy of a port channel. Blocks come first, rank by rank, then the proxies, rank by rank. On
@@ -19,9 +19,9 @@ pub(super) struct Agents {
     proxies: Table<RankId, Range<Agent>>,
     /// Of each channel of the ranks that are followed, which of the rank's proxies it has; if it has none, whichever
     /// comes next.
-    ports: Table<RankId, Vec<u32>>,
+    ports: Rows<RankId, u32>,
     /// Of each proxy of the ranks that are followed, the rank at the other end of its channel.
-    peers: Table<RankId, Vec<RankId>>,
+    peers: Rows<RankId, RankId>,
     /// The rank of each agent.
     owners: Vec<u32>,
     turn: Turn,
@@ -46,19 +46,21 @@ impl Agents {
             proxies.push(some(id, ports.count()));
         }
         let followed = turn.first(program.ranks.len() as u32) as usize;
-        let ports = program.ranks.iter().take(followed).map(|rank| {
+        let ranks = || program.ranks.iter().take(followed);
+        let ports = ranks().map(|rank| {
             let mut next = 0;
-            let port = |channel: &crate::ir::Channel| {
+            rank.channels.iter().map(move |channel| {
+                let port = next;
                 next += u32::from(channel.kind() == ChannelKind::Port);
-                next.saturating_sub(u32::from(channel.kind() == ChannelKind::Port))
-            };
-            rank.channels.iter().map(port).collect()
+                port
+            })
         });
-        let peers = program.ranks.iter().take(followed).map(|rank| {
+        let peers = ranks().map(|rank| {
             let ports = rank.channels.iter().filter(|one| one.kind() == ChannelKind::Port);
-            ports.filter_map(crate::ir::Channel::peer).collect()
+            ports.filter_map(crate::ir::Channel::peer)
         });
-        Agents { blocks, proxies, ports: ports.collect(), peers: peers.collect(), owners, turn }
+        let (ports, peers) = (Rows::new(ports), Rows::new(peers));
+        Agents { blocks, proxies, ports, peers, owners, turn }
     }
 
     /// The agents that are a rank's blocks.
@@ -90,8 +92,7 @@ impl Agents {
     /// The proxy of a port channel of a rank that is followed.
     pub(super) fn proxy(&self, rank: RankId, channel: ChannelId) -> Agent {
         let first = self.proxies.lookup(rank).map(|agents| agents.start);
-        let ports = self.ports.lookup(rank);
-        let port = ports.and_then(|list| list.get(channel.index()));
+        let port = self.ports.get(rank, channel.index());
         first.zip(port).map_or(NOBODY, |(first, port)| first + port)
     }
 
@@ -100,7 +101,7 @@ impl Agents {
         let rank = RankId(*self.owners.get(agent as usize)?);
         let (first, by) = self.turn.home(rank);
         let port = agent.checked_sub(self.proxies.lookup(rank)?.start)?;
-        let peer = self.peers.lookup(first)?.get(port as usize)?;
+        let peer = self.peers.get(first, port as usize)?;
         Some(RankId(self.turn.then(peer.0, by)))
     }
 

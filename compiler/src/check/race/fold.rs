@@ -4,6 +4,7 @@
 //! says which cell and which channel of a rank that is followed are meant by those of another. It is guessed from what everything is
 //! used for ([`marks`]), and then held against every operation of every rank ([`same`]).
 
+mod homes;
 mod marks;
 mod operands;
 mod same;
@@ -18,6 +19,7 @@ use crate::ir::memory::{accesses, home};
 use crate::ir::run::{Grain, each_op};
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Table};
+pub(super) use homes::{Homes, Span};
 use marks::{Marks, Numbers};
 use std::cell::OnceCell;
 use std::iter::{once, once_with};
@@ -50,9 +52,9 @@ struct Folded {
     /// For each channel the one there.
     channels: Vec<u32>,
     semaphores: Vec<u32>,
-    input: Vec<u32>,
-    output: Vec<u32>,
-    scratch: Vec<u32>,
+    input: Homes,
+    output: Homes,
+    scratch: Homes,
 }
 
 impl Fold {
@@ -105,7 +107,7 @@ impl Fold {
         let fits = |(rank, folded): (&Rank, &Folded)| {
             let cells = [Buffer::Input, Buffer::Output, Buffer::Scratch]
                 .into_iter()
-                .all(|buffer| folded.cells(buffer).len() == chunks(rank, buffer) as usize);
+                .all(|buffer| folded.homes(buffer).len() == chunks(rank, buffer));
             cells
                 && folded.blocks.len() == rank.blocks.len()
                 && folded.channels.len() == rank.channels.len()
@@ -118,13 +120,8 @@ impl Fold {
     /// The same where memory is looked at so finely; none where the chunks of a unit are not one on every rank.
     pub(super) fn at(&self, grain: Grain) -> Option<Fold> {
         let unit = grain.chunks_of_unit().max(1);
-        let is_whole = |chunks: &[u32]| {
-            let first = chunks.first().copied().unwrap_or(0);
-            first.is_multiple_of(unit) && (first..).zip(chunks).all(|(at, chunk)| at == *chunk)
-        };
-        let are_whole = |cells: &[u32]| cells.chunks(unit as usize).all(is_whole);
         let keeps = |rank: &Folded| {
-            [&rank.input, &rank.output, &rank.scratch].map(Vec::as_slice).into_iter().all(are_whole)
+            [&rank.input, &rank.output, &rank.scratch].iter().all(|homes| homes.keep_units(unit))
         };
         let kept = !self.scattered || unit == 1 || self.ranks.iter().all(keeps);
         kept.then(|| Fold { grain, ..self.clone() })
@@ -172,17 +169,17 @@ impl Fold {
     }
 
     fn cell(&self, rank: RankId, buffer: Buffer, chunk: u64) -> Option<u32> {
-        self.cells(rank, buffer).get(chunk as usize).copied()
+        self.homes(rank, buffer)?.get(u32::try_from(chunk).ok()?)
     }
 
     /// For each chunk that really lies in a buffer the one that stands for it.
-    pub(super) fn cells(&self, rank: RankId, buffer: Buffer) -> &[u32] {
-        self.ranks.get(rank.index()).map_or(&[], |rank| rank.cells(buffer))
+    pub(super) fn homes(&self, rank: RankId, buffer: Buffer) -> Option<&Homes> {
+        self.ranks.get(rank.index()).map(|rank| rank.homes(buffer))
     }
 }
 
 impl Folded {
-    fn cells(&self, buffer: Buffer) -> &[u32] {
+    fn homes(&self, buffer: Buffer) -> &Homes {
         match buffer {
             Buffer::Input => &self.input,
             Buffer::Output => &self.output,

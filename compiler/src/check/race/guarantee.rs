@@ -37,11 +37,27 @@ pub(super) struct Given {
 
 /// A wait or acquire.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
-    /// Whose.
-    pub(super) act: Act,
+struct Taken {
+    act: Act,
     /// How many signals it needs at least.
-    pub(super) needs: usize,
+    needs: usize,
+}
+
+/// Who uses a counter with several users, and how, in the order of a run.
+#[derive(Debug, Default)]
+pub(super) struct Acts {
+    /// The signals or releases.
+    pub(super) given: Vec<Given>,
+    taken: Vec<Taken>,
+}
+
+impl Acts {
+    /// A wait or acquire of a counter of which there were so many at the start.
+    pub(super) fn take(&mut self, act: Act, start: usize) {
+        let own = self.taken.iter().filter(|one| one.act.0 == act.0);
+        let needs = (own.count() + 1).saturating_sub(start);
+        self.taken.push(Taken { act, needs });
+    }
 }
 
 /// What waits can count on.
@@ -75,13 +91,7 @@ impl Guarantees {
     }
 
     /// Adds what follows for a counter from who was known to come after whom.
-    pub(super) fn add(
-        &mut self,
-        lookup: Lookup<'_>,
-        which: Which,
-        given: &[Given],
-        taken: &[Taken],
-    ) {
+    pub(super) fn add(&mut self, lookup: Lookup<'_>, which: Which, Acts { given, taken }: &Acts) {
         if given.len() > MOST_COMPARED {
             return;
         }

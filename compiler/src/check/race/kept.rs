@@ -5,6 +5,7 @@
 //! long as there are ranks, is turned to another one as long as turns compose: then that is all there is to see to.
 
 use super::cells::{Cell, Cells, Place};
+use super::fold::{Homes, Span};
 use super::turn::By;
 use super::value::{Inputs, Part, Value, sum};
 use crate::ir::memory::home;
@@ -104,14 +105,15 @@ impl<'a, 'p> Kept<'a, 'p> {
         let cells = self.cells.get(there.index());
         Output {
             rank: id,
-            homes: fold.cells(id, buffer).get(first as usize..).unwrap_or_default(),
+            homes: fold.homes(id, buffer),
+            first: first as u32,
             cells: cells.map_or(&[], |cells| cells.buffer(buffer)),
             by,
         }
     }
 
     fn held(&self, output: &Output<'_, '_>, (chunk, part): (u32, u32)) -> Value {
-        let home = output.homes.get(chunk as usize).copied().unwrap_or(0);
+        let home = output.homes.and_then(|homes| homes.get(output.first + chunk)).unwrap_or(0);
         let cell = self.inputs.grain.cells(u64::from(home)) + u64::from(part);
         match output.cells.get(cell as usize).map(|cell| &cell.value) {
             Some(Value::Nothing) | None => {
@@ -185,9 +187,9 @@ impl<'a, 'p> Kept<'a, 'p> {
             Buffer::Output => rank.output_chunks,
             Buffer::Scratch => rank.scratch_chunks,
         };
-        let cells = self.inputs.fold.cells(id, outer);
-        let cells = cells.get(offset as usize..(offset + chunks) as usize)?;
-        (outer == there).then_some(Column { cells, begin })
+        let homes = self.inputs.fold.homes(id, outer)?;
+        let homes = homes.span(offset..offset.checked_add(chunks)?)?;
+        (outer == there).then_some(Column { homes, begin })
     }
 
     /// Whether one turn after another leads every chunk of input where both at once lead it. That is so if it is for those
@@ -198,15 +200,17 @@ impl<'a, 'p> Kept<'a, 'p> {
         let ranks = program.ranks.len() as u32;
         turn.generators(ranks).into_iter().all(|one: By| {
             let Some(first) = column(RankId(one)) else { return false };
+            let firsts = first.homes.chunks();
             program.ranks.ids().all(|rank| {
                 let before = RankId(turn.then(rank.0, turn.back(one)));
                 let both = column(rank).zip(column(before));
                 both.is_some_and(|(own, other)| {
-                    let chunks = 0..own.cells.len() as u32;
-                    let mut via = chunks.map(|chunk| (own.home(chunk), first.home(chunk)));
-                    own.cells.len() == first.cells.len()
-                        && via.all(|(both, via)| {
-                            both.is_some() && via.and_then(|via| other.home(via)) == both
+                    let [owns, others] = [own.homes, other.homes].map(Span::chunks);
+                    let then = |via: u32| other.inside(*others.get(via as usize)?);
+                    owns.len() == firsts.len()
+                        && owns.iter().zip(firsts.iter()).all(|(both, via)| {
+                            let both = own.inside(*both);
+                            both.is_some() && first.inside(*via).and_then(then) == both
                         })
                 })
             })
@@ -217,8 +221,9 @@ impl<'a, 'p> Kept<'a, 'p> {
 /// What a rank's output holds: what that of the rank holds that stands for it, turned.
 struct Output<'a, 'p> {
     rank: RankId,
-    /// For each chunk the one that stands for it, in the buffer that really holds it.
-    homes: &'a [u32],
+    /// What stands for the chunks of the buffer that really holds it, and the first of them that is one of its own.
+    homes: Option<&'a Homes>,
+    first: u32,
     cells: &'a [Cell<'p>],
     by: By,
 }
@@ -232,7 +237,7 @@ struct Standing<'a> {
 
 /// For each chunk of a rank's buffer the one that stands for it, in the buffer that really holds it.
 struct Column<'a> {
-    cells: &'a [u32],
+    homes: Span<'a>,
     /// Where in that the buffer begins on the rank that stands for this one.
     begin: u32,
 }
@@ -240,8 +245,12 @@ struct Column<'a> {
 impl Column<'_> {
     /// The chunk of the same buffer that stands for one.
     fn home(&self, chunk: u32) -> Option<u32> {
-        let home = self.cells.get(chunk as usize)?.checked_sub(self.begin)?;
-        ((home as usize) < self.cells.len()).then_some(home)
+        self.inside(self.homes.get(chunk)?)
+    }
+
+    /// A chunk of the buffer that really holds it, as one of its own.
+    fn inside(&self, home: u32) -> Option<u32> {
+        home.checked_sub(self.begin).filter(|home| *home < self.homes.len())
     }
 }
 

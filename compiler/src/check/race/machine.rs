@@ -24,7 +24,7 @@ use super::whole::Whole;
 use crate::interrupt::Interrupt;
 use crate::ir::run::Grain;
 use crate::ir::{Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, memory, run};
-use crate::table::{Id, Table};
+use crate::table::{Id, Rows};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -92,7 +92,7 @@ pub(super) struct Machine<'p, 'b> {
     ended: Vec<(RankId, MomentId)>,
     pub(super) counters: Counters,
     /// How often each port channel's proxy was pushed.
-    pub(super) pushed: Table<RankId, Vec<u32>>,
+    pub(super) pushed: Rows<RankId, u32>,
     /// Whether it is followed what memory was made from: only packets tell of it.
     pub(super) follows: bool,
     /// Whether packets lie where plain chunks of scratch do.
@@ -185,7 +185,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             packets: Packets::default(),
             ended: Vec::new(),
             counters: Counters::new(followed()),
-            pushed: followed().map(|rank| vec![0; rank.channels.len()]).collect(),
+            pushed: Rows::new(followed().map(|rank| rank.channels.iter().map(|_| 0))),
             follows: followed().any(has_packets),
             // Ranks stand for each other only where they do not.
             mixed: fold.turn() == Turn::Still && overlay::mixed(program),

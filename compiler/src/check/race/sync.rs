@@ -1,31 +1,47 @@
 //! What blocks tell each other: signals, semaphores, barriers.
 
+use super::agents::Agent;
 use super::block::{Block, Blocks};
 use super::clock::Lookup;
-use super::guarantee::{Given, Guarantees, Taken, Which};
+use super::guarantee::{Acts, Given, Guarantees, Which};
 use super::history::Source;
 use super::machine::Machine;
 use crate::ir::{Action, ChannelId, ChannelKind, Rank, RankId, SemaphoreId};
-use crate::table::{Id, Table};
+use crate::table::{Id, Rows};
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is told over channels and by semaphores.
-#[derive(Default)]
 pub(super) struct Counters {
-    signals: Table<RankId, Vec<Counter>>,
-    semaphores: Table<RankId, Vec<Counter>>,
+    signals: Rows<RankId, Counter>,
+    semaphores: Rows<RankId, Counter>,
+    /// Who gave and took what, of those with several users.
+    acts: BTreeMap<Which, Acts>,
 }
 
+/// What came over a channel, or of what a semaphore was released.
 #[derive(Default)]
 struct Counter {
-    given: SmallVec<[Given; 1]>,
-    taken: SmallVec<[Taken; 1]>,
-    /// How many of the given each thread that takes has heard of.
+    /// What those told who gave, in their order.
+    told: SmallVec<[Source; 1]>,
+    /// How often it was taken.
+    taken: u32,
+    giver: User,
+    taker: User,
+    /// How many of the told each thread that takes has heard of.
     heard: SmallVec<[Heard; 1]>,
 }
 
-/// How many of a counter's given a thread has heard of: of what they saw, and of what was run before them.
+/// Who uses an end of a counter.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum User {
+    #[default]
+    Nobody,
+    One(Agent),
+    Several,
+}
+
+/// How many of a counter's told a thread has heard of: of what they saw, and of what was run before them.
 #[derive(Clone, Copy, Default)]
 struct Heard {
     thread: u32,
@@ -33,13 +49,24 @@ struct Heard {
     run: u32,
 }
 
+impl User {
+    fn and(self, agent: Agent) -> User {
+        match self {
+            User::Nobody => User::One(agent),
+            User::One(other) if other == agent => self,
+            User::One(_) | User::Several => User::Several,
+        }
+    }
+}
+
 impl Counters {
     /// Counters for the channels and semaphores of these ranks, from rank 0 on.
     pub(super) fn new<'p>(ranks: impl Iterator<Item = &'p Rank> + Clone) -> Counters {
-        let counters = |count: usize| (0..count).map(|_| Counter::default()).collect();
+        let counters = |count: usize| (0..count).map(|_| Counter::default());
         Counters {
-            signals: ranks.clone().map(|rank| counters(rank.channels.len())).collect(),
-            semaphores: ranks.map(|rank| counters(rank.semaphores.len())).collect(),
+            signals: Rows::new(ranks.clone().map(|rank| counters(rank.channels.len()))),
+            semaphores: Rows::new(ranks.map(|rank| counters(rank.semaphores.len()))),
+            acts: BTreeMap::new(),
         }
     }
 
@@ -51,10 +78,8 @@ impl Counters {
     /// What can be counted on, of the same counters as before, as far as this run tells.
     pub(super) fn guarantees(&self, lookup: Lookup<'_>, before: &Guarantees) -> Guarantees {
         let mut guarantees = before.forgotten();
-        for (which, counter) in self.all() {
-            if guarantees.concern(which) {
-                guarantees.add(lookup, which, &counter.given, &counter.taken);
-            }
+        for (which, acts) in &self.acts {
+            guarantees.add(lookup, *which, acts);
         }
         guarantees
     }
@@ -72,16 +97,25 @@ impl Counters {
     }
 
     fn of(&mut self, which: Which) -> Option<&mut Counter> {
-        let (table, rank, at) = match which {
-            Which::Channel(rank, channel) => (&mut self.signals, rank, channel.index()),
-            Which::Semaphore(rank, id) => (&mut self.semaphores, rank, id.index()),
-        };
-        table.iter_mut().nth(rank.index())?.get_mut(at)
+        match which {
+            Which::Channel(rank, channel) => self.signals.get_mut(rank, channel.index()),
+            Which::Semaphore(rank, id) => self.semaphores.get_mut(rank, id.index()),
+        }
+    }
+
+    /// An agent gives one more, which tells this.
+    fn give(&mut self, which: Which, given: Given, is_shared: bool) {
+        let Some(counter) = self.of(which) else { return };
+        counter.told.push(given.source);
+        counter.giver = counter.giver.and(given.act.0);
+        if is_shared {
+            self.acts.entry(which).or_default().given.push(given);
+        }
     }
 }
 
 impl Counter {
-    /// What a thread hears of by so many of the given: all those that it has not heard of yet. Each of them adds to the
+    /// What a thread hears of by so many of the told: all those that it has not heard of yet. Each of them adds to the
     /// counter, and what one published is published by those that add to it after, however relaxed they are.
     fn hear(&mut self, needs: usize, (thread, relaxed): (u32, bool)) -> SmallVec<[Source; 1]> {
         let known = self.heard.iter().position(|heard| heard.thread == thread);
@@ -93,17 +127,11 @@ impl Counter {
         let from = if relaxed { heard.run } else { heard.seen };
         heard.run = heard.run.max(needs as u32);
         heard.seen = if relaxed { heard.seen } else { needs as u32 };
-        let new = self.given.get(from as usize..needs).unwrap_or_default();
-        new.iter().map(|one| one.source).collect()
+        self.told.get(from as usize..needs).unwrap_or_default().into()
     }
 
     fn is_shared(&self) -> bool {
-        let differ = |mut agents: Vec<u32>| {
-            agents.dedup();
-            agents.len() > 1
-        };
-        differ(self.given.iter().map(|one| one.act.0).collect())
-            || differ(self.taken.iter().map(|one| one.act.0).collect())
+        [self.giver, self.taker].contains(&User::Several)
     }
 }
 
@@ -180,9 +208,7 @@ impl<'p> Machine<'p, '_> {
             false => Source::All(moment, back),
         };
         let act = (self.agents.moved(block.agent, back), block.at as u32);
-        if let Some(counter) = self.counters.of(Which::Channel(rank, there)) {
-            counter.given.push(Given { act, source });
-        }
+        self.give(Which::Channel(rank, there), Given { act, source });
     }
 
     /// A thread for each channel waits for one more signal on it, if they are there.
@@ -210,7 +236,11 @@ impl<'p> Machine<'p, '_> {
     /// Whether there is one more to take, of so many that were there at the start.
     fn is_ready(&mut self, which: Which, start: usize) -> bool {
         let counter = self.counters.of(which);
-        counter.is_some_and(|counter| counter.taken.len() < counter.given.len() + start)
+        counter.is_some_and(|counter| (counter.taken as usize) < counter.told.len() + start)
+    }
+
+    fn give(&mut self, which: Which, given: Given) {
+        self.counters.give(which, given, self.shared.guarantees.concern(which));
     }
 
     /// A thread of a block takes one more; what that tells. With one user at each end it is what those told that are needed,
@@ -222,17 +252,17 @@ impl<'p> Machine<'p, '_> {
         start: usize,
         by: (u32, bool),
     ) -> SmallVec<[Source; 1]> {
-        let act = (block.agent, block.at as u32);
-        let shared = self.shared.guarantees.concern(which);
         let Some(counter) = self.counters.of(which) else { return SmallVec::new() };
-        let own = |one: &&Taken| !shared || one.act.0 == block.agent;
-        let needs = (counter.taken.iter().filter(own).count() + 1).saturating_sub(start);
-        counter.taken.push(Taken { act, needs });
-        if !shared {
-            return counter.hear(needs, by);
+        counter.taken += 1;
+        counter.taker = counter.taker.and(block.agent);
+        if !self.shared.guarantees.concern(which) {
+            return counter.hear((counter.taken as usize).saturating_sub(start), by);
         }
+        let act = (block.agent, block.at as u32);
+        let acts = self.counters.acts.entry(which).or_default();
+        acts.take(act, start);
         let known = self.shared.guarantees.of(which, act);
-        let told = counter.given.iter().filter(|one| known.contains(&one.act));
+        let told = acts.given.iter().filter(|one| known.contains(&one.act));
         told.map(|one| one.source).collect()
     }
 
@@ -240,9 +270,8 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u32, id: SemaphoreId) {
         let moment = block.moment(&mut self.history, thread);
         let act = (block.agent, block.at as u32);
-        if let Some(counter) = self.counters.of(Which::Semaphore(block.rank, id)) {
-            counter.given.push(Given { act, source: Source::All(moment, 0) });
-        }
+        let source = Source::All(moment, 0);
+        self.give(Which::Semaphore(block.rank, id), Given { act, source });
     }
 
     /// A thread for each semaphore acquires it, if they can.
@@ -264,14 +293,12 @@ impl<'p> Machine<'p, '_> {
 
     /// How often a port channel's proxy was pushed.
     pub(super) fn pushed(&self, rank: RankId, channel: ChannelId) -> u32 {
-        let list = self.pushed.lookup(rank);
-        list.and_then(|list| list.get(channel.index())).copied().unwrap_or(0)
+        self.pushed.get(rank, channel.index()).copied().unwrap_or(0)
     }
 
     /// A port channel's proxy is pushed once more.
     pub(super) fn push_one(&mut self, rank: RankId, channel: ChannelId) {
-        let list = self.pushed.iter_mut().nth(rank.index());
-        if let Some(count) = list.and_then(|list| list.get_mut(channel.index())) {
+        if let Some(count) = self.pushed.get_mut(rank, channel.index()) {
             *count += 1;
         }
     }

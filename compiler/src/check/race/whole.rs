@@ -110,6 +110,8 @@ fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
         out.extend(ops.get(at).cloned());
         summed = false;
     }
+    // There are as many of these as the program has blocks.
+    out.shrink_to_fit();
     Some(out)
 }
 

@@ -9,7 +9,7 @@ use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
 use super::stretches::Stretches;
 use super::uses::{Cells, Used, Uses, unused, use_all, used};
-use super::{Folded, back, is_quiet, per_rank};
+use super::{Folded, Homes, back, is_quiet, per_rank};
 use crate::ir::{Action, Buffer, ChannelId, Link, Op, Program, RankId};
 use crate::table::Id;
 
@@ -53,13 +53,14 @@ pub(super) fn by_number((whole, cells): (&Whole<'_>, &[Cells]), turn: Turn) -> O
         let chunks = super::chunks(program.ranks.lookup(rank)?, buffer);
         let each = if chunks.is_multiple_of(ranks) { chunks / ranks } else { 0 };
         let back = back(turn, rank);
-        let mut cells = Vec::with_capacity(chunks as usize);
-        for of in (0..ranks).filter(|_| each > 0) {
+        let of_rank = |of: u32| {
             let first = turn.then(of, back) * each;
-            cells.extend(first..first + each);
-        }
-        cells.extend(cells.len() as u32..chunks);
-        Some(cells)
+            first..first + each
+        };
+        Some(match each {
+            0 => Homes::same(chunks),
+            _ => Homes::new((0..ranks).flat_map(of_rank).collect()),
+        })
     })
 }
 
@@ -119,7 +120,7 @@ fn alike(one: &[u64], other: &[u64]) -> bool {
 /// Ranks laid on each other by marks, and their cells in this way.
 fn folded(
     (program, turn, marks): (&Program, Turn, &[Marks]),
-    cells: impl Fn(RankId, Buffer) -> Option<Vec<u32>>,
+    cells: impl Fn(RankId, Buffer) -> Option<Homes>,
 ) -> Option<Vec<Folded>> {
     let folded = |rank: RankId| {
         let first = marks.get(turn.home(rank).0.index())?;
@@ -141,14 +142,14 @@ fn chunks(
     (first_cells, first): (&Cells, &Marks),
     (cells, own): (&Cells, &Marks),
     buffer: Buffer,
-) -> Option<Vec<u32>> {
+) -> Option<Homes> {
     let at = buffer as usize;
     let from = (first_cells.get(at)?, first.cells.get(at)?.as_slice());
     let to = (cells.get(at)?, own.cells.get(at)?.as_slice());
     if from == to {
-        return Some((0..to.0.ends().last()?).collect());
+        return Some(Homes::same(to.0.ends().last()?));
     }
-    paired(&of_chunks(from), &of_chunks(to))
+    paired(&of_chunks(from), &of_chunks(to)).map(Homes::new)
 }
 
 /// The mark of each chunk: that of its stretch, and where in it it is, which does not matter where nothing is used.

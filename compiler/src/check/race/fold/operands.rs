@@ -2,17 +2,17 @@
 //! order or, where chunks lie in another one, in any.
 
 use super::super::turn::By;
+use super::homes::Span;
 use super::same::Check;
 use crate::ir::memory::home;
 use crate::ir::{Buffer, Channel, Link, Operand, RankId, Where};
-use crate::table::Id;
 
 /// Where the elements of an operation are among those of another one; none where they are in the same places.
 pub(super) type Places<'a> = Option<Scattered<'a>>;
 
-/// Chunks that stand for an operand's, all of them among as many in a row from here on.
+/// An operand, whose chunks all stand among as many in a row from here on.
 pub(super) struct Scattered<'a> {
-    chunks: &'a [u32],
+    span: Span<'a>,
     start: u32,
 }
 
@@ -24,15 +24,15 @@ impl<'a> Check<'a> {
         both: Option<(&Operand, &Operand)>,
     ) -> Places<'a> {
         let (operand, one) = both.filter(|_| self.fold.is_scattered())?;
-        let (buffer, chunks, in_a_row) = self.place(id, operand)?;
-        let (there, others, _) = self.place(self.turn.home(id).0, one)?;
+        let (buffer, span) = self.place(id, operand)?;
+        let (there, others) = self.place(self.turn.home(id).0, one)?;
         let local = (operand.place, one.place) == (Where::Local, Where::Local);
         // The rank that stands for others stands for itself, so its chunks lie in a row.
-        let start = *others.first()?;
-        let is_same = in_a_row && chunks.first() == Some(&start);
+        let start = others.first()?;
+        let is_same = span.is_row() && span.first() == Some(start);
         let inside = |chunk: &u32| chunk.checked_sub(start).is_some_and(|at| at < one.size);
-        let scattered = local && buffer == there && chunks.len() == others.len() && !is_same;
-        (scattered && chunks.iter().all(inside)).then_some(Scattered { chunks, start })
+        let scattered = local && buffer == there && span.len() == others.len() && !is_same;
+        (scattered && span.chunks().iter().all(inside)).then_some(Scattered { span, start })
     }
 
     pub(super) fn operand(
@@ -71,27 +71,27 @@ impl<'a> Check<'a> {
         (other, one): (RankId, &Operand),
         places: &Places<'_>,
     ) -> bool {
-        let Some((buffer, own, in_a_row)) = self.place(id, operand) else { return false };
-        let Some((there, others, row_there)) = self.place(other, one) else { return false };
+        let Some((buffer, own)) = self.place(id, operand) else { return false };
+        let Some((there, others)) = self.place(other, one) else { return false };
         let alike = match places {
             Some(places) => {
-                let at = |place: &u32| others.get(place.checked_sub(places.start)? as usize);
-                own.len() == places.chunks.len()
-                    && own.iter().zip(places.chunks).all(|(cell, place)| at(place) == Some(cell))
+                let [own, others, at] = [own, others, places.span].map(Span::chunks);
+                let there = |at: &u32| others.get(at.checked_sub(places.start)? as usize);
+                let mut both = own.iter().zip(at.iter());
+                own.len() == at.len() && both.all(|(cell, at)| there(at) == Some(cell))
             }
-            None if in_a_row && row_there => own.first() == others.first(),
-            None => own == others,
+            None if own.is_row() && others.is_row() => own.first() == others.first(),
+            None => own.chunks() == others.chunks(),
         };
         buffer == there && alike
     }
 
-    /// The buffer in which an operand really lies, which chunks stand for its own, and whether these lie in a row.
-    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, &'a [u32], bool)> {
+    /// The buffer in which an operand really lies, and its chunks there.
+    fn place(&self, id: RankId, operand: &Operand) -> Option<(Buffer, Span<'a>)> {
         let alias = self.program.ranks.lookup(id)?.alias;
         let (buffer, at) = home(alias, operand.buffer, operand.index);
-        let rows = self.rows.get(id.index())?.get(buffer as usize)?;
-        let chunks = at as usize..at as usize + operand.size as usize;
-        let cells = self.fold.cells(id, buffer).get(chunks)?;
-        Some((buffer, cells, rows.leave_whole(at as u32, operand.size)))
+        let start = u32::try_from(at).ok()?;
+        let end = start.checked_add(operand.size)?;
+        Some((buffer, self.fold.homes(id, buffer)?.span(start..end)?))
     }
 }

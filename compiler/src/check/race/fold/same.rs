@@ -9,7 +9,6 @@ use super::super::step::meet;
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
 use super::operands::Places;
-use super::stretches::Cuts;
 use super::{Fold, back, is_quiet, row};
 use crate::ir::memory::{Extent, accesses, cells, source_is_packets, writes_packets};
 use crate::ir::{
@@ -24,8 +23,6 @@ pub(super) struct Check<'a> {
     whole: &'a Whole<'a>,
     pub(super) fold: &'a Fold,
     pub(super) turn: Turn,
-    /// Of each buffer of each rank, what lies in a row as it does on the rank that stands for it.
-    pub(super) rows: Vec<[Cuts; 3]>,
 }
 
 /// Which thread stands for which: none while it does not matter yet.
@@ -38,27 +35,12 @@ type Order = Option<Vec<usize>>;
 /// Whether a fold is right.
 pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
     let program = whole.program();
-    let rows = fold
-        .ranks
-        .iter()
-        .map(|rank| [&rank.input, &rank.output, &rank.scratch].map(|cells| in_a_row(cells)))
-        .collect();
-    let check = Check { program, whole, fold, turn: fold.turn, rows };
+    let check = Check { program, whole, fold, turn: fold.turn };
     program.ranks.entries().all(|(id, rank)| {
         let (first, by) = fold.turn.home(id);
         let one = program.ranks.lookup(first);
         by == 0 || one.is_some_and(|one| check.rank((first, one), id, rank))
     })
-}
-
-fn in_a_row(cells: &[u32]) -> Cuts {
-    let mut cuts = Cuts::none(cells.len() as u32);
-    for (at, pair) in (1..).zip(cells.windows(2)) {
-        if !matches!(pair, [here, next] if *next == here + 1) {
-            cuts.add(at);
-        }
-    }
-    cuts
 }
 
 impl Check<'_> {

@@ -37,17 +37,6 @@ impl Cuts {
         }
     }
 
-    /// Whether there is none between so many chunks.
-    pub(super) fn leave_whole(&self, start: u32, size: u32) -> bool {
-        let (first, end) = (start.saturating_add(1), start.saturating_add(size).min(self.chunks));
-        let words = (0..).zip(&self.words).take(end.div_ceil(BITS) as usize);
-        words.skip((first / BITS) as usize).all(|(at, word)| {
-            let from = first.saturating_sub(at * BITS);
-            let until = (end - at * BITS).min(BITS);
-            from >= until || word >> from << (BITS - (until - from)) == 0
-        })
-    }
-
     /// What lies between them.
     pub(super) fn stretches(self) -> Stretches {
         let mut cuts = 0;
@@ -113,18 +102,6 @@ mod tests {
         for chunk in 0..=200 {
             let begun = ends.iter().filter(|at| **at <= chunk).count();
             assert_eq!(stretches.of(chunk), begun - 1, "{chunk}");
-        }
-    }
-
-    #[test]
-    fn what_has_a_cut_inside_is_not_whole() {
-        let mut cuts = Cuts::none(200);
-        cuts.add(64);
-        assert!(cuts.leave_whole(0, 64) && cuts.leave_whole(64, 136) && cuts.leave_whole(64, 1));
-        assert!(!cuts.leave_whole(0, 65) && !cuts.leave_whole(63, 2));
-        for (start, size) in (0..200).flat_map(|start| (0..=200 - start).map(move |n| (start, n))) {
-            let inside = start < 64 && 64 < start + size;
-            assert_eq!(cuts.leave_whole(start, size), !inside, "{start} {size}");
         }
     }
 

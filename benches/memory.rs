@@ -1,0 +1,76 @@
+//! What the checks cost in memory.
+//!
+//!     cargo bench -p ccl-compiler --bench memory [-- [PROGRAM..] [RANKS..]]
+//!
+//! A Markdown table goes to standard output: the most that both checks, as written and after the passes, have allocated at
+//! once beside what the program itself takes, and of how large a budget that is. The budget is 100 bytes for each operation
+//! after the passes and 32 for each edge, which is what one block tells another. Counting takes time: what that costs is
+//! measured without (`checks.rs`).
+
+#![expect(clippy::print_stdout, reason = "the table is what this is for")]
+
+mod subject;
+
+use compiler::ir::memory::accesses;
+use compiler::ir::run::each_op;
+use compiler::ir::{Action, Program};
+use peak_alloc::PeakAlloc;
+use subject::subjects;
+
+/// Bytes of an operation, and of an edge.
+const BUDGET: (u64, u64) = (100, 32);
+
+/// Counts what is allocated.
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+fn main() {
+    println!("| program | ranks | operations | edges | memory | of its budget |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
+    for subject in subjects() {
+        let both = subject.both();
+        let (operations, edges) = (both.operations(), edges(&both.passed) as u64);
+        let memory = most(|| both.check()) as f64;
+        let budget = (operations * BUDGET.0 + edges * BUDGET.1) as f64;
+        println!(
+            "| {} | {} | {operations} | {edges} | {:.1} MiB | {:.0} % |",
+            subject.title,
+            subject.ranks,
+            memory / f64::from(1 << 20),
+            memory * 100.0 / budget,
+        );
+    }
+}
+
+/// The most bytes that work has allocated at once.
+fn most(work: impl FnOnce()) -> usize {
+    HEAP.reset_peak_usage();
+    let before = HEAP.current_usage();
+    work();
+    HEAP.peak_usage().saturating_sub(before)
+}
+
+/// How often a block tells another one something.
+fn edges(program: &Program) -> usize {
+    let mut edges = 0;
+    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
+        each_op(&block.ops, &mut |op| edges += tells(&op.action));
+    }
+    edges
+}
+
+fn tells(action: &Action) -> usize {
+    match action {
+        Action::Signal(signal) => signal.channels.len(),
+        Action::Release(list) => list.len(),
+        Action::Barrier { .. } => 1,
+        Action::Transfer(transfer) => {
+            accesses(transfer).filter(|one| one.packets && !one.write).count()
+        }
+        Action::Sync
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Pipeline(_) => 0,
+    }
+}
