@@ -164,14 +164,11 @@ impl<'p> Launches<'_, 'p> {
         let mut earlier = earlier.into_iter().map(|first| first.moved(self.lookup.agents, by));
         let late = earlier.find(|first| !self.ended(&actor, first, needs))?;
         // Where the rank that it belongs to is not even known to have started, that is the first thing to say.
-        Some(match again.what {
-            What::Plain { foreign: true, .. } => {
-                Conflict { kind: Kind::Start, first: touch, second: touch, place, relaxed: false }
-            }
-            What::Plain { .. } | What::Packet | What::Under => {
-                Conflict { kind: Kind::Launches, first: late, second: touch, place, relaxed: false }
-            }
-        })
+        let kind = match again.what {
+            What::Plain { foreign: true, .. } => Kind::Start,
+            What::Plain { .. } | What::Packet | What::Under => Kind::Launches,
+        };
+        Some(Conflict { kind, first: late, second: touch, place, relaxed: false })
     }
 
     /// Who touched the same place in the launch before, one of the two to write, and the turn that leads there.

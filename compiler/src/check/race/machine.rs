@@ -36,7 +36,7 @@ const MOST_ELEMENTS: u64 = 30_000_000;
 pub(super) struct Conflict<'p> {
     /// What kind it is.
     pub(super) kind: Kind,
-    /// The one that came first in the run.
+    /// The one that came first in the run, or in the launch before it.
     pub(super) first: Touch<'p>,
     /// The other one; the same one where only one is to be told of.
     pub(super) second: Touch<'p>,

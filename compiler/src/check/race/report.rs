@@ -57,7 +57,7 @@ fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Grou
         if Some(rank_of(conflict.kind)) != worst && !may_cause(conflict, worst) {
             continue;
         }
-        let (first, second) = (&conflict.first, &conflict.second);
+        let (first, second) = (first(conflict), &conflict.second);
         let place = |touch: &Touch| program.origins.place(touch.op.origin);
         let (one, other) = (place(first), place(second));
         let key = (conflict.kind, one.min(other), one.max(other));
@@ -82,6 +82,11 @@ fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Grou
         }
     }
     groups
+}
+
+/// The first of two accesses that are told together. What an early one may meet in the launch before is told beside it.
+fn first<'c, 'p>(conflict: &'c Conflict<'p>) -> &'c Touch<'p> {
+    if conflict.kind == Kind::Start { &conflict.second } else { &conflict.first }
 }
 
 /// Whether a conflict may be the cause of one that comes before it: a block that another one of its rank tells nothing does
@@ -115,7 +120,7 @@ fn others(ranks: &BTreeSet<(RankId, RankId)>, report: Diagnostic) -> Diagnostic 
 pub(super) fn met(program: &Program, conflicts: &[Conflict]) -> BTreeSet<Met> {
     let place = |touch: &Touch| program.origins.place(touch.op.origin);
     let all = conflicts.iter().take(LOOKED_AT);
-    let met = |one: &Conflict| Met::new(code(one.kind), place(&one.first), place(&one.second));
+    let met = |one: &Conflict| Met::new(code(one.kind), place(first(one)), place(&one.second));
     all.filter_map(met).collect()
 }
 

@@ -164,7 +164,7 @@ fn moments(past: &Past, conflict: &Conflict) -> Option<(Option<Moment>, Moment)>
     let second = |launch| moment(past, &conflict.second, launch);
     Some(match conflict.kind {
         Kind::Race | Kind::Threads | Kind::Twice => (Some(first(0)?), second(0)?),
-        Kind::Start => (Some(past.start(owner, 0)), first(0)?),
+        Kind::Start => (Some(past.start(owner, 0)), second(0)?),
         Kind::End => (Some(first(0)?), past.start(owner, 1)),
         Kind::Unwritten => (None, first(0)?),
         Kind::Launches => (Some(first(0)?), second(apart(past))?),

@@ -5,7 +5,7 @@ use super::cells::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::each_op;
-use crate::ir::{Action, Block, BlockId, ChannelId, Link, Program, RankId, Where};
+use crate::ir::{Action, Block, BlockId, Buffer, ChannelId, Link, Program, RankId, Where};
 use crate::source;
 use crate::table::Id;
 
@@ -115,7 +115,7 @@ impl<'a> Words<'a> {
     }
 
     fn start(&self, conflict: &Conflict) -> Diagnostic {
-        let touch = &conflict.first;
+        let (before, touch) = (&conflict.first, &conflict.second);
         let owner = conflict.place.rank.0;
         let message = format!(
             "rank {} {} {} of rank {owner}, which may not have started",
@@ -123,16 +123,27 @@ impl<'a> Words<'a> {
             does(touch),
             self.place(conflict)
         );
-        self.alone(Code::E0510, touch, message)
-            .note(format!(
+        let report = self.alone(Code::E0510, touch, message);
+        let report = match conflict.place.buffer {
+            Buffer::Input | Buffer::Output => report.note(format!(
                 "until rank {owner} starts, this memory is in use by what ran there before"
-            ))
-            .help(match self.way(touch, conflict.place.rank) {
-                Some(name) => format!(
-                    "wait for a signal of rank {owner} first, over `{name}`; `relaxed` is enough"
-                ),
-                None => format!("wait for a signal of rank {owner} first; `relaxed` is enough"),
-            })
+            )),
+            Buffer::Scratch if self.at(before) == self.at(touch) => report.note(format!(
+                "until rank {owner} starts, rank {} may still be {} it in the launch before",
+                before.rank.0,
+                doing(before)
+            )),
+            Buffer::Scratch => report.and(
+                self.at(before),
+                format!("{}, maybe still in the launch before", self.label(before)),
+            ),
+        };
+        report.help(match self.way(touch, conflict.place.rank) {
+            Some(name) => format!(
+                "wait for a signal of rank {owner} first, over `{name}`; `relaxed` is enough"
+            ),
+            None => format!("wait for a signal of rank {owner} first; `relaxed` is enough"),
+        })
     }
 
     /// The channel over which the block of an access hears of a rank, where the access itself is through a switch, which
