@@ -8,6 +8,7 @@
 pub mod ast;
 pub mod balance;
 pub mod fault;
+pub mod foreign;
 pub mod format;
 pub mod lookahead;
 pub mod parse;

@@ -10,7 +10,7 @@ use super::signature::Takes;
 use super::types::{self, Ty};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
-use crate::syntax::ast;
+use crate::syntax::{ast, foreign};
 
 /// The functions of the language.
 const FUNCTIONS: &[&str] = &["min", "max", "abs", "rank_at", "sum", "all", "any"];
@@ -334,6 +334,9 @@ impl Body<'_> {
             .filter(|(_, named)| matches!(named.entity, Entity::Function(_)))
             .map(|(name, _)| name.as_str())
             .chain(FUNCTIONS.iter().copied());
+        if let Some(help) = foreign::function(&name.text) {
+            return Some(report.help(help));
+        }
         let near = nearest(&name.text, functions).map(str::to_owned);
         Some(self.suggest(report, name.span, near))
     }

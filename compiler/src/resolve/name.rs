@@ -12,6 +12,7 @@ use super::signature::Needs;
 use super::types::{self, Ty};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
+use crate::syntax::foreign;
 
 impl Body<'_> {
     /// What a name stands for; `want` is what would fit, to guess what was meant.
@@ -179,6 +180,12 @@ impl Body<'_> {
             _ => format!("nothing here is called `{name}`"),
         };
         let mut report = Diagnostic::new(Code::E0201, span, message);
+        if let Some(value) = foreign::value(name) {
+            let edits = vec![Edit { span, text: value.to_owned() }];
+            return report
+                .label(format!("did you mean `{value}`?"))
+                .guess(format!("write `{value}`"), edits);
+        }
         let fitting = self.candidates(operand.as_ref());
         let all = self.candidates(None);
         let find = |from: &[(String, Option<Span>)]| {

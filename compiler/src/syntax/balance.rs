@@ -11,7 +11,7 @@
 
 use super::fault::{Fault, Reach};
 use super::lookahead::{
-    begins_statement, begins_surely, ends_element, ends_value, expects_value_after,
+    begins_statement, begins_surely, closes, ends_element, ends_value, expects_value_after,
     holds_statements, is_operator, takes_body,
 };
 use super::token::{Kind, Token};
@@ -269,6 +269,8 @@ impl<'t> Balance<'t> {
         let follows_value =
             self.out.last().is_some_and(|last| ends_value(last.kind) || last.kind == Kind::Star);
         match token.kind {
+            // As other languages write a list of what each of another one makes: told of with its bracket closed.
+            Kind::For if !token.first && closes(rest, top.closer) => false,
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
             Kind::Comma => top.each == Each::Value || (top.each == Each::No && top.holds_one),

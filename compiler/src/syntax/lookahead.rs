@@ -154,3 +154,19 @@ pub fn ends_element(kind: Kind) -> bool {
         Kind::RightParen | Kind::RightBracket | Kind::RightBrace | Kind::Semicolon | Kind::Comma
     )
 }
+
+/// Whether a statement that goes on here closes a bracket that was open before.
+#[must_use]
+pub fn closes(rest: &[Token<'_>], closer: Kind) -> bool {
+    let mut depth = 0_u32;
+    for token in rest.iter().take_while(|token| token.kind != Kind::Semicolon) {
+        match token.kind {
+            Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
+            Kind::RightParen | Kind::RightBracket | Kind::RightBrace if depth > 0 => depth -= 1,
+            kind if kind == closer => return true,
+            Kind::RightParen | Kind::RightBracket | Kind::RightBrace => return false,
+            _ => {}
+        }
+    }
+    false
+}

@@ -11,6 +11,7 @@ mod declaration;
 mod expression;
 mod item;
 mod recover;
+mod report;
 mod statement;
 
 use super::ast;

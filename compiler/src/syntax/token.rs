@@ -341,6 +341,7 @@ fn strange_characters(run: Token<'_>) -> Fault {
         .label(format!("{what} can stand in comments and strings only"));
     let report = match run.text {
         "?" => report.help("one of two values is `if c { a } else { b }`"),
+        "'" => report.help("strings stand in `\"`"),
         _ => report,
     };
     let Some(meant) = lookalike(run.text).map(Kind::text) else {

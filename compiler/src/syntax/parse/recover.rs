@@ -1,11 +1,16 @@
 //! The rules for what is missing or too much: each reports, and goes on where the author most likely meant to.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
+use super::report::{
+    closing_text, expected, missing, misspelt, no_statement, no_such_word, reserved, unexpected,
+    wrong_mark,
+};
 use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::diagnostic::nearest;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 use crate::syntax::fault::{Fault, Reach};
-use crate::syntax::lookahead::begins_statement;
+use crate::syntax::foreign;
+use crate::syntax::lookahead::{begins_statement, is_operator};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
@@ -13,7 +18,8 @@ use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 pub(super) fn alone<'t, O: 't>(rule: Rule<'t, O>) -> Rule<'t, O> {
     let end = custom(|input: &mut Reader<'t, '_>| {
         if let Some(token) = rest(input).first() {
-            note(input, unexpected(token, "nothing more"));
+            let before = last(input);
+            note(input, unexpected(before, token, "nothing more"));
         }
         while input.next_ref().is_some() {}
         Ok(())
@@ -175,7 +181,8 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
                 input.next_ref();
             }
             Some(token) if is_stray(tokens) => {
-                note(input, unexpected(token, "`;`"));
+                let before = last(input);
+                note(input, unexpected(before, token, "`;`"));
                 skip_statement(input);
             }
             _ => {
@@ -213,7 +220,9 @@ pub(super) fn whole<'t>(value: Rule<'t, Expr>) -> Rule<'t, Expr> {
 pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(move |input: &mut Reader<'t, '_>| {
         if let Some(token) = rest(input).first().filter(|token| token.kind != kind) {
-            note(input, unexpected(token, closing_text(kind)));
+            let before = last(input);
+            let wanted = closing_text(kind, token);
+            note(input, unexpected(before, token, wanted));
         }
         while input.peek_ref().is_some_and(|token| !is_closer(token.kind)) {
             skip_one(input);
@@ -235,7 +244,8 @@ pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
             if !has_body(tokens) {
                 return Err(EmptyErr::default());
             }
-            note(input, unexpected(token, "`{`"));
+            let before = last(input);
+            note(input, unexpected(before, token, "`{`"));
             while input.peek_ref().is_some_and(|token| token.kind != Kind::LeftBrace) {
                 skip_one(input);
             }
@@ -304,9 +314,10 @@ pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>)
         let tokens = rest(input);
         let token = tokens.first().ok_or_else(EmptyErr::default)?;
         let next = kind_at(tokens, 1);
-        let follows =
-            next.is_some_and(|next| !matches!(next, Kind::Equal | Kind::Dot | Kind::RightBrace));
-        if token.kind != Kind::Name || !follows {
+        let follows = next.is_some_and(|next| {
+            !matches!(next, Kind::Equal | Kind::Dot | Kind::RightBrace) && !is_operator(next)
+        });
+        if token.kind != Kind::Name || !follows || foreign::statement(token.text).is_some() {
             return Err(EmptyErr::default());
         }
         let meant = meant_word(token.text, words, next).ok_or_else(EmptyErr::default)?;
@@ -324,7 +335,7 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
         let tokens = rest(input);
         let token = tokens.first().filter(|token| !is_closer(token.kind));
         let token = token.ok_or_else(EmptyErr::default)?;
-        note(input, no_statement(token, what));
+        note(input, no_statement(token, kind_at(tokens, 1), what));
         if token.kind == Kind::Semicolon {
             input.next_ref();
             return Ok(());
@@ -462,136 +473,4 @@ fn is_closer(kind: Kind) -> bool {
 
 fn named(token: &Token<'_>) -> Name {
     Name { text: token.text.to_owned(), span: token.span }
-}
-
-/// What can stand where a bracket does not close yet.
-fn closing_text(kind: Kind) -> &'static str {
-    match kind {
-        Kind::RightParen => "`,` or `)`",
-        Kind::RightBracket => "`,` or `]`",
-        _ => "`}`",
-    }
-}
-
-/// A token as it is shown in a message.
-fn shown(token: &Token<'_>) -> String {
-    if token.kind == Kind::Doc || token.kind == Kind::InnerDoc {
-        return "a comment of documentation".to_owned();
-    }
-    let text = if token.text.is_empty() { token.kind.text() } else { token.text };
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("`{}…`", text.get(..end).unwrap_or(text)),
-        None => format!("`{text}`"),
-    }
-}
-
-/// `what` should stand here: at the next token of this line, or after the last one.
-fn expected(input: &mut Reader<'_, '_>, what: &str) -> Fault {
-    let before = last(input).map(shown);
-    let after = here(input);
-    match (rest(input).first(), before) {
-        (Some(token), _) if !token.text.is_empty() && !token.first => unexpected(token, what),
-        (_, Some(before)) => {
-            let message = format!("expected {what} after {before}");
-            let report = Diagnostic::new(Code::E0101, after, message);
-            Fault::new(after.start, Reach::Statement, report)
-        }
-        (_, None) => {
-            let report = Diagnostic::new(Code::E0101, after, format!("expected {what}"));
-            Fault::new(after.start, Reach::Statement, report)
-        }
-    }
-}
-
-fn unexpected(token: &Token<'_>, what: &str) -> Fault {
-    let report = Diagnostic::new(
-        Code::E0101,
-        token.span,
-        format!("expected {what}, found {}", shown(token)),
-    );
-    let compares = matches!(
-        token.kind,
-        Kind::EqualEqual
-            | Kind::NotEqual
-            | Kind::Less
-            | Kind::LessEqual
-            | Kind::Greater
-            | Kind::GreaterEqual
-    );
-    let report = match token.kind {
-        _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
-        Kind::Comma if what == "`;`" => {
-            report.help("every declaration is one of its own: end it with `;`, and begin the next one with its word")
-        }
-        _ => report,
-    };
-    Fault::new(token.span.start, Reach::Statement, report)
-}
-
-/// `text` is missing after the last token.
-fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fault {
-    let after = here(input);
-    let inserted = if text == ";" { text.to_owned() } else { format!(" {text}") };
-    let (title, edits) = (format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
-    let report = Diagnostic::new(Code::E0105, after, format!("expected `{text}` {place}"))
-        .label(format!("`{text}` is missing here"));
-    let report = if text == ";" { report.fix(title, edits) } else { report.guess(title, edits) };
-    Fault::new(after.start, Reach::Statement, report)
-}
-
-fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
-    let mark = kind.text();
-    let edit = Edit { span: token.span, text: mark.to_owned() };
-    let report = Diagnostic::new(
-        Code::E0101,
-        token.span,
-        format!("expected `{mark}`, found {}", shown(token)),
-    )
-    .guess(format!("write `{mark}`"), vec![edit]);
-    Fault::new(token.span.start, Reach::Statement, report)
-}
-
-fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
-    let word = kind.text();
-    let edit = Edit { span: token.span, text: word.to_owned() };
-    let report =
-        Diagnostic::new(Code::E0101, token.span, format!("`{}` has no meaning here", token.text))
-            .label(format!("did you mean `{word}`?"))
-            .guess(format!("write `{word}`"), vec![edit]);
-    Fault::new(token.span.start, Reach::Statement, report)
-}
-
-fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
-    let message = format!("no statement or declaration begins with `{}`", token.text);
-    let mut report = Diagnostic::new(Code::E0106, token.span, message);
-    if let Some(word) = meant.map(Kind::text) {
-        let edit = Edit { span: token.span, text: word.to_owned() };
-        report = report
-            .label(format!("did you mean `{word}`?"))
-            .guess(format!("write `{word}`"), vec![edit]);
-    }
-    Fault::new(token.span.start, Reach::Statement, report)
-}
-
-fn no_statement(token: &Token<'_>, what: &str) -> Fault {
-    if token.kind == Kind::Semicolon {
-        let edit = Edit { span: token.span, text: String::new() };
-        let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
-            .fix("remove `;`", vec![edit]);
-        return Fault::new(token.span.start, Reach::Before, report);
-    }
-    match token.kind.class() {
-        Class::Mark => unexpected(token, what),
-        Class::Word | Class::Verb | Class::Reserved => no_such_word(token, None),
-    }
-}
-
-fn reserved(token: &Token<'_>) -> Fault {
-    let report = Diagnostic::new(
-        Code::E0107,
-        token.span,
-        format!("`{}` is reserved and cannot be a name", token.text),
-    )
-    .help(format!("call it `{}_` or the like", token.text));
-    Fault::new(token.span.start, Reach::Statement, report)
 }

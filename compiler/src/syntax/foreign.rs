@@ -1,0 +1,75 @@
+//! Words of other languages, and what says the same here: who writes programs here has mostly written others before.
+
+/// The mark that says what a word between values says elsewhere.
+#[must_use]
+pub fn operator(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "and" => "&&",
+        "or" => "||",
+        "is" => "==",
+        _ => return None,
+    })
+}
+
+/// What is written instead of what a word behind a value says elsewhere.
+#[must_use]
+pub fn behind_value(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "if" => "one of two values is `if c { a } else { b }`",
+        "for" => {
+            "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`"
+        }
+        "in" | "not" => "whether a list holds a value is `list.contains(value)`",
+        _ => return None,
+    })
+}
+
+/// What is written instead of a statement or an item that begins with this word elsewhere.
+#[must_use]
+pub fn statement(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "while" | "loop" | "do" | "foreach" => {
+            "a loop is `for i in 0..n { .. }`: how often it runs is known before the program does"
+        }
+        "break" | "continue" => {
+            "no turn of a loop is left early: `for i in 0..n if c { .. }` leaves turns out"
+        }
+        "elif" | "elseif" | "elsif" => "write `else if`",
+        "switch" | "match" | "case" => "write `if a { .. } else if b { .. } else { .. }`",
+        "pass" => "an empty body is `{ }`",
+        "assert" => "what must hold of parameters is `require condition, \"why\";`",
+        "var" | "const" | "auto" | "mut" | "int" | "bool" => "a name is bound with `let a = ..;`",
+        "def" | "func" | "function" | "void" | "lambda" => {
+            "a function is `fn f(x: int) -> int = x + 1;`, and statements have a name by `proc f() { .. }`"
+        }
+        "return" => "a function is one value, without `return`: `fn f(x: int) -> int = x + 1;`",
+        "import" | "from" | "include" | "using" => {
+            "names of other files come by `use std::collectives::allreduce;` or `use \"file.ccl\"::name;`"
+        }
+        _ => return None,
+    })
+}
+
+/// What is written instead of a function that other languages have.
+#[must_use]
+pub fn function(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "range" => "the numbers from 0 up to `n`, without it, are `0..n`",
+        "len" | "size" | "count" => "how many members a list has is `list.len()`",
+        "list" | "map" | "filter" | "zip" | "enumerate" => {
+            "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`"
+        }
+        "reversed" => "the other way round is `list.rev()`",
+        _ => return None,
+    })
+}
+
+/// The value that has another name elsewhere.
+#[must_use]
+pub fn value(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "True" | "TRUE" => "true",
+        "False" | "FALSE" => "false",
+        _ => return None,
+    })
+}

@@ -1,0 +1,194 @@
+//! What is said of a token that does not belong where it stands, or of one that is not there.
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+
+use super::{Reader, here, last, rest};
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::foreign;
+use crate::syntax::lookahead::is_operator;
+use crate::syntax::token::{Class, Kind, Token};
+
+/// What is written instead of a statement that begins with a name and this.
+fn instead_of_expression(next: Kind) -> Option<&'static str> {
+    match next {
+        Kind::Dot => Some(
+            "a statement begins with what is done: `signal channel;`, `put a -> b via channel;`",
+        ),
+        Kind::LeftBracket => {
+            Some("memory is written by `copy a -> b;`, and added to by `reduce b, a -> b;`")
+        }
+        next if is_operator(next) => Some("a name keeps its value; `let` binds another one"),
+        _ => None,
+    }
+}
+
+/// What can stand where a bracket does not close yet.
+pub(super) fn closing_text(kind: Kind, found: &Token<'_>) -> &'static str {
+    match kind {
+        Kind::RightParen if found.kind == Kind::Comma => "`)`",
+        Kind::RightParen => "`,` or `)`",
+        Kind::RightBracket => "`,` or `]`",
+        _ => "`}`",
+    }
+}
+
+/// A token as it is shown in a message.
+fn shown(token: &Token<'_>) -> String {
+    if token.kind == Kind::Doc || token.kind == Kind::InnerDoc {
+        return "a comment of documentation".to_owned();
+    }
+    let text = if token.text.is_empty() { token.kind.text() } else { token.text };
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("`{}…`", text.get(..end).unwrap_or(text)),
+        None => format!("`{text}`"),
+    }
+}
+
+/// `what` should stand here: at the next token of this line, or after the last one.
+pub(super) fn expected(input: &mut Reader<'_, '_>, what: &str) -> Fault {
+    let before = last(input);
+    let after = here(input);
+    match (rest(input).first(), before) {
+        (Some(token), _) if !token.text.is_empty() && !token.first => {
+            unexpected(before, token, what)
+        }
+        (_, Some(before)) => {
+            let message = format!("expected {what} after {}", shown(before));
+            let report = Diagnostic::new(Code::E0101, after, message);
+            Fault::new(after.start, Reach::Statement, report)
+        }
+        (_, None) => {
+            let report = Diagnostic::new(Code::E0101, after, format!("expected {what}"));
+            Fault::new(after.start, Reach::Statement, report)
+        }
+    }
+}
+
+/// A token where `what` should stand, behind another one.
+pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, what: &str) -> Fault {
+    if let Some(word) = before.filter(|before| before.kind == Kind::Name && before.text == "not") {
+        return instead(word, "!");
+    }
+    if let Some(mark) = foreign::operator(token.text).filter(|_| token.kind == Kind::Name) {
+        return instead(token, mark);
+    }
+    let report = Diagnostic::new(
+        Code::E0101,
+        token.span,
+        format!("expected {what}, found {}", shown(token)),
+    );
+    let compares = matches!(
+        token.kind,
+        Kind::EqualEqual
+            | Kind::NotEqual
+            | Kind::Less
+            | Kind::LessEqual
+            | Kind::Greater
+            | Kind::GreaterEqual
+    );
+    let report = match token.kind {
+        _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
+        Kind::Comma if what == "`;`" => {
+            report.help("every declaration is one of its own: end it with `;`, and begin the next one with its word")
+        }
+        Kind::Comma if what == "`)`" => report
+            .help("parentheses stand around one value; operands have none: `copy a -> b;`"),
+        Kind::LeftParen if before.is_some_and(|before| before.kind == Kind::Sync) => {
+            report.help("`sync` is a statement by itself: `sync;`")
+        }
+        Kind::Slash if what != "`;`" && before.is_none_or(|before| !is_operator(before.kind)) => {
+            report.help("a comment begins with `//`, and ends with its line")
+        }
+        _ => match foreign::behind_value(token.text) {
+            Some(help) => report.help(help),
+            None => report,
+        },
+    };
+    Fault::new(token.span.start, Reach::Statement, report)
+}
+
+/// `text` is missing after the last token.
+pub(super) fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fault {
+    let after = here(input);
+    let inserted = if text == ";" { text.to_owned() } else { format!(" {text}") };
+    let (title, edits) = (format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
+    let report = Diagnostic::new(Code::E0105, after, format!("expected `{text}` {place}"))
+        .label(format!("`{text}` is missing here"));
+    let report = match (text, last(input).map(|before| before.kind)) {
+        (";", _) => report.fix(title, edits),
+        (_, Some(Kind::Hash)) => report.help("a comment begins with `//`"),
+        _ => report.guess(title, edits),
+    };
+    Fault::new(after.start, Reach::Statement, report)
+}
+
+pub(super) fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
+    let mark = kind.text();
+    let edit = Edit { span: token.span, text: mark.to_owned() };
+    let report = Diagnostic::new(
+        Code::E0101,
+        token.span,
+        format!("expected `{mark}`, found {}", shown(token)),
+    )
+    .guess(format!("write `{mark}`"), vec![edit]);
+    Fault::new(token.span.start, Reach::Statement, report)
+}
+
+/// A word that is almost another one.
+pub(super) fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
+    instead(token, kind.text())
+}
+
+/// A token for which another one was meant.
+fn instead(token: &Token<'_>, word: &str) -> Fault {
+    let edit = Edit { span: token.span, text: word.to_owned() };
+    let report =
+        Diagnostic::new(Code::E0101, token.span, format!("`{}` has no meaning here", token.text))
+            .label(format!("did you mean `{word}`?"))
+            .guess(format!("write `{word}`"), vec![edit]);
+    Fault::new(token.span.start, Reach::Statement, report)
+}
+
+pub(super) fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
+    let message = format!("no statement or declaration begins with `{}`", token.text);
+    let mut report = Diagnostic::new(Code::E0106, token.span, message);
+    if let Some(help) = foreign::statement(token.text) {
+        report = report.help(help);
+    } else if let Some(word) = meant.map(Kind::text) {
+        let edit = Edit { span: token.span, text: word.to_owned() };
+        report = report
+            .label(format!("did you mean `{word}`?"))
+            .guess(format!("write `{word}`"), vec![edit]);
+    }
+    Fault::new(token.span.start, Reach::Statement, report)
+}
+
+/// A token that begins no statement, with the one behind it.
+pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, what: &str) -> Fault {
+    if token.kind == Kind::Semicolon {
+        let edit = Edit { span: token.span, text: String::new() };
+        let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
+            .fix("remove `;`", vec![edit]);
+        return Fault::new(token.span.start, Reach::Before, report);
+    }
+    match token.kind.class() {
+        Class::Mark => unexpected(None, token, what),
+        Class::Word | Class::Verb | Class::Reserved => {
+            let mut fault = no_such_word(token, None);
+            if let Some(help) = next.and_then(instead_of_expression) {
+                fault.report = fault.report.help(help);
+            }
+            fault
+        }
+    }
+}
+
+pub(super) fn reserved(token: &Token<'_>) -> Fault {
+    let report = Diagnostic::new(
+        Code::E0107,
+        token.span,
+        format!("`{}` is reserved and cannot be a name", token.text),
+    )
+    .help(format!("call it `{}_` or the like", token.text));
+    Fault::new(token.span.start, Reach::Statement, report)
+}
