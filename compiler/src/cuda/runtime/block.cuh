@@ -260,6 +260,8 @@ template <class P> struct Block {
         packets_of<K>(part, [&](size_t at) {
             auto sum = sum_at<K, Op>(at, plain, from);
             store(to.at[0] + at, sum);
+            // Where packets go to is worked out now: there are no registers for it while others are awaited.
+            forget(at);
             write<K>(on, at, sum);
         });
     }

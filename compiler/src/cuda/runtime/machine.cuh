@@ -69,6 +69,7 @@ CCL_DEVICE void meet() { __syncthreads(); }
 CCL_DEVICE void idle(const Word *, Word) {}
 CCL_DEVICE void heard(uint32_t, uint32_t) {}
 CCL_DEVICE void forget(uint32_t &number) { asm volatile("" : "+r"(number)); }
+CCL_DEVICE void forget(size_t &number) { asm volatile("" : "+l"(number)); }
 CCL_DEVICE uint32_t zeros(uint32_t number) { return __clz(__brev(number)); }  // at its end, in binary
 
 using F16 = __half;
@@ -127,6 +128,7 @@ template <uint32_t> inline uint32_t thread_count() { return ccl_cpu_self.threads
 inline void meet() { ccl_cpu_meet(); }
 inline void idle(const Word *at, Word wanted) { ccl_cpu_idle(at, wanted); }
 inline void forget(uint32_t &) {}
+inline void forget(size_t &) {}
 inline uint32_t zeros(uint32_t number) { return number ? __builtin_ctz(number) : 32; }
 inline void heard(uint32_t rank, uint32_t from) { ccl_cpu_heard(rank, from); }
 
