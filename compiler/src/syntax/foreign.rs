@@ -15,7 +15,8 @@ pub fn operator(word: &str) -> Option<&'static str> {
 #[must_use]
 pub fn behind_value(word: &str) -> Option<&'static str> {
     Some(match word {
-        "if" => "one of two values is `if c { a } else { b }`",
+        "if" => "a condition stands before what it is for: `if c { a } else { b }`",
+        "strong" => "what is not `relaxed` is strong",
         "for" => {
             "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`"
         }

@@ -5,6 +5,7 @@
 use super::recover::{
     close, expect, hole, listed, listed_some, name, open, required, required_name, reserved_name,
 };
+use super::report::IN_BRACES;
 use super::{Extra, Input, Rule, kind_at, look, mark, pick, span};
 use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
@@ -366,7 +367,7 @@ fn braced<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     open()
         .ignore_then(values.required("a value"))
         .then_ignore(close(Kind::RightBrace))
-        .or(hole("a value in braces"))
+        .or(hole(IN_BRACES))
         .boxed()
 }
 

@@ -3,8 +3,8 @@
 use super::declaration::{declaration, opens_body};
 use super::expression::Values;
 use super::recover::{
-    close, expect, inner_word, listed, listed_some, misspelt_head, no_body, open, required_name,
-    semicolon, unknown,
+    close, expect, inner_word, listed, listed_some, misspelt_head, no_body, no_use, open,
+    required_name, semicolon, unknown,
 };
 use super::statement::{body, dangling, r#let, require, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
@@ -187,6 +187,8 @@ fn r#use<'t>() -> Rule<'t, Option<Use>> {
         .map(UseTail::Names);
     let alias = inner_word(Kind::As).ignore_then(required_name("a name")).map(UseTail::Alias);
     head(Kind::Use)
+        .ignored()
+        .or(no_use())
         .ignore_then(root)
         .then(step.repeated().collect::<Vec<_>>())
         .then(braces.or(alias).or_not())

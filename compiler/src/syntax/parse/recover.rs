@@ -2,8 +2,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::report::{
-    closing_text, expected, missing, misspelt, no_statement, no_such_word, reserved, unexpected,
-    wrong_mark,
+    closing_text, expected, missing, missing_use, misspelt, no_statement, no_such_word, reserved,
+    unexpected, wrong_mark,
 };
 use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
 use crate::diagnostic::nearest;
@@ -251,6 +251,18 @@ pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
             }
         }
         input.next_ref();
+        Ok(())
+    })
+}
+
+/// Reports that `use` is missing before a path, with which nothing else begins.
+pub(super) fn no_use<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let path = tokens.first().filter(|token| token.kind.is_name());
+        let path = path.filter(|_| kind_at(tokens, 1) == Some(Kind::PathSeparator));
+        let fault = missing_use(path.ok_or_else(EmptyErr::default)?);
+        note(input, fault);
         Ok(())
     })
 }

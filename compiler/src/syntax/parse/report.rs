@@ -3,10 +3,14 @@
 
 use super::{Reader, here, last, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::lookahead::is_operator;
 use crate::syntax::token::{Class, Kind, Token};
+
+/// What a value of `if` is.
+pub(super) const IN_BRACES: &str = "a value in braces";
 
 /// What is written instead of a statement that begins with a name and this.
 fn instead_of_expression(next: Kind) -> Option<&'static str> {
@@ -93,6 +97,10 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, what: &s
         }
         Kind::Comma if what == "`)`" => report
             .help("parentheses stand around one value; operands have none: `copy a -> b;`"),
+        Kind::Colon if what == "`,` or `]`" => {
+            report.help("a range is `0..2`, or with a length `0 ..+ 2`")
+        }
+        _ if what == IN_BRACES => report.help("one of two values is `if c { a } else { b }`"),
         Kind::LeftParen if before.is_some_and(|before| before.kind == Kind::Sync) => {
             report.help("`sync` is a statement by itself: `sync;`")
         }
@@ -161,6 +169,15 @@ pub(super) fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
             .guess(format!("write `{word}`"), vec![edit]);
     }
     Fault::new(token.span.start, Reach::Statement, report)
+}
+
+/// A path at the beginning of an item.
+pub(super) fn missing_use(path: &Token<'_>) -> Fault {
+    let before = Span { end: path.span.start, ..path.span };
+    let message = format!("no statement or declaration begins with `{}`", path.text);
+    let report = Diagnostic::new(Code::E0106, path.span, message)
+        .guess("insert `use`", vec![Edit { span: before, text: "use ".to_owned() }]);
+    Fault::new(path.span.start, Reach::Statement, report)
 }
 
 /// A token that begins no statement, with the one behind it.
