@@ -107,7 +107,8 @@ pub(super) fn are_linked_alike(program: &Program, turn: Turn) -> bool {
     let firsts = 0..turn.first(program.ranks.len() as u32);
     let firsts: Vec<Vec<u64>> = firsts.map(|rank| ends(RankId(rank))).collect();
     program.ranks.ids().all(|rank| {
-        { firsts.get(turn.home(rank).0.index()) }.is_some_and(|first| alike(&ends(rank), first))
+        let first = firsts.get(turn.home(rank).0.index());
+        first.is_some_and(|first| alike(&ends(rank), first))
     })
 }
 

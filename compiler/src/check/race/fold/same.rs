@@ -139,9 +139,9 @@ impl Check<'_> {
                 else {
                     return false;
                 };
-                let turned = ones.iter().map(|one| blocks?.get(one.index()));
-                ones.len() == members.len() && { turned }
-                    .all(|at| at.is_some_and(|at| members.iter().any(|m| m.0 == *at)))
+                let turned = |one: &BlockId| blocks?.get(one.index()).copied().map(BlockId);
+                let is_member = |one: &BlockId| turned(one).is_some_and(|at| members.contains(&at));
+                ones.len() == members.len() && ones.iter().all(is_member)
             }
             (one, op) => {
                 let barrier = |action: &Action| matches!(action, Action::Barrier { .. });
