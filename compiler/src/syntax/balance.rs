@@ -68,13 +68,21 @@ struct Open<'t> {
     dedent: Option<usize>,
     /// How many operators lie around the place that is read now.
     chain: u32,
-    /// How many `if` of expressions still wait for their brace.
-    ifs: u32,
+    waiting: Waiting,
     each: Each,
     /// Whether it is a parenthesis around one value.
     holds_one: bool,
     /// Whether it holds settings only, and no statement.
     settings: bool,
+}
+
+/// What of expressions still waits for its brace.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    /// How many `if`.
+    ifs: u32,
+    /// How many `else` with something else behind them.
+    elses: u32,
 }
 
 /// Whether something is said of each of a list: `(p in peers: p.input[0])`. No comma can follow the value.
@@ -100,8 +108,8 @@ struct Balance<'t> {
     is_cut: bool,
     /// Operators outside all brackets.
     chain: u32,
-    /// Waiting `if` outside all brackets.
-    ifs: u32,
+    /// What waits outside all brackets.
+    waiting: Waiting,
     /// The frame of the bracket closed last.
     closed: Frame,
     /// The operators around it.
@@ -123,7 +131,7 @@ impl<'t> Balance<'t> {
             is_aligned: true,
             is_cut: false,
             chain: 0,
-            ifs: 0,
+            waiting: Waiting::default(),
             closed: Frame::Body,
             chain_before: 0,
             value_else: false,
@@ -176,18 +184,22 @@ impl<'t> Balance<'t> {
             Kind::LeftBracket => self.open(Frame::Bracket, Kind::RightBracket, token),
             Kind::LeftBrace => self.open_brace(token, after),
             Kind::RightParen | Kind::RightBracket => self.close_bracket(token),
+            Kind::RightBrace if self.ends_unopened_value(token, after) => {}
             Kind::RightBrace => self.close_brace(token),
-            _ => self.plain(token),
+            _ => self.plain(token, after),
         }
         after
     }
 
     /// A token that is no bracket.
-    fn plain(&mut self, token: Token<'t>) {
+    fn plain(&mut self, token: Token<'t>, after: &[Token<'t>]) {
         match token.kind {
-            Kind::Semicolon => (*self.chain(), *self.ifs()) = (0, 0),
+            Kind::Semicolon => {
+                *self.chain() = 0;
+                *self.waiting() = Waiting::default();
+            }
             Kind::Comma => *self.chain() = 0,
-            Kind::If if self.expects_value() => *self.ifs() += 1,
+            Kind::If if self.expects_value() => self.waiting().ifs += 1,
             Kind::In | Kind::Colon => {
                 if let Some(top) = self.open.last_mut().filter(|top| top.frame != Frame::Body) {
                     top.each = match (token.kind, top.each) {
@@ -197,7 +209,12 @@ impl<'t> Balance<'t> {
                     };
                 }
             }
-            Kind::Else => self.value_else = self.closed == Frame::Value,
+            Kind::Else => {
+                self.value_else = self.closed == Frame::Value;
+                let next = after.first().map(|next| next.kind);
+                let opens = matches!(next, Some(Kind::LeftBrace | Kind::If));
+                self.waiting().elses += u32::from(self.value_else && !opens);
+            }
             _ => {}
         }
         self.out.push(token);
@@ -207,8 +224,8 @@ impl<'t> Balance<'t> {
         self.open.last_mut().map_or(&mut self.chain, |top| &mut top.chain)
     }
 
-    fn ifs(&mut self) -> &mut u32 {
-        self.open.last_mut().map_or(&mut self.ifs, |top| &mut top.ifs)
+    fn waiting(&mut self) -> &mut Waiting {
+        self.open.last_mut().map_or(&mut self.waiting, |top| &mut top.waiting)
     }
 
     fn depth(&self) -> u32 {
@@ -241,8 +258,8 @@ impl<'t> Balance<'t> {
         let holds_one = token.kind == Kind::LeftParen && expects_value_after(last);
         self.out.push(token);
         let (dedent, each) = (None, Each::No);
-        let (chain, ifs) = (0, 0);
-        let open = Open { frame, closer, token, dedent, chain, ifs, each, holds_one, settings };
+        let (chain, waiting) = (0, Waiting::default());
+        let open = Open { frame, closer, token, dedent, chain, waiting, each, holds_one, settings };
         self.open.push(open);
     }
 
@@ -251,8 +268,8 @@ impl<'t> Balance<'t> {
         if self.expects_value() && !holds_statements(after) {
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
-        if let Some(fewer) = self.ifs().checked_sub(1) {
-            *self.ifs() = fewer;
+        if let Some(fewer) = self.waiting().ifs.checked_sub(1) {
+            self.waiting().ifs = fewer;
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
         while self.in_value() {
@@ -301,6 +318,22 @@ impl<'t> Balance<'t> {
             }
             _ => self.note(stray_closer(token)),
         }
+    }
+
+    /// Takes out a `}` behind a value of `if` whose `{` is missing: that the value has no brace, the parser says.
+    fn ends_unopened_value(&mut self, token: Token<'t>, after: &[Token<'t>]) -> bool {
+        let goes_on = |next: &&Token<'_>| !token.first && !next.first;
+        let next = after.first().filter(goes_on).map(|next| next.kind);
+        let waiting = self.waiting();
+        match next {
+            Some(Kind::Else) if waiting.ifs > 0 => {
+                waiting.ifs -= 1;
+                self.closed = Frame::Value;
+            }
+            Some(next) if waiting.elses > 0 && next != Kind::RightBrace => waiting.elses -= 1,
+            _ => return false,
+        }
+        true
     }
 
     /// `}`

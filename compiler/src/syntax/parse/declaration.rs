@@ -4,7 +4,8 @@
 use super::expression::{Values, arguments, dimensions, index};
 use super::item::braced;
 use super::recover::{expect, inner_word, listed_some, name, required_name, semicolon, unknown};
-use super::{Input, Rule, head, kind_at, look, mark, span};
+use super::report::bare_option;
+use super::{Input, Note, Rule, head, kind_at, look, mark, span};
 use crate::syntax::ast::{
     Channel, ChannelEnd, Implements, OptionSetting, OptionValue, ProgramItemKind, Scratch,
     Semaphore,
@@ -61,8 +62,15 @@ pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
 fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
     let setting = option_setting(values).then_ignore(semicolon());
     let garbage = braced(setting.clone().map(Some).boxed());
+    let bare = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal));
+    let bare = bare.ignore_then(setting.clone()).map_with(|setting, e| {
+        let fault = bare_option(span(e));
+        e.state().log.push(Note::Fault(Box::new(fault)));
+        vec![setting]
+    });
     let any = setting.map(Some).or(unknown("an option", garbage).map(|()| None));
-    head(Kind::Options).ignore_then(braced(any.boxed())).map(|(settings, _)| settings).boxed()
+    let settings = braced(any.boxed()).map(|(settings, _)| settings);
+    head(Kind::Options).ignore_then(bare.or(settings)).boxed()
 }
 
 /// `name = value`

@@ -362,12 +362,13 @@ fn conditional<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     .boxed()
 }
 
-/// A value in braces; a hole where there is none.
+/// A value in braces; a hole where there is none, or one without them.
 fn braced<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let bare = hole(IN_BRACES).then_ignore(values.expression.clone().or_not());
     open()
         .ignore_then(values.required("a value"))
         .then_ignore(close(Kind::RightBrace))
-        .or(hole(IN_BRACES))
+        .or(bare)
         .boxed()
 }
 

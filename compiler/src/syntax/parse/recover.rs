@@ -419,7 +419,7 @@ fn has_body(tokens: &[Token<'_>]) -> bool {
         if depth == 0 {
             match token.kind {
                 Kind::LeftBrace => return true,
-                Kind::Semicolon => return false,
+                Kind::Semicolon | Kind::Else => return false,
                 _ if token.first || begins_statement(tokens.get(i..).unwrap_or_default()) => {
                     return false;
                 }

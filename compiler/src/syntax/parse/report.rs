@@ -180,6 +180,19 @@ pub(super) fn missing_use(path: &Token<'_>) -> Fault {
     Fault::new(path.span.start, Reach::Statement, report)
 }
 
+/// A setting behind `options` that is in no braces.
+pub(super) fn bare_option(setting: Span) -> Fault {
+    let (before, after) =
+        (Span { end: setting.start, ..setting }, Span { start: setting.end, ..setting });
+    let edits = vec![
+        Edit { span: before, text: "{ ".to_owned() },
+        Edit { span: after, text: " }".to_owned() },
+    ];
+    let report = Diagnostic::new(Code::E0105, setting, "options stand in braces")
+        .fix("write `options { .. }`", edits);
+    Fault::new(setting.start, Reach::Statement, report)
+}
+
 /// A token that begins no statement, with the one behind it.
 pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, what: &str) -> Fault {
     if token.kind == Kind::Semicolon {
