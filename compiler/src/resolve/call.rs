@@ -334,11 +334,11 @@ impl Body<'_> {
             .filter(|(_, named)| matches!(named.entity, Entity::Function(_)))
             .map(|(name, _)| name.as_str())
             .chain(FUNCTIONS.iter().copied());
-        if let Some(help) = foreign::function(&name.text) {
-            return Some(report.help(help));
-        }
         let near = nearest(&name.text, functions).map(str::to_owned);
-        Some(self.suggest(report, name.span, near))
+        Some(match foreign::function(&name.text).filter(|_| near.is_none()) {
+            Some(help) => report.help(help),
+            None => self.suggest(report, name.span, near),
+        })
     }
 
     fn unknown_method(&self, base: &Typed, method: &ast::Name) -> Diagnostic {

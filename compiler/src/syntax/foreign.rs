@@ -57,7 +57,7 @@ pub fn function(name: &str) -> Option<&'static str> {
     Some(match name {
         "range" => "the numbers from 0 up to `n`, without it, are `0..n`",
         "len" | "size" | "count" => "how many members a list has is `list.len()`",
-        "list" | "map" | "filter" | "zip" | "enumerate" => {
+        "list" | "filter" | "zip" | "enumerate" => {
             "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`"
         }
         "reversed" => "the other way round is `list.rev()`",
