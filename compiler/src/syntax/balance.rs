@@ -11,8 +11,8 @@
 
 use super::fault::{Fault, Reach};
 use super::lookahead::{
-    begins_statement, begins_surely, closes, ends_element, ends_value, expects_value_after,
-    holds_statements, is_operator, takes_body,
+    MAX_LOOK, begins_statement, begins_surely, closes, ends_element, ends_value,
+    expects_value_after, holds_statements, is_operator, takes_body,
 };
 use super::token::{Kind, Token};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -44,9 +44,6 @@ pub fn balance<'t>(tokens: &[Token<'t>], by_indentation: bool) -> Balanced<'t> {
     let tokens = with_insertions(out, insertions);
     Balanced { tokens, faults, lone_braces, bodies, is_aligned }
 }
-
-/// How many tokens are looked at behind a `}` that closes nothing.
-const MAX_LOOK: usize = 1000;
 
 /// What an open bracket is for.
 #[derive(Clone, Copy, PartialEq, Eq)]

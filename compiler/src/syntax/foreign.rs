@@ -1,5 +1,8 @@
 //! Words of other languages, and what says the same here: who writes programs here has mostly written others before.
 
+/// How lists are made from others.
+const EACH: &str = "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`";
+
 /// The mark that says what a word between values says elsewhere.
 #[must_use]
 pub fn operator(word: &str) -> Option<&'static str> {
@@ -17,9 +20,7 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
     Some(match word {
         "if" => "a condition stands before what it is for: `if c { a } else { b }`",
         "strong" => "what is not `relaxed` is strong",
-        "for" => {
-            "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`"
-        }
+        "for" => EACH,
         "in" | "not" => "whether a list holds a value is `list.contains(value)`",
         _ => return None,
     })
@@ -57,9 +58,7 @@ pub fn function(name: &str) -> Option<&'static str> {
     Some(match name {
         "range" => "the numbers from 0 up to `n`, without it, are `0..n`",
         "len" | "size" | "count" => "how many members a list has is `list.len()`",
-        "list" | "filter" | "zip" | "enumerate" => {
-            "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`"
-        }
+        "list" | "filter" | "zip" | "enumerate" => EACH,
         "reversed" => "the other way round is `list.rev()`",
         _ => return None,
     })

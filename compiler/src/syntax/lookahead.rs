@@ -155,11 +155,14 @@ pub fn ends_element(kind: Kind) -> bool {
     )
 }
 
-/// Whether a statement that goes on here closes a bracket that was open before.
+/// How many tokens are looked at ahead of a mistake.
+pub const MAX_LOOK: usize = 1000;
+
+/// Whether a statement that goes on here soon closes a bracket that was open before.
 #[must_use]
 pub fn closes(rest: &[Token<'_>], closer: Kind) -> bool {
     let mut depth = 0_u32;
-    for token in rest.iter().take_while(|token| token.kind != Kind::Semicolon) {
+    for token in rest.iter().take(MAX_LOOK).take_while(|token| token.kind != Kind::Semicolon) {
         match token.kind {
             Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
             Kind::RightParen | Kind::RightBracket | Kind::RightBrace if depth > 0 => depth -= 1,

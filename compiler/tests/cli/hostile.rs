@@ -81,6 +81,18 @@ fn a_hundred_thousand_mistakes_are_said_in_a_thousand_reports() {
     assert!(started.elapsed() < 4 * SOON, "{:?}", started.elapsed());
 }
 
+/// Each word of one line has those behind it looked at, but not all of them.
+#[test]
+fn a_line_of_a_hundred_thousand_words_is_read_soon() {
+    let folder = Folder::with("a.ccl", &format!("let a = [{};", " for".repeat(100_000)));
+    folder.write("b.ccl", &format!("let a = {};", "if 1 ".repeat(100_000)));
+    let started = Instant::now();
+    for name in ["a", "b"] {
+        ends(folder.cclc(&format!("check {name}.ccl")), 1);
+    }
+    assert!(started.elapsed() < 2 * SOON, "{:?}", started.elapsed());
+}
+
 /// A loop that goes wrong in every round is left at the thousandth, on each rank.
 #[test]
 fn a_mistake_in_twenty_million_rounds_is_said_soon() {

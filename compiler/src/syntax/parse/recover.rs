@@ -10,7 +10,7 @@ use crate::diagnostic::nearest;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
-use crate::syntax::lookahead::{begins_statement, is_operator};
+use crate::syntax::lookahead::{MAX_LOOK, begins_statement, is_operator};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
@@ -415,7 +415,7 @@ fn skip_one(input: &mut Reader<'_, '_>) {
 /// Whether a body opens before this statement ends.
 fn has_body(tokens: &[Token<'_>]) -> bool {
     let mut depth = 0u32;
-    for (i, token) in tokens.iter().enumerate() {
+    for (i, token) in tokens.iter().enumerate().take(MAX_LOOK) {
         if depth == 0 {
             match token.kind {
                 Kind::LeftBrace => return true,
