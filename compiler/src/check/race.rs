@@ -25,12 +25,14 @@
 //! Chunks are cut into parts so that slices of groups and windows of pipelines are whole.
 
 mod access;
+mod acts;
 mod agents;
 mod block;
 mod cells;
 mod clock;
 mod fold;
 mod guarantee;
+mod heard;
 mod history;
 mod kept;
 mod launches;
@@ -38,6 +40,7 @@ mod machine;
 mod memory;
 mod overlay;
 mod packets;
+mod pages;
 mod proxy;
 mod report;
 mod sight;
@@ -251,12 +254,12 @@ fn follow<'p>(
 /// Drops what is said of places that two packets are written to where it is certain which is there last, and which of
 /// them readers find.
 fn drop_settled(after: &mut machine::After<'_>, fold: &Fold, lookup: Lookup<'_>) {
-    let packets = &after.packets;
+    let (packets, acts) = (&after.packets, &after.acts);
     after.conflicts.retain(|conflict| {
         let home = fold.home(conflict.place).0;
-        let packet = packets.get((home.rank, home.cell));
+        let packet = packets.get((home.rank, home.cell as u32));
         conflict.kind != machine::Kind::Twice
-            || packet.is_none_or(|packet| writers::are_open(lookup, packet))
+            || packet.is_none_or(|packet| writers::are_open(lookup, acts, packet))
     });
 }
 
@@ -269,7 +272,7 @@ fn settle<'p>(
     let mut shared = Shared { guarantees, writers: Writers::default() };
     for _ in 0..MOST_ROUNDS {
         let (after, history) = run(&shared)?;
-        let writers = Writers::of(Lookup { history: &history, agents }, &after.packets);
+        let writers = Writers::of(Lookup { history: &history, agents }, &after);
         if writers == shared.writers {
             return Some((shared, after, history));
         }

@@ -2,7 +2,7 @@
 
 use super::counter::{Counter, gives, packets, takes};
 use super::state::State;
-use crate::check::race::step::{Step, steps};
+use crate::check::race::step::{Step, Steps};
 use crate::ir::{self, BlockId, ChannelId, Op, Program, RankId, SemaphoreId, run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,7 +33,8 @@ impl<'p> Scene<'p> {
         let mut blocks = Vec::new();
         for (rank, row) in program.ranks.entries() {
             for (id, block) in row.blocks.entries() {
-                blocks.push(Block { rank, id, steps: steps(program, &windows, &block.ops, 1) });
+                let steps = Steps::new(program, &windows, &block.ops, 1).iter(program).collect();
+                blocks.push(Block { rank, id, steps });
             }
         }
         if blocks.iter().map(|block| block.steps.len()).sum::<usize>() > MOST_STEPS {

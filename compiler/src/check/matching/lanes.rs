@@ -3,7 +3,7 @@
 //! Entry k of a list of channels or semaphores is thread k's, and nothing orders two threads of a block until they meet:
 //! of `signal [a, b]; signal [b, a];` nobody knows which signal over `a` comes first.
 
-use crate::check::race::step::{Step, steps};
+use crate::check::race::step::{Step, Steps};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb, run};
 use crate::table::Id;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) fn unordered(
     let mut found = Vec::new();
     for (block, row) in rank.blocks.entries() {
         last.meet();
-        for step in steps(program, windows, &row.ops, 1) {
+        for step in Steps::new(program, windows, &row.ops, 1).iter(program) {
             if step.joined || meets(&step) {
                 last.meet();
             }

@@ -37,14 +37,12 @@ pub(super) struct Element {
 pub(super) struct Access {
     /// Which.
     pub(super) place: Place,
-    /// The same cell as its author names it: in place, a cell has two names.
-    pub(super) said: (Buffer, u64),
+    /// The buffer as its author names it: in place, a cell has two names.
+    pub(super) buffer: Buffer,
     /// Whether as a packet.
     pub(super) packet: bool,
     /// How the operand's elements fall to threads.
     pub(super) share: Share,
-    /// Where the operand begins.
-    pub(super) base: u64,
 }
 
 /// The elements of a transfer, as this step does them.
@@ -70,25 +68,11 @@ pub(super) fn elements(
             };
             for (index, operand) in &group.sources {
                 let packet = source_is_packets(transfer, *index);
-                touch(
-                    program,
-                    here,
-                    (transfer, operand, packet),
-                    (at, covered.start),
-                    grain,
-                    &mut element.reads,
-                );
+                touch(program, here, (transfer, operand, packet), at, grain, &mut element.reads);
             }
             for (index, operand) in &group.destinations {
                 let packet = writes_packets(transfer.verb, *index);
-                touch(
-                    program,
-                    here,
-                    (transfer, operand, packet),
-                    (at, covered.start),
-                    grain,
-                    &mut element.writes,
-                );
+                touch(program, here, (transfer, operand, packet), at, grain, &mut element.writes);
             }
             elements.push(element);
         }
@@ -100,7 +84,7 @@ fn touch(
     program: &Program,
     here: RankId,
     (transfer, operand, packet): (&Transfer, &Operand, bool),
-    (at, start): (u64, u64),
+    at: u64,
     grain: Grain,
     into: &mut SmallVec<[Access; 1]>,
 ) {
@@ -111,10 +95,9 @@ fn touch(
         let first = grain.cells(chunk);
         into.push(Access {
             place: Place { rank, buffer, cell: first + at },
-            said: (operand.buffer, grain.cells(u64::from(operand.index)) + at),
+            buffer: operand.buffer,
             packet,
             share,
-            base: first + start,
         });
     };
     match operand.place {

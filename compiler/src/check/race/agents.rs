@@ -73,6 +73,11 @@ impl Agents {
         self.owners.get(agent as usize).map(|rank| RankId(*rank)).filter(|_| !self.is_proxy(agent))
     }
 
+    /// The rank of an agent; of [`NOBODY`] none that there is.
+    pub(super) fn rank(&self, agent: Agent) -> RankId {
+        RankId(self.owners.get(agent as usize).copied().unwrap_or(NOBODY))
+    }
+
     /// The agent that stands for one, and the turn that leads from there to it.
     pub(super) fn home(&self, agent: Agent) -> (Agent, By) {
         let by = self.owners.get(agent as usize).map_or(0, |rank| self.turn.home(RankId(*rank)).1);

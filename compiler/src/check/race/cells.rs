@@ -1,10 +1,8 @@
 //! Who touched each cell of memory last.
 
-use super::agents::{Agent, Agents};
-use super::history::FlowId;
-use super::turn::By;
+use super::acts::Footprint;
 use super::value::Value;
-use crate::ir::{Buffer, Op, RankId};
+use crate::ir::{Buffer, RankId};
 use smallvec::SmallVec;
 
 /// How the elements of an operand fall to a block's threads: two accesses that begin at the same cell and share alike
@@ -19,62 +17,24 @@ pub(super) enum Share {
     Other,
 }
 
-/// One access to one cell.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Touch<'p> {
-    /// Who.
-    pub(super) agent: Agent,
-    /// Whose block, or on whose behalf.
-    pub(super) rank: RankId,
-    /// In which step.
-    pub(super) step: u32,
-    /// Which element of it.
-    pub(super) element: u32,
-    /// The cell as the author names it.
-    pub(super) said: (Buffer, u32),
-    /// Whether it writes.
-    pub(super) write: bool,
-    /// Whether as a packet.
-    pub(super) packet: bool,
-    /// How its elements fall to threads.
-    pub(super) share: Share,
-    /// Where its operand begins.
-    pub(super) base: u32,
-    /// What its element makes of what it reads.
-    pub(super) flow: (FlowId, By),
-    /// The operation.
-    pub(super) op: &'p Op,
-}
-
-impl Touch<'_> {
-    /// The access that a turn puts in the place of this one.
-    pub(super) fn moved(self, agents: &Agents, by: By) -> Self {
-        if by == 0 {
-            return self;
-        }
-        let turn = agents.turn();
-        Touch {
-            agent: agents.moved(self.agent, by),
-            rank: RankId(turn.then(self.rank.0, by)),
-            flow: (self.flow.0, turn.then(self.flow.1, by)),
-            ..self
-        }
-    }
-}
-
 /// Who touched a cell since it was written last, that write included.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cell<'p> {
+pub(super) struct Cell {
     /// The last write.
-    pub(super) write: Option<Touch<'p>>,
+    pub(super) write: Option<Footprint>,
     /// The reads after it.
-    pub(super) reads: SmallVec<[Touch<'p>; 1]>,
+    pub(super) reads: SmallVec<[Footprint; 1]>,
     /// Whether a packet was laid over it since.
     pub(super) covered: bool,
-    /// What it holds was made so; followed only where there are packets.
-    pub(super) made_from: Option<(FlowId, By)>,
     /// What that is; followed only where few ranks are.
     pub(super) value: Value,
+}
+
+impl Cell {
+    /// Who wrote it, and if that is asked who read it.
+    pub(super) fn prints(&self, reads: bool) -> impl Iterator<Item = Footprint> {
+        self.write.iter().chain(self.reads.iter().filter(move |_| reads)).copied()
+    }
 }
 
 /// A place in memory: of two buffers that share it, the outer one.
@@ -88,27 +48,24 @@ pub(super) struct Place {
     pub(super) cell: u64,
 }
 
-/// The cells of one rank.
+/// The cells of one rank that were touched, by their buffers.
 #[derive(Debug, Default)]
-pub(super) struct Cells<'p> {
-    input: Vec<Cell<'p>>,
-    output: Vec<Cell<'p>>,
-    scratch: Vec<Cell<'p>>,
-}
+pub(super) struct Cells(SmallVec<[(Buffer, Vec<Cell>); 1]>);
 
-impl<'p> Cells<'p> {
+impl Cells {
     /// A cell, if it was ever touched.
-    pub(super) fn get(&self, buffer: Buffer, cell: u64) -> Option<&Cell<'p>> {
+    pub(super) fn get(&self, buffer: Buffer, cell: u64) -> Option<&Cell> {
         self.buffer(buffer).get(cell as usize)
     }
 
     /// A cell, to be touched.
-    pub(super) fn get_mut(&mut self, buffer: Buffer, cell: u64) -> Option<&mut Cell<'p>> {
-        let cells = match buffer {
-            Buffer::Input => &mut self.input,
-            Buffer::Output => &mut self.output,
-            Buffer::Scratch => &mut self.scratch,
-        };
+    pub(super) fn get_mut(&mut self, buffer: Buffer, cell: u64) -> Option<&mut Cell> {
+        let known = self.0.iter().position(|(one, _)| *one == buffer);
+        let at = known.unwrap_or_else(|| {
+            self.0.push((buffer, Vec::new()));
+            self.0.len() - 1
+        });
+        let (_, cells) = self.0.get_mut(at)?;
         if cells.is_empty() {
             // Many a buffer has one cell, and room for more by far than that would be made.
             cells.reserve_exact(cell as usize + 1);
@@ -120,11 +77,8 @@ impl<'p> Cells<'p> {
     }
 
     /// All cells of a buffer that were touched.
-    pub(super) fn buffer(&self, buffer: Buffer) -> &[Cell<'p>] {
-        match buffer {
-            Buffer::Input => &self.input,
-            Buffer::Output => &self.output,
-            Buffer::Scratch => &self.scratch,
-        }
+    pub(super) fn buffer(&self, buffer: Buffer) -> &[Cell] {
+        let cells = self.0.iter().find(|(one, _)| *one == buffer);
+        cells.map_or(&[], |(_, cells)| cells)
     }
 }

@@ -4,8 +4,8 @@
 //! through the [`History`] as far as a question needs; what it met on the way it remembers ([`super::sight`]).
 
 use super::agents::{Agent, Agents};
-use super::history::{FlowId, History, MomentId, NONE, Source};
-use super::sight::{Sight, Way};
+use super::history::{FlowId, History, MomentId, NONE, Packed, Source};
+use super::sight::{Sight, Sights, Way};
 use super::turn::By;
 use crate::ir::RankId;
 use smallvec::SmallVec;
@@ -18,14 +18,12 @@ pub(super) struct Clock {
     own: Option<(Agent, u32)>,
     chain: u32,
     /// What was heard since the last moment.
-    fresh: SmallVec<[Source; 2]>,
+    fresh: SmallVec<[Packed; 2]>,
     /// The last moment, or [`NONE`].
     last: MomentId,
+    /// How far it has gone back, as far as it was asked.
     sights: RefCell<Sights>,
 }
-
-/// How far a clock has gone back by what orders memory, execution and steps: as far as it was asked.
-type Sights = [Option<Box<Sight>>; 3];
 
 /// All that is known to have been run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,8 +91,8 @@ impl Clock {
     }
 
     /// Knows what these tell.
-    pub(super) fn told(sources: &[Source]) -> Clock {
-        Clock { fresh: SmallVec::from_slice(sources), ..Clock::default() }
+    pub(super) fn told(sources: impl IntoIterator<Item = Source>) -> Clock {
+        Clock { fresh: sources.into_iter().map(Packed::from).collect(), ..Clock::default() }
     }
 
     /// All of the agent's own steps before this one have happened.
@@ -106,10 +104,8 @@ impl Clock {
 
     /// Learns something.
     pub(super) fn hear(&mut self, lookup: Lookup<'_>, source: Source) {
-        self.fresh.push(source);
-        for sight in self.sights.get_mut().iter_mut().flatten() {
-            sight.add(lookup, source);
-        }
+        self.fresh.push(Packed::from(source));
+        self.sights.get_mut().add(lookup, source);
     }
 
     /// Forgets how far it has gone back: what it knows it can find again.
@@ -120,13 +116,14 @@ impl Clock {
     /// The moment at which the agent tells others what it knows.
     pub(super) fn moment(&mut self, history: &mut History) -> MomentId {
         let Some((agent, seen)) = self.own else {
-            return history.meeting(self.fresh.iter().copied());
+            return history.meeting(self.fresh.iter().map(|packed| packed.source()));
         };
         let last = history.moment(self.last);
         if self.fresh.is_empty() && last.is_some_and(|last| last.seen == seen) {
             return self.last;
         }
-        self.last = history.add((agent, self.chain), seen, self.last, self.fresh.drain(..));
+        let fresh = self.fresh.drain(..).map(|packed| packed.source());
+        self.last = history.add((agent, self.chain), seen, self.last, fresh);
         self.last
     }
 
@@ -197,19 +194,11 @@ impl Clock {
     /// Goes back one way, which begins when it is first asked.
     fn look<T>(&self, lookup: Lookup<'_>, way: Way, ask: impl FnOnce(&mut Sight) -> T) -> T {
         let mut sights = self.sights.borrow_mut();
-        let [all, run, steps] = &mut *sights;
-        let sight = match way {
-            Way::All => all,
-            Way::Run => run,
-            Way::Steps => steps,
-        };
-        ask(sight.get_or_insert_with(|| {
-            let mut new = Box::new(Sight::new(way));
+        ask(sights.of(way, |new| {
             if self.last != NONE {
                 new.add(lookup, Source::All(self.last, 0));
             }
-            self.fresh.iter().for_each(|source| new.add(lookup, *source));
-            new
+            self.fresh.iter().for_each(|packed| new.add(lookup, packed.source()));
         }))
     }
 }
@@ -249,9 +238,9 @@ mod tests {
         let via = history.add((1, 1), 5, NONE, [Source::All(early, 0)]);
         let late = history.add((0, 0), 7, early, []);
         let lookup = Lookup { history: &history, agents: &agents };
-        let clock = Clock::told(&[Source::All(via, 0)]);
+        let clock = Clock::told([Source::All(via, 0)]);
         assert!(clock.knows(lookup, 0, 1) && !clock.knows(lookup, 0, 2));
-        let both = Clock::told(&[Source::All(via, 0), Source::All(late, 0)]);
+        let both = Clock::told([Source::All(via, 0), Source::All(late, 0)]);
         assert!(both.knows(lookup, 1, 4) && both.knows(lookup, 0, 6));
     }
 
@@ -265,12 +254,12 @@ mod tests {
         let lookup = Lookup { history: &history, agents: &agents };
         let consumed = |clock: &Clock, flow| clock.sees(lookup, (NOBODY, 0), Some(flow));
         let heard = |clock: &Clock, flow| clock.has_run_element(lookup, (NOBODY, 0), flow);
-        let seen = Clock::told(&[Source::All(told, 0)]);
+        let seen = Clock::told([Source::All(told, 0)]);
         assert!(consumed(&seen, (0, 0)) && !consumed(&seen, (2, 0)));
-        let run = Clock::told(&[Source::Run(told, 0)]);
+        let run = Clock::told([Source::Run(told, 0)]);
         assert!(heard(&run, (0, 0)) && !consumed(&run, (0, 0)));
         assert!(run.heard_any(lookup, 1) && !run.heard_any(lookup, 3));
-        let steps = Clock::told(&[Source::Steps(told, 0)]);
+        let steps = Clock::told([Source::Steps(told, 0)]);
         assert!(!heard(&steps, (0, 0)) && steps.has_started(lookup, RankId(2)));
     }
 }

@@ -95,7 +95,7 @@ impl Guarantees {
         if given.len() > MOST_COMPARED {
             return;
         }
-        let clocks: Vec<Clock> = given.iter().map(|one| Clock::told(&[one.source])).collect();
+        let clocks: Vec<Clock> = given.iter().map(|one| Clock::told([one.source])).collect();
         let rows: Vec<(&Given, &Clock)> = given.iter().zip(&clocks).collect();
         let after = |(late, clock): (&Given, &Clock), early: Act| {
             late.act.0 == early.0 && late.act.1 > early.1 || clock.has_run(lookup, early.0, early.1)

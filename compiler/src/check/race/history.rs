@@ -5,6 +5,7 @@
 //! whatever is known. Flows tell in the same way what values were made from.
 
 use super::agents::{Agent, NOBODY};
+use super::pages::Pages;
 use super::turn::By;
 
 /// A row of [`History::moments`].
@@ -49,9 +50,11 @@ pub(super) enum Source {
 /// All moments and flows of a launch.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    moments: Vec<Moment>,
-    sources: Vec<Packed>,
-    flows: Vec<Flow>,
+    moments: Pages<Moment>,
+    sources: Pages<Packed>,
+    /// How many elements there were: each has a flow, whether it is followed or not.
+    elements: FlowId,
+    flows: Pages<Flow>,
     parts: Vec<(FlowId, By)>,
     chains: u32,
 }
@@ -66,8 +69,8 @@ struct Flow {
 }
 
 /// A source in eight bytes.
-#[derive(Clone, Copy, Debug)]
-struct Packed {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed {
     row: u32,
     /// The kind in the three highest bits.
     by: u32,
@@ -98,8 +101,7 @@ impl History {
     ) -> MomentId {
         let first = self.sources.len() as u32;
         self.sources.extend(sources.into_iter().map(Packed::from));
-        self.moments.push(Moment { agent, chain, seen, previous, sources: first });
-        self.moments.len() as MomentId - 1
+        self.moments.push(Moment { agent, chain, seen, previous, sources: first }) as MomentId
     }
 
     /// Adds a moment of nobody in particular, which only brings things together.
@@ -119,15 +121,16 @@ impl History {
         let first = self.moments.get(at).map_or(0, |moment| moment.sources as usize);
         let next = self.moments.get(at + 1);
         let end = next.map_or(self.sources.len(), |moment| moment.sources as usize);
-        self.sources.get(first..end).unwrap_or_default().iter().map(|packed| packed.source())
+        self.sources.range(first..end).map(|packed| packed.source())
     }
 
-    /// The flow that is added next.
-    pub(super) fn next_flow(&self) -> FlowId {
-        self.flows.len() as FlowId
+    /// The flow of one more element.
+    pub(super) fn next_flow(&mut self) -> FlowId {
+        self.elements += 1;
+        self.elements - 1
     }
 
-    /// Adds what an element of an agent's step makes from these.
+    /// Adds what the next element, one of an agent's step, makes from these. All elements are added, or none.
     pub(super) fn flow(&mut self, (agent, step): (Agent, u32), parts: &mut [(FlowId, By)]) {
         parts.sort_unstable();
         self.flows.push(Flow { agent, step, parts: self.parts.len() as u32 });
@@ -182,7 +185,8 @@ impl From<Source> for Packed {
 }
 
 impl Packed {
-    fn source(self) -> Source {
+    /// The source.
+    pub(super) fn source(self) -> Source {
         let by = self.by & ((1 << KIND) - 1);
         match self.by >> KIND {
             0 => Source::All(self.row, by),

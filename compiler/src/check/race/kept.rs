@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const AT_ONCE: usize = 64;
 
 /// What is compared with promises.
-struct Kept<'a, 'p> {
+struct Kept<'a> {
     inputs: Inputs<'a>,
-    cells: &'a [Cells<'p>],
+    cells: &'a [Cells],
     /// Whether turns compose, once it is asked.
     composed: OnceCell<bool>,
     /// Parts that were found to be the sum over a chunk of every rank, and of which of its cells.
@@ -41,7 +41,7 @@ struct Promised<'a> {
 }
 
 /// Whether all promises are kept.
-pub(super) fn are_kept(inputs: Inputs<'_>, cells: &[Cells<'_>]) -> bool {
+pub(super) fn are_kept(inputs: Inputs<'_>, cells: &[Cells]) -> bool {
     let kept = Kept { inputs, cells, composed: OnceCell::new(), sums: RefCell::default() };
     let mut alike: BTreeMap<*const Promise, Vec<(RankId, &Rank)>> = BTreeMap::new();
     for (id, rank) in inputs.program.ranks.entries() {
@@ -50,7 +50,7 @@ pub(super) fn are_kept(inputs: Inputs<'_>, cells: &[Cells<'_>]) -> bool {
     alike.values().all(|ranks| kept.all(ranks))
 }
 
-impl<'a, 'p> Kept<'a, 'p> {
+impl<'a> Kept<'a> {
     /// Whether ranks that are promised the same have it.
     fn all(&self, ranks: &[(RankId, &Rank)]) -> bool {
         let list = ranks.first().map_or(&[] as &[Promise], |(_, rank)| &rank.promises);
@@ -81,7 +81,7 @@ impl<'a, 'p> Kept<'a, 'p> {
         }
     }
 
-    fn is_kept(&self, output: &Output<'_, '_>, promised: &Promised<'_>) -> bool {
+    fn is_kept(&self, output: &Output<'_>, promised: &Promised<'_>) -> bool {
         (0..).zip(&promised.cells).all(|(part, cell)| {
             let held = self.held(output, (promised.promise.chunk, part));
             let sum = promised.summed.and_then(|chunk| self.sum(&held, (chunk, part)));
@@ -97,7 +97,7 @@ impl<'a, 'p> Kept<'a, 'p> {
     }
 
     /// What a rank's output holds.
-    fn output(&self, id: RankId) -> Output<'a, 'p> {
+    fn output(&self, id: RankId) -> Output<'a> {
         let Inputs { program, fold, .. } = self.inputs;
         let alias = program.ranks.lookup(id).and_then(|rank| rank.alias);
         let (buffer, first) = home(alias, Buffer::Output, 0);
@@ -112,7 +112,7 @@ impl<'a, 'p> Kept<'a, 'p> {
         }
     }
 
-    fn held(&self, output: &Output<'_, '_>, (chunk, part): (u32, u32)) -> Value {
+    fn held(&self, output: &Output<'_>, (chunk, part): (u32, u32)) -> Value {
         let home = output.homes.and_then(|homes| homes.get(output.first + chunk)).unwrap_or(0);
         let cell = self.inputs.grain.cells(u64::from(home)) + u64::from(part);
         match output.cells.get(cell as usize).map(|cell| &cell.value) {
@@ -219,12 +219,12 @@ impl<'a, 'p> Kept<'a, 'p> {
 }
 
 /// What a rank's output holds: what that of the rank holds that stands for it, turned.
-struct Output<'a, 'p> {
+struct Output<'a> {
     rank: RankId,
     /// What stands for the chunks of the buffer that really holds it, and the first of them that is one of its own.
     homes: Option<&'a Homes>,
     first: u32,
-    cells: &'a [Cell<'p>],
+    cells: &'a [Cell],
     by: By,
 }
 

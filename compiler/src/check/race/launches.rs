@@ -4,25 +4,29 @@
 //! In: a launch, with every access to scratch that may meet an earlier launch, and what was known then ([`Again`]). All launches
 //! are alike: what touched a cell in the launch before is what touches it in this one. Out: conflicts.
 
+use super::acts::{Footprint, Touch};
 use super::agents::Agent;
-use super::cells::{Place, Touch};
+use super::cells::Place;
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
-use super::history::{MomentId, NONE, Source};
+use super::history::{MomentId, NONE, Packed, Source};
 use super::machine::{Actor, After, Conflict, Kind, Machine};
 use super::memory::{known, past};
 use super::overlay::packet_at;
+use super::pages::Pages;
 use super::turn::By;
-use crate::ir::{Program, RankId};
+use crate::ir::{Buffer, Program, RankId};
 use crate::table::Id;
 use smallvec::SmallVec;
 
 /// An access to scratch, and what was known then.
 #[derive(Debug)]
-pub(super) struct Again<'p> {
+struct Again {
     what: What,
-    touch: Touch<'p>,
-    place: Place,
+    print: Footprint,
+    /// Where in scratch.
+    rank: RankId,
+    cell: u32,
     /// What who does it knew, as a block or as a proxy.
     moment: MomentId,
     /// What its element had heard beside that: rows of [`Touched::heard`].
@@ -33,27 +37,29 @@ pub(super) struct Again<'p> {
 
 /// All accesses to scratch, in order.
 #[derive(Debug, Default)]
-pub(super) struct Touched<'p> {
-    all: Vec<Again<'p>>,
+pub(super) struct Touched {
+    all: Pages<Again>,
     /// What elements had heard, one after the other.
-    heard: Vec<Source>,
+    heard: Pages<Packed>,
 }
 
-impl<'p> Touched<'p> {
+impl Touched {
     /// Where it stands what an element has heard. The accesses of an element follow each other, and share it.
     fn heard(&mut self, told: &[Source]) -> (u32, u32) {
+        let told = told.iter().map(|source| Packed::from(*source));
         let end = self.heard.len();
         let start = end.saturating_sub(told.len());
-        let is_last = self.heard.get(start..).is_some_and(|last| last == told);
-        if is_last {
+        if self.heard.range(start..end).copied().eq(told.clone()) {
             return (start as u32, end as u32);
         }
-        self.heard.extend_from_slice(told);
+        self.heard.extend(told);
         (end as u32, self.heard.len() as u32)
     }
 
-    fn told(&self, (start, end): (u32, u32)) -> &[Source] {
-        self.heard.get(start as usize..end as usize).unwrap_or_default()
+    /// What an element has heard, as a clock; none where that is nothing.
+    fn clock(&self, (start, end): (u32, u32)) -> Option<Clock> {
+        let told = self.heard.range(start as usize..end as usize);
+        (start < end).then(|| Clock::told(told.map(|packed| packed.source())))
     }
 }
 
@@ -105,13 +111,14 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn again(
         &mut self,
         actor: &Actor<'_, 'p>,
-        touch: Touch<'p>,
-        place: Place,
+        print: Footprint,
+        Place { rank, cell, .. }: Place,
         what: What,
     ) {
         let (moment, heard) = (actor.moment, self.again.heard(actor.told));
         let conflicts = self.conflicts.len() as u32;
-        self.again.all.push(Again { what, touch, place, moment, heard, conflicts });
+        let cell = cell as u32;
+        self.again.all.push(Again { what, print, rank, cell, moment, heard, conflicts });
     }
 }
 
@@ -122,16 +129,15 @@ impl<'p> Launches<'_, 'p> {
         let (mut all, mut taken) = (Vec::new(), 0);
         let mut clock = (NONE, Clock::default());
         let mut heard = ((0, 0), None);
-        for again in &self.after.again.all {
+        for again in self.after.again.all.iter() {
             all.extend(own.by_ref().take((again.conflicts - taken) as usize).copied());
             taken = again.conflicts;
             // The elements of an operation follow each other, and their block knows the same; so do an element's accesses.
             if clock.0 != again.moment {
-                clock = (again.moment, Clock::told(&[Source::All(again.moment, 0)]));
+                clock = (again.moment, Clock::told([Source::All(again.moment, 0)]));
             }
             if heard.0 != again.heard {
-                let told = self.after.again.told(again.heard);
-                heard = (again.heard, (!told.is_empty()).then(|| Clock::told(told)));
+                heard = (again.heard, self.after.again.clock(again.heard));
             }
             all.extend(self.conflict(&clock.1, heard.1.as_ref(), again));
         }
@@ -143,16 +149,16 @@ impl<'p> Launches<'_, 'p> {
         &self,
         clock: &Clock,
         heard: Option<&Clock>,
-        again: &Again<'p>,
+        again: &Again,
     ) -> Option<Conflict<'p>> {
-        let (touch, place) = (again.touch, again.place);
+        let touch = self.touch(again.print);
         let actor = Actor {
             agent: touch.agent,
             rank: touch.rank,
             step: touch.step,
             clock,
             heard,
-            told: self.after.again.told(again.heard),
+            told: &[],
             moment: again.moment,
             op: touch.op,
         };
@@ -160,37 +166,48 @@ impl<'p> Launches<'_, 'p> {
             What::Packet => Needs::Past,
             What::Plain { .. } | What::Under => Needs::Seen,
         };
-        let (earlier, by) = self.earlier(again);
-        let mut earlier = earlier.into_iter().map(|first| first.moved(self.lookup.agents, by));
-        let late = earlier.find(|first| !self.ended(&actor, first, needs))?;
+        let place =
+            Place { rank: again.rank, buffer: Buffer::Scratch, cell: u64::from(again.cell) };
+        let (earlier, by) = self.earlier(again, place);
+        let turn = self.lookup.agents.turn();
+        let mut earlier = earlier.into_iter().map(|first| first.moved(turn, by));
+        let late = earlier.find(|first| !self.ended(&actor, *first, needs))?;
+        let place = match again.what {
+            What::Under => Place { cell: place.cell / 2, ..place },
+            What::Plain { .. } | What::Packet => place,
+        };
         // Where the rank that it belongs to is not even known to have started, that is the first thing to say.
         let kind = match again.what {
             What::Plain { foreign: true, .. } => Kind::Start,
             What::Plain { .. } | What::Packet | What::Under => Kind::Launches,
         };
-        Some(Conflict { kind, first: late, second: touch, place, relaxed: false })
+        Some(Conflict { kind, first: self.touch(late), second: touch, place, relaxed: false })
+    }
+
+    fn touch(&self, print: Footprint) -> Touch<'p> {
+        self.after.acts.touch(self.lookup.agents, print)
     }
 
     /// Who touched the same place in the launch before, one of the two to write, and the turn that leads there.
-    fn earlier(&self, again: &Again<'p>) -> (SmallVec<[&Touch<'p>; 4]>, By) {
-        let (home, by) = self.fold.home(again.place);
-        let write = again.touch.write;
+    fn earlier(&self, again: &Again, place: Place) -> (SmallVec<[Footprint; 4]>, By) {
+        let (home, by) = self.fold.home(place);
+        let write = again.print.writes();
         let cell = || {
             let cells = self.after.cells.get(home.rank.index());
             let cell = cells.and_then(|cells| cells.get(home.buffer, home.cell));
-            cell.into_iter()
-                .flat_map(|cell| cell.write.iter().chain(cell.reads.iter().filter(|_| write)))
+            cell.into_iter().flat_map(|cell| cell.prints(write))
         };
+        let packet = |slot| self.after.packets.get(slot).into_iter();
         let earlier = match again.what {
             What::Packet => {
-                let packet = self.after.packets.get((home.rank, home.cell));
-                packet.into_iter().flat_map(|one| one.readers.iter().chain(&one.writers)).collect()
+                let packet = packet((home.rank, home.cell as u32));
+                packet
+                    .flat_map(|one| one.readers.iter().copied().chain(one.prints(false)))
+                    .collect()
             }
             What::Plain { over: true, .. } => {
-                let packet = self.after.packets.get(packet_at(again.place)).into_iter();
-                let touches = packet
-                    .flat_map(|one| one.writers.iter().chain(one.readers.iter().filter(|_| write)));
-                cell().chain(touches).collect()
+                let packet = packet(packet_at(place));
+                cell().chain(packet.flat_map(|one| one.prints(write))).collect()
             }
             What::Plain { .. } | What::Under => cell().collect(),
         };
@@ -201,7 +218,8 @@ impl<'p> Launches<'_, 'p> {
     /// one before that. It is if the end of that launch on some rank knows of it, and that rank is known to have gone on:
     /// to have started this launch, or with a launch between, to have started that when another rank ended it that is
     /// known to have started this one.
-    fn ended(&self, actor: &Actor<'_, 'p>, first: &Touch<'p>, needs: Needs) -> bool {
+    fn ended(&self, actor: &Actor<'_, 'p>, print: Footprint, needs: Needs) -> bool {
+        let first = self.touch(print);
         let between = self.program.options.double_scratch;
         let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
         // The end of a rank, and the turn that leads from it to the one that stands for it.
@@ -210,9 +228,8 @@ impl<'p> Launches<'_, 'p> {
             Some((self.after.ends.get(first.index())?, turn.back(by)))
         };
         let knows = |rank: RankId| {
-            end(rank).is_some_and(|(end, by)| {
-                needs.met(lookup, end, &first.moved(self.lookup.agents, by))
-            })
+            end(rank)
+                .is_some_and(|(end, by)| needs.met(lookup, end, &self.touch(print.moved(turn, by))))
         };
         let then = |via: RankId, rank: RankId| {
             end(via).is_some_and(|(end, by)| {
@@ -242,7 +259,7 @@ impl<'p> Launches<'_, 'p> {
             return true;
         }
         let begun: Vec<RankId> = self.program.ranks.ids().filter(|rank| started(*rank)).collect();
-        if self.is_overtaken((actor, needs), first, &begun) {
+        if self.is_overtaken((actor, needs), &first, &begun) {
             return true;
         }
         let went_on = |rank: RankId| {

@@ -6,17 +6,19 @@
 
 use super::Shared;
 use super::access::{self, Element};
+use super::acts::{Acts, Touch};
 use super::agents::{Agent, Agents};
-use super::block::{Block, Blocks, Halves};
-use super::cells::{Cells, Place, Share, Touch};
+use super::block::{Block, Blocks};
+use super::cells::{Cells, Place, Share};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
+use super::heard::Halves;
 use super::history::{History, MomentId, NONE, Source};
 use super::launches::Touched;
 use super::memory::known;
 use super::overlay;
 use super::packets::Packets;
-use super::step::{Step, steps};
+use super::step::{Step, Steps};
 use super::sync::Counters;
 use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
@@ -46,6 +48,17 @@ pub(super) struct Conflict<'p> {
     pub(super) relaxed: bool,
 }
 
+impl Conflict<'_> {
+    /// Where they meet as the author of the second one names it, if chunks have so many parts. In place, a cell has two
+    /// names.
+    pub(super) fn said(&self, program: &Program, parts: u32) -> (Buffer, u64) {
+        let (place, buffer) = (self.place, self.second.buffer);
+        let alias = program.ranks.lookup(place.rank).and_then(|rank| rank.alias);
+        let (_, first) = memory::home(alias, buffer, 0);
+        (buffer, place.cell.saturating_sub(first * u64::from(parts)))
+    }
+}
+
 /// The kinds of conflict: see the codes of [`super`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -67,14 +80,16 @@ pub(super) enum Kind {
 
 /// How a launch leaves things.
 pub(super) struct After<'p> {
-    pub(super) cells: Vec<Cells<'p>>,
-    pub(super) packets: Packets<'p>,
+    /// All that was done.
+    pub(super) acts: Acts<'p>,
+    pub(super) cells: Vec<Cells>,
+    pub(super) packets: Packets,
     /// What the blocks of each rank that is followed know when they end.
     pub(super) ends: Vec<Clock>,
     /// What was told over channels and by semaphores.
     pub(super) counters: Counters,
     /// What touches scratch, maybe where an earlier launch touched it.
-    pub(super) again: Touched<'p>,
+    pub(super) again: Touched,
     /// What was found within the launch.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
@@ -86,8 +101,9 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) shared: &'b Shared,
     pub(super) grain: Grain,
     pub(super) history: History,
-    pub(super) cells: Vec<Cells<'p>>,
-    pub(super) packets: Packets<'p>,
+    pub(super) acts: Acts<'p>,
+    pub(super) cells: Vec<Cells>,
+    pub(super) packets: Packets,
     /// The last moments of the blocks that have ended.
     ended: Vec<(RankId, MomentId)>,
     pub(super) counters: Counters,
@@ -105,7 +121,7 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) early: FxHashSet<(Agent, RankId)>,
     /// The moments that tell what packets with several writers tell.
     pub(super) heard: FxHashMap<usize, MomentId>,
-    pub(super) again: Touched<'p>,
+    pub(super) again: Touched,
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
@@ -133,13 +149,18 @@ pub(super) fn run<'p>(
 ) -> Option<(After<'p>, History)> {
     let program = whole.program();
     let history = History::new(agents.count());
+    let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
     let mut blocks = Blocks::new();
     for rank in fold.followed(program) {
+        if interrupt.is_set() {
+            return None;
+        }
         for ops in whole.blocks(rank) {
-            blocks.start(rank, steps(program, whole.windows(), ops, grain.cells_of_unit()));
+            let steps = Steps::new(program, whole.windows(), ops, grain.cells_of_unit());
+            let agent = blocks.start(rank, steps);
+            machine.lead(&mut blocks, agent);
         }
     }
-    let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
     let mut moved = true;
     while moved {
         moved = false;
@@ -147,12 +168,7 @@ pub(super) fn run<'p>(
             return None;
         }
         for agent in 0..blocks.started() {
-            while machine.step(&mut blocks, agent) {
-                moved = true;
-            }
-            if let Some(block) = blocks.take_done(agent) {
-                machine.end(*block);
-            }
+            moved |= machine.lead(&mut blocks, agent);
         }
     }
     (machine.left > 0 && blocks.have_ended()).then(|| machine.finish())
@@ -180,6 +196,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             shared,
             grain,
             history,
+            acts: Acts::default(),
             again: Touched::default(),
             cells: followed().map(|_| Cells::default()).collect(),
             packets: Packets::default(),
@@ -202,11 +219,23 @@ impl<'p, 'b> Machine<'p, 'b> {
         Lookup { history: &self.history, agents: self.agents }
     }
 
+    /// Leads a block on as far as it can go; whether it went on at all.
+    fn lead(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
+        let mut moved = false;
+        while self.step(blocks, agent) {
+            moved = true;
+        }
+        if let Some(block) = blocks.take_done(agent) {
+            self.end(*block);
+        }
+        moved
+    }
+
     /// Does a block's next step, if it can.
     fn step(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
         let Some(block) = blocks.get_mut(agent) else { return false };
-        let Some(step) = block.steps.get(block.at).cloned() else { return false };
-        if step.joined && block.done.is_empty() {
+        let Some(step) = block.step(self.program, 0) else { return false };
+        if step.joined && block.heard().is_none_or(|heard| heard.done.is_empty()) {
             block.meet(self.lookup());
         }
         let done = match &step.op.action {
@@ -246,7 +275,8 @@ impl<'p, 'b> Machine<'p, 'b> {
     /// Does as much of a transfer as its packets allow; false where that is nothing.
     /// Where operations were put together, it is all or nothing: what comes to an end so does as they stand.
     fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
-        if block.missing.is_some_and(|slot| self.packets.get(slot).is_none()) {
+        let missing = block.heard().and_then(|heard| heard.missing);
+        if missing.is_some_and(|slot| self.packets.get(slot).is_none()) {
             return false;
         }
         let elements = access::elements(self.program, block.rank, transfer, step, self.grain);
@@ -261,9 +291,11 @@ impl<'p, 'b> Machine<'p, 'b> {
             slots.find(|slot| self.packets.get(*slot).is_none())
         };
         let at_once = self.few || transfer.via == Some(ChannelKind::Port);
-        let all = block.done.is_empty() && {
+        let all = block.heard().is_none_or(|heard| heard.done.is_empty()) && {
             let missing = elements.iter().find_map(missing);
-            block.missing = missing.filter(|_| at_once);
+            if missing.is_some() {
+                block.heard_mut().missing = missing.filter(|_| at_once);
+            }
             missing.is_none()
         };
         if transfer.via == Some(ChannelKind::Port) {
@@ -282,9 +314,10 @@ impl<'p, 'b> Machine<'p, 'b> {
             return false;
         }
         // Elements wait each for itself; those of several entries fall to the same threads, one after the other.
-        block.done.resize(elements.len(), false);
+        let done = &mut block.heard_mut().done;
+        done.resize(elements.len(), false);
         let mut now: Vec<&Element> = Vec::new();
-        for (element, done) in elements.iter().zip(&mut block.done).filter(|(_, done)| !**done) {
+        for (element, done) in elements.iter().zip(done).filter(|(_, done)| !**done) {
             if missing(element).is_none() {
                 *done = true;
                 now.push(element);
@@ -293,8 +326,9 @@ impl<'p, 'b> Machine<'p, 'b> {
             }
         }
         self.act(block, step, (transfer, several), now.iter().copied());
-        if block.done.iter().all(|done| *done) {
-            block.done.clear();
+        let done = &mut block.heard_mut().done;
+        if done.iter().all(|done| *done) {
+            done.clear();
             block.at += 1;
         }
         !now.is_empty()
@@ -308,8 +342,8 @@ impl<'p, 'b> Machine<'p, 'b> {
         (transfer, several): (&Transfer, bool),
         elements: impl Iterator<Item = &'e Element> + Clone,
     ) {
-        let followed =
-            block.steps.get(block.at + 1).is_some_and(|next| !next.joined && !meets(next));
+        let next = block.step(self.program, 1);
+        let followed = next.is_some_and(|next| !next.joined && !meets(&next));
         let mut accesses =
             elements.clone().flat_map(|element| element.writes.iter().chain(&element.reads));
         let lasts = accesses.any(|access| access.place.buffer == Buffer::Scratch);
@@ -322,14 +356,14 @@ impl<'p, 'b> Machine<'p, 'b> {
             let known = match element.lane.share {
                 Share::Wide if whole => halves.told(block, element.lane.at),
                 Share::Wide | Share::Payload | Share::Other => {
-                    block.lanes.get(&element.lane).map_or(&[] as &[Source], Vec::as_slice)
+                    block.heard().map_or(&[] as &[Source], |heard| heard.by(element.lane))
                 }
             };
-            let heard = (!known.is_empty()).then(|| Clock::told(known));
+            let heard = (!known.is_empty()).then(|| Clock::told(known.iter().copied()));
             let actor = Actor {
                 agent: block.agent,
                 rank: block.rank,
-                step: block.at as u32,
+                step: block.at,
                 clock: &block.base,
                 heard: heard.as_ref(),
                 told: known,
@@ -341,16 +375,17 @@ impl<'p, 'b> Machine<'p, 'b> {
             if told.is_empty() {
                 continue;
             }
-            block.learnt.extend_from_slice(&told);
+            let heard = block.heard_mut();
+            heard.learnt.extend_from_slice(&told);
             if !goes_on {
                 continue;
             }
             // A chunk has packets for two threads at least; a slice may have none.
             if element.lane.at == 0 && transfer.slice.is_none() {
-                block.first.extend(told.iter().filter_map(|source| source.steps()));
+                heard.first.extend(told.iter().filter_map(|source| source.steps()));
             }
-            block.partly |= !whole;
-            block.lanes.insert(element.lane, told.into_vec());
+            heard.partly |= !whole;
+            heard.lanes.insert(element.lane, told.into_vec());
         }
     }
 
@@ -396,8 +431,9 @@ impl<'p, 'b> Machine<'p, 'b> {
         for (index, (cells, end)) in self.cells.iter().zip(&mut ends).enumerate() {
             for buffer in [Buffer::Input, Buffer::Output] {
                 for (number, cell) in cells.buffer(buffer).iter().enumerate() {
-                    for touch in cell.write.iter().chain(&cell.reads) {
-                        if known(self.lookup(), end, touch) {
+                    for print in cell.prints(true) {
+                        let touch = self.touch(print);
+                        if known(self.lookup(), end, &touch) {
                             continue;
                         }
                         let rank = RankId::from_index(index);
@@ -405,8 +441,8 @@ impl<'p, 'b> Machine<'p, 'b> {
                         let relaxed = end.has_run(self.lookup(), touch.agent, touch.step);
                         let conflict = Conflict {
                             kind: Kind::End,
-                            first: *touch,
-                            second: *touch,
+                            first: touch,
+                            second: touch,
                             place,
                             relaxed,
                         };
@@ -416,8 +452,8 @@ impl<'p, 'b> Machine<'p, 'b> {
             }
             end.forget();
         }
-        let Machine { cells, packets, counters, again, conflicts, history, .. } = self;
-        (After { cells, packets, ends, counters, again, conflicts }, history)
+        let Machine { acts, cells, packets, counters, again, conflicts, history, .. } = self;
+        (After { acts, cells, packets, ends, counters, again, conflicts }, history)
     }
 }
 

@@ -3,7 +3,8 @@
 //! In: an element and who does it ([`Actor`]). Out: the memory after it, and conflicts.
 
 use super::access::{Access, Element};
-use super::cells::{Place, Touch};
+use super::acts::{Footprint, Touch};
+use super::cells::{Place, Share};
 use super::clock::{Clock, Lookup};
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::What;
@@ -27,9 +28,10 @@ impl<'p> Machine<'p, '_> {
         let mut parts: SmallVec<[(FlowId, By); 2]> = SmallVec::new();
         let mut told: SmallVec<[Source; 4]> = SmallVec::new();
         let flow = self.history.next_flow();
+        let act = (self.acts.next((actor.agent, actor.step, actor.op), element, flow), flow);
         for read in element.reads.iter().filter(|read| read.packet) {
-            let packet = touch(actor, element, read, flow, false);
-            let heard = self.read_packet(actor, read, packet, &mut parts);
+            let print = Footprint::new(act, read, false);
+            let heard = self.read_packet(actor, (read, print), &mut parts);
             if !self.agents.is_proxy(actor.agent) {
                 told.extend(heard);
             }
@@ -37,11 +39,11 @@ impl<'p> Machine<'p, '_> {
         if !told.is_empty() {
             told.extend_from_slice(before);
         }
-        let heard = (!told.is_empty()).then(|| Clock::told(&told));
+        let heard = (!told.is_empty()).then(|| Clock::told(told.iter().copied()));
         let known = if told.is_empty() { before } else { told.as_slice() };
         let actor = Actor { heard: heard.as_ref().or(actor.heard), told: known, ..*actor };
         for read in element.reads.iter().filter(|read| !read.packet) {
-            self.plain(&actor, read, touch(&actor, element, read, flow, false));
+            self.plain(&actor, read, Footprint::new(act, read, false));
             parts.extend(self.made_from(read.place));
         }
         if self.follows {
@@ -50,15 +52,15 @@ impl<'p> Machine<'p, '_> {
         let mut run = None;
         let value = self.value(actor.op, element);
         for write in &element.writes {
-            let touch = touch(&actor, element, write, flow, true);
+            let print = Footprint::new(act, write, true);
             match write.packet {
                 false => {
-                    self.plain(&actor, write, touch);
+                    self.plain(&actor, write, print);
                     self.hold(write.place, &value);
                 }
                 true => {
                     let run = *run.get_or_insert_with(|| self.run_by(&actor, known));
-                    self.write_packet(&actor, write, touch, (run, &value));
+                    self.write_packet(&actor, (write, print), (run, &value));
                 }
             }
         }
@@ -97,11 +99,12 @@ impl<'p> Machine<'p, '_> {
         self.history.add((actor.agent, chain), 0, NONE, sources)
     }
 
-    /// What a cell holds was made by this.
+    /// What a cell holds was made by this; followed only where there are packets.
     fn made_from(&self, place: Place) -> Option<(FlowId, By)> {
         let (home, by) = self.fold.home(place);
         let cell = self.cells.get(home.rank.index())?.get(home.buffer, home.cell)?;
-        cell.made_from.map(|(flow, more)| (flow, self.agents.turn().then(more, by)))
+        let write = cell.write.filter(|_| self.follows)?;
+        Some(write.moved(self.agents.turn(), by).flow())
     }
 
     /// Whether a cell holds something when a launch begins: the input, by whatever name.
@@ -118,7 +121,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// An access to plain memory.
-    fn plain(&mut self, actor: &Actor<'_, 'p>, access: &Access, touch: Touch<'p>) {
+    fn plain(&mut self, actor: &Actor<'_, 'p>, access: &Access, print: Footprint) {
         let place = access.place;
         let foreign = place.rank != actor.rank
             && !actor.clocks().any(|clock| clock.has_started(self.lookup(), place.rank));
@@ -126,47 +129,52 @@ impl<'p> Machine<'p, '_> {
             // A rank's user writes all of both before it starts.
             Buffer::Input | Buffer::Output if foreign => {
                 if self.early.insert((actor.agent, place.rank)) {
-                    self.alone(Kind::Start, touch, place);
+                    self.alone(Kind::Start, print, place);
                 }
                 return;
             }
             Buffer::Input | Buffer::Output => {}
             Buffer::Scratch => {
                 let over = self.mixed && !self.has_packet_over(place);
-                self.again(actor, touch, place, What::Plain { foreign, over });
+                self.again(actor, print, place, What::Plain { foreign, over });
             }
         }
         if self.mixed && place.buffer == Buffer::Scratch {
-            self.plain_over_packet(actor, touch, place);
+            self.plain_over_packet(actor, print, place);
         }
         let given = self.given(place);
         let (home, by) = self.fold.home(place);
-        let there = touch.moved(self.agents, self.agents.turn().back(by));
+        let turn = self.agents.turn();
+        let there = print.moved(turn, turn.back(by));
         let cells = self.cells.get_mut(home.rank.index());
         let Some(cell) = cells.and_then(|cells| cells.get_mut(home.buffer, home.cell)) else {
             return;
         };
-        let mut earlier: SmallVec<[Touch<'p>; 2]> = cell.write.into_iter().collect();
+        let earlier: SmallVec<[Footprint; 2]> = cell.prints(print.writes()).collect();
         let empty = cell.write.is_none() && !given || cell.covered;
-        if touch.write {
-            earlier.extend(cell.reads.iter().copied());
+        if print.writes() {
             cell.write = Some(there);
-            cell.made_from = self.follows.then_some(there.flow);
             cell.covered = false;
             cell.reads.clear();
         } else {
             cell.reads.push(there);
             if empty {
-                self.alone(Kind::Unwritten, touch, place);
+                self.alone(Kind::Unwritten, print, place);
             }
         }
         for first in earlier {
-            self.check_order(actor, first.moved(self.agents, by), touch, place);
+            self.check_order(actor, first.moved(turn, by), print, place);
         }
     }
 
+    /// The access that a footprint is of.
+    pub(super) fn touch(&self, print: Footprint) -> Touch<'p> {
+        self.acts.touch(self.agents, print)
+    }
+
     /// A conflict that takes one access.
-    fn alone(&mut self, kind: Kind, touch: Touch<'p>, place: Place) {
+    fn alone(&mut self, kind: Kind, print: Footprint, place: Place) {
+        let touch = self.touch(print);
         self.conflicts.push(Conflict { kind, first: touch, second: touch, place, relaxed: false });
     }
 
@@ -174,10 +182,11 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn check_order(
         &mut self,
         actor: &Actor<'_, 'p>,
-        first: Touch<'p>,
-        second: Touch<'p>,
+        first: Footprint,
+        second: Footprint,
         place: Place,
     ) {
+        let [first, second] = [first, second].map(|print| self.touch(print));
         let lookup = self.lookup();
         let alone = self.fold.is_scattered();
         if !ordered((lookup, alone), actor, &first, &second) {
@@ -185,28 +194,6 @@ impl<'p> Machine<'p, '_> {
             let kind = if first.agent == second.agent { Kind::Threads } else { Kind::Race };
             self.conflicts.push(Conflict { kind, first, second, place, relaxed });
         }
-    }
-}
-
-fn touch<'p>(
-    actor: &Actor<'_, 'p>,
-    element: &Element,
-    access: &Access,
-    flow: FlowId,
-    write: bool,
-) -> Touch<'p> {
-    Touch {
-        agent: actor.agent,
-        rank: actor.rank,
-        step: actor.step,
-        element: element.number,
-        said: (access.said.0, access.said.1 as u32),
-        write,
-        packet: access.packet,
-        share: access.share,
-        base: access.base as u32,
-        flow: (flow, 0),
-        op: actor.op,
     }
 }
 
@@ -222,9 +209,9 @@ fn ordered(
     let same_thread = !alone
         && first.agent == second.agent
         && first.share == second.share
-        && first.share != super::cells::Share::Other
+        && first.share != Share::Other
         && first.packet == second.packet
-        && first.base == second.base;
+        && first.lane == second.lane;
     same_operation && first.element == second.element
         || same_thread
         || actor.clocks().any(|clock| known(lookup, clock, first))

@@ -3,9 +3,11 @@
 //! Where a program has both in one place they are one memory: each access to one is checked against those to the other,
 //! within a launch and across. Packets order nothing but packets here.
 
-use super::cells::{Place, Touch};
+use super::acts::Footprint;
+use super::cells::Place;
 use super::launches::What;
 use super::machine::{Actor, Machine};
+use super::writers::Slot;
 use crate::ir::memory::{Extent, cells, source_is_packets, writes_packets};
 use crate::ir::run::each_op;
 use crate::ir::{Action, Buffer, Operand, Program, RankId};
@@ -99,14 +101,13 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn plain_over_packet(
         &mut self,
         actor: &Actor<'_, 'p>,
-        touch: Touch<'p>,
+        print: Footprint,
         place: Place,
     ) {
         let Some(packet) = self.packets.get(packet_at(place)) else { return };
-        let reads = packet.readers.iter().filter(|_| touch.write);
-        let earlier: Vec<Touch<'p>> = packet.writers.iter().chain(reads).copied().collect();
+        let earlier: Vec<Footprint> = packet.prints(print.writes()).collect();
         for first in earlier {
-            self.check_order(actor, first, touch, place);
+            self.check_order(actor, first, print, place);
         }
     }
 
@@ -119,25 +120,23 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn packet_over_plain(
         &mut self,
         actor: &Actor<'_, 'p>,
-        touch: Touch<'p>,
+        print: Footprint,
         place: Place,
     ) {
         for cell in [2 * place.cell, 2 * place.cell + 1] {
-            let place = Place { cell, ..place };
             let Some(cells) = self.cells.get_mut(place.rank.index()) else { continue };
             let Some(under) = cells.get_mut(place.buffer, cell) else { continue };
-            under.covered |= touch.write;
-            let reads = under.reads.iter().filter(|_| touch.write);
-            let earlier: Vec<Touch<'p>> = under.write.iter().chain(reads).copied().collect();
+            under.covered |= print.writes();
+            let earlier: Vec<Footprint> = under.prints(print.writes()).collect();
             for first in earlier {
-                self.check_order(actor, first, touch, place);
+                self.check_order(actor, first, print, place);
             }
-            self.again(actor, touch, place, What::Under);
+            self.again(actor, print, Place { cell, ..place }, What::Under);
         }
     }
 }
 
 /// The packet that lies over a plain cell.
-pub(super) fn packet_at(place: Place) -> (RankId, u64) {
-    (place.rank, place.cell / 2)
+pub(super) fn packet_at(place: Place) -> Slot {
+    (place.rank, (place.cell / 2) as u32)
 }

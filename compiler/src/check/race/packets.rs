@@ -5,52 +5,79 @@
 //! ([`super::writers`]).
 
 use super::access::Access;
-use super::cells::{Place, Touch};
+use super::acts::{Footprint, Touch};
+use super::cells::Place;
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::What;
 use super::machine::{Actor, Conflict, Kind, Machine};
+use super::pages::Pages;
 use super::turn::By;
 use super::value::Value;
 use super::writers::Slot;
-use crate::ir::{Action, Op, Verb};
+use crate::ir::{Action, Op, RankId, Verb};
 use crate::table::Id;
 use smallvec::SmallVec;
 
 /// A packet of this launch.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packet<'p> {
+pub(super) struct Packet {
     /// Who wrote it.
-    pub(super) writers: SmallVec<[Touch<'p>; 1]>,
-    /// For each of these what had been run then.
-    pub(super) runs: SmallVec<[(MomentId, By); 1]>,
+    pub(super) writers: SmallVec<[Writer; 1]>,
     /// Who read it.
-    pub(super) readers: SmallVec<[Touch<'p>; 1]>,
+    pub(super) readers: SmallVec<[Footprint; 1]>,
     /// What it holds; followed only where few ranks are.
     pub(super) value: Value,
 }
 
-/// The packets of this launch, in the order in which they were written first.
+/// Who wrote a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Writer {
+    /// What is kept of the access.
+    pub(super) print: Footprint,
+    /// What had been run then, by who is followed.
+    run: MomentId,
+}
+
+impl Writer {
+    /// What had been run then.
+    pub(super) fn run(&self) -> (MomentId, By) {
+        (self.run, self.print.flow().1)
+    }
+}
+
+impl Packet {
+    /// Who wrote it, and if that is asked who read it.
+    pub(super) fn prints(&self, reads: bool) -> impl Iterator<Item = Footprint> {
+        let readers = self.readers.iter().filter(move |_| reads).copied();
+        self.writers.iter().map(|writer| writer.print).chain(readers)
+    }
+}
+
+/// The packets of this launch.
 #[derive(Debug, Default)]
-pub(super) struct Packets<'p> {
-    all: Vec<(Slot, Packet<'p>)>,
+pub(super) struct Packets {
+    all: Pages<Packet>,
     /// Of each rank and cell, which of them lies there, or [`NONE`].
     rows: Vec<Vec<u32>>,
 }
 
-impl<'p> Packets<'p> {
-    /// Packets, and where they lie.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(Slot, Packet<'p>)> {
-        self.all.iter()
+impl Packets {
+    /// Where packets lie, and these.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Packet)> {
+        let slots = (0..).zip(&self.rows).flat_map(|(rank, rows)| {
+            (0..).zip(rows).map(move |(cell, row)| ((RankId(rank), cell), *row))
+        });
+        slots.filter_map(|(slot, row)| Some((slot, self.all.get(row as usize)?)))
     }
 
     /// A packet, if it was written.
-    pub(super) fn get(&self, slot: Slot) -> Option<&Packet<'p>> {
-        self.all.get(self.row(slot)?).map(|(_, packet)| packet)
+    pub(super) fn get(&self, slot: Slot) -> Option<&Packet> {
+        self.all.get(self.row(slot)?)
     }
 
-    fn get_mut(&mut self, slot: Slot) -> Option<&mut Packet<'p>> {
+    fn get_mut(&mut self, slot: Slot) -> Option<&mut Packet> {
         let row = self.row(slot)?;
-        self.all.get_mut(row).map(|(_, packet)| packet)
+        self.all.get_mut(row)
     }
 
     fn row(&self, (rank, cell): Slot) -> Option<usize> {
@@ -59,7 +86,7 @@ impl<'p> Packets<'p> {
     }
 
     /// A packet, to be written.
-    fn written(&mut self, slot: Slot) -> Option<&mut Packet<'p>> {
+    fn written(&mut self, slot: Slot) -> Option<&mut Packet> {
         let (rank, cell) = (slot.0.index(), slot.1 as usize);
         if self.rows.len() <= rank {
             self.rows.resize(rank + 1, Vec::new());
@@ -70,10 +97,9 @@ impl<'p> Packets<'p> {
         }
         let row = rows.get_mut(cell)?;
         if *row == NONE {
-            *row = self.all.len() as u32;
-            self.all.push((slot, Packet::default()));
+            *row = self.all.push(Packet::default()) as u32;
         }
-        self.all.get_mut(*row as usize).map(|(_, packet)| packet)
+        self.all.get_mut(*row as usize)
     }
 }
 
@@ -81,30 +107,30 @@ impl<'p> Machine<'p, '_> {
     /// A packet's place, and the turn that leads to it.
     pub(super) fn packet_home(&self, place: Place) -> (Slot, By) {
         let (home, by) = self.fold.home(place);
-        ((home.rank, home.cell), by)
+        ((home.rank, home.cell as u32), by)
     }
 
     /// A packet is read; what that tells. What its value was made from is added to `parts`.
     pub(super) fn read_packet(
         &mut self,
         actor: &Actor<'_, 'p>,
-        read: &Access,
-        touch: Touch<'p>,
+        (read, print): (&Access, Footprint),
         parts: &mut SmallVec<[(FlowId, By); 2]>,
     ) -> SmallVec<[Source; 2]> {
         let (home, by) = self.packet_home(read.place);
-        let there = touch.moved(self.agents, self.agents.turn().back(by));
+        let turn = self.agents.turn();
+        let there = print.moved(turn, turn.back(by));
         let Some(packet) = self.packets.get_mut(home) else { return SmallVec::new() };
         packet.readers.push(there);
-        if self.agents.is_proxy(actor.agent) && reads_raw(touch.op) {
+        if self.agents.is_proxy(actor.agent) && reads_raw(actor.op) {
             for first in packet.writers.clone() {
-                self.check_order(actor, first.moved(self.agents, by), touch, read.place);
+                self.check_order(actor, first.print.moved(turn, by), print, read.place);
             }
         }
         if self.mixed {
-            self.packet_over_plain(actor, touch, read.place);
+            self.packet_over_plain(actor, print, read.place);
         }
-        self.told(home, by, &there, parts)
+        self.told(home, by, &self.touch(there), parts)
     }
 
     /// What a packet tells this reader.
@@ -127,8 +153,8 @@ impl<'p> Machine<'p, '_> {
             return told;
         }
         let Some(packet) = self.packets.get(home) else { return told };
-        if let Some((writer, run)) = packet.writers.first().zip(packet.runs.first()) {
-            let ((run, turned), flow) = (here(*run), here(writer.flow));
+        if let Some(writer) = packet.writers.first() {
+            let ((run, turned), flow) = (here(writer.run()), here(writer.print.flow()));
             parts.push(flow);
             told.extend([Source::Run(run, turned), Source::Read(flow.0, flow.1)]);
         }
@@ -139,36 +165,34 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn write_packet(
         &mut self,
         actor: &Actor<'_, 'p>,
-        write: &Access,
-        touch: Touch<'p>,
+        (write, print): (&Access, Footprint),
         (run, value): (MomentId, &Value),
     ) {
-        self.again(actor, touch, write.place, What::Packet);
-        if self.mixed {
-            self.packet_over_plain(actor, touch, write.place);
-        }
         let place = write.place;
+        self.again(actor, print, place, What::Packet);
+        if self.mixed {
+            self.packet_over_plain(actor, print, place);
+        }
         let (home, by) = self.packet_home(place);
-        let back = self.agents.turn().back(by);
-        let there = touch.moved(self.agents, back);
         let turn = self.agents.turn();
+        let back = turn.back(by);
         let Some(packet) = self.packets.written(home) else { return };
         let value = value.turned(turn, back);
         // Where it is followed what memory holds, it is known here whether the same is written again.
         let differs = !self.few || !packet.value.is(turn, &value);
         let first = packet.writers.first().filter(|_| differs);
-        let first = first.map(|first| first.moved(self.agents, by));
+        let first = first.map(|first| first.print.moved(turn, by));
         packet.value = value;
-        packet.writers.push(there);
-        packet.runs.push((run, back));
+        packet.writers.push(Writer { print: print.moved(turn, back), run });
         // It carries one flag both times: its reader may find either.
-        self.conflicts.extend(first.map(|first| Conflict {
+        let twice = first.map(|first| Conflict {
             kind: Kind::Twice,
-            first,
-            second: touch,
+            first: self.touch(first),
+            second: self.touch(print),
             place,
             relaxed: false,
-        }));
+        });
+        self.conflicts.extend(twice);
     }
 }
 

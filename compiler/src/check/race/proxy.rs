@@ -38,7 +38,7 @@ impl<'p> Machine<'p, '_> {
             let chain = self.history.chain();
             let told = [Source::All(pusher, 0)];
             let moment = self.history.add((proxy, chain), pushed, NONE, told);
-            let clock = Clock::told(&[Source::All(moment, 0)]);
+            let clock = Clock::told([Source::All(moment, 0)]);
             let actor = Actor {
                 agent: proxy,
                 rank,

@@ -2,7 +2,7 @@
 
 use super::super::found::Found;
 use super::super::past::Past;
-use super::cells::Touch;
+use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use super::words::Words;
 use super::{Met, witness};
@@ -35,7 +35,7 @@ pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -
     let past = Past::new(program, parts);
     let mut found = Found::default();
     let mut shown = 0;
-    for group in grouped(program, &conflicts) {
+    for group in grouped(program, parts, &conflicts) {
         found.add_told(words.report(group.conflict), |report| {
             shown += 1;
             let report = others(&group.ranks, report);
@@ -49,7 +49,11 @@ pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -
 }
 
 /// The conflicts of the kind that comes first, by place, and those that may be its cause.
-fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Group<'c, 'p>> {
+fn grouped<'c, 'p>(
+    program: &Program,
+    parts: u32,
+    conflicts: &'c [Conflict<'p>],
+) -> Vec<Group<'c, 'p>> {
     let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
     let mut groups: Vec<Group<'c, 'p>> = Vec::new();
     let mut known: BTreeMap<(Kind, source::Place, source::Place), usize> = BTreeMap::new();
@@ -62,7 +66,7 @@ fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Grou
         let (one, other) = (place(first), place(second));
         let key = (conflict.kind, one.min(other), one.max(other));
         let row = *known.entry(key).or_insert(groups.len());
-        let (cell, owner) = (u64::from(conflict.second.said.1), conflict.place.rank);
+        let ((_, cell), owner) = (conflict.said(program, parts), conflict.place.rank);
         let ranks = match conflict.kind {
             Kind::Race | Kind::Launches | Kind::Twice => (first.rank, second.rank),
             Kind::Threads | Kind::Start | Kind::End | Kind::Unwritten => (first.rank, owner),
@@ -70,7 +74,7 @@ fn grouped<'c, 'p>(program: &Program, conflicts: &'c [Conflict<'p>]) -> Vec<Grou
         match groups.get_mut(row) {
             Some(group) => {
                 group.ranks.insert(ranks);
-                if meets_on(group.conflict, conflict, group.cells.end) {
+                if meets_on(group.conflict, conflict) && group.cells.end == cell {
                     group.cells.end += 1;
                 }
             }
@@ -95,13 +99,12 @@ fn may_cause(conflict: &Conflict, worst: Option<u8>) -> bool {
     worst == Some(rank_of(Kind::Start)) && conflict.kind == Kind::Race
 }
 
-/// Whether a conflict is the same one, a cell further.
-fn meets_on(one: &Conflict, other: &Conflict, cell: u64) -> bool {
-    let who = |touch: &Touch| (touch.agent, touch.step, touch.said.0);
+/// Whether a conflict is the same one, in another cell.
+fn meets_on(one: &Conflict, other: &Conflict) -> bool {
+    let who = |touch: &Touch| (touch.agent, touch.step, touch.buffer);
     one.place.rank == other.place.rank
         && who(&one.first) == who(&other.first)
         && who(&one.second) == who(&other.second)
-        && u64::from(other.second.said.1) == cell
 }
 
 /// Says how many other ranks have it too.

@@ -65,6 +65,32 @@ enum Met {
     Flow((FlowId, By)),
 }
 
+/// How far a clock has gone back in each way in which it was asked to: a chain of them, since most never are.
+#[derive(Debug, Default)]
+pub(super) struct Sights(Option<Box<(Sight, Sights)>>);
+
+impl Sights {
+    /// How far it has gone back one way, which begins when it is first asked for.
+    pub(super) fn of(&mut self, way: Way, begin: impl Fn(&mut Sight)) -> &mut Sight {
+        let first = self.0.get_or_insert_with(|| {
+            let mut sight = Sight::new(way);
+            begin(&mut sight);
+            Box::new((sight, Sights::default()))
+        });
+        let (sight, more) = &mut **first;
+        if sight.way == way { sight } else { more.of(way, begin) }
+    }
+
+    /// Takes in what the clock has heard.
+    pub(super) fn add(&mut self, lookup: Lookup<'_>, source: Source) {
+        if let Some(boxed) = &mut self.0 {
+            let (sight, more) = &mut **boxed;
+            sight.add(lookup, source);
+            more.add(lookup, source);
+        }
+    }
+}
+
 impl Sight {
     /// Nothing was met yet.
     pub(super) fn new(way: Way) -> Sight {

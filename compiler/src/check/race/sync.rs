@@ -1,10 +1,10 @@
 //! What blocks tell each other: signals, semaphores, barriers.
 
-use super::agents::Agent;
+use super::agents::{Agent, NOBODY};
 use super::block::{Block, Blocks};
 use super::clock::Lookup;
 use super::guarantee::{Acts, Given, Guarantees, Which};
-use super::history::Source;
+use super::history::{Packed, Source};
 use super::machine::Machine;
 use crate::ir::{Action, ChannelId, ChannelKind, Rank, RankId, SemaphoreId};
 use crate::table::{Id, Rows};
@@ -23,7 +23,7 @@ pub(super) struct Counters {
 #[derive(Default)]
 struct Counter {
     /// What those told who gave, in their order.
-    told: SmallVec<[Source; 1]>,
+    told: SmallVec<[Packed; 1]>,
     /// How often it was taken.
     taken: u32,
     giver: User,
@@ -32,14 +32,9 @@ struct Counter {
     heard: SmallVec<[Heard; 1]>,
 }
 
-/// Who uses an end of a counter.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum User {
-    #[default]
-    Nobody,
-    One(Agent),
-    Several,
-}
+/// Who uses an end of a counter: an agent, nobody, or several.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct User(Agent);
 
 /// How many of a counter's told a thread has heard of: of what they saw, and of what was run before them.
 #[derive(Clone, Copy, Default)]
@@ -50,12 +45,18 @@ struct Heard {
 }
 
 impl User {
+    const NOBODY: User = User(NOBODY);
+    const SEVERAL: User = User(NOBODY - 1);
+
     fn and(self, agent: Agent) -> User {
-        match self {
-            User::Nobody => User::One(agent),
-            User::One(other) if other == agent => self,
-            User::One(_) | User::Several => User::Several,
-        }
+        let first = self == User::NOBODY || self == User(agent);
+        if first { User(agent) } else { User::SEVERAL }
+    }
+}
+
+impl Default for User {
+    fn default() -> User {
+        User::NOBODY
     }
 }
 
@@ -106,7 +107,7 @@ impl Counters {
     /// An agent gives one more, which tells this.
     fn give(&mut self, which: Which, given: Given, is_shared: bool) {
         let Some(counter) = self.of(which) else { return };
-        counter.told.push(given.source);
+        counter.told.push(Packed::from(given.source));
         counter.giver = counter.giver.and(given.act.0);
         if is_shared {
             self.acts.entry(which).or_default().given.push(given);
@@ -127,11 +128,12 @@ impl Counter {
         let from = if relaxed { heard.run } else { heard.seen };
         heard.run = heard.run.max(needs as u32);
         heard.seen = if relaxed { heard.seen } else { needs as u32 };
-        self.told.get(from as usize..needs).unwrap_or_default().into()
+        let told = self.told.get(from as usize..needs).unwrap_or_default();
+        told.iter().map(|packed| packed.source()).collect()
     }
 
     fn is_shared(&self) -> bool {
-        [self.giver, self.taker].contains(&User::Several)
+        [self.giver, self.taker].contains(&User::SEVERAL)
     }
 }
 
@@ -157,7 +159,7 @@ impl<'p> Machine<'p, '_> {
             | Action::Pipeline(_) => false,
         };
         let at_it = |block: &Block| {
-            block.arrived && block.steps.get(block.at).is_some_and(|step| is_it(&step.op.action))
+            block.arrived && block.step(self.program, 0).is_some_and(|step| is_it(&step.op.action))
         };
         if !members.iter().all(|member| blocks.get(*member).is_some_and(at_it)) {
             return false;
@@ -166,7 +168,7 @@ impl<'p> Machine<'p, '_> {
         for member in &members {
             if let Some(block) = blocks.get_mut(*member) {
                 // The barrier itself has happened for everyone behind it.
-                block.reach(block.at as u32 + 1);
+                block.reach(block.at + 1);
                 let moment = block.base.moment(&mut self.history);
                 all.push(Source::All(moment, 0));
             }
@@ -207,7 +209,7 @@ impl<'p> Machine<'p, '_> {
             true => Source::Run(moment, back),
             false => Source::All(moment, back),
         };
-        let act = (self.agents.moved(block.agent, back), block.at as u32);
+        let act = (self.agents.moved(block.agent, back), block.at);
         self.give(Which::Channel(rank, there), Given { act, source });
     }
 
@@ -258,7 +260,7 @@ impl<'p> Machine<'p, '_> {
         if !self.shared.guarantees.concern(which) {
             return counter.hear((counter.taken as usize).saturating_sub(start), by);
         }
-        let act = (block.agent, block.at as u32);
+        let act = (block.agent, block.at);
         let acts = self.counters.acts.entry(which).or_default();
         acts.take(act, start);
         let known = self.shared.guarantees.of(which, act);
@@ -269,7 +271,7 @@ impl<'p> Machine<'p, '_> {
     /// A thread releases a semaphore.
     pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u32, id: SemaphoreId) {
         let moment = block.moment(&mut self.history, thread);
-        let act = (block.agent, block.at as u32);
+        let act = (block.agent, block.at);
         let source = Source::All(moment, 0);
         self.give(Which::Semaphore(block.rank, id), Given { act, source });
     }

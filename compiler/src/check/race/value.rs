@@ -32,7 +32,7 @@ pub(super) enum Value {
     /// A single part.
     One(Part),
     /// Several, each turned so.
-    Many(Rc<[Part]>, By),
+    Many(Rc<Vec<Part>>, By),
 }
 
 /// Where values come from: the inputs of the ranks that are followed.
@@ -65,7 +65,9 @@ impl Value {
         match self {
             Value::Nothing => Value::Nothing,
             Value::One(part) => Value::One(further(part)),
-            Value::Many(parts, by) => Value::Many(parts.iter().map(further).collect(), *by),
+            Value::Many(parts, by) => {
+                Value::Many(Rc::new(parts.iter().map(further).collect()), *by)
+            }
         }
     }
 
@@ -119,7 +121,7 @@ fn merged(mut parts: Vec<Part>, both: impl Fn(u32, u32) -> u32) -> Value {
     match parts.as_slice() {
         [] => Value::Nothing,
         [one] => Value::One(*one),
-        _ => Value::Many(parts.into(), 0),
+        _ => Value::Many(Rc::new(parts), 0),
     }
 }
 
@@ -144,7 +146,7 @@ impl Inputs<'_> {
     }
 
     /// What a place holds.
-    pub(super) fn held(&self, cells: &[Cells<'_>], place: Place) -> Value {
+    pub(super) fn held(&self, cells: &[Cells], place: Place) -> Value {
         let (home, by) = self.fold.home(place);
         let cell = cells.get(home.rank.index());
         match cell.and_then(|cells| cells.get(home.buffer, home.cell)).map(|cell| &cell.value) {

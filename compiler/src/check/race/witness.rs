@@ -3,7 +3,7 @@
 use super::super::names;
 use super::super::nearest;
 use super::super::past::{Moment, Past, Run};
-use super::cells::Touch;
+use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
 use crate::diagnostic::{Diagnostic, Label};
@@ -53,7 +53,7 @@ pub(super) fn show(
     let race = Race {
         memory: Cells {
             rank: conflict.place.rank.0,
-            buffer: names::buffer(conflict.second.said.0),
+            buffer: names::buffer(conflict.second.buffer),
             start: cells.start,
             end: cells.end,
             parts: past.parts(),
@@ -117,8 +117,8 @@ fn heard_late(
     if conflict.first.write && conflict.second.write {
         return report;
     }
-    let (buffer, cell) = conflict.second.said;
-    let chunk = (conflict.place.rank, buffer, u64::from(cell / past.parts().max(1)));
+    let (buffer, cell) = conflict.said(past.program, past.parts());
+    let chunk = (conflict.place.rank, buffer, cell / u64::from(past.parts().max(1)));
     let before = match pairs {
         [(write, _), _] if one == write && nearest::has_written(past, write, chunk) => format!(
             "; or, where it is to read what was there before, let {} wait until it has",
@@ -132,8 +132,8 @@ fn heard_late(
 
 /// Points to what is written next to a place that nobody has written.
 fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Diagnostic {
-    let (rank, (buffer, cell)) = (conflict.place.rank, conflict.second.said);
-    let chunk = u64::from(cell / past.parts().max(1));
+    let (rank, (buffer, cell)) = (conflict.place.rank, conflict.said(past.program, past.parts()));
+    let chunk = cell / u64::from(past.parts().max(1));
     let Some((writer, written)) = nearest::writer(past, (rank, buffer, chunk)) else {
         return report.note(format!(
             "nothing writes to {} of rank {}",

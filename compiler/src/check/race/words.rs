@@ -1,7 +1,7 @@
 //! What is said of a conflict: who meets whom where, why, and what would help.
 
 use super::super::names;
-use super::cells::Touch;
+use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::each_op;
@@ -300,8 +300,8 @@ impl<'a> Words<'a> {
 
     /// "`output[3]`", by the name that the author uses.
     fn place(&self, conflict: &Conflict) -> String {
-        let (buffer, cell) = conflict.second.said;
-        let chunk = u64::from(cell / self.parts.max(1));
+        let (buffer, cell) = conflict.said(self.program, self.parts);
+        let chunk = cell / u64::from(self.parts.max(1));
         names::chunk(self.program, conflict.place.rank, buffer, chunk)
     }
 }

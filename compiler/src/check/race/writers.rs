@@ -8,18 +8,19 @@
 //! changes. Then it is true: were it not, there would be a first read that did not hear it; but whoever wrote what that
 //! read found wrote it before, and heard all that it is taken to have heard.
 
+use super::acts::{Acts, Footprint, Touch};
 use super::agents::{Agent, Agents};
-use super::cells::Touch;
 use super::clock::{Clock, Lookup, Run};
 use super::history::{FlowId, History, MomentId, NONE, Source};
+use super::machine::After;
 use super::memory::past;
-use super::packets::{Packet, Packets};
+use super::packets::{Packet, Writer};
 use super::turn::By;
 use crate::ir::RankId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A packet: where it lies.
-pub(super) type Slot = (RankId, u64);
+pub(super) type Slot = (RankId, u32);
 
 /// A reader of a packet: where this lies, who, in which step, which element of it.
 type Reader = (Slot, Agent, u32, u32);
@@ -54,16 +55,17 @@ impl Writers {
     }
 
     /// What a run says of the packets with several writers.
-    pub(super) fn of(lookup: Lookup<'_>, packets: &Packets<'_>) -> Writers {
+    pub(super) fn of(lookup: Lookup<'_>, After { packets, acts, .. }: &After<'_>) -> Writers {
         let several = packets.iter().filter(|(_, packet)| packet.writers.len() > 1);
-        let slots: BTreeSet<Slot> = several.map(|(slot, _)| *slot).collect();
+        let slots: BTreeSet<Slot> = several.map(|(slot, _)| slot).collect();
         let mut next = Writers { slots, ..Writers::default() };
         for slot in &next.slots {
             let Some(packet) = packets.get(*slot) else { continue };
             let clocks = clocks(packet);
             let mut rows: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
             for reader in &packet.readers {
-                let early: Vec<usize> = early(lookup, &clocks, reader).collect();
+                let reader = acts.touch(lookup.agents, *reader);
+                let early: Vec<usize> = early(lookup, &clocks, &reader).collect();
                 let row = match rows.get(&early) {
                     Some(row) => *row,
                     None => {
@@ -73,7 +75,7 @@ impl Writers {
                         next.told.len() - 1
                     }
                 };
-                next.readers.insert(key(*slot, reader), row);
+                next.readers.insert(key(*slot, &reader), row);
             }
         }
         next
@@ -88,11 +90,11 @@ impl Writers {
 
 impl Told {
     /// What one writer tells.
-    fn by(lookup: Lookup<'_>, writer: &Touch<'_>, run: (MomentId, By)) -> Told {
-        let (flow, by) = writer.flow;
+    fn by(lookup: Lookup<'_>, writer: &Writer) -> Told {
+        let (flow, by) = writer.print.flow();
         Told {
-            run: Clock::told(&sources(writer, run)).run(lookup),
-            made_from: Clock::told(&[Source::Read(flow, by)]).run(lookup).elements,
+            run: Clock::told(sources(writer)).run(lookup),
+            made_from: Clock::told([Source::Read(flow, by)]).run(lookup).elements,
         }
     }
 
@@ -121,20 +123,21 @@ impl Told {
 
 /// Whether it is open which of two packets in one place is there last, or which of them a reader finds: it is where
 /// neither is known to come after the reader.
-pub(super) fn are_open(lookup: Lookup<'_>, packet: &Packet<'_>) -> bool {
+pub(super) fn are_open(lookup: Lookup<'_>, acts: &Acts<'_>, packet: &Packet) -> bool {
     let clocks = clocks(packet);
-    let before = |at| packet.writers.iter().take(at);
+    let touch = |print: Footprint| acts.touch(lookup.agents, print);
+    let before = |at| packet.writers.iter().take(at).map(|writer| touch(writer.print));
     let meet = clocks
         .iter()
         .enumerate()
-        .any(|(at, clock)| before(at).any(|writer| !past(lookup, clock, writer)));
-    meet || packet.readers.iter().any(|reader| early(lookup, &clocks, reader).nth(1).is_some())
+        .any(|(at, clock)| before(at).any(|writer| !past(lookup, clock, &writer)));
+    let mut readers = packet.readers.iter().map(|reader| touch(*reader));
+    meet || readers.any(|reader| early(lookup, &clocks, &reader).nth(1).is_some())
 }
 
 /// What each writer tells of what was run. A write comes after what it was made from, too.
-fn clocks(packet: &Packet<'_>) -> Vec<Clock> {
-    let writes = packet.writers.iter().zip(&packet.runs);
-    writes.map(|(writer, run)| Clock::told(&sources(writer, *run))).collect()
+fn clocks(packet: &Packet) -> Vec<Clock> {
+    packet.writers.iter().map(|writer| Clock::told(sources(writer))).collect()
 }
 
 /// The writers that are not known to come after a reader.
@@ -144,18 +147,15 @@ fn early(lookup: Lookup<'_>, clocks: &[Clock], reader: &Touch<'_>) -> impl Itera
 }
 
 /// What each of some writers tells.
-fn told_by_all(lookup: Lookup<'_>, packet: &Packet<'_>, which: &[usize]) -> Option<Told> {
-    let told = |at: &usize| {
-        let (writer, run) = packet.writers.get(*at).zip(packet.runs.get(*at))?;
-        Some(Told::by(lookup, writer, *run))
-    };
-    let all = which.iter().filter_map(told);
+fn told_by_all(lookup: Lookup<'_>, packet: &Packet, which: &[usize]) -> Option<Told> {
+    let writers = which.iter().filter_map(|at| packet.writers.get(*at));
+    let all = writers.map(|writer| Told::by(lookup, writer));
     all.reduce(|both, one| both.common(lookup, &one))
 }
 
 /// What a write tells of what was run.
-fn sources(writer: &Touch<'_>, (run, by): (MomentId, By)) -> [Source; 2] {
-    let (flow, turned) = writer.flow;
+fn sources(writer: &Writer) -> [Source; 2] {
+    let ((run, by), (flow, turned)) = (writer.run(), writer.print.flow());
     [Source::Run(run, by), Source::Heard(flow, turned)]
 }
 

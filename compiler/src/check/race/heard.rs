@@ -1,0 +1,76 @@
+//! What the threads of a block wait for and have heard from packets, each for itself.
+
+use super::access::Lane;
+use super::block::Block;
+use super::cells::Share;
+use super::history::Source;
+use super::writers::Slot;
+use rustc_hash::FxHashMap;
+
+/// What threads wait for and have heard, since they met.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// Which elements of this step are done, while some wait for packets.
+    pub(super) done: Vec<bool>,
+    /// A packet without which this step cannot be begun.
+    pub(super) missing: Option<Slot>,
+    /// What the elements of the last operations have learnt, which all threads know once they meet.
+    pub(super) learnt: Vec<Source>,
+    /// The same by the threads that have learnt it, as far as operations follow in which threads are told apart.
+    pub(super) lanes: FxHashMap<Lane, Vec<Source>>,
+    /// Whether some of these were told apart within a slice or a window, which may be smaller than its cells.
+    pub(super) partly: bool,
+    /// What the first threads have learnt.
+    pub(super) first: Vec<Source>,
+}
+
+impl Heard {
+    /// What the threads of a lane have heard.
+    pub(super) fn by(&self, lane: Lane) -> &[Source] {
+        self.lanes.get(&lane).map_or(&[], Vec::as_slice)
+    }
+
+    /// All that was learnt, each once: the threads meet.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Source> {
+        self.lanes.clear();
+        self.partly = false;
+        self.first.clear();
+        self.learnt.sort_unstable();
+        self.learnt.dedup();
+        self.learnt.drain(..)
+    }
+}
+
+/// What the threads of wide elements have learnt from packets: a packet carries half as much as such an element, or
+/// less, so the threads that do the first cells of an operation have each read a packet of the first half of these.
+#[derive(Default)]
+pub(super) struct Halves {
+    /// The cells of packets that were looked at.
+    seen: u64,
+    /// What all of these tell of steps. Which of them a thread has read is open, and so what that was made from.
+    common: Vec<Source>,
+}
+
+impl Halves {
+    /// What the threads know that do the wide element at this distance from the first.
+    pub(super) fn told(&mut self, block: &Block<'_>, at: u64) -> &[Source] {
+        let heard = block.heard().filter(|heard| !heard.partly && !heard.lanes.is_empty());
+        let Some(heard) = heard else { return &[] };
+        if at == 0 {
+            *self = Halves::default();
+        }
+        while self.seen <= at / 2 {
+            let lane = Lane { share: Share::Payload, at: self.seen };
+            let told = heard.by(lane).iter().filter_map(|source| source.steps());
+            match self.seen {
+                0 => self.common.extend(told),
+                _ => {
+                    let told: Vec<Source> = told.collect();
+                    self.common.retain(|source| told.contains(source));
+                }
+            }
+            self.seen += 1;
+        }
+        &self.common
+    }
+}
