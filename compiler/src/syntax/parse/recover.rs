@@ -2,7 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::report::{
-    closing_text, expected, missing, missing_use, misspelt, no_statement, no_such_word, reserved,
+    Wanted, expected, missing, missing_use, misspelt, no_statement, no_such_word, reserved,
     unexpected, wrong_mark,
 };
 use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
@@ -19,7 +19,7 @@ pub(super) fn alone<'t, O: 't>(rule: Rule<'t, O>) -> Rule<'t, O> {
     let end = custom(|input: &mut Reader<'t, '_>| {
         if let Some(token) = rest(input).first() {
             let before = last(input);
-            note(input, unexpected(before, token, "nothing more"));
+            note(input, unexpected(before, token, Wanted::End));
         }
         while input.next_ref().is_some() {}
         Ok(())
@@ -55,7 +55,7 @@ pub(super) fn required_name<'t>(
                 Ok(Some(named(token)))
             }
             _ => {
-                let fault = expected(input, what);
+                let fault = expected(input, what.into());
                 note(input, fault);
                 Ok(None)
             }
@@ -88,10 +88,13 @@ pub(super) fn required<'t>(value: Rule<'t, Expr>, what: &'static str) -> Rule<'t
     value.or(hole(what)).boxed()
 }
 
-/// Reports that `what` is missing.
-pub(super) fn hole<'t>(what: &'static str) -> impl Parser<'t, Input<'t>, Expr, Extra> + Clone {
+/// Reports that this is missing.
+pub(super) fn hole<'t>(
+    wanted: impl Into<Wanted>,
+) -> impl Parser<'t, Input<'t>, Expr, Extra> + Clone {
+    let wanted = wanted.into();
     custom(move |input: &mut Reader<'t, '_>| {
-        let fault = expected(input, what);
+        let fault = expected(input, wanted);
         note(input, fault);
         Ok(Expr { kind: ExprKind::Error, span: here(input) })
     })
@@ -182,7 +185,7 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
             }
             Some(token) if is_stray(tokens) => {
                 let before = last(input);
-                note(input, unexpected(before, token, "`;`"));
+                note(input, unexpected(before, token, Wanted::Semicolon));
                 skip_statement(input);
             }
             _ => {
@@ -221,7 +224,8 @@ pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + C
     custom(move |input: &mut Reader<'t, '_>| {
         if let Some(token) = rest(input).first().filter(|token| token.kind != kind) {
             let before = last(input);
-            let wanted = closing_text(kind, token);
+            let is_one = kind == Kind::RightParen && token.kind == Kind::Comma;
+            let wanted = if is_one { Wanted::ClosingOne(kind) } else { Wanted::Closing(kind) };
             note(input, unexpected(before, token, wanted));
         }
         while input.peek_ref().is_some_and(|token| !is_closer(token.kind)) {
@@ -245,7 +249,7 @@ pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
                 return Err(EmptyErr::default());
             }
             let before = last(input);
-            note(input, unexpected(before, token, "`{`"));
+            note(input, unexpected(before, token, Wanted::Body));
             while input.peek_ref().is_some_and(|token| token.kind != Kind::LeftBrace) {
                 skip_one(input);
             }
@@ -347,7 +351,7 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
         let tokens = rest(input);
         let token = tokens.first().filter(|token| !is_closer(token.kind));
         let token = token.ok_or_else(EmptyErr::default)?;
-        note(input, no_statement(token, kind_at(tokens, 1), what));
+        note(input, no_statement(token, kind_at(tokens, 1), what.into()));
         if token.kind == Kind::Semicolon {
             input.next_ref();
             return Ok(());

@@ -8,9 +8,47 @@ use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::lookahead::is_operator;
 use crate::syntax::token::{Class, Kind, Token};
+use std::fmt;
 
-/// What a value of `if` is.
-pub(super) const IN_BRACES: &str = "a value in braces";
+/// What should stand somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// What a rule calls so.
+    Thing(&'static str),
+    /// A value of `if`, in its braces.
+    Choice,
+    /// The end of a statement.
+    Semicolon,
+    /// The `{` of a body.
+    Body,
+    /// A closing bracket, or one more of what it encloses.
+    Closing(Kind),
+    /// A closing bracket, where it encloses one value.
+    ClosingOne(Kind),
+    /// The end of the text.
+    End,
+}
+
+impl From<&'static str> for Wanted {
+    fn from(what: &'static str) -> Wanted {
+        Wanted::Thing(what)
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Thing(what) => f.write_str(what),
+            Wanted::Choice => f.write_str("a value in braces"),
+            Wanted::Semicolon => f.write_str("`;`"),
+            Wanted::Body => f.write_str("`{`"),
+            Wanted::Closing(Kind::RightBrace) => f.write_str("`}`"),
+            Wanted::Closing(kind) => write!(f, "`,` or `{}`", kind.text()),
+            Wanted::ClosingOne(kind) => write!(f, "`{}`", kind.text()),
+            Wanted::End => f.write_str("nothing more"),
+        }
+    }
+}
 
 /// What is written instead of a statement that begins with a name and this.
 fn instead_of_expression(next: Kind) -> Option<&'static str> {
@@ -26,16 +64,6 @@ fn instead_of_expression(next: Kind) -> Option<&'static str> {
     }
 }
 
-/// What can stand where a bracket does not close yet.
-pub(super) fn closing_text(kind: Kind, found: &Token<'_>) -> &'static str {
-    match kind {
-        Kind::RightParen if found.kind == Kind::Comma => "`)`",
-        Kind::RightParen => "`,` or `)`",
-        Kind::RightBracket => "`,` or `]`",
-        _ => "`}`",
-    }
-}
-
 /// A token as it is shown in a message.
 fn shown(token: &Token<'_>) -> String {
     if token.kind == Kind::Doc || token.kind == Kind::InnerDoc {
@@ -48,28 +76,28 @@ fn shown(token: &Token<'_>) -> String {
     }
 }
 
-/// `what` should stand here: at the next token of this line, or after the last one.
-pub(super) fn expected(input: &mut Reader<'_, '_>, what: &str) -> Fault {
+/// Something should stand here: at the next token of this line, or after the last one.
+pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Wanted) -> Fault {
     let before = last(input);
     let after = here(input);
     match (rest(input).first(), before) {
         (Some(token), _) if !token.text.is_empty() && !token.first => {
-            unexpected(before, token, what)
+            unexpected(before, token, wanted)
         }
         (_, Some(before)) => {
-            let message = format!("expected {what} after {}", shown(before));
+            let message = format!("expected {wanted} after {}", shown(before));
             let report = Diagnostic::new(Code::E0101, after, message);
             Fault::new(after.start, Reach::Statement, report)
         }
         (_, None) => {
-            let report = Diagnostic::new(Code::E0101, after, format!("expected {what}"));
+            let report = Diagnostic::new(Code::E0101, after, format!("expected {wanted}"));
             Fault::new(after.start, Reach::Statement, report)
         }
     }
 }
 
-/// A token where `what` should stand, behind another one.
-pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, what: &str) -> Fault {
+/// A token where something else should stand, behind another one.
+pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: Wanted) -> Fault {
     if let Some(word) = before.filter(|before| before.kind == Kind::Name && before.text == "not") {
         return instead(word, "!");
     }
@@ -79,7 +107,7 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, what: &s
     let report = Diagnostic::new(
         Code::E0101,
         token.span,
-        format!("expected {what}, found {}", shown(token)),
+        format!("expected {wanted}, found {}", shown(token)),
     );
     let compares = matches!(
         token.kind,
@@ -90,21 +118,24 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, what: &s
             | Kind::Greater
             | Kind::GreaterEqual
     );
-    let report = match token.kind {
+    let report = match (token.kind, wanted) {
         _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
-        Kind::Comma if what == "`;`" => {
+        (Kind::Comma, Wanted::Semicolon) => {
             report.help("every declaration is one of its own: end it with `;`, and begin the next one with its word")
         }
-        Kind::Comma if what == "`)`" => report
+        (Kind::Comma, Wanted::ClosingOne(_)) => report
             .help("parentheses stand around one value; operands have none: `copy a -> b;`"),
-        Kind::Colon if what == "`,` or `]`" => {
+        (Kind::Colon, Wanted::Closing(Kind::RightBracket)) => {
             report.help("a range is `0..2`, or with a length `0 ..+ 2`")
         }
-        _ if what == IN_BRACES => report.help("one of two values is `if c { a } else { b }`"),
-        Kind::LeftParen if before.is_some_and(|before| before.kind == Kind::Sync) => {
+        (_, Wanted::Choice) => report.help("one of two values is `if c { a } else { b }`"),
+        (Kind::LeftParen, _) if before.is_some_and(|before| before.kind == Kind::Sync) => {
             report.help("`sync` is a statement by itself: `sync;`")
         }
-        Kind::Slash if what != "`;`" && before.is_none_or(|before| !is_operator(before.kind)) => {
+        (Kind::Slash, wanted)
+            if wanted != Wanted::Semicolon
+                && before.is_none_or(|before| !is_operator(before.kind)) =>
+        {
             report.help("a comment begins with `//`, and ends with its line")
         }
         _ => match foreign::behind_value(token.text) {
@@ -194,7 +225,7 @@ pub(super) fn bare_option(setting: Span) -> Fault {
 }
 
 /// A token that begins no statement, with the one behind it.
-pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, what: &str) -> Fault {
+pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Wanted) -> Fault {
     if token.kind == Kind::Semicolon {
         let edit = Edit { span: token.span, text: String::new() };
         let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
@@ -202,7 +233,7 @@ pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, what: &str) ->
         return Fault::new(token.span.start, Reach::Before, report);
     }
     match token.kind.class() {
-        Class::Mark => unexpected(None, token, what),
+        Class::Mark => unexpected(None, token, wanted),
         Class::Word | Class::Verb | Class::Reserved => {
             let mut fault = no_such_word(token, None);
             if let Some(help) = next.and_then(instead_of_expression) {
