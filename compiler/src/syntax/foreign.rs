@@ -21,6 +21,7 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
         "if" => "a condition stands before what it is for: `if c { a } else { b }`",
         "strong" => "what is not `relaxed` is strong",
         "for" => EACH,
+        "where" | "when" => "which of a list are wanted is said by `if`: `p in list if c`",
         "in" | "not" => "whether a list holds a value is `list.contains(value)`",
         _ => return None,
     })

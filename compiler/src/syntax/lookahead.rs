@@ -161,15 +161,50 @@ pub const MAX_LOOK: usize = 1000;
 /// Whether a statement that goes on here soon closes a bracket that was open before.
 #[must_use]
 pub fn closes(rest: &[Token<'_>], closer: Kind) -> bool {
+    behind(rest.iter().take_while(|token| token.kind != Kind::Semicolon), closer).is_some()
+}
+
+/// How many tokens there are up to the bracket that closes one open before, this included, if it comes soon.
+fn behind<'t>(rest: impl Iterator<Item = &'t Token<'t>>, closer: Kind) -> Option<usize> {
     let mut depth = 0_u32;
-    for token in rest.iter().take(MAX_LOOK).take_while(|token| token.kind != Kind::Semicolon) {
+    for (at, token) in rest.take(MAX_LOOK).enumerate() {
         match token.kind {
             Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
             Kind::RightParen | Kind::RightBracket | Kind::RightBrace if depth > 0 => depth -= 1,
-            kind if kind == closer => return true,
-            Kind::RightParen | Kind::RightBracket | Kind::RightBrace => return false,
+            kind if kind == closer => return Some(at + 1),
+            Kind::RightParen | Kind::RightBracket | Kind::RightBrace => return None,
             _ => {}
         }
     }
-    false
+    None
+}
+
+/// The word that was left out before something that can stand behind no other; none where nothing of the kind is here.
+#[must_use]
+pub fn left_out(tokens: &[Token<'_>]) -> Option<Kind> {
+    let kind = |at: usize| tokens.get(at).map(|token| token.kind);
+    let is_name = |at| kind(at).is_some_and(Kind::is_name);
+    match (kind(0)?, kind(1)?) {
+        (_, Kind::PathSeparator) if is_name(0) => Some(Kind::Use),
+        (Kind::LeftBrace, _) if is_name(1) && kind(2) == Some(Kind::Equal) => Some(Kind::Options),
+        (Kind::Name, Kind::LeftParen) => {
+            let parameters = tokens.get(2..)?;
+            let rest = parameters.get(behind(parameters.iter(), Kind::RightParen)?..)?;
+            let (_, body) =
+                rest.split_first().filter(|(brace, _)| brace.kind == Kind::LeftBrace)?;
+            Some(holder(body))
+        }
+        _ => None,
+    }
+}
+
+/// What has such a body, by what is only in one of the kind.
+fn holder(body: &[Token<'_>]) -> Kind {
+    let end = behind(body.iter(), Kind::RightBrace).unwrap_or(MAX_LOOK);
+    let first = body.iter().take(end).find_map(|token| match token.kind {
+        Kind::Collective | Kind::Block => Some(Kind::Program),
+        Kind::Ensures => Some(Kind::Collective),
+        _ => None,
+    });
+    first.unwrap_or(Kind::Proc)
 }

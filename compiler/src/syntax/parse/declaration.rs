@@ -3,7 +3,9 @@
 
 use super::expression::{Values, arguments, dimensions, index};
 use super::item::braced;
-use super::recover::{expect, inner_word, listed_some, name, required_name, semicolon, unknown};
+use super::recover::{
+    expect, inner_word, listed_some, name, required_name, semicolon, unknown, word,
+};
 use super::report::bare_option;
 use super::{Input, Note, Rule, head, kind_at, look, mark, span};
 use crate::syntax::ast::{
@@ -70,7 +72,7 @@ fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
     });
     let any = setting.map(Some).or(unknown("an option", garbage).map(|()| None));
     let settings = braced(any.boxed()).map(|(settings, _)| settings);
-    head(Kind::Options).ignore_then(bare.or(settings)).boxed()
+    word(Kind::Options).ignore_then(bare.or(settings)).boxed()
 }
 
 /// `name = value`

@@ -3,8 +3,8 @@
 use super::declaration::{declaration, opens_body};
 use super::expression::Values;
 use super::recover::{
-    close, expect, inner_word, listed, listed_some, misspelt_head, no_body, no_use, open,
-    required_name, semicolon, unknown,
+    close, expect, inner_word, listed, listed_some, misspelt_head, no_body, open, required_name,
+    semicolon, unknown, word,
 };
 use super::statement::{body, dangling, r#let, require, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
@@ -186,9 +186,7 @@ fn r#use<'t>() -> Rule<'t, Option<Use>> {
         .ignore_then(listed_some(use_name(), Kind::RightBrace))
         .map(UseTail::Names);
     let alias = inner_word(Kind::As).ignore_then(required_name("a name")).map(UseTail::Alias);
-    head(Kind::Use)
-        .ignored()
-        .or(no_use())
+    word(Kind::Use)
         .ignore_then(root)
         .then(step.repeated().collect::<Vec<_>>())
         .then(braces.or(alias).or_not())
@@ -246,7 +244,7 @@ fn procedure<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<P
     let name = look(|tokens| kind_at(tokens, 0).is_some_and(is_verb))
         .ignore_then(verb_as_name())
         .or(required_name("a name for the procedure"));
-    head(Kind::Proc)
+    word(Kind::Proc)
         .ignore_then(name)
         .then(parameters(values))
         .then(body)
@@ -295,7 +293,7 @@ fn collective<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<
     let items = with_prefix(any).map(|((docs, attributes), found)| {
         found.map(|(kind, span)| CollectiveItem { docs, attributes, kind, span })
     });
-    head(Kind::Collective)
+    word(Kind::Collective)
         .then_ignore(look(opens_body))
         .ignore_then(required_name("a name for the collective"))
         .then(parameters(values))
@@ -380,7 +378,7 @@ fn program<'t>(
     let items = with_prefix(any).map(|((docs, attributes), found)| {
         found.map(|(kind, span)| ProgramItem { docs, attributes, kind, span })
     });
-    head(Kind::Program)
+    word(Kind::Program)
         .ignore_then(required_name("a name for the program"))
         .then(parameters(values))
         .then(braced(items.boxed()))

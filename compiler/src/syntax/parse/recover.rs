@@ -2,15 +2,15 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::report::{
-    Wanted, expected, missing, missing_use, misspelt, no_statement, no_such_word, reserved,
-    unexpected, wrong_mark,
+    Wanted, expected, missing, missing_word, misspelt, no_scratch, no_statement, no_such_word,
+    reserved, unexpected, wrong_mark,
 };
-use super::{Extra, Input, Reader, Rule, here, kind_at, last, look, note, rest};
+use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
 use crate::diagnostic::nearest;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
-use crate::syntax::lookahead::{MAX_LOOK, begins_statement, is_operator};
+use crate::syntax::lookahead::{MAX_LOOK, begins_statement, is_operator, left_out};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
@@ -76,8 +76,11 @@ pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + C
         if !is_reserved_name(tokens) || !(for_later || (is_word && is_value)) {
             return Err(EmptyErr::default());
         }
-        let fault = Fault { reach: Reach::Use, ..reserved(token) };
-        note(input, fault);
+        let fault = match token.kind {
+            Kind::Scratch => no_scratch(token),
+            _ => reserved(token),
+        };
+        note(input, Fault { reach: Reach::Use, ..fault });
         input.next_ref();
         Ok(named(token))
     })
@@ -259,16 +262,16 @@ pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     })
 }
 
-/// Reports that `use` is missing before a path, with which nothing else begins.
-pub(super) fn no_use<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
-    custom(|input: &mut Reader<'t, '_>| {
+/// The word that begins a production; reports that it was left out where what comes behind it stands all the same.
+pub(super) fn word<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    let missing = custom(move |input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
-        let path = tokens.first().filter(|token| token.kind.is_name());
-        let path = path.filter(|_| kind_at(tokens, 1) == Some(Kind::PathSeparator));
-        let fault = missing_use(path.ok_or_else(EmptyErr::default)?);
+        let token = tokens.first().filter(|_| left_out(tokens) == Some(kind));
+        let fault = missing_word(token.ok_or_else(EmptyErr::default)?, kind.text());
         note(input, fault);
         Ok(())
-    })
+    });
+    head(kind).ignored().or(missing)
 }
 
 /// Reports that a body is missing.

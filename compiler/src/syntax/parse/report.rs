@@ -202,13 +202,13 @@ pub(super) fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
-/// A path at the beginning of an item.
-pub(super) fn missing_use(path: &Token<'_>) -> Fault {
-    let before = Span { end: path.span.start, ..path.span };
-    let message = format!("no statement or declaration begins with `{}`", path.text);
-    let report = Diagnostic::new(Code::E0106, path.span, message)
-        .guess("insert `use`", vec![Edit { span: before, text: "use ".to_owned() }]);
-    Fault::new(path.span.start, Reach::Statement, report)
+/// A token with which something begins that is told by the word before it.
+pub(super) fn missing_word(token: &Token<'_>, word: &str) -> Fault {
+    let before = Span { end: token.span.start, ..token.span };
+    let message = format!("no statement or declaration begins with `{}`", token.text);
+    let report = Diagnostic::new(Code::E0106, token.span, message)
+        .guess(format!("insert `{word}`"), vec![Edit { span: before, text: format!("{word} ") }]);
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 /// A setting behind `options` that is in no braces.
@@ -242,6 +242,13 @@ pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Wanted
             fault
         }
     }
+}
+
+/// `scratch` where memory is meant.
+pub(super) fn no_scratch(token: &Token<'_>) -> Fault {
+    let report = Diagnostic::new(Code::E0107, token.span, "`scratch` declares memory, and is none")
+        .help("declare it with a name, `scratch inbox[4];`, and write that: `inbox[0]`");
+    Fault::new(token.span.start, Reach::Statement, report)
 }
 
 pub(super) fn reserved(token: &Token<'_>) -> Fault {
