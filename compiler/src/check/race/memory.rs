@@ -59,7 +59,7 @@ impl<'p> Machine<'p, '_> {
                     self.hold(write.place, &value);
                 }
                 true => {
-                    let run = *run.get_or_insert_with(|| self.run_by(&actor, known));
+                    let run = *run.get_or_insert_with(|| self.run_by(&actor, known, &parts));
                     self.write_packet(&actor, (write, print), (run, &value));
                 }
             }
@@ -87,15 +87,19 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// The moment of an element: what is known to have been run by who does it. The elements of an operation that have
-    /// heard of nothing share it.
-    fn run_by(&mut self, actor: &Actor, told: &[Source]) -> MomentId {
+    /// The moment of an element: what is known to have been run by who does it, but for what it was made from, which its flow
+    /// tells. The elements of an operation that have heard of nothing share it.
+    fn run_by(&mut self, actor: &Actor, told: &[Source], parts: &[(FlowId, By)]) -> MomentId {
         if told.is_empty() {
             return actor.moment;
         }
+        let is_new = |source: &Source| match *source {
+            Source::Heard(flow, by) => parts.binary_search(&(flow, by)).is_err(),
+            Source::All(..) | Source::Run(..) | Source::Steps(..) | Source::Read(..) => true,
+        };
         let chain = self.history.chain();
         let sources = std::iter::once(Source::Run(actor.moment, 0))
-            .chain(told.iter().map(|source| source.run()));
+            .chain(told.iter().map(|source| source.run()).filter(is_new));
         self.history.add((actor.agent, chain), 0, NONE, sources)
     }
 

@@ -253,7 +253,9 @@ impl Reading {
     fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
         let new = self.met.insert(flow);
         if new {
-            self.ahead.push(flow);
+            if !lookup.history.parts(flow.0).is_empty() {
+                self.ahead.push(flow);
+            }
             self.agents.insert((lookup.history.doer(flow.0).0, flow.1));
         }
         new
