@@ -10,6 +10,7 @@
 pub(crate) mod build;
 pub mod memory;
 pub mod print;
+pub mod region;
 pub mod run;
 pub(crate) mod weave;
 
@@ -27,6 +28,7 @@ pub use op::{
 };
 pub use options::{Options, Protocol, Replication};
 pub use origin::{Binding, BindingId, Origin, OriginId, Origins};
+pub use region::Region;
 use smallvec::SmallVec;
 use std::sync::Arc;
 pub use verb::Verb;
@@ -143,17 +145,6 @@ pub struct Alias {
     pub outer: Buffer,
     /// Where it begins there, in chunks.
     pub offset: u32,
-}
-
-/// A named part of scratch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Its name in the source.
-    pub name: Arc<str>,
-    /// Its first chunk.
-    pub offset: u32,
-    /// The values of each dimension, in order; the last dimension is contiguous. None of a family whose rows differ.
-    pub dimensions: Vec<Arc<[i64]>>,
 }
 
 /// What an output chunk must hold: each of these exactly once, and nothing else.

@@ -18,6 +18,7 @@ mod declare;
 mod expr;
 mod family;
 mod global;
+pub mod import;
 pub mod index;
 mod item;
 pub mod load;

@@ -1,7 +1,6 @@
 //! What memory and ranks are called in reports.
 
-use crate::ir::{Buffer, Program, RankId};
-use std::sync::Arc;
+use crate::ir::{Buffer, Program, RankId, Region, region};
 
 /// How many ranks are listed.
 const LISTED: usize = 8;
@@ -62,27 +61,10 @@ pub(super) fn buffer(buffer: Buffer) -> &'static str {
     }
 }
 
-/// A region and the indices in it, "box", "1, 0"; of what is no even family, a place in all of scratch.
+/// A region and the indices in it.
 pub(super) fn region(program: &Program, rank: RankId, chunk: u64) -> (String, String) {
-    let regions = program.ranks.lookup(rank).map(|rank| &rank.regions);
-    let region = regions.into_iter().flatten().rfind(|region| u64::from(region.offset) <= chunk);
-    let named = region.and_then(|region| {
-        let at = chunk - u64::from(region.offset);
-        Some((region.name.to_string(), indices(&region.dimensions, at)?))
-    });
-    named.unwrap_or_else(|| ("scratch".to_string(), chunk.to_string()))
-}
-
-/// The values of the dimensions at a place, of which the last one runs fastest; none where it lies beyond them.
-fn indices(dimensions: &[Arc<[i64]>], mut at: u64) -> Option<String> {
-    let mut found: Vec<String> = Vec::with_capacity(dimensions.len());
-    for values in dimensions.iter().rev() {
-        let count = values.len() as u64;
-        found.push(values.get(at.checked_rem(count)? as usize)?.to_string());
-        at /= count;
-    }
-    found.reverse();
-    (at == 0 && !found.is_empty()).then(|| found.join(", "))
+    let regions = program.ranks.lookup(rank).map_or(&[] as &[Region], |rank| &rank.regions);
+    region::at(regions, chunk)
 }
 
 #[cfg(test)]

@@ -36,6 +36,12 @@ enum Below {
     Each { domains: Vec<Domain>, starts: Vec<u64> },
 }
 
+/// A family whose rows differ is told of in no more parts than this.
+const MOST_PARTS: usize = 64;
+
+/// The values of each dimension, in order.
+pub(super) type Dimensions = Vec<Arc<[i64]>>;
+
 /// Consecutive members: those of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
@@ -119,16 +125,37 @@ impl Domain {
         }
     }
 
+    /// The parts within which all rows are alike, each with its first member: one, where those of the whole are. Too many are
+    /// one without dimensions.
+    pub(super) fn parts(&self) -> Vec<(u64, Dimensions)> {
+        self.even_parts().filter(|parts| parts.len() <= MOST_PARTS).unwrap_or(vec![(0, Vec::new())])
+    }
+
+    fn even_parts(&self) -> Option<Vec<(u64, Dimensions)>> {
+        if let Some(dimensions) = self.dimensions() {
+            return Some(vec![(0, dimensions)]);
+        }
+        let Domain::Dimension(dimension) = self else { return None };
+        let mut parts = Vec::new();
+        for (position, value) in (0..).zip(self.values()).take(MOST_PARTS + 1) {
+            for (first, below) in dimension.child(position)?.even_parts()? {
+                let this: Arc<[i64]> = [value].into();
+                parts.push((dimension.start(position) + first, [vec![this], below].concat()));
+            }
+        }
+        Some(parts)
+    }
+
     /// The values of every dimension; none where what is below one differs from value to value.
-    pub(super) fn dimensions(&self) -> Vec<Arc<[i64]>> {
+    fn dimensions(&self) -> Option<Dimensions> {
         let mut dimensions = Vec::new();
         let mut domain = self;
         while let Domain::Dimension(dimension) = domain {
-            let Below::Same(below) = &dimension.below else { return Vec::new() };
+            let Below::Same(below) = &dimension.below else { return None };
             dimensions.push(domain.values().into());
             domain = below;
         }
-        dimensions
+        Some(dimensions)
     }
 
     /// What lies below the value `value` of the first dimension.

@@ -138,19 +138,16 @@ impl<'a> Eval<'_, 'a> {
     }
 
     fn regions(&self) -> Vec<ir::Region> {
-        let families = self.world.program.scratch.iter().zip(&self.own.regions);
-        let region = |(region, family): (
-            &crate::resolve::program::Region,
-            &Option<super::world::Family>,
-        )| {
-            let family = family.as_ref()?;
-            Some(ir::Region {
-                name: region.name.as_str().into(),
-                offset: family.first as u32,
-                dimensions: family.domain.dimensions(),
-            })
-        };
-        families.filter_map(region).collect()
+        let mut regions = Vec::new();
+        for (region, family) in self.world.program.scratch.iter().zip(&self.own.regions) {
+            let Some(family) = family else { continue };
+            let name: Arc<str> = region.name.as_str().into();
+            regions.extend(family.domain.parts().into_iter().map(|(first, dimensions)| {
+                let offset = (family.first + first) as u32;
+                ir::Region { name: Arc::clone(&name), offset, dimensions }
+            }));
+        }
+        regions
     }
 
     fn channel_table(

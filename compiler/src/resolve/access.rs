@@ -10,7 +10,7 @@ use super::call::counted;
 use super::family::{Family, LinkKind};
 use super::program::{BufferName, Expr, ExprKind, Index, Method};
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, Label, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, Label, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::RangeKind;
@@ -24,6 +24,9 @@ impl Body<'_> {
         want: Option<&Ty>,
         span: Span,
     ) -> Typed {
+        if let Some((base, joined)) = self.joined(base, indices) {
+            return self.index(base, &joined, want, span);
+        }
         if let Some(family) = self.family_base(base) {
             self.use_family(family, base.span);
             return self.family_members(family, indices, span);
@@ -92,6 +95,32 @@ impl Body<'_> {
     }
 
     /// The family of channels, semaphores or blocks that is indexed.
+    /// Indices in two pairs of brackets, where what they are of takes as many in one: reported, and put together.
+    fn joined<'e>(
+        &mut self,
+        base: &'e ast::Expr,
+        indices: &[ast::Index],
+    ) -> Option<(&'e ast::Expr, Vec<ast::Index>)> {
+        let ast::ExprKind::Index(inner, first) = &base.kind else { return None };
+        let (ast::ExprKind::Name(name) | ast::ExprKind::Field(_, ast::Name { text: name, .. })) =
+            &inner.kind
+        else {
+            return None;
+        };
+        let families = self.families.as_ref()?;
+        let declared = families.get(self.family(name)?);
+        let both = first.iter().chain(indices).cloned().collect::<Vec<_>>();
+        if declared.arity != both.len() || self.local(name).is_some() {
+            return None;
+        }
+        let behind = self.file()?.text.get(base.span.end as usize..)?;
+        let opener = base.span.end + behind.find('[')? as u32;
+        let between = Span { start: base.span.end - 1, end: opener + 1, ..base.span };
+        let report = indices_apart(&declared.name, between);
+        self.report(report);
+        Some((inner, both))
+    }
+
     fn family_base(&self, base: &ast::Expr) -> Option<Family> {
         let ast::ExprKind::Name(name) = &base.kind else { return None };
         if self.local(name).is_some() {
@@ -446,10 +475,16 @@ impl Body<'_> {
         let text = self.text(base.expr.span);
         let message = format!("{text} is {}; it cannot be indexed", types::describe(&ty));
         let report = Diagnostic::new(Code::E0204, base.expr.span, message);
-        if matches!(ty, super::program::Type::Chunk) {
-            return report.help("index the buffer itself, with the first chunk added");
+        if !matches!(ty, super::program::Type::Chunk) {
+            return report;
         }
-        report
+        match self.nature(&base.expr).buffer {
+            Some(BufferName::Scratch(_)) => report
+                .help("to have several chunks for each index, declare it with one dimension more"),
+            Some(BufferName::Input | BufferName::Output) | None => {
+                report.help("index the buffer itself, with the first chunk added")
+            }
+        }
     }
 
     fn list_indices(&self, list: &Typed, indices: &[ast::Index], span: Span) -> Diagnostic {
@@ -493,6 +528,12 @@ pub(super) fn wrong_arity(
         format!("`{name}` takes {}; {given} {is} given", counted(takes, "index", "indices"))
     };
     Diagnostic::new(Code::E0205, span, message).and(declaration, "declared here")
+}
+
+fn indices_apart(name: &str, between: Span) -> Diagnostic {
+    let message = format!("the indices of `{name}` stand in one pair of brackets");
+    let edits = vec![Edit { span: between, text: ", ".to_owned() }];
+    Diagnostic::new(Code::E0205, between, message).fix("write `, `", edits)
 }
 
 fn one_dimension(name: &str, given: usize, span: Span) -> Diagnostic {

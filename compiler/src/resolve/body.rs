@@ -6,7 +6,7 @@
 use super::attribute;
 use super::family::{Families, LinkKind};
 use super::global::{Entity, Globals, Named, declared_twice};
-use super::load::ModuleId;
+use super::load::{Module, ModuleId};
 use super::program::{
     Allowed, Binder, BufferName, Builtin, Expr, ExprKind, Frame, Local, LocalId, Parameter, Type,
 };
@@ -318,10 +318,14 @@ impl<'a> Body<'a> {
         resolved
     }
 
+    /// The file of this body; none where a value stands alone.
+    pub(super) fn file(&self) -> Option<&'a Module> {
+        self.globals.modules.modules.lookup(self.module)
+    }
+
     /// The text of a span, or `this` where it is long.
     pub(super) fn text(&self, span: Span) -> String {
-        let text =
-            self.globals.modules.modules.lookup(self.module).map_or("", |module| &module.text);
+        let text = self.file().map_or("", |file| &file.text);
         match text.get(span.start as usize..span.end as usize) {
             Some(text) if !text.is_empty() && text.len() <= 48 && !text.contains('\n') => {
                 format!("`{text}`")
@@ -332,10 +336,9 @@ impl<'a> Body<'a> {
 
     /// ` (line 8)`, for a place in this file.
     pub(super) fn line(&self, span: Span) -> String {
-        let module = self.globals.modules.modules.lookup(self.module);
-        match module.filter(|module| module.file == span.file) {
-            Some(module) => {
-                let before = module.text.get(..span.start as usize).unwrap_or("");
+        match self.file().filter(|file| file.file == span.file) {
+            Some(file) => {
+                let before = file.text.get(..span.start as usize).unwrap_or("");
                 format!(" (line {})", before.matches('\n').count() + 1)
             }
             None => String::new(),
@@ -349,8 +352,7 @@ impl<'a> Body<'a> {
 
     /// Whether a syntax error may have swallowed the declaration of the name.
     pub(super) fn is_lost(&self, name: &str) -> bool {
-        let module = self.globals.modules.modules.lookup(self.module);
-        module.is_some_and(|module| module.lost.contains(name))
+        self.file().is_some_and(|file| file.lost.contains(name))
     }
 
     /// An expression with its type.

@@ -5,6 +5,7 @@
 
 use super::body::{Body, Typed};
 use super::global::Entity;
+use super::import::{Wanted, module_with};
 use super::program::{Expr, ExprKind, Fold, Intrinsic, Method};
 use super::signature::Takes;
 use super::types::{self, Ty};
@@ -335,9 +336,10 @@ impl Body<'_> {
             .map(|(name, _)| name.as_str())
             .chain(FUNCTIONS.iter().copied());
         let near = nearest(&name.text, functions).map(str::to_owned);
-        Some(match foreign::function(&name.text).filter(|_| near.is_none()) {
+        let foreign = foreign::function(&name.text).filter(|_| near.is_none());
+        Some(match foreign {
             Some(help) => report.help(help),
-            None => self.suggest(report, name.span, near),
+            None => self.suggest_called(report, (name, Wanted::Function), near),
         })
     }
 
@@ -350,8 +352,18 @@ impl Body<'_> {
             None if super::body::builtin(&method.text).is_some() => {
                 report.help(format!("without parentheses: `.{}`", method.text))
             }
+            None if self.is_function(&method.text) => {
+                report.help(format!("it is a function: `{}(n)`", method.text))
+            }
             None => report.note("lists have `len`, `position`, `contains`, `step` and `rev`"),
         }
+    }
+
+    /// Whether a function has this name, of this file or of the library.
+    fn is_function(&self, name: &str) -> bool {
+        let global = self.global(name).map(|named| named.entity);
+        matches!(global, Some(Entity::Function(_)))
+            || module_with(name, &[Wanted::Function]).is_some()
     }
 
     fn method_of_no_list(&self, base: &Typed, method: &ast::Name) -> Diagnostic {

@@ -9,7 +9,7 @@ use super::body::{Body, Level, Side};
 use super::call::{Callee, given_twice};
 use super::declare::set_twice;
 use super::global::{Declared, Entity};
-use super::name::meant;
+use super::import::Wanted;
 use super::program::{
     BufferName, Collective, CollectiveId, Ensures, Expr, Implements, InPlace, Op, Promised, Stmt,
     StmtKind,
@@ -279,13 +279,20 @@ fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
                 let known = names.collectives.keys().map(String::as_str);
                 let near = nearest(&name.text, known).map(str::to_owned);
                 let other = names.values.get(&name.text).copied();
-                if let Some(named) = near.as_ref().and_then(|near| names.collectives.get(near)) {
-                    body.mentioned.insert((near.clone().unwrap_or_default(), named.entity));
+                if let Some((near, named)) =
+                    near.iter().find_map(|n| names.collectives.get_key_value(n))
+                {
+                    body.mentioned.insert((near.clone(), named.entity));
                 }
                 if let Some(named) = other {
                     body.mentioned.insert((name.text.clone(), named.entity));
                 }
-                body.report(unknown_collective(name, near.as_deref(), other.map(|n| n.span)));
+                let report = unknown_collective(name, other.map(|n| n.span));
+                let report = match other {
+                    Some(_) => report,
+                    None => body.suggest_called(report, (name, Wanted::Collective), near),
+                };
+                body.report(report);
             }
             None
         }
@@ -351,16 +358,11 @@ fn no_in_place(name: &ast::Name, place: Span, definition: Span) -> Diagnostic {
         .help("leave `in_place` out")
 }
 
-fn unknown_collective(name: &ast::Name, near: Option<&str>, other: Option<Span>) -> Diagnostic {
+fn unknown_collective(name: &ast::Name, other: Option<Span>) -> Diagnostic {
     if let Some(other) = other {
         let message = format!("`{}` is no collective", name.text);
         return Diagnostic::new(Code::E0204, name.span, message).and(other, "declared here");
     }
     let message = format!("no collective is called `{}`", name.text);
-    let report = Diagnostic::new(Code::E0201, name.span, message);
-    match near {
-        Some(near) => meant(report, name.span, near),
-        None => report
-            .help(format!("the library's are imported by `use std::collectives::{};`", name.text)),
-    }
+    Diagnostic::new(Code::E0201, name.span, message)
 }

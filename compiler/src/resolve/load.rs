@@ -5,6 +5,7 @@
 //! reads decides how far up a path may lead (E0207). Files may not import themselves, not even through others (E0207).
 //! What is not there is E0206.
 
+use super::import::{Wanted, module_with};
 use super::index::{self, Index};
 use super::lost;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
@@ -351,19 +352,6 @@ fn root_span(use_: &ast::Use) -> Span {
     }
 }
 
-/// The library's module that declares the name.
-fn module_with(name: &str) -> Option<String> {
-    let declares = |text: &str| {
-        text.lines().any(|line| {
-            let mut words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            matches!(words.next(), Some("fn" | "proc" | "collective" | "let"))
-                && words.next() == Some(name)
-        })
-    };
-    let found = stdlib::FILES.iter().find(|(_, text)| declares(text));
-    found.map(|(module, _)| format!("std::{}", module.replace('/', "::")))
-}
-
 fn unknown_module(path: &[ast::Name], wanted: &str, use_: &ast::Use, span: Span) -> Diagnostic {
     let place = match (path.first(), path.last()) {
         (Some(first), Some(last)) => first.span.to(last.span),
@@ -379,7 +367,7 @@ fn unknown_module(path: &[ast::Name], wanted: &str, use_: &ast::Use, span: Span)
             Some(name) if modules.iter().any(|module| module == name) => {
                 report.help(format!("name what you want from it: `use std::{name}::..;`"))
             }
-            Some(name) => match module_with(name) {
+            Some(name) => match module_with(name, &Wanted::ALL) {
                 Some(module) => report.help(format!("write `use {module}::{name};`")),
                 None => report.help(format!("its modules are {}", listed(&modules))),
             },
@@ -391,7 +379,7 @@ fn unknown_module(path: &[ast::Name], wanted: &str, use_: &ast::Use, span: Span)
     if let Some(module) = nearest(wanted, modules.iter().map(String::as_str)) {
         return report.label(format!("did you mean `{module}`?"));
     }
-    match imported.and_then(|name| Some((name, module_with(name)?))) {
+    match imported.and_then(|name| Some((name, module_with(name, &Wanted::ALL)?))) {
         Some((name, module)) => report.help(format!("`{name}` is in `{module}`")),
         None => report.help(format!("its modules are {}", listed(&modules))),
     }

@@ -7,12 +7,13 @@
 use super::body::{BUILTINS, Body, Bound, Level, Typed, builtin, builtin_type, speaks_of_nodes};
 use super::family::Family;
 use super::global::{Entity, Named};
+use super::import::{self, Wanted};
 use super::program::{BufferName, Builtin, ExprKind, Type};
 use super::signature::Needs;
 use super::types::{self, Ty};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
-use crate::syntax::foreign;
+use crate::syntax::{ast, foreign};
 
 impl Body<'_> {
     /// What a name stands for; `want` is what would fit, to guess what was meant.
@@ -261,7 +262,21 @@ impl Body<'_> {
             }
     }
 
-    /// What was probably meant is not unused.
+    /// Adds how a name that is called comes from the library, or what was probably meant.
+    pub(super) fn suggest_called(
+        &mut self,
+        report: Diagnostic,
+        (name, wanted): (&ast::Name, Wanted),
+        near: Option<String>,
+    ) -> Diagnostic {
+        let Some(file) = self.file() else { return self.suggest(report, name.span, near) };
+        match import::found(&report, file, name, wanted) {
+            Some(report) => report,
+            None if near.is_some() => self.suggest(report, name.span, near),
+            None => import::meant(report, file, name, wanted),
+        }
+    }
+
     /// Adds what was probably meant, which is then not unused.
     pub(super) fn suggest(
         &mut self,

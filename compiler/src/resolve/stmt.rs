@@ -10,6 +10,7 @@ use super::body::{Body, Bound, Inside, Nature};
 use super::call::{Callee, given_twice};
 use super::family::Family;
 use super::global::Entity;
+use super::import::Wanted;
 use super::name::meant;
 use super::program::{Binder, BlockFamilyId, BlockIndex, Expr, Operand, Stmt, StmtKind, Type};
 use super::signature::Effects;
@@ -408,7 +409,7 @@ impl Body<'_> {
             .filter(|(_, named)| matches!(named.entity, Entity::Procedure(_)))
             .map(|(name, _)| name.as_str());
         let near = nearest(&name.text, procedures).map(str::to_owned);
-        self.suggest(report, name.span, near)
+        self.suggest_called(report, (name, Wanted::Procedure), near)
     }
 }
 

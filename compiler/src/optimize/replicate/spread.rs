@@ -13,7 +13,7 @@
 use super::copies;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::memory::{self, Extent};
-use crate::ir::{Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb};
+use crate::ir::{Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb, region};
 use crate::optimize::blocks;
 use crate::optimize::operands::{self, Placed};
 use std::collections::BTreeMap;
@@ -394,15 +394,9 @@ fn together(
 fn chunks(rank: &Rank, extent: &Extent) -> String {
     let size = extent.end - extent.start;
     let (name, start) = match extent.buffer {
-        Buffer::Input => ("input", extent.start),
-        Buffer::Output => ("output", extent.start),
-        Buffer::Scratch => {
-            let before = |region: &&crate::ir::Region| u64::from(region.offset) <= extent.start;
-            match rank.regions.iter().rev().find(before) {
-                Some(region) => (&*region.name, extent.start - u64::from(region.offset)),
-                None => ("scratch", extent.start),
-            }
-        }
+        Buffer::Input => ("input".to_string(), extent.start.to_string()),
+        Buffer::Output => ("output".to_string(), extent.start.to_string()),
+        Buffer::Scratch => region::at(&rank.regions, extent.start),
     };
     if size == 1 { format!("`{name}[{start}]`") } else { format!("`{name}[{start}..+{size}]`") }
 }

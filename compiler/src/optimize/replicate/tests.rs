@@ -208,7 +208,7 @@ fn a_report_names_both_sides_in_their_regions() {
         let region = |name: &str, offset| crate::ir::Region {
             name: name.into(),
             offset,
-            dimensions: vec![],
+            dimensions: vec![(0..4).collect()],
         };
         rank.regions = vec![region("stage", 0), region("inbox", 4)];
     }

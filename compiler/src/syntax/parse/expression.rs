@@ -5,14 +5,14 @@
 use super::recover::{
     close, expect, hole, listed, listed_some, name, open, required, required_name, reserved_name,
 };
-use super::report::Wanted;
-use super::{Extra, Input, Rule, kind_at, look, mark, pick, span};
+use super::report::{Wanted, brackets_apart};
+use super::{Extra, Input, Reader, Rule, kind_at, last, look, mark, note, pick, rest, span};
 use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
 };
 use crate::syntax::lookahead::{begins_surely, holds_statements};
 use crate::syntax::token::{Class, Kind, Token, integer, string};
-use chumsky::prelude::{IterParser, Parser, choice, recursive};
+use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
 
 /// The rules for values that other rules are made of.
 #[derive(Clone)]
@@ -407,7 +407,21 @@ fn binder<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Option<Binder>> {
 
 /// `[` dimensions `]`
 pub(super) fn dimensions<'t>(values: &Values<'t>) -> Rule<'t, Vec<Dimension>> {
-    mark(Kind::LeftBracket).ignore_then(listed_some(dimension(values), Kind::RightBracket)).boxed()
+    let some = mark(Kind::LeftBracket)
+        .ignore_then(listed_some(dimension(values), Kind::RightBracket))
+        .boxed();
+    let apart = custom(|input: &mut Reader<'t, '_>| {
+        let opener = rest(input).first().filter(|token| token.kind == Kind::LeftBracket);
+        let (closer, opener) = last(input).zip(opener).ok_or_else(EmptyErr::default)?;
+        note(input, brackets_apart(closer, opener));
+        Ok(())
+    });
+    some.clone()
+        .foldl(apart.ignore_then(some).repeated(), |mut all, more| {
+            all.extend(more);
+            all
+        })
+        .boxed()
 }
 
 /// `[` dimensions `]` where a block is opened: `*` is all of its family.

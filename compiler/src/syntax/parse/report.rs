@@ -211,6 +211,14 @@ pub(super) fn missing_word(token: &Token<'_>, word: &str) -> Fault {
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
+/// Dimensions in a pair of brackets of their own, behind others.
+pub(super) fn brackets_apart(closer: &Token<'_>, opener: &Token<'_>) -> Fault {
+    let between = closer.span.to(opener.span);
+    let report = Diagnostic::new(Code::E0101, between, "dimensions stand in one pair of brackets")
+        .guess("write `, `", vec![Edit { span: between, text: ", ".to_owned() }]);
+    Fault::new(between.start, Reach::Statement, report)
+}
+
 /// A setting behind `options` that is in no braces.
 pub(super) fn bare_option(setting: Span) -> Fault {
     let (before, after) =

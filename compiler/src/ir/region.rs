@@ -1,0 +1,38 @@
+//! What places in scratch are called.
+
+use std::sync::Arc;
+
+/// A named part of scratch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its name in the source.
+    pub name: Arc<str>,
+    /// Its first chunk.
+    pub offset: u32,
+    /// The values of each dimension, in order; the last dimension is contiguous. A family whose rows differ has a region for each
+    /// part within which they do not; none of one with too many.
+    pub dimensions: Vec<Arc<[i64]>>,
+}
+
+/// The region that a chunk of scratch is in, and its indices there: "box", "1, 0"; where there is none, "scratch" and the chunk.
+#[must_use]
+pub fn at(regions: &[Region], chunk: u64) -> (String, String) {
+    let region = regions.iter().rfind(|region| u64::from(region.offset) <= chunk);
+    let named = region.and_then(|region| {
+        let at = chunk - u64::from(region.offset);
+        Some((region.name.to_string(), indices(&region.dimensions, at)?))
+    });
+    named.unwrap_or_else(|| ("scratch".to_string(), chunk.to_string()))
+}
+
+/// The values of the dimensions at a place, of which the last one runs fastest; none where it lies beyond them.
+fn indices(dimensions: &[Arc<[i64]>], mut at: u64) -> Option<String> {
+    let mut found: Vec<String> = Vec::with_capacity(dimensions.len());
+    for values in dimensions.iter().rev() {
+        let count = values.len() as u64;
+        found.push(values.get(at.checked_rem(count)? as usize)?.to_string());
+        at /= count;
+    }
+    found.reverse();
+    (at == 0 && !found.is_empty()).then(|| found.join(", "))
+}

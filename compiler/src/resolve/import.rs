@@ -1,0 +1,133 @@
+//! Names of the library that a file uses and does not import: where they are declared, and the change that imports them.
+
+use super::load::{Module, uses};
+use crate::diagnostic::{Diagnostic, Edit, nearest};
+use crate::source::Span;
+use crate::syntax::ast::{self, UseRoot};
+
+/// What a name is wanted for: the word of its declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// `fn`
+    Function,
+    /// `proc`
+    Procedure,
+    /// `collective`
+    Collective,
+}
+
+impl Wanted {
+    /// All of them.
+    pub const ALL: [Wanted; 3] = [Wanted::Function, Wanted::Procedure, Wanted::Collective];
+
+    /// The word of its declaration.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Wanted::Function => "fn",
+            Wanted::Procedure => "proc",
+            Wanted::Collective => "collective",
+        }
+    }
+}
+
+/// The library's module that declares the name, as `std::math`.
+#[must_use]
+pub fn module_with(name: &str, wanted: &[Wanted]) -> Option<String> {
+    let declares = |text: &str| {
+        wanted.iter().any(|wanted| declared(text, *wanted).any(|declared| declared == name))
+    };
+    let found = stdlib::FILES.iter().find(|(_, text)| declares(text));
+    found.map(|(module, _)| format!("std::{}", module.replace('/', "::")))
+}
+
+/// What a text of the library declares. In it, every declaration of a file begins a line.
+pub fn declared(text: &str, wanted: Wanted) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(move |line| {
+        let mut words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        words.next().filter(|word| *word == wanted.word()).and(words.next())
+    })
+}
+
+/// Says how a name comes into a file that the library has; none where it has no such name.
+pub(super) fn found(
+    report: &Diagnostic,
+    module: &Module,
+    name: &ast::Name,
+    wanted: Wanted,
+) -> Option<Diagnostic> {
+    let from = module_with(&name.text, &[wanted]).filter(|_| !is_library(module))?;
+    let title = format!("insert `use {from}::{};`", name.text);
+    Some(report.clone().fix(title, edits(module, &from, &name.text)))
+}
+
+/// Says which name of the library was probably meant.
+pub(super) fn meant(
+    report: Diagnostic,
+    module: &Module,
+    name: &ast::Name,
+    wanted: Wanted,
+) -> Diagnostic {
+    let all = stdlib::FILES.iter().flat_map(|(_, text)| declared(text, wanted));
+    let near = nearest(&name.text, all).filter(|_| !is_library(module));
+    let Some((near, from)) = near.and_then(|near| Some((near, module_with(near, &[wanted])?)))
+    else {
+        return report;
+    };
+    let mut edits = edits(module, &from, near);
+    edits.push(Edit { span: name.span, text: near.to_owned() });
+    report.guess(format!("write `{near}`, and `use {from}::{near};`"), edits)
+}
+
+fn is_library(module: &Module) -> bool {
+    module.name.starts_with("std::")
+}
+
+/// The change that imports a name from a module of the library: beside others from there, or in a line of its own.
+#[must_use]
+pub fn edits(module: &Module, from: &str, name: &str) -> Vec<Edit> {
+    let uses = uses(&module.ast);
+    let beside = uses.iter().rev().find_map(|(use_, _)| beside(use_, from, name));
+    beside.unwrap_or_else(|| {
+        let line = format!("use {from}::{name};");
+        let edit = match (uses.last(), module.ast.items.first()) {
+            (Some((_, last)), _) => {
+                Edit { span: Span { start: last.end, ..*last }, text: format!("\n{line}") }
+            }
+            (None, Some(first)) => {
+                let start = begin(first);
+                Edit { span: Span { end: start.start, ..start }, text: format!("{line}\n\n") }
+            }
+            (None, None) => {
+                let start = Span { file: module.file, start: 0, end: 0 };
+                Edit { span: start, text: format!("{line}\n") }
+            }
+        };
+        vec![edit]
+    })
+}
+
+/// The change to an import that adds a name, if it is from this module.
+fn beside(use_: &ast::Use, from: &str, name: &str) -> Option<Vec<Edit>> {
+    let UseRoot::Name(root) = &use_.root else { return None };
+    let path = use_.path.iter().map(|part| part.text.as_str());
+    let last = use_.names.last()?;
+    let first = use_.names.first()?.name.span;
+    let end = last.alias.as_ref().map_or(last.name.span.end, |alias| alias.span.end);
+    let same = from.split("::").eq(std::iter::once(root.text.as_str()).chain(path));
+    let behind = Span { start: end, end, ..last.name.span };
+    same.then(|| match use_.braced {
+        true => vec![Edit { span: behind, text: format!(", {name}") }],
+        false => vec![
+            Edit { span: Span { end: first.start, ..first }, text: "{".to_owned() },
+            Edit { span: behind, text: format!(", {name}}}") },
+        ],
+    })
+}
+
+/// Where an item begins, with its documentation.
+fn begin(item: &ast::Item) -> Span {
+    let docs = item.docs.iter().map(|doc| doc.span);
+    let attributes = item.attributes.iter().map(|attribute| attribute.span);
+    docs.chain(attributes).chain([item.span]).min_by_key(|span| span.start).unwrap_or(item.span)
+}
