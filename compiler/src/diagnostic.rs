@@ -60,6 +60,18 @@ pub struct Fix {
     pub certainty: Certainty,
     /// Its edits, none overlapping another.
     pub edits: Vec<Edit>,
+    /// What it imports. Where that stands follows from the whole file: who has shown only a part of it finds it again. The
+    /// edits at the report's place are not for that.
+    pub import: Option<Import>,
+}
+
+/// A name that comes into a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The module of the library, as `std::math`.
+    pub from: String,
+    /// Its name there.
+    pub name: String,
 }
 
 /// One mistake, one report.
@@ -155,14 +167,25 @@ impl Diagnostic {
     /// Adds the change that mends it; its title becomes a help line too.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
-        self.fix = Some(Fix { title: title.into(), certainty: Certainty::Sure, edits });
+        let (certainty, import) = (Certainty::Sure, None);
+        self.fix = Some(Fix { title: title.into(), certainty, edits, import });
         self
     }
 
     /// Adds a change that may mend it; its title becomes a help line too.
     #[must_use]
     pub fn guess(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
-        self.fix = Some(Fix { title: title.into(), certainty: Certainty::Guess, edits });
+        let (certainty, import) = (Certainty::Guess, None);
+        self.fix = Some(Fix { title: title.into(), certainty, edits, import });
+        self
+    }
+
+    /// Says that the change imports a name.
+    #[must_use]
+    pub fn importing(mut self, import: Import) -> Diagnostic {
+        if let Some(fix) = &mut self.fix {
+            fix.import = Some(import);
+        }
         self
     }
 }

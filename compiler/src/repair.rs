@@ -84,7 +84,7 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
             (vec![statement(barrier)?.with_another(block)?], Certainty::Sure)
         }
     };
-    Some(Fix { title: change.title(), certainty, edits })
+    Some(Fix { title: change.title(), certainty, edits, import: None })
 }
 
 /// The text with some edits made, which must not overlap; none where they do, or lie beyond its end.

@@ -8,7 +8,7 @@ use crate::analysis::{self, Part, Semantics, Spot};
 use crate::cut;
 use crate::database::{self, Database, Document, Resolved, Text};
 use crate::settings::{self, Settings};
-use compiler::diagnostic::{Certainty, Code, Diagnostic, Fix, Label, Severity};
+use compiler::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, Import, Label, Severity};
 use compiler::driver::{self, Proof};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
@@ -52,6 +52,8 @@ pub struct Mending {
     pub sure: bool,
     /// What is replaced, and by what.
     pub edits: Vec<(Spot, String)>,
+    /// What the file is to import beside that.
+    pub import: Option<Import>,
 }
 
 /// What is known of a file.
@@ -242,10 +244,16 @@ fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding>
     };
     let primary = report.primary.as_ref()?;
     let related = report.secondary.iter();
+    // Where an import stands is known only in the whole file.
+    let is_here = |edit: &&Edit| Place::Source(edit.span) == primary.place;
     let mending = |fix: &Fix| Mending {
         title: fix.title.clone(),
         sure: fix.certainty == Certainty::Sure,
-        edits: fix.edits.iter().map(|edit| (place(edit.span), edit.text.clone())).collect(),
+        edits: (fix.edits.iter())
+            .filter(|edit| fix.import.is_none() || is_here(edit))
+            .map(|edit| (place(edit.span), edit.text.clone()))
+            .collect(),
+        import: fix.import.clone(),
     };
     Some(Finding {
         code: Some(report.code),

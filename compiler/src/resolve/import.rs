@@ -1,8 +1,8 @@
 //! Names of the library that a file uses and does not import: where they are declared, and the change that imports them.
 
 use super::load::{Module, uses};
-use crate::diagnostic::{Diagnostic, Edit, nearest};
-use crate::source::Span;
+use crate::diagnostic::{Diagnostic, Edit, Import, nearest};
+use crate::source::{FileId, Span};
 use crate::syntax::ast::{self, UseRoot};
 
 /// What a name is wanted for: the word of its declaration.
@@ -58,7 +58,8 @@ pub(super) fn found(
 ) -> Option<Diagnostic> {
     let from = module_with(&name.text, &[wanted]).filter(|_| !is_library(module))?;
     let title = format!("insert `use {from}::{};`", name.text);
-    Some(report.clone().fix(title, edits(module, &from, &name.text)))
+    let import = Import { from, name: name.text.clone() };
+    Some(report.clone().fix(title, edits(&module.ast, module.file, &import)).importing(import))
 }
 
 /// Says which name of the library was probably meant.
@@ -74,41 +75,35 @@ pub(super) fn meant(
     else {
         return report;
     };
-    let mut edits = edits(module, &from, near);
+    let title = format!("write `{near}`, and `use {from}::{near};`");
+    let import = Import { from, name: near.to_owned() };
+    let mut edits = edits(&module.ast, module.file, &import);
     edits.push(Edit { span: name.span, text: near.to_owned() });
-    report.guess(format!("write `{near}`, and `use {from}::{near};`"), edits)
+    report.guess(title, edits).importing(import)
 }
 
 fn is_library(module: &Module) -> bool {
     module.name.starts_with("std::")
 }
 
-/// The change that imports a name from a module of the library: beside others from there, or in a line of its own.
+/// The change of a file that imports a name: beside others from the same module, or in a line of its own.
 #[must_use]
-pub fn edits(module: &Module, from: &str, name: &str) -> Vec<Edit> {
-    let uses = uses(&module.ast);
-    let beside = uses.iter().rev().find_map(|(use_, _)| beside(use_, from, name));
+pub fn edits(file: &ast::File, id: FileId, import: &Import) -> Vec<Edit> {
+    let uses = uses(file);
+    let beside = uses.iter().rev().find_map(|(use_, _)| beside(use_, import));
     beside.unwrap_or_else(|| {
-        let line = format!("use {from}::{name};");
-        let edit = match (uses.last(), module.ast.items.first()) {
-            (Some((_, last)), _) => {
-                Edit { span: Span { start: last.end, ..*last }, text: format!("\n{line}") }
-            }
-            (None, Some(first)) => {
-                let start = begin(first);
-                Edit { span: Span { end: start.start, ..start }, text: format!("{line}\n\n") }
-            }
-            (None, None) => {
-                let start = Span { file: module.file, start: 0, end: 0 };
-                Edit { span: start, text: format!("{line}\n") }
-            }
+        let line = format!("use {}::{};", import.from, import.name);
+        let (at, text) = match (uses.last(), file.items.first()) {
+            (Some((_, last)), _) => (last.end, format!("\n{line}")),
+            (None, Some(first)) => (begin(first), format!("{line}\n\n")),
+            (None, None) => (0, format!("{line}\n")),
         };
-        vec![edit]
+        vec![Edit { span: Span { file: id, start: at, end: at }, text }]
     })
 }
 
 /// The change to an import that adds a name, if it is from this module.
-fn beside(use_: &ast::Use, from: &str, name: &str) -> Option<Vec<Edit>> {
+fn beside(use_: &ast::Use, Import { from, name }: &Import) -> Option<Vec<Edit>> {
     let UseRoot::Name(root) = &use_.root else { return None };
     let path = use_.path.iter().map(|part| part.text.as_str());
     let last = use_.names.last()?;
@@ -126,8 +121,8 @@ fn beside(use_: &ast::Use, from: &str, name: &str) -> Option<Vec<Edit>> {
 }
 
 /// Where an item begins, with its documentation.
-fn begin(item: &ast::Item) -> Span {
-    let docs = item.docs.iter().map(|doc| doc.span);
-    let attributes = item.attributes.iter().map(|attribute| attribute.span);
-    docs.chain(attributes).chain([item.span]).min_by_key(|span| span.start).unwrap_or(item.span)
+fn begin(item: &ast::Item) -> u32 {
+    let docs = item.docs.iter().map(|doc| doc.span.start);
+    let attributes = item.attributes.iter().map(|attribute| attribute.span.start);
+    docs.chain(attributes).min().unwrap_or(item.span.start)
 }

@@ -6,9 +6,11 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 mod items;
+mod library;
 mod scope;
 
 use crate::analysis::Analysis;
+use compiler::resolve::import::Wanted;
 use compiler::source::FileId;
 use compiler::syntax::token::{Class, Kind, Token, tokens};
 use items::{field, kind_words, name, operation, snippet};
@@ -21,10 +23,14 @@ pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> 
     let Some(part) = analysis.part_at(offset) else { return items::declarations() };
     let text = part.declaration.text(analysis.database);
     let at = offset - part.start;
-    let cut = tokens(FileId(0), &text);
-    if cut.comments.iter().any(|comment| comment.span.start < at && at <= comment.span.end) {
+    let mut cut = tokens(FileId(0), &text);
+    let is_doc = |token: &Token<'_>| matches!(token.kind, Kind::Doc | Kind::InnerDoc);
+    let docs = cut.tokens.iter().filter(|token| is_doc(token)).map(|token| token.span);
+    let mut comments = docs.chain(cut.comments.iter().map(|comment| comment.span));
+    if comments.any(|comment| comment.start < at && at <= comment.end) {
         return Vec::new();
     }
+    cut.tokens.retain(|token| !is_doc(token));
     let is_word = |token: &Token<'_>| token.kind.class() != Class::Mark || token.kind == Kind::Int;
     let typed = |token: &&Token<'_>| token.span.end < at || token.span.end == at && !is_word(token);
     let before: Vec<Token<'_>> = cut.tokens.iter().filter(typed).copied().collect();
@@ -84,7 +90,8 @@ fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
         Some(Kind::Barrier | Kind::Group) => scope.blocks().map(name).collect(),
         Some(Kind::Channel) if last == Some("=") => items::links(),
         Some(Kind::Collective) if statement.len() == 1 && scope.level() == Level::Program => {
-            scope.collectives()
+            let own = scope.collectives().into_iter();
+            own.chain(library::names(scope, Wanted::Collective)).collect()
         }
         Some(_) | None => expression(scope),
     }
@@ -108,6 +115,9 @@ fn at_start(scope: &Scope<'_>) -> Vec<CompletionItem> {
         found.extend(operation(grammar::Kind::Synchronise));
     }
     found.extend(scope.procedures());
+    if level != Level::Program {
+        found.extend(library::names(scope, Wanted::Procedure));
+    }
     found
 }
 
@@ -249,6 +259,7 @@ fn expression(scope: &Scope<'_>) -> Vec<CompletionItem> {
     found.extend(
         functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item }),
     );
+    found.extend(library::names(scope, Wanted::Function));
     found
 }
 

@@ -10,7 +10,10 @@ use crate::analysis::Spot;
 use crate::copies;
 use crate::diagnostics::Finding;
 use crate::text::{Encoding, Lines};
-use compiler::diagnostic::{Code, Severity};
+use compiler::diagnostic::{Code, Import, Severity};
+use compiler::resolve::import;
+use compiler::source::FileId;
+use compiler::syntax::{self, ast};
 use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
     Location, NumberOrString, TextEdit, Url,
@@ -49,6 +52,7 @@ pub struct Context<'c> {
     url: &'c dyn Fn(&str) -> Option<Url>,
     lines: RefCell<BTreeMap<String, Option<Rc<Lines>>>>,
     pages: RefCell<BTreeMap<Code, Option<Url>>>,
+    files: RefCell<BTreeMap<String, Option<Rc<ast::File>>>>,
 }
 
 impl<'c> Context<'c> {
@@ -59,7 +63,14 @@ impl<'c> Context<'c> {
         text: &'c dyn Fn(&str) -> Option<Arc<str>>,
         url: &'c dyn Fn(&str) -> Option<Url>,
     ) -> Context<'c> {
-        Context { encoding, text, url, lines: RefCell::default(), pages: RefCell::default() }
+        Context {
+            encoding,
+            text,
+            url,
+            lines: RefCell::default(),
+            pages: RefCell::default(),
+            files: RefCell::default(),
+        }
     }
 
     fn lines(&self, name: &str) -> Option<Rc<Lines>> {
@@ -71,6 +82,18 @@ impl<'c> Context<'c> {
         let page =
             self.pages.borrow_mut().entry(code).or_insert_with(|| copies::page(code)).clone();
         Some(CodeDescription { href: page? })
+    }
+
+    /// The edits that import a name into a file.
+    fn import(&self, name: &str, import: &Import) -> Option<Vec<(Url, TextEdit)>> {
+        let (url, lines) = ((self.url)(name)?, self.lines(name)?);
+        let parse = || Some(Rc::new(syntax::parse(FileId(0), &(self.text)(name)?).0));
+        let file = self.files.borrow_mut().entry(name.to_owned()).or_insert_with(parse).clone()?;
+        let edits = import::edits(&file, FileId(0), import).into_iter().map(|edit| {
+            let range = lines.range(edit.span.start..edit.span.end);
+            (url.clone(), TextEdit::new(range, edit.text))
+        });
+        Some(edits.collect())
     }
 
     fn location(&self, spot: &Spot) -> Option<Location> {
@@ -147,8 +170,11 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         Some((place.uri, TextEdit::new(place.range, text.clone())))
     };
     let fix = finding.fix.as_ref().and_then(|mending| {
-        let edits: Option<Vec<(Url, TextEdit)>> = mending.edits.iter().map(edit).collect();
-        Some(Fix { title: mending.title.clone(), sure: mending.sure, edits: edits? })
+        let mut edits = mending.edits.iter().map(edit).collect::<Option<Vec<_>>>()?;
+        if let Some(import) = &mending.import {
+            edits.extend(context.import(&finding.spot.name, import)?);
+        }
+        Some(Fix { title: mending.title.clone(), sure: mending.sure, edits })
     });
     Some(Problem { url: (context.url)(&place.name)?, diagnostic, fix })
 }

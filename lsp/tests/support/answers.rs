@@ -139,9 +139,13 @@ fn called(snapshot: &Snapshot, url: &Url, position: Position) -> String {
 /// What could be written, with what it is.
 fn completed(analysis: &Analysis<'_>, at: u32) -> String {
     let items = completion::completions(analysis, at);
-    lines(items.iter().map(|item| match &item.detail {
-        Some(detail) => format!("{}  ({detail})", item.label),
-        None => item.label.clone(),
+    lines(items.iter().map(|item| {
+        let detail = item.detail.as_ref().map_or(String::new(), |detail| format!("  ({detail})"));
+        let edits = item.additional_text_edits.iter().flatten().map(|edit| {
+            let at = edit.range.start;
+            format!("  {}:{} {:?}", at.line + 1, at.character + 1, edit.new_text)
+        });
+        format!("{}{detail}{}", item.label, edits.collect::<String>())
     }))
 }
 

@@ -95,6 +95,11 @@ impl<'a> Scope<'a> {
         self.level
     }
 
+    /// The file.
+    pub(super) fn analysis(&self) -> &'a Analysis<'a> {
+        self.analysis
+    }
+
     /// The tokens of the statement at the cursor.
     pub(super) fn statement<'t, 's>(&self, before: &'s [Token<'t>]) -> &'s [Token<'t>] {
         before.get(self.start..).unwrap_or_default()
@@ -187,14 +192,7 @@ impl<'a> Scope<'a> {
     /// Procedures that can be called.
     pub(super) fn procedures(&self) -> impl Iterator<Item = CompletionItem> {
         let named = self.names(|unit| unit.procedures.iter().map(|row| row.name.clone()).collect());
-        named.into_iter().map(|name| {
-            let text = format!("{name}($1);");
-            CompletionItem {
-                kind: Some(CompletionItemKind::METHOD),
-                documentation: None,
-                ..items::snippet(&name, &text)
-            }
-        })
+        named.into_iter().map(|name| procedure(&name))
     }
 
     /// Collectives that can be implemented.
@@ -219,7 +217,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether the file declares or imports a name.
-    fn is_named(&self, name: &str) -> bool {
+    pub(super) fn is_named(&self, name: &str) -> bool {
         let directory = crate::database::directory(self.analysis.database, self.analysis.document);
         directory.declaring.contains_key(name)
     }
@@ -237,9 +235,20 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn called(name: &str, kind: CompletionItemKind) -> CompletionItem {
+/// A function or collective, to be called.
+pub(super) fn called(name: &str, kind: CompletionItemKind) -> CompletionItem {
     let text = format!("{name}($1)");
     CompletionItem { kind: Some(kind), documentation: None, ..items::snippet(name, &text) }
+}
+
+/// A procedure, to be called.
+pub(super) fn procedure(name: &str) -> CompletionItem {
+    let text = format!("{name}($1);");
+    CompletionItem {
+        kind: Some(CompletionItemKind::METHOD),
+        documentation: None,
+        ..items::snippet(name, &text)
+    }
 }
 
 fn item(family: &Family) -> CompletionItem {
@@ -315,7 +324,7 @@ impl Reader {
         }
         match kind {
             Kind::LeftBrace | Kind::LeftBracket | Kind::LeftParen => self.opens(before, i, kind),
-            Kind::RightBrace | Kind::RightBracket | Kind::RightParen => self.closes(i),
+            Kind::RightBrace | Kind::RightBracket | Kind::RightParen => self.closes(i, kind),
             Kind::Semicolon => {
                 if before.get(self.start).is_some_and(|token| token.kind == Kind::Let) {
                     self.base.extend(name_at(before, Some(self.start + 1)));
@@ -351,11 +360,14 @@ impl Reader {
         }
     }
 
-    fn closes(&mut self, i: usize) {
+    fn closes(&mut self, i: usize, kind: Kind) {
         let Some(closed) = self.open.pop() else { return };
         if closed.bracket == Kind::LeftBrace {
             self.base = closed.bound;
             self.bound.clone_from(&self.base);
+            self.start = i + 1;
+        } else if closed.head == Some(Kind::Hash) && kind == Kind::RightBracket {
+            // An attribute comes before what it is for.
             self.start = i + 1;
         }
     }
