@@ -258,6 +258,45 @@ fn unknown_words_are_mended() {
     client.finish();
 }
 
+/// The program knows nothing of the imports that it does not use.
+#[test]
+fn a_name_of_the_library_is_imported_beside_the_others() {
+    let mut client = Client::new(None, json!({}));
+    let body = GATHER.split_once("\n\n").unwrap().1;
+    let body = body.replacen(
+        "signal mem[*] relaxed;\n        wait mem[*] relaxed;",
+        "handshake(mem[*]);",
+        1,
+    );
+    let head = "// All.\nuse std::patterns::ring_next;\nuse std::math::log2;\n\nlet two = log2(4);\nfn next(r: rank) -> rank = ring_next(r, two);\n\n/// All pairs.\n";
+    let text = format!("{head}{body}");
+    client.open(URI, &text);
+    let found = client.settled(URI, 1);
+    let mut missing = Vec::new();
+    for report in found.iter().filter(|report| report["code"] == "E0201") {
+        let asked = json!({"textDocument": {"uri": URI}, "range": report["range"],
+            "context": {"diagnostics": [report]}});
+        let action = client.request("textDocument/codeAction", asked)[0].clone();
+        let edits = action["edit"]["changes"][URI].as_array().unwrap().clone();
+        let edits = edits.iter().map(|edit| {
+            let start = &edit["range"]["start"];
+            format!(
+                "{}:{} {}",
+                start["line"],
+                start["character"],
+                edit["newText"].as_str().unwrap()
+            )
+        });
+        missing.push((action["title"].clone(), edits.collect::<Vec<_>>()));
+    }
+    let allgather = vec!["2:20 \nuse std::collectives::allgather;".to_owned()];
+    let handshake = vec!["1:19 {".to_owned(), "1:28 , handshake}".to_owned()];
+    let titles =
+        ["Insert `use std::collectives::allgather;`", "Insert `use std::patterns::handshake;`"];
+    assert_eq!(missing, [(json!(titles[0]), allgather), (json!(titles[1]), handshake)]);
+    client.finish();
+}
+
 #[test]
 fn lenses_are_asked_for_again_when_the_proof_is_there() {
     let refreshed = json!({"workspace": {"codeLens": {"refreshSupport": true}}});
