@@ -50,8 +50,8 @@ pub(super) enum Source {
 /// All moments and flows of a launch.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    moments: Pages<Moment>,
-    sources: Pages<Packed>,
+    moments: Vec<Moment>,
+    sources: Vec<Packed>,
     /// How many elements there were: each has a flow, whether it is followed or not.
     elements: FlowId,
     flows: Pages<Flow>,
@@ -100,8 +100,11 @@ impl History {
         sources: impl IntoIterator<Item = Source>,
     ) -> MomentId {
         let first = self.sources.len() as u32;
-        self.sources.extend(sources.into_iter().map(Packed::from));
-        self.moments.push(Moment { agent, chain, seen, previous, sources: first }) as MomentId
+        for source in sources {
+            push(&mut self.sources, Packed::from(source));
+        }
+        push(&mut self.moments, Moment { agent, chain, seen, previous, sources: first });
+        self.moments.len() as MomentId - 1
     }
 
     /// Adds a moment of nobody in particular, which only brings things together.
@@ -121,7 +124,7 @@ impl History {
         let first = self.moments.get(at).map_or(0, |moment| moment.sources as usize);
         let next = self.moments.get(at + 1);
         let end = next.map_or(self.sources.len(), |moment| moment.sources as usize);
-        self.sources.range(first..end).map(|packed| packed.source())
+        self.sources.get(first..end).unwrap_or_default().iter().map(|packed| packed.source())
     }
 
     /// The flow of one more element.
@@ -196,4 +199,12 @@ impl Packed {
             _ => Source::Heard(self.row, by),
         }
     }
+}
+
+/// Adds to a list that is gone through again and again: it stays in one piece, and has little room to spare.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len() / 8 + 8);
+    }
+    list.push(item);
 }
