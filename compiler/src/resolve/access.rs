@@ -113,12 +113,23 @@ impl Body<'_> {
         if declared.arity != both.len() || self.local(name).is_some() {
             return None;
         }
-        let behind = self.file()?.text.get(base.span.end as usize..)?;
-        let opener = base.span.end + behind.find('[')? as u32;
-        let between = Span { start: base.span.end - 1, end: opener + 1, ..base.span };
-        let report = indices_apart(&declared.name, between);
+        let report = self.indices_apart(&declared.name, base.span);
         self.report(report);
         Some((inner, both))
+    }
+
+    /// Indices behind others, which end here.
+    fn indices_apart(&self, name: &str, first: Span) -> Diagnostic {
+        let behind = self.file().and_then(|file| file.text.get(first.end as usize..));
+        let gap = behind.and_then(|text| text.split_once('[')).map(|(gap, _)| gap);
+        let message = format!("the indices of `{name}` stand in one pair of brackets");
+        // Comments in between are not to be lost.
+        let Some(gap) = gap.filter(|gap| gap.trim().is_empty()) else {
+            return Diagnostic::new(Code::E0205, first, message);
+        };
+        let between = Span { start: first.end - 1, end: first.end + gap.len() as u32 + 1, ..first };
+        let edits = vec![Edit { span: between, text: ", ".to_owned() }];
+        Diagnostic::new(Code::E0205, between, message).fix("write `, `", edits)
     }
 
     fn family_base(&self, base: &ast::Expr) -> Option<Family> {
@@ -528,12 +539,6 @@ pub(super) fn wrong_arity(
         format!("`{name}` takes {}; {given} {is} given", counted(takes, "index", "indices"))
     };
     Diagnostic::new(Code::E0205, span, message).and(declaration, "declared here")
-}
-
-fn indices_apart(name: &str, between: Span) -> Diagnostic {
-    let message = format!("the indices of `{name}` stand in one pair of brackets");
-    let edits = vec![Edit { span: between, text: ", ".to_owned() }];
-    Diagnostic::new(Code::E0205, between, message).fix("write `, `", edits)
 }
 
 fn one_dimension(name: &str, given: usize, span: Span) -> Diagnostic {

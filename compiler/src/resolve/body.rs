@@ -144,6 +144,8 @@ pub(super) struct Body<'a> {
     pub(super) nodes: bool,
     /// Whether it has been said that it does so without any.
     pub(super) lacks_nodes: bool,
+    /// The names of the library that are not imported, as far as it has been said.
+    pub(super) unimported: BTreeSet<String>,
     /// What the expressions so far follow from.
     pub(super) needs: Needs,
     /// What the statements so far ask of a caller.
@@ -178,6 +180,7 @@ impl<'a> Body<'a> {
             families: None,
             nodes: true,
             lacks_nodes: false,
+            unimported: BTreeSet::new(),
             needs: Needs::default(),
             effects: Effects::default(),
             mentioned: BTreeSet::new(),

@@ -337,10 +337,10 @@ impl Body<'_> {
             .chain(FUNCTIONS.iter().copied());
         let near = nearest(&name.text, functions).map(str::to_owned);
         let foreign = foreign::function(&name.text).filter(|_| near.is_none());
-        Some(match foreign {
-            Some(help) => report.help(help),
+        match foreign {
+            Some(help) => Some(report.help(help)),
             None => self.suggest_called(report, (name, Wanted::Function), near),
-        })
+        }
     }
 
     fn unknown_method(&self, base: &Typed, method: &ast::Name) -> Diagnostic {

@@ -289,10 +289,10 @@ fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
                 }
                 let report = unknown_collective(name, other.map(|n| n.span));
                 let report = match other {
-                    Some(_) => report,
+                    Some(_) => Some(report),
                     None => body.suggest_called(report, (name, Wanted::Collective), near),
                 };
-                body.report(report);
+                body.reports.extend(report);
             }
             None
         }

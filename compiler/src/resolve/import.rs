@@ -4,9 +4,11 @@ use super::load::{Module, uses};
 use crate::diagnostic::{Diagnostic, Edit, Import, nearest};
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{self, UseRoot};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What a name is wanted for: the word of its declaration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wanted {
     /// `fn`
     Function,
@@ -31,14 +33,25 @@ impl Wanted {
     }
 }
 
+/// What the library declares, with the first module that does, as `std::math`.
+static NAMES: LazyLock<BTreeMap<Wanted, BTreeMap<&str, String>>> = LazyLock::new(|| {
+    let mut names: BTreeMap<Wanted, BTreeMap<&str, String>> = BTreeMap::new();
+    for (module, text) in stdlib::FILES {
+        for wanted in Wanted::ALL {
+            let known = names.entry(wanted).or_default();
+            for name in declared(text, wanted) {
+                let module = || format!("std::{}", module.replace('/', "::"));
+                known.entry(name).or_insert_with(module);
+            }
+        }
+    }
+    names
+});
+
 /// The library's module that declares the name, as `std::math`.
 #[must_use]
-pub fn module_with(name: &str, wanted: &[Wanted]) -> Option<String> {
-    let declares = |text: &str| {
-        wanted.iter().any(|wanted| declared(text, *wanted).any(|declared| declared == name))
-    };
-    let found = stdlib::FILES.iter().find(|(_, text)| declares(text));
-    found.map(|(module, _)| format!("std::{}", module.replace('/', "::")))
+pub fn module_with(name: &str, wanted: &[Wanted]) -> Option<&'static str> {
+    wanted.iter().find_map(|wanted| NAMES.get(wanted)?.get(name)).map(String::as_str)
 }
 
 /// What a text of the library declares. In it, every declaration of a file begins a line.
@@ -58,7 +71,7 @@ pub(super) fn found(
 ) -> Option<Diagnostic> {
     let from = module_with(&name.text, &[wanted]).filter(|_| !is_library(module))?;
     let title = format!("insert `use {from}::{};`", name.text);
-    let import = Import { from, name: name.text.clone() };
+    let import = Import { from: from.to_owned(), name: name.text.clone() };
     Some(report.clone().fix(title, edits(&module.ast, module.file, &import)).importing(import))
 }
 
@@ -69,14 +82,14 @@ pub(super) fn meant(
     name: &ast::Name,
     wanted: Wanted,
 ) -> Diagnostic {
-    let all = stdlib::FILES.iter().flat_map(|(_, text)| declared(text, wanted));
+    let all = NAMES.get(&wanted).into_iter().flat_map(BTreeMap::keys).copied();
     let near = nearest(&name.text, all).filter(|_| !is_library(module));
     let Some((near, from)) = near.and_then(|near| Some((near, module_with(near, &[wanted])?)))
     else {
         return report;
     };
     let title = format!("write `{near}`, and `use {from}::{near};`");
-    let import = Import { from, name: near.to_owned() };
+    let import = Import { from: from.to_owned(), name: near.to_owned() };
     let mut edits = edits(&module.ast, module.file, &import);
     edits.push(Edit { span: name.span, text: near.to_owned() });
     report.guess(title, edits).importing(import)

@@ -262,19 +262,26 @@ impl Body<'_> {
             }
     }
 
-    /// Adds how a name that is called comes from the library, or what was probably meant.
+    /// Adds how a name that is called comes from the library, or what was probably meant. None where it has been said: however
+    /// often a name is used that is not imported, that is one mistake.
     pub(super) fn suggest_called(
         &mut self,
         report: Diagnostic,
         (name, wanted): (&ast::Name, Wanted),
         near: Option<String>,
-    ) -> Diagnostic {
-        let Some(file) = self.file() else { return self.suggest(report, name.span, near) };
-        match import::found(&report, file, name, wanted) {
-            Some(report) => report,
+    ) -> Option<Diagnostic> {
+        let Some(file) = self.file() else { return Some(self.suggest(report, name.span, near)) };
+        if self.unimported.contains(&name.text) {
+            return None;
+        }
+        Some(match import::found(&report, file, name, wanted) {
+            Some(report) => {
+                self.unimported.insert(name.text.clone());
+                report
+            }
             None if near.is_some() => self.suggest(report, name.span, near),
             None => import::meant(report, file, name, wanted),
-        }
+        })
     }
 
     /// Adds what was probably meant, which is then not unused.

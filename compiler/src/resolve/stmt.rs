@@ -351,7 +351,7 @@ impl Body<'_> {
             None if self.is_collective(&name.text) => self.report(collective_without_word(name)),
             None => {
                 let report = self.unknown_procedure(name);
-                self.report(report);
+                self.reports.extend(report);
             }
         }
         None
@@ -400,7 +400,7 @@ impl Body<'_> {
         result
     }
 
-    fn unknown_procedure(&mut self, name: &ast::Name) -> Diagnostic {
+    fn unknown_procedure(&mut self, name: &ast::Name) -> Option<Diagnostic> {
         let message = format!("no procedure is called `{}`", name.text);
         let report = Diagnostic::new(Code::E0201, name.span, message);
         let declared =

@@ -26,7 +26,7 @@ pub(super) struct Cell {
     pub(super) reads: SmallVec<[Footprint; 1]>,
     /// Whether a packet was laid over it since.
     pub(super) covered: bool,
-    /// What that is; followed only where few ranks are.
+    /// What it holds; followed only where few ranks are.
     pub(super) value: Value,
 }
 
