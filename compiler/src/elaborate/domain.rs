@@ -128,7 +128,9 @@ impl Domain {
     /// The parts within which all rows are alike, each with its first member: one, where those of the whole are. Too many are
     /// one without dimensions.
     pub(super) fn parts(&self) -> Vec<(u64, Dimensions)> {
-        self.even_parts().filter(|parts| parts.len() <= MOST_PARTS).unwrap_or(vec![(0, Vec::new())])
+        self.even_parts()
+            .filter(|parts| parts.len() <= MOST_PARTS)
+            .unwrap_or_else(|| vec![(0, Vec::new())])
     }
 
     fn even_parts(&self) -> Option<Vec<(u64, Dimensions)>> {
@@ -137,7 +139,10 @@ impl Domain {
         }
         let Domain::Dimension(dimension) = self else { return None };
         let mut parts = Vec::new();
-        for (position, value) in (0..).zip(self.values()).take(MOST_PARTS + 1) {
+        for (position, value) in (0..).zip(self.values()) {
+            if parts.len() > MOST_PARTS {
+                break;
+            }
             for (first, below) in dimension.child(position)?.even_parts()? {
                 let this: Arc<[i64]> = [value].into();
                 parts.push((dimension.start(position) + first, [vec![this], below].concat()));
@@ -345,5 +350,26 @@ mod tests {
             Ok(Run { first: 2, len: 3 })
         );
         assert_eq!(ragged.run(&[Selection::Whole, Selection::Whole]), Ok(Run { first: 0, len: 5 }));
+    }
+    #[test]
+    fn parts_have_rows_that_are_alike() {
+        let row = |n| Domain::count(n, Domain::Leaf);
+        let numbers = |parts: Vec<(u64, super::Dimensions)>| {
+            let lists = |dimensions: super::Dimensions| {
+                dimensions.iter().map(|values| values.to_vec()).collect::<Vec<_>>()
+            };
+            parts.into_iter().map(|(first, all)| (first, lists(all))).collect::<Vec<_>>()
+        };
+        let ragged = Domain::each(vec![5, 7], vec![row(2), row(1)]);
+        assert_eq!(
+            numbers(ragged.parts()),
+            [(0, vec![vec![5], vec![0, 1]]), (2, vec![vec![7], vec![0]])]
+        );
+        let even = Domain::count(2, row(2));
+        assert_eq!(numbers(even.parts()), [(0, vec![vec![0, 1], vec![0, 1]])]);
+        let rows = |n: i64| (0..n).map(|i| row(i % 2)).collect();
+        let deep = |n: i64| Domain::each((0..n).collect(), rows(n));
+        let many = Domain::each((0..64).collect(), (0..64).map(|_| deep(64)).collect());
+        assert_eq!(numbers(many.parts()), [(0, vec![])], "too many to be told apart");
     }
 }
