@@ -152,8 +152,9 @@ impl LanguageServer for Ccl {
         let settings = params.initialization_options.map(Settings::read).unwrap_or_default();
         if let Some(editor) = params.process_id {
             let exit = self.exit.clone();
+            let gone = parent::gone(editor);
             tokio::spawn(async move {
-                parent::gone(editor).await;
+                gone.await;
                 exit(1);
             });
         }
