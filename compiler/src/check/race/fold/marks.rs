@@ -8,7 +8,7 @@
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
 use super::stretches::Stretches;
-use super::uses::{Cells, Used, Uses, unused, use_all, used};
+use super::uses::{Cells, Slopes, Used, Uses, unused, use_all, used};
 use super::{Folded, Homes, back, is_quiet, per_rank};
 use crate::ir::{Action, Buffer, ChannelId, Link, Op, Program, RankId};
 use crate::table::Id;
@@ -21,6 +21,13 @@ pub(super) struct Marks {
     semaphores: Vec<u64>,
     /// Those of each stretch of each buffer.
     cells: [Vec<u64>; 3],
+}
+
+/// Of the marks of one round what the next one looks at. Half of those of stretches is enough: they are only mixed.
+struct Before {
+    channels: Vec<u64>,
+    semaphores: Vec<u64>,
+    cells: [Vec<u32>; 3],
 }
 
 /// What numbers operations have that may stand in any order.
@@ -71,30 +78,43 @@ pub(super) fn marks(
     (numbers, rounds): (Numbers, u32),
 ) -> Option<Vec<Marks>> {
     let program = whole.program();
-    let mut marks: Vec<Marks> = per_rank(program, |_| Marks::default());
-    let mut operations = Vec::new();
-    for round in 1..=rounds {
-        let mut uses = unused(program, cells);
-        for rank in program.ranks.ids() {
-            operations.clear();
-            let known = (round > 1).then_some(marks.as_slice());
-            let view = View { program, turn, numbers, cells, marks: known };
-            let mut blocks = blocks(view, whole, rank, &mut operations);
-            if round == rounds {
-                tell_apart(&mut blocks);
-            }
-            if let Some(marks) = marks.get_mut(rank.index()) {
-                marks.blocks = blocks;
-            }
-            let own = marks.get(rank.index())?;
-            if !alike(&own.blocks, &marks.get(turn.home(rank).0.index())?.blocks) {
-                return None;
-            }
-            use_all((turn, cells), whole, (rank, &own.blocks, &operations), &mut uses);
-        }
-        settle(program, turn, (cells, uses), &mut marks);
+    let first = View { program, turn, numbers, cells, before: None };
+    let mut marks = one_round(first, whole, rounds == 1)?;
+    for round in 2..=rounds {
+        let before: Vec<Before> = marks.into_iter().map(Before::of).collect();
+        marks = one_round(View { before: Some(&before), ..first }, whole, round == rounds)?;
     }
     Some(marks)
+}
+
+/// The marks of a round; none where those of blocks differ.
+fn one_round(view: View<'_>, whole: &Whole<'_>, is_last: bool) -> Option<Vec<Marks>> {
+    let mut marks: Vec<Marks> = per_rank(view.program, |_| Marks::default());
+    let mut uses = unused(view.program, view.cells);
+    let mut operations = Vec::new();
+    for rank in view.program.ranks.ids() {
+        operations.clear();
+        let mut blocks = blocks(view, whole, rank, &mut operations);
+        if is_last {
+            tell_apart(&mut blocks);
+        }
+        marks.get_mut(rank.index())?.blocks = blocks;
+        let own = marks.get(rank.index())?;
+        if !alike(&own.blocks, &marks.get(view.turn.home(rank).0.index())?.blocks) {
+            return None;
+        }
+        use_all((view.turn, view.cells), whole, (rank, &own.blocks, &operations), &mut uses);
+    }
+    settle(view.program, view.turn, uses, &mut marks);
+    Some(marks)
+}
+
+impl Before {
+    fn of(marks: Marks) -> Before {
+        let half = |marks: Vec<u64>| marks.into_iter().map(|mark| mark as u32).collect();
+        let Marks { channels, semaphores, cells, .. } = marks;
+        Before { channels, semaphores, cells: cells.map(half) }
+    }
 }
 
 /// Whether every rank has its channels to the ranks to which the one that stands for it has them, once it is turned there.
@@ -197,8 +217,8 @@ struct View<'a> {
     turn: Turn,
     numbers: Numbers,
     cells: &'a [Cells],
-    /// The marks of the round before, if there was one.
-    marks: Option<&'a [Marks]>,
+    /// What the round before found, if there was one.
+    before: Option<&'a [Before]>,
 }
 
 /// The marks of a rank's blocks. Those of their operations are added to a list, with their numbers.
@@ -237,24 +257,24 @@ fn tell_apart(marks: &mut [u64]) {
 /// The mark of an operation: its kind, and what it uses.
 fn operation(view: View<'_>, here: RankId, op: &Op) -> u64 {
     let back = back(view.turn, here);
-    let known = |rank: RankId| view.marks.and_then(|marks| marks.get(rank.index()));
+    let known = |rank: RankId| view.before.and_then(|before| before.get(rank.index()));
     let mut sum = 0_u64;
     used(view.program, here, op, &mut |used| {
         let what = match used {
             Used::Channel(id, role) => {
                 let own = channel(view.program, (view.turn, back), here, id);
-                mix(own ^ role, at_of(known(here).map(|marks| marks.channels.as_slice()), id.0))
+                mix(own ^ role, at_of(known(here).map(|before| before.channels.as_slice()), id.0))
             }
             Used::Semaphore(id, role) => {
-                mix(role, at_of(known(here).map(|marks| marks.semaphores.as_slice()), id))
+                mix(role, at_of(known(here).map(|before| before.semaphores.as_slice()), id))
             }
             Used::Cells(rank, buffer, start, size, role) => {
-                let marks = known(rank).and_then(|marks| marks.cells.get(buffer));
+                let marks = known(rank).and_then(|before| before.cells.get(buffer));
                 let stretches = view.cells.get(rank.index()).and_then(|cells| cells.get(buffer));
                 let stretch = stretches.map_or(0, |stretches| stretches.of(start));
                 let seen = u64::from(view.turn.then(rank.0, back));
-                let cell = at_of(marks.map(Vec::as_slice), stretch as u32);
-                mix(mix(role, seen << 2 | buffer as u64), mix(u64::from(size), cell))
+                let cell = marks.and_then(|marks| marks.get(stretch)).copied().unwrap_or(0);
+                mix(mix(role, seen << 2 | buffer as u64), mix(u64::from(size), u64::from(cell)))
             }
         };
         sum = sum.wrapping_add(what);
@@ -266,12 +286,7 @@ fn at_of(list: Option<&[u64]>, at: u32) -> u64 {
     list.and_then(|list| list.get(at as usize)).copied().unwrap_or(0)
 }
 
-fn settle(
-    program: &Program,
-    turn: Turn,
-    (cells, uses): (&[Cells], Vec<Uses>),
-    marks: &mut [Marks],
-) {
+fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
     let ends: Vec<Vec<u64>> = program
         .ranks
         .entries()
@@ -282,8 +297,7 @@ fn settle(
             rank.channels.ids().zip(&uses.channels).map(mark).collect()
         })
         .collect();
-    let ranks = program.ranks.entries().zip(cells);
-    for (((here, rank), cells), (uses, marks)) in ranks.zip(uses.into_iter().zip(marks)) {
+    for ((here, rank), (uses, marks)) in program.ranks.entries().zip(uses.into_iter().zip(marks)) {
         let own = ends.get(here.index()).map(Vec::as_slice);
         marks.channels = rank
             .channels
@@ -298,10 +312,7 @@ fn settle(
             .collect();
         let semaphores = rank.semaphores.iter().zip(&uses.semaphores);
         marks.semaphores = semaphores.map(|(row, own)| mix(row.initial as u64, *own)).collect();
-        let slopes = cells.iter().zip(&uses.cells);
-        for ((stretches, slopes), marks) in slopes.zip(&mut marks.cells) {
-            *marks = slopes.marks(stretches);
-        }
+        marks.cells = uses.cells.map(Slopes::marks);
     }
 }
 

@@ -23,10 +23,15 @@ pub(super) struct Uses {
     pub(super) cells: [Slopes; 3],
 }
 
-/// For each stretch the sum of the marks that begin or end there, and the same times where they began: so an operand of
-/// many stretches costs no more than one of few, and yet each of these gets a mark of its own.
+/// For each stretch the sum of the marks of the operands that it is part of, each times a number for where in the operand
+/// it is: an operand of many stretches costs no more than one of few, and yet each of these gets a mark of its own. These
+/// numbers are as far from each other as from one place to the next, so what is kept is by how much the differences of
+/// the sums differ; of one operand, that is nothing but at its ends.
 #[derive(Debug, Default)]
-pub(super) struct Slopes(Vec<(u64, u64)>);
+pub(super) struct Slopes(Vec<u64>);
+
+/// The number of the first place in an operand, and how much more that of each next one is.
+const FIRST_AND_NEXT: (u64, u64) = (0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F);
 
 /// What an operation uses.
 pub(super) enum Used {
@@ -123,7 +128,7 @@ pub(super) fn unused(program: &Program, cells: &[Cells]) -> Vec<Uses> {
         .map(|(rank, cells)| Uses {
             channels: vec![0; rank.channels.len()],
             semaphores: vec![0; rank.semaphores.len()],
-            cells: cells.each_ref().map(|stretches| Slopes(vec![(0, 0); stretches.len() + 1])),
+            cells: cells.each_ref().map(|stretches| Slopes::new(stretches.len())),
         })
         .collect()
 }
@@ -156,7 +161,8 @@ pub(super) fn use_all(
                     let there = uses.get_mut(rank.index());
                     let slopes = there.and_then(|uses| uses.cells.get_mut(buffer));
                     if let Some((stretches, slopes)) = stretches.zip(slopes) {
-                        slopes.add(stretches, (start, size), mark);
+                        let to = stretches.of(start.saturating_add(size));
+                        slopes.add(stretches.of(start), to, mark);
                     }
                 }
             });
@@ -171,23 +177,79 @@ fn add(list: Option<&mut Vec<u64>>, at: u32, mark: u64) {
 }
 
 impl Slopes {
-    fn add(&mut self, stretches: &Stretches, (start, size): (u32, u32), mark: u64) {
-        let from = mark.wrapping_mul(u64::from(start));
-        if let Some((sum, begun)) = self.0.get_mut(stretches.of(start)) {
-            (*sum, *begun) = (sum.wrapping_add(mark), begun.wrapping_add(from));
-        }
-        if let Some((sum, begun)) = self.0.get_mut(stretches.of(start.saturating_add(size))) {
-            (*sum, *begun) = (sum.wrapping_sub(mark), begun.wrapping_sub(from));
-        }
+    /// Of nothing, for so many stretches.
+    fn new(stretches: usize) -> Slopes {
+        // An operand that ends with the last one tells of two more.
+        Slopes(vec![0; stretches + 2])
+    }
+
+    /// Adds an operand from one stretch up to another.
+    fn add(&mut self, from: usize, to: usize, mark: u64) {
+        let Some(further) = to.checked_sub(from + 1) else { return };
+        let (first, next) =
+            (mark.wrapping_mul(FIRST_AND_NEXT.0), mark.wrapping_mul(FIRST_AND_NEXT.1));
+        let last = first.wrapping_add(next.wrapping_mul(further as u64));
+        let mut differ = |at: usize, by: u64| {
+            if let Some(here) = self.0.get_mut(at) {
+                *here = here.wrapping_add(by);
+            }
+        };
+        differ(from, first);
+        differ(from + 1, next.wrapping_sub(first));
+        differ(to, 0_u64.wrapping_sub(next).wrapping_sub(last));
+        differ(to + 1, last);
     }
 
     /// The mark of each stretch; zero where nothing is used.
-    pub(super) fn marks(&self, stretches: &Stretches) -> Vec<u64> {
-        let (mut sum, mut begun) = (0_u64, 0_u64);
-        let mark = |(start, (here, from)): (u32, &(u64, u64))| {
-            (sum, begun) = (sum.wrapping_add(*here), begun.wrapping_add(*from));
-            mix(sum, sum.wrapping_mul(u64::from(start)).wrapping_sub(begun))
-        };
-        stretches.ends().zip(&self.0).take(stretches.len()).map(mark).collect()
+    pub(super) fn marks(self) -> Vec<u64> {
+        let mut marks = self.0;
+        let (mut sum, mut difference) = (0_u64, 0_u64);
+        for mark in &mut marks {
+            difference = difference.wrapping_add(*mark);
+            sum = sum.wrapping_add(difference);
+            *mark = mix(sum, 0);
+        }
+        marks.truncate(marks.len().saturating_sub(2));
+        marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slopes;
+
+    /// The marks of six stretches, used by these operands.
+    fn marks(operands: &[(usize, usize, u64)]) -> Vec<u64> {
+        let mut slopes = Slopes::new(6);
+        operands.iter().for_each(|(from, to, mark)| slopes.add(*from, *to, *mark));
+        slopes.marks()
+    }
+
+    #[test]
+    fn what_is_used_alike_has_one_mark_wherever_it_is() {
+        let early = marks(&[(0, 3, 7), (1, 3, 9)]);
+        let late = marks(&[(3, 6, 7), (4, 6, 9)]);
+        assert_eq!(early.get(..3), late.get(3..));
+        assert_eq!(
+            (early.get(3..), late.get(..3)),
+            (Some([0; 3].as_slice()), Some([0; 3].as_slice()))
+        );
+    }
+
+    #[test]
+    fn the_places_of_an_operand_are_told_apart_and_so_is_how_often_each_is_used() {
+        let [once, twice, both] =
+            [marks(&[(0, 6, 7)]), marks(&[(0, 6, 7), (0, 6, 7)]), marks(&[(0, 6, 7), (1, 6, 7)])];
+        let mut all: Vec<u64> =
+            once.into_iter().chain(twice).chain(both.into_iter().skip(1)).collect();
+        all.sort_unstable();
+        let count = all.len();
+        all.dedup();
+        assert_eq!((all.len(), count), (17, 17));
+    }
+
+    #[test]
+    fn what_is_used_by_nothing_has_no_mark() {
+        assert_eq!(marks(&[(2, 2, 7)]), [0; 6]);
     }
 }
