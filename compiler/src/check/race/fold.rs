@@ -23,15 +23,19 @@ pub(super) use homes::{Homes, Span};
 use marks::{Marks, Numbers};
 use std::cell::OnceCell;
 use std::iter::{once, once_with};
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 use uses::Cells;
 
 /// The most chunks for which it is worked out which stands for which.
 const MOST_CHUNKS: u64 = 50_000_000;
 
-/// How many rounds of marks are tried. Two are enough for most programs; what is handed on by blocks that are alike but for
-/// what they hand on needs one more.
-const ROUNDS: [u32; 2] = [2, 3];
+/// How many rounds of marks are tried. One is enough for most programs. What is handed on by blocks that are alike but for
+/// what they hand on needs more; so does what goes to another rank in each step, as it does where ranks make a cube.
+fn rounds(turn: Turn) -> RangeInclusive<u32> {
+    let first = if turn == Turn::Cube { 2 } else { 1 };
+    first..=3
+}
 
 /// How ranks are laid on each other.
 #[derive(Clone, Debug)]
@@ -213,7 +217,7 @@ impl Way {
                     Some(fold(marks::fold((whole, cells), *turn, &marks?)?, false))
                 };
                 // Where not even the marks of rows are alike, nothing is; what differs after few rounds does after more.
-                let guesses = ROUNDS.into_iter().map_while(|rounds| {
+                let guesses = rounds(*turn).map_while(|rounds| {
                     let rows = once(Some(marks(Numbers::OfRows, rounds)?));
                     let all = rows.chain(once_with(move || marks(Numbers::OfOperations, rounds)));
                     Some(all.map_while(guess))

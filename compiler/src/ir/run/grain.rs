@@ -96,17 +96,18 @@ fn common((chunks, ends): (u64, u64), op: &Op, parts: u64) -> (u64, u64) {
     };
     let operands = transfer.sources.iter().chain(&transfer.destinations);
     let (mut chunks, mut ends) = (chunks, ends);
-    // Mostly the operands of an operation have one size.
+    // What divides all so far mostly divides the next one, and is asked first. Mostly the operands of an operation have one
+    // size.
     let mut last = None;
     for operand in operands {
-        chunks = gcd(chunks, u64::from(operand.index));
+        chunks = gcd(u64::from(operand.index), chunks);
         if last == Some(operand.size) {
             continue;
         }
         last = Some(operand.size);
         let part = covered(transfer.slice, None, u64::from(operand.size) * parts);
-        chunks = gcd(chunks, u64::from(operand.size));
-        ends = gcd(gcd(ends, part.start), part.end);
+        chunks = gcd(u64::from(operand.size), chunks);
+        ends = gcd(part.end, gcd(part.start, ends));
     }
     (chunks, ends)
 }

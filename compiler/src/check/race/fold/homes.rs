@@ -107,22 +107,25 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// What stands for the first.
-    pub(super) fn first(self) -> Option<u32> {
-        self.get(0)
-    }
-
     /// What stands for one of them.
     pub(in crate::check::race) fn get(self, at: u32) -> Option<u32> {
         let chunk = self.start.checked_add(at).filter(|chunk| *chunk < self.end)?;
         self.homes.get(chunk)
     }
 
-    /// Whether what stands for them lies in a row.
-    pub(super) fn is_row(self) -> bool {
+    /// What stands for the first, where what stands for them lies in a row.
+    pub(super) fn row(self) -> Option<u32> {
         match self.homes {
-            Homes::Rows(rows, _) => self.rows(rows).len() <= 1,
-            Homes::Each(list) => is_row(self.list(list)),
+            Homes::Rows(rows, _) => {
+                let first = row(rows, self.start).filter(|_| self.start < self.end)?;
+                let next = rows.get(first + 1);
+                let (at, home) = rows.get(first)?;
+                next.is_none_or(|(at, _)| self.end <= *at).then(|| home + (self.start - at))
+            }
+            Homes::Each(list) => {
+                let list = self.list(list);
+                list.first().copied().filter(|_| is_row(list))
+            }
         }
     }
 
@@ -171,11 +174,8 @@ mod tests {
                 let inside =
                     chunks.get(range.start as usize..range.end as usize).unwrap_or_default();
                 assert_eq!(*span.chunks(), *inside);
-                assert_eq!(
-                    (span.len() as usize, span.first()),
-                    (inside.len(), inside.first().copied())
-                );
-                assert_eq!(span.is_row(), is_row(inside));
+                assert_eq!(span.len() as usize, inside.len());
+                assert_eq!(span.row(), inside.first().copied().filter(|_| is_row(inside)));
             }
             assert!(homes.span(0..len + 1).is_none());
         }

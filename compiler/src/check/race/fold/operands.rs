@@ -28,8 +28,8 @@ impl<'a> Check<'a> {
         let (there, others) = self.place(self.turn.home(id).0, one)?;
         let local = (operand.place, one.place) == (Where::Local, Where::Local);
         // The rank that stands for others stands for itself, so its chunks lie in a row.
-        let start = others.first()?;
-        let is_same = span.is_row() && span.first() == Some(start);
+        let start = others.get(0)?;
+        let is_same = span.row() == Some(start);
         let inside = |chunk: &u32| chunk.checked_sub(start).is_some_and(|at| at < one.size);
         let scattered = local && buffer == there && span.len() == others.len() && !is_same;
         (scattered && span.chunks().iter().all(inside)).then_some(Scattered { span, start })
@@ -80,8 +80,11 @@ impl<'a> Check<'a> {
                 let mut both = own.iter().zip(at.iter());
                 own.len() == at.len() && both.all(|(cell, at)| there(at) == Some(cell))
             }
-            None if own.is_row() && others.is_row() => own.first() == others.first(),
-            None => own.chunks() == others.chunks(),
+            None => match (own.row(), others.row()) {
+                (Some(own_first), Some(first)) => own_first == first && own.len() == others.len(),
+                (None, None) => own.chunks() == others.chunks(),
+                (Some(_), None) | (None, Some(_)) => false,
+            },
         };
         buffer == there && alike
     }
