@@ -81,16 +81,21 @@ impl<'a> Kept<'a> {
         }
     }
 
-    fn is_kept(&self, output: &Output<'_>, promised: &Promised<'_>) -> bool {
+    fn is_kept(&self, output: &Output<'a>, promised: &Promised<'_>) -> bool {
+        let turn = self.inputs.fold.turn();
         (0..).zip(&promised.cells).all(|(part, cell)| {
-            let held = self.held(output, (promised.promise.chunk, part));
-            let sum = promised.summed.and_then(|chunk| self.sum(&held, (chunk, part)));
+            let first = || promised.first.get_or_init(|| self.first(promised.promise));
+            let wanted = || cell.get_or_init(|| first().further(part));
+            let at = (promised.promise.chunk, part);
+            let Some(held) = self.written(output, at) else {
+                let place = self.place(output.rank, Buffer::Output, at);
+                return self.inputs.given(place).is((turn, 0), wanted());
+            };
+            let sum = promised.summed.and_then(|chunk| self.sum((held, output.by), (chunk, part)));
             if sum.is_some_and(|sum| self.sums.borrow().contains(&sum)) {
                 return true;
             }
-            let first = || promised.first.get_or_init(|| self.first(promised.promise));
-            let wanted = cell.get_or_init(|| first().further(part));
-            let is_kept = held.is(self.inputs.fold.turn(), wanted);
+            let is_kept = held.is((turn, output.by), wanted());
             self.sums.borrow_mut().extend(sum.filter(|_| is_kept));
             is_kept
         })
@@ -112,23 +117,21 @@ impl<'a> Kept<'a> {
         }
     }
 
-    fn held(&self, output: &Output<'_>, (chunk, part): (u32, u32)) -> Value {
+    /// What the cell holds that stands for one of a rank's output, if it was ever written.
+    fn written(&self, output: &Output<'a>, (chunk, part): (u32, u32)) -> Option<&'a Value> {
         let home = output.homes.and_then(|homes| homes.get(output.first + chunk)).unwrap_or(0);
         let cell = self.inputs.grain.cells(u64::from(home)) + u64::from(part);
-        match output.cells.get(cell as usize).map(|cell| &cell.value) {
-            Some(Value::Nothing) | None => {
-                self.inputs.given(self.place(output.rank, Buffer::Output, (chunk, part)))
-            }
-            Some(value) => value.turned(self.inputs.fold.turn(), output.by),
-        }
+        let value = output.cells.get(cell as usize).map(|cell| &cell.value);
+        value.filter(|value| !matches!(value, Value::Nothing))
     }
 
     /// The parts of a sum, and of which chunk of all inputs these must be the sum for the turned one to be that of a chunk; none
     /// where turns do not compose.
-    fn sum(&self, held: &Value, (chunk, part): (u32, u32)) -> Option<Sum> {
-        let Value::Many(parts, by) = held else { return None };
+    fn sum(&self, (held, by): (&Value, By), (chunk, part): (u32, u32)) -> Option<Sum> {
+        let Value::Many(parts, more) = held else { return None };
+        let turned = RankId(self.inputs.fold.turn().then(*more, by));
         let composed = || *self.composed.get_or_init(|| self.compose());
-        let there = self.column(RankId(*by), Buffer::Input).filter(|_| composed())?;
+        let there = self.column(turned, Buffer::Input).filter(|_| composed())?;
         Some((parts.as_ptr(), there.home(chunk)?, part))
     }
 

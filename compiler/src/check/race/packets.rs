@@ -179,7 +179,7 @@ impl<'p> Machine<'p, '_> {
         let Some(packet) = self.packets.written(home) else { return };
         let value = value.turned(turn, back);
         // Where it is followed what memory holds, it is known here whether the same is written again.
-        let differs = !self.few || !packet.value.is(turn, &value);
+        let differs = !self.few || !packet.value.is((turn, 0), &value);
         let first = packet.writers.first().filter(|_| differs);
         let first = first.map(|first| first.print.moved(turn, by));
         packet.value = value;

@@ -82,15 +82,17 @@ impl Value {
         parts
     }
 
-    /// Whether two are the same.
-    pub(super) fn is(&self, turn: Turn, other: &Value) -> bool {
+    /// Whether it is another one, once it is turned so.
+    pub(super) fn is(&self, (turn, by): (Turn, By), other: &Value) -> bool {
         match (self, other) {
-            (Value::One(one), Value::One(other)) => one == other,
-            (Value::Many(one, by), Value::Many(other, there)) if by == there => {
+            (Value::One(one), Value::One(other)) => one.turned(turn, by) == *other,
+            (Value::Many(one, more), Value::Many(other, there))
+                if turn.then(*more, by) == *there =>
+            {
                 Rc::ptr_eq(one, other) || one == other
             }
             (Value::Many(parts, _), Value::Many(others, _)) if parts.len() == others.len() => {
-                self.parts(turn) == other.parts(turn)
+                self.turned(turn, by).parts(turn) == other.parts(turn)
             }
             (Value::Nothing, Value::Nothing) => true,
             (Value::Nothing | Value::One(_) | Value::Many(..), _) => false,
