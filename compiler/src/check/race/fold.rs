@@ -205,6 +205,7 @@ impl Way {
     fn lay(&self, whole: &Whole<'_>, cells: &OnceCell<Vec<Cells>>) -> Option<Fold> {
         match self {
             Way::Known(fold) => fold.holds(whole).then(|| fold.clone()),
+            Way::Turn(turn) if !marks::begin_alike(whole, *turn) => None,
             Way::Turn(turn) => {
                 let cells = cells.get_or_init(|| uses::cut(whole));
                 let fold = |ranks: Vec<Folded>, scattered| {

@@ -87,6 +87,16 @@ pub(super) fn marks(
     Some(marks)
 }
 
+/// Whether the first rank for which another one stands has blocks like it, as far as a first round tells. Where ranks are not
+/// alike, that mostly shows here, before anything is known of their memory.
+pub(super) fn begin_alike(whole: &Whole<'_>, turn: Turn) -> bool {
+    let program = whole.program();
+    let view = View { program, turn, numbers: Numbers::OfRows, cells: &[], before: None };
+    let rank = RankId(turn.first(program.ranks.len() as u32));
+    let [own, first] = [rank, turn.home(rank).0].map(|of| blocks(view, whole, of, &mut Vec::new()));
+    alike(&own, &first)
+}
+
 /// The marks of a round; none where those of blocks differ.
 fn one_round(view: View<'_>, whole: &Whole<'_>, is_last: bool) -> Option<Vec<Marks>> {
     let mut marks: Vec<Marks> = per_rank(view.program, |_| Marks::default());
