@@ -50,11 +50,16 @@ struct Seen {
 /// Which elements are known to have been run.
 #[derive(Debug, Default)]
 struct Reading {
-    met: FxHashSet<(FlowId, By)>,
+    met: Flows,
     ahead: Vec<(FlowId, By)>,
     /// Whose they are.
     agents: FxHashSet<Turned>,
 }
+
+/// Elements, as they are turned. Who knows of one of an operation mostly knows of all, and those follow each other: so many
+/// share an entry, with a bit each.
+#[derive(Debug, Default)]
+struct Flows(FxHashMap<(u32, By), u64>);
 
 /// What is met on the way back.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +124,7 @@ impl Sight {
     ) -> bool {
         let agent = lookup.agents.home(agent);
         self.agents.get(&agent).is_some_and(|seen| step < seen.before)
-            || flow.is_some_and(|flow| self.read.met.contains(&flow))
+            || flow.is_some_and(|flow| self.read.met.contains(flow))
             || self.go_back(lookup, |met| match met {
                 Met::Moment(other, before) => other == agent && step < before,
                 Met::Flow(found) => Some(found) == flow,
@@ -162,7 +167,7 @@ impl Sight {
     pub(super) fn elements(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, By)> {
         self.go_back(lookup, |_| false);
         self.read.look_into_all(lookup);
-        let mut elements: Vec<(FlowId, By)> = self.read.met.iter().copied().collect();
+        let mut elements: Vec<(FlowId, By)> = self.read.met.iter().collect();
         elements.sort_unstable();
         elements
     }
@@ -248,6 +253,34 @@ fn rank_of(lookup: Lookup<'_>, (agent, by): Turned) -> Option<RankId> {
     Some(RankId(lookup.agents.turn().then(rank.0, by)))
 }
 
+impl Flows {
+    /// The entry of an element, and its bit there.
+    fn entry((flow, by): (FlowId, By)) -> ((u32, By), u64) {
+        ((flow / u64::BITS, by), 1 << (flow % u64::BITS))
+    }
+
+    fn contains(&self, flow: (FlowId, By)) -> bool {
+        let (entry, bit) = Flows::entry(flow);
+        self.0.get(&entry).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// Adds one; whether it is new.
+    fn insert(&mut self, flow: (FlowId, By)) -> bool {
+        let (entry, bit) = Flows::entry(flow);
+        let bits = self.0.entry(entry).or_default();
+        let new = *bits & bit == 0;
+        *bits |= bit;
+        new
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (FlowId, By)> {
+        self.0.iter().flat_map(|((word, by), bits)| {
+            let set = (0..u64::BITS).filter(move |at| bits >> at & 1 == 1);
+            set.map(move |at| (word * u64::BITS + at, *by))
+        })
+    }
+}
+
 impl Reading {
     /// Takes an element in; whether it is new.
     fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
@@ -265,7 +298,7 @@ impl Reading {
     /// for is mostly old.
     fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
         let turn = lookup.agents.turn();
-        while !self.met.contains(&flow) {
+        while !self.met.contains(flow) {
             let Some((next, by)) = self.ahead.pop() else { return false };
             let parts = lookup.history.parts(next);
             let there = (flow.0, turn.then(flow.1, turn.back(by)));
