@@ -55,6 +55,8 @@ pub(super) struct History {
     /// How many elements there were: each has a flow, whether it is followed or not.
     elements: FlowId,
     flows: Pages<Flow>,
+    /// Whose elements these are, and of which step, once for those that follow each other.
+    doers: Pages<(Agent, u32)>,
     parts: Vec<(FlowId, By)>,
     chains: u32,
 }
@@ -62,8 +64,8 @@ pub(super) struct History {
 /// An element, and what the values that it read were made from.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    agent: Agent,
-    step: u32,
+    /// A row of [`History::doers`].
+    doer: u32,
     /// Where its parts begin; they end where those of the next one begin.
     parts: u32,
 }
@@ -134,15 +136,20 @@ impl History {
     }
 
     /// Adds what the next element, one of an agent's step, makes from these. All elements are added, or none.
-    pub(super) fn flow(&mut self, (agent, step): (Agent, u32), parts: &mut [(FlowId, By)]) {
+    pub(super) fn flow(&mut self, doer: (Agent, u32), parts: &mut [(FlowId, By)]) {
         parts.sort_unstable();
-        self.flows.push(Flow { agent, step, parts: self.parts.len() as u32 });
+        if self.doers.last() != Some(&doer) {
+            self.doers.push(doer);
+        }
+        self.flows.push(Flow { doer: self.doers.len() as u32 - 1, parts: self.parts.len() as u32 });
         self.parts.extend_from_slice(parts);
     }
 
     /// Whose element a flow is of, and of which step.
     pub(super) fn doer(&self, flow: FlowId) -> (Agent, u32) {
-        self.flows.get(flow as usize).map_or((NOBODY, 0), |flow| (flow.agent, flow.step))
+        let doer =
+            self.flows.get(flow as usize).and_then(|flow| self.doers.get(flow.doer as usize));
+        doer.copied().unwrap_or((NOBODY, 0))
     }
 
     /// What a flow was made from, ascending.
