@@ -42,7 +42,7 @@ fn rounds(turn: Turn) -> RangeInclusive<u32> {
 pub(in crate::check) struct Fold {
     turn: Turn,
     grain: Grain,
-    ranks: Rc<[Folded]>,
+    ranks: Rc<Vec<Folded>>,
     /// Whether ranks may do the elements of an operation in another order, and so by other threads, than the rank that stands
     /// for them.
     scattered: bool,
@@ -64,7 +64,7 @@ struct Folded {
 impl Fold {
     /// Every rank for itself.
     pub(super) fn none() -> Fold {
-        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::new([]), scattered: false }
+        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::default(), scattered: false }
     }
 
     /// Ranks on others, as few as there are, if they do the same; and with which operations: as they stand, if they do so
@@ -209,7 +209,7 @@ impl Way {
             Way::Turn(turn) => {
                 let cells = cells.get_or_init(|| uses::cut(whole));
                 let fold = |ranks: Vec<Folded>, scattered| {
-                    let (turn, ranks) = (*turn, ranks.into());
+                    let (turn, ranks) = (*turn, Rc::new(ranks));
                     Fold { turn, grain: Grain::parts(1), ranks, scattered }
                 };
                 let marks =
