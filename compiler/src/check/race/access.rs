@@ -27,10 +27,13 @@ pub(super) struct Element {
     /// Which threads do it.
     pub(super) lane: Lane,
     /// What it reads.
-    pub(super) reads: SmallVec<[Access; 1]>,
+    pub(super) reads: Accesses,
     /// What it writes.
-    pub(super) writes: SmallVec<[Access; 1]>,
+    pub(super) writes: Accesses,
 }
+
+/// What an element reads or writes: mostly one cell.
+pub(super) type Accesses = SmallVec<[Access; 1]>;
 
 /// One cell that is touched.
 #[derive(Clone, Copy, Debug)]
@@ -53,52 +56,45 @@ pub(super) fn elements(
     step: &Step,
     grain: Grain,
 ) -> Vec<Element> {
+    let share = share(transfer);
     let mut elements = Vec::new();
     for (entry, group) in groups(transfer).into_iter().enumerate() {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
         let length = grain.cells(u64::from(size));
         let covered = covered(transfer.slice, step.window.as_deref(), length);
-        for at in covered.clone() {
-            let mut element = Element {
-                number: elements.len() as u32,
-                entry,
-                lane: Lane { share: share(transfer), at: at - covered.start },
-                reads: SmallVec::new(),
-                writes: SmallVec::new(),
-            };
-            for (index, operand) in &group.sources {
-                let packet = source_is_packets(transfer, *index);
-                touch(program, here, (transfer, operand, packet), at, grain, &mut element.reads);
-            }
-            for (index, operand) in &group.destinations {
-                let packet = writes_packets(transfer.verb, *index);
-                touch(program, here, (transfer, operand, packet), at, grain, &mut element.writes);
-            }
-            elements.push(element);
+        let (mut reads, mut writes) = (Accesses::new(), Accesses::new());
+        for (index, operand) in &group.sources {
+            let packet = source_is_packets(transfer, *index);
+            first((program, grain), here, operand, (packet, share), &mut reads);
         }
+        for (index, operand) in &group.destinations {
+            let packet = writes_packets(transfer.verb, *index);
+            first((program, grain), here, operand, (packet, share), &mut writes);
+        }
+        elements.extend(covered.clone().zip(elements.len() as u32..).map(|(at, number)| Element {
+            number,
+            entry,
+            lane: Lane { share, at: at - covered.start },
+            reads: reads.iter().map(|access| access.further(at)).collect(),
+            writes: writes.iter().map(|access| access.further(at)).collect(),
+        }));
     }
     elements
 }
 
-fn touch(
-    program: &Program,
+/// What an operand's first element touches.
+fn first(
+    (program, grain): (&Program, Grain),
     here: RankId,
-    (transfer, operand, packet): (&Transfer, &Operand, bool),
-    at: u64,
-    grain: Grain,
-    into: &mut SmallVec<[Access; 1]>,
+    operand: &Operand,
+    (packet, share): (bool, Share),
+    into: &mut Accesses,
 ) {
-    let share = share(transfer);
     let mut on = |rank: RankId| {
         let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
         let (buffer, chunk) = home(alias, operand.buffer, operand.index);
-        let first = grain.cells(chunk);
-        into.push(Access {
-            place: Place { rank, buffer, cell: first + at },
-            buffer: operand.buffer,
-            packet,
-            share,
-        });
+        let place = Place { rank, buffer, cell: grain.cells(chunk) };
+        into.push(Access { place, buffer: operand.buffer, packet, share });
     };
     match operand.place {
         Where::Local => on(here),
@@ -109,6 +105,13 @@ fn touch(
                 group.ranks.iter().for_each(|member| on(*member));
             }
         }
+    }
+}
+
+impl Access {
+    /// The same so many cells further on.
+    fn further(&self, cells: u64) -> Access {
+        Access { place: Place { cell: self.place.cell + cells, ..self.place }, ..*self }
     }
 }
 
