@@ -149,26 +149,27 @@ impl Fold {
         (0..self.turn.first(program.ranks.len() as u32)).map(RankId)
     }
 
-    /// The place that stands for one, and the turn that leads from there to it.
+    /// The place that stands for one, and the turn that leads from there to it. Those of a rank that is followed stand for
+    /// themselves.
     pub(super) fn home(&self, place: Place) -> (Place, By) {
-        if self.turn == Turn::Still {
+        let (rank, by) = self.turn.home(place.rank);
+        if by == 0 {
             return (place, 0);
         }
         let (chunk, part) = self.grain.unit(place.cell);
         let chunk = self.cell(place.rank, place.buffer, chunk).unwrap_or(0);
         let cell = self.grain.cells(u64::from(chunk)) + part;
-        let (rank, by) = self.turn.home(place.rank);
         (Place { rank, buffer: place.buffer, cell }, by)
     }
 
     /// The end of a channel that stands for one, and the turn that leads from there to it.
     pub(super) fn end(&self, rank: RankId, channel: ChannelId) -> (RankId, ChannelId, By) {
-        if self.turn == Turn::Still {
+        let (first, by) = self.turn.home(rank);
+        if by == 0 {
             return (rank, channel, 0);
         }
         let there = self.ranks.get(rank.index());
         let there = there.and_then(|there| there.channels.get(channel.index()));
-        let (first, by) = self.turn.home(rank);
         (first, ChannelId(there.copied().unwrap_or(u32::MAX)), by)
     }
 
