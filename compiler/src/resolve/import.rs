@@ -54,8 +54,14 @@ pub fn module_with(name: &str, wanted: &[Wanted]) -> Option<&'static str> {
     wanted.iter().find_map(|wanted| NAMES.get(wanted)?.get(name)).map(String::as_str)
 }
 
+/// What the library declares to be used so, by name, with its module, as `std::math`.
+pub fn library(wanted: Wanted) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let names = NAMES.get(&wanted).into_iter().flatten();
+    names.map(|(name, module)| (*name, module.as_str()))
+}
+
 /// What a text of the library declares. In it, every declaration of a file begins a line.
-pub fn declared(text: &str, wanted: Wanted) -> impl Iterator<Item = &str> {
+fn declared(text: &str, wanted: Wanted) -> impl Iterator<Item = &str> {
     text.lines().filter_map(move |line| {
         let mut words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         words.next().filter(|word| *word == wanted.word()).and(words.next())
@@ -82,7 +88,7 @@ pub(super) fn meant(
     name: &ast::Name,
     wanted: Wanted,
 ) -> Diagnostic {
-    let all = NAMES.get(&wanted).into_iter().flat_map(BTreeMap::keys).copied();
+    let all = library(wanted).map(|(name, _)| name);
     let near = nearest(&name.text, all).filter(|_| !is_library(module));
     let Some((near, from)) = near.and_then(|near| Some((near, module_with(near, &[wanted])?)))
     else {

@@ -29,7 +29,7 @@ struct Counter {
     giver: User,
     taker: User,
     /// How many of the told each thread that takes has heard of.
-    heard: SmallVec<[Heard; 1]>,
+    heard: SmallVec<[Progress; 1]>,
 }
 
 /// Who uses an end of a counter: an agent, nobody, or several.
@@ -38,7 +38,7 @@ struct User(Agent);
 
 /// How many of a counter's told a thread has heard of: of what they saw, and of what was run before them.
 #[derive(Clone, Copy, Default)]
-struct Heard {
+struct Progress {
     thread: u32,
     seen: u32,
     run: u32,
@@ -121,7 +121,7 @@ impl Counter {
     fn hear(&mut self, needs: usize, (thread, relaxed): (u32, bool)) -> SmallVec<[Source; 1]> {
         let known = self.heard.iter().position(|heard| heard.thread == thread);
         let at = known.unwrap_or_else(|| {
-            self.heard.push(Heard { thread, ..Heard::default() });
+            self.heard.push(Progress { thread, ..Progress::default() });
             self.heard.len() - 1
         });
         let Some(heard) = self.heard.get_mut(at) else { return SmallVec::new() };

@@ -5,7 +5,7 @@
 use super::recover::{
     close, expect, hole, listed, listed_some, name, open, required, required_name, reserved_name,
 };
-use super::report::{Wanted, brackets_apart};
+use super::report::{Expected, brackets_apart};
 use super::{Extra, Input, Reader, Rule, kind_at, last, look, mark, note, pick, rest, span};
 use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
@@ -364,7 +364,7 @@ fn conditional<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
 
 /// A value in braces; a hole where there is none, or one without them.
 fn braced<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
-    let bare = hole(Wanted::Choice).then_ignore(values.expression.clone().or_not());
+    let bare = hole(Expected::Choice).then_ignore(values.expression.clone().or_not());
     open()
         .ignore_then(values.required("a value"))
         .then_ignore(close(Kind::RightBrace))

@@ -2,7 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
 use super::report::{
-    Wanted, expected, missing, missing_word, misspelt, no_scratch, no_statement, no_such_word,
+    Expected, expected, missing, missing_word, misspelt, no_scratch, no_statement, no_such_word,
     reserved, unexpected, wrong_mark,
 };
 use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
@@ -19,7 +19,7 @@ pub(super) fn alone<'t, O: 't>(rule: Rule<'t, O>) -> Rule<'t, O> {
     let end = custom(|input: &mut Reader<'t, '_>| {
         if let Some(token) = rest(input).first() {
             let before = last(input);
-            note(input, unexpected(before, token, Wanted::End));
+            note(input, unexpected(before, token, Expected::End));
         }
         while input.next_ref().is_some() {}
         Ok(())
@@ -93,7 +93,7 @@ pub(super) fn required<'t>(value: Rule<'t, Expr>, what: &'static str) -> Rule<'t
 
 /// Reports that this is missing.
 pub(super) fn hole<'t>(
-    wanted: impl Into<Wanted>,
+    wanted: impl Into<Expected>,
 ) -> impl Parser<'t, Input<'t>, Expr, Extra> + Clone {
     let wanted = wanted.into();
     custom(move |input: &mut Reader<'t, '_>| {
@@ -188,7 +188,7 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
             }
             Some(token) if is_stray(tokens) => {
                 let before = last(input);
-                note(input, unexpected(before, token, Wanted::Semicolon));
+                note(input, unexpected(before, token, Expected::Semicolon));
                 skip_statement(input);
             }
             _ => {
@@ -228,7 +228,7 @@ pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + C
         if let Some(token) = rest(input).first().filter(|token| token.kind != kind) {
             let before = last(input);
             let is_one = kind == Kind::RightParen && token.kind == Kind::Comma;
-            let wanted = if is_one { Wanted::ClosingOne(kind) } else { Wanted::Closing(kind) };
+            let wanted = if is_one { Expected::ClosingOne(kind) } else { Expected::Closing(kind) };
             note(input, unexpected(before, token, wanted));
         }
         while input.peek_ref().is_some_and(|token| !is_closer(token.kind)) {
@@ -252,7 +252,7 @@ pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
                 return Err(EmptyErr::default());
             }
             let before = last(input);
-            note(input, unexpected(before, token, Wanted::Body));
+            note(input, unexpected(before, token, Expected::Body));
             while input.peek_ref().is_some_and(|token| token.kind != Kind::LeftBrace) {
                 skip_one(input);
             }

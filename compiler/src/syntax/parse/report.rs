@@ -12,7 +12,7 @@ use std::fmt;
 
 /// What should stand somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Expected {
     /// What a rule calls so.
     Thing(&'static str),
     /// A value of `if`, in its braces.
@@ -29,23 +29,23 @@ pub(super) enum Wanted {
     End,
 }
 
-impl From<&'static str> for Wanted {
-    fn from(what: &'static str) -> Wanted {
-        Wanted::Thing(what)
+impl From<&'static str> for Expected {
+    fn from(what: &'static str) -> Expected {
+        Expected::Thing(what)
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wanted::Thing(what) => f.write_str(what),
-            Wanted::Choice => f.write_str("a value in braces"),
-            Wanted::Semicolon => f.write_str("`;`"),
-            Wanted::Body => f.write_str("`{`"),
-            Wanted::Closing(Kind::RightBrace) => f.write_str("`}`"),
-            Wanted::Closing(kind) => write!(f, "`,` or `{}`", kind.text()),
-            Wanted::ClosingOne(kind) => write!(f, "`{}`", kind.text()),
-            Wanted::End => f.write_str("nothing more"),
+            Expected::Thing(what) => f.write_str(what),
+            Expected::Choice => f.write_str("a value in braces"),
+            Expected::Semicolon => f.write_str("`;`"),
+            Expected::Body => f.write_str("`{`"),
+            Expected::Closing(Kind::RightBrace) => f.write_str("`}`"),
+            Expected::Closing(kind) => write!(f, "`,` or `{}`", kind.text()),
+            Expected::ClosingOne(kind) => write!(f, "`{}`", kind.text()),
+            Expected::End => f.write_str("nothing more"),
         }
     }
 }
@@ -77,7 +77,7 @@ fn shown(token: &Token<'_>) -> String {
 }
 
 /// Something should stand here: at the next token of this line, or after the last one.
-pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Wanted) -> Fault {
+pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Expected) -> Fault {
     let before = last(input);
     let after = here(input);
     match (rest(input).first(), before) {
@@ -97,7 +97,7 @@ pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Wanted) -> Fault {
 }
 
 /// A token where something else should stand, behind another one.
-pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: Wanted) -> Fault {
+pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: Expected) -> Fault {
     if let Some(word) = before.filter(|before| before.kind == Kind::Name && before.text == "not") {
         return instead(word, "!");
     }
@@ -120,20 +120,20 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
     );
     let report = match (token.kind, wanted) {
         _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
-        (Kind::Comma, Wanted::Semicolon) => {
+        (Kind::Comma, Expected::Semicolon) => {
             report.help("every declaration is one of its own: end it with `;`, and begin the next one with its word")
         }
-        (Kind::Comma, Wanted::ClosingOne(_)) => report
+        (Kind::Comma, Expected::ClosingOne(_)) => report
             .help("parentheses stand around one value; operands have none: `copy a -> b;`"),
-        (Kind::Colon, Wanted::Closing(Kind::RightBracket)) => {
+        (Kind::Colon, Expected::Closing(Kind::RightBracket)) => {
             report.help("a range is `0..2`, or with a length `0 ..+ 2`")
         }
-        (_, Wanted::Choice) => report.help("one of two values is `if c { a } else { b }`"),
+        (_, Expected::Choice) => report.help("one of two values is `if c { a } else { b }`"),
         (Kind::LeftParen, _) if before.is_some_and(|before| before.kind == Kind::Sync) => {
             report.help("`sync` is a statement by itself: `sync;`")
         }
         (Kind::Slash, wanted)
-            if wanted != Wanted::Semicolon
+            if wanted != Expected::Semicolon
                 && before.is_none_or(|before| !is_operator(before.kind)) =>
         {
             report.help("a comment begins with `//`, and ends with its line")
@@ -233,7 +233,7 @@ pub(super) fn bare_option(setting: Span) -> Fault {
 }
 
 /// A token that begins no statement, with the one behind it.
-pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Wanted) -> Fault {
+pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expected) -> Fault {
     if token.kind == Kind::Semicolon {
         let edit = Edit { span: token.span, text: String::new() };
         let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")

@@ -3,7 +3,7 @@
 use super::scope::{Scope, called, procedure};
 use crate::analysis::Analysis;
 use compiler::diagnostic::Import;
-use compiler::resolve::import::{Wanted, declared, edits};
+use compiler::resolve::import::{Wanted, edits, library};
 use compiler::source::FileId;
 use compiler::syntax::{self, ast};
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionItemLabelDetails, TextEdit};
@@ -12,13 +12,12 @@ use lsp_types::{CompletionItem, CompletionItemKind, CompletionItemLabelDetails, 
 pub(super) fn names(scope: &Scope<'_>, wanted: Wanted) -> Vec<CompletionItem> {
     let analysis = scope.analysis();
     let head = head(analysis);
-    let modules = stdlib::FILES.iter().filter(|(module, _)| !module.contains('/'));
-    let all =
-        modules.flat_map(|(module, text)| declared(text, wanted).map(move |name| (module, name)));
-    let missing = all.filter(|(_, name)| !scope.is_named(name) && !scope.binds(name));
+    // What an algorithm declares is for itself.
+    let all = library(wanted).filter(|(_, module)| module.matches("::").count() == 1);
+    let missing = all.filter(|(name, _)| !scope.is_named(name) && !scope.binds(name));
     missing
-        .map(|(module, name)| {
-            let import = Import { from: format!("std::{module}"), name: name.to_owned() };
+        .map(|(name, module)| {
+            let import = Import { from: module.to_owned(), name: name.to_owned() };
             item(analysis, &head, wanted, import)
         })
         .collect()
