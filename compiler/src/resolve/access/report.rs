@@ -1,0 +1,198 @@
+//! What is said of indices and fields that are not there.
+
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::resolve::body::{BUILTINS, Body, Side, Typed};
+use crate::resolve::call::counted;
+use crate::resolve::family::{Family, LinkKind};
+use crate::resolve::program::{BufferName, Expr, ExprKind, Type};
+use crate::resolve::types::{self, Ty};
+use crate::source::Span;
+use crate::syntax::ast;
+
+impl Body<'_> {
+    /// Indices behind others, which end here.
+    pub(super) fn indices_apart(&self, name: &str, first: Span) -> Diagnostic {
+        let behind = self.file().and_then(|file| file.text.get(first.end as usize..));
+        let gap = behind.and_then(|text| text.split_once('[')).map(|(gap, _)| gap);
+        let message = format!("the indices of `{name}` stand in one pair of brackets");
+        // Comments in between are not to be lost.
+        let Some(gap) = gap.filter(|gap| gap.trim().is_empty()) else {
+            return Diagnostic::new(Code::E0205, first, message);
+        };
+        let between = Span { start: first.end - 1, end: first.end + gap.len() as u32 + 1, ..first };
+        let edits = vec![Edit { span: between, text: ", ".to_owned() }];
+        Diagnostic::new(Code::E0205, between, message).fix("write `, `", edits)
+    }
+
+    /// A field that nothing has; none where the name's declaration was not understood.
+    pub(super) fn unknown_field(&mut self, base: &Typed, field: &ast::Name) -> Option<Diagnostic> {
+        let name = field.text.as_str();
+        if self.is_lost(name) {
+            return None;
+        }
+        let is_channel = self.types.known(&base.ty) == Ty::Channel;
+        let noun = if is_channel { "a switch channel" } else { "a rank" };
+        if let Some(what) = self.something_else(name) {
+            let message = format!("{noun} has no `{name}`: that is {what} of this rank");
+            return Some(
+                Diagnostic::new(Code::E0208, field.span, message)
+                    .help("only whole buffers are named so: `input`, `output`, a scratch region"),
+            );
+        }
+        let message = format!("{noun} has no `{name}`");
+        let report = Diagnostic::new(Code::E0208, field.span, message);
+        let mut known: Vec<&str> = Vec::new();
+        if noun == "a rank" {
+            known.extend(BUILTINS.iter().map(|(name, _)| *name));
+        }
+        let families = self.families.iter().flat_map(|families| &families.names);
+        known.extend(
+            families
+                .filter(|(_, f)| matches!(f, Family::Scratch(_)))
+                .map(|(name, _)| name.as_str()),
+        );
+        if self.buffer("input").is_some() {
+            known.extend(["input", "output"]);
+        }
+        let Some(near) = nearest(name, known).map(str::to_owned) else { return Some(report) };
+        let families = self.families.as_mut();
+        if let Some(families) = families
+            && let Some(family) = families.names.get(&near).copied()
+        {
+            families.get_mut(family).used = true;
+        }
+        Some(report.label(format!("did you mean `{near}`?")))
+    }
+
+    /// What a name is that cannot be a field.
+    fn something_else(&mut self, name: &str) -> Option<String> {
+        if let Some(local) = self.local(name) {
+            self.locals[local].used = true;
+            return Some(types::describe(&self.types.close(&self.locals[local].ty)));
+        }
+        match self.family(name)? {
+            Family::Scratch(_) => None,
+            Family::Channel(_) => Some("a channel".to_owned()),
+            Family::Semaphore(_) => Some("a semaphore".to_owned()),
+            Family::Block(_) => Some("a block".to_owned()),
+        }
+    }
+
+    /// A field of what has none.
+    pub(super) fn no_field(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
+        let ty = self.types.close(&base.ty);
+        let what = types::describe(&ty);
+        let message =
+            format!("{} is {what}, which has no `{}`", self.text(base.expr.span), field.text);
+        let report = Diagnostic::new(Code::E0208, field.span, message);
+        let is_list = matches!(ty, Type::List(_));
+        if is_list && matches!(field.text.as_str(), "len" | "rev") {
+            return report.help(format!("it is a method: `.{}()`", field.text));
+        }
+        match self.nature(&base.expr).side {
+            Some(Side::Local) if field.text == "input" || field.text == "output" => {
+                report.help("the rank stands in front: `p.output[i]`")
+            }
+            _ => report,
+        }
+    }
+
+    /// A field of a channel that is no switch channel.
+    pub(super) fn no_switch(&self, base: &Typed, kind: LinkKind, field: &ast::Name) -> Diagnostic {
+        let text = self.text(base.expr.span);
+        let message = format!("{text} is {}; it has no `{}`", kind.noun(), field.text);
+        Diagnostic::new(Code::E0208, field.span, message)
+            .note("only a switch channel has the buffer of a group behind it")
+            .help(format!(
+                "a peer's buffer is named by its rank: `p.{}[..] via {}`",
+                field.text,
+                text.trim_matches('`')
+            ))
+    }
+
+    /// A buffer that is not the one behind the switch channel.
+    pub(super) fn other_buffer(
+        &self,
+        base: &Expr,
+        buffer: &Expr,
+        field: &ast::Name,
+    ) -> Option<Diagnostic> {
+        let ExprKind::Channels(id, _) = &base.kind else { return None };
+        let declaration = self.families.as_ref()?.channels.lookup(*id)?;
+        let (behind, named) = (declaration.behind?, self.nature(buffer).buffer?);
+        if behind == named {
+            return None;
+        }
+        let message = format!("`{}` does not lead to `{}`", declaration.name, field.text);
+        let report = Diagnostic::new(Code::E0208, field.span, message)
+            .and(declaration.span, "it was declared over another buffer");
+        Some(report.help(format!("declare a channel over it: `switch(0..ranks, {})`", field.text)))
+    }
+
+    /// An index of what takes none.
+    pub(super) fn not_indexable(&self, base: &Typed) -> Diagnostic {
+        let ty = self.types.close(&base.ty);
+        let text = self.text(base.expr.span);
+        let message = format!("{text} is {}; it cannot be indexed", types::describe(&ty));
+        let report = Diagnostic::new(Code::E0204, base.expr.span, message);
+        if !matches!(ty, Type::Chunk) {
+            return report;
+        }
+        match self.nature(&base.expr).buffer {
+            Some(BufferName::Scratch(_)) => report
+                .help("to have several chunks for each index, declare it with one dimension more"),
+            Some(BufferName::Input | BufferName::Output) | None => {
+                report.help("index the buffer itself, with the first chunk added")
+            }
+        }
+    }
+
+    /// A list with other than one index.
+    pub(super) fn list_indices(
+        &self,
+        list: &Typed,
+        indices: &[ast::Index],
+        span: Span,
+    ) -> Diagnostic {
+        let text = self.text(list.expr.span);
+        let message = format!("{text} is a list and takes 1 index; {} are given", indices.len());
+        Diagnostic::new(Code::E0205, span, message)
+            .help("a list in a list is indexed twice: `table[i][j]`")
+    }
+}
+
+/// A family or region with another number of indices than it was declared with.
+pub(in crate::resolve) fn wrong_arity(
+    name: &str,
+    takes: usize,
+    given: usize,
+    span: Span,
+    declaration: Span,
+) -> Diagnostic {
+    let message = if takes == 0 {
+        format!("`{name}` is a single one and takes no index")
+    } else {
+        let is = if given == 1 { "is" } else { "are" };
+        format!("`{name}` takes {}; {given} {is} given", counted(takes, "index", "indices"))
+    };
+    Diagnostic::new(Code::E0205, span, message).and(declaration, "declared here")
+}
+
+/// A row of chunks with other than one index.
+pub(super) fn one_dimension(name: &str, given: usize, span: Span) -> Diagnostic {
+    let message = format!("`{name}` takes 1 index; {given} are given");
+    Diagnostic::new(Code::E0205, span, message)
+        .note("`input` and `output` are rows of chunks; only scratch has more dimensions")
+}
+
+/// `..` where all members are meant.
+pub(super) fn extent_of_family(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
+        .help("each member of a family is `*`")
+}
+
+/// The same in a list.
+pub(super) fn extent_of_list(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
+        .help("each member of a list is `*`")
+}
