@@ -44,6 +44,14 @@ pub enum Ranks {
 #[derive(Debug, Default)]
 pub struct Known(Option<race::Fold>);
 
+impl Known {
+    /// How many ranks of the program stand for all.
+    #[must_use]
+    pub fn followed(&self, program: &ir::Program) -> usize {
+        self.0.as_ref().map_or(program.ranks.len(), |fold| fold.followed(program).count())
+    }
+}
+
 /// Checks a program.
 #[must_use]
 pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {

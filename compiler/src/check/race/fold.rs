@@ -142,7 +142,7 @@ impl Fold {
     }
 
     /// The ranks that are followed.
-    pub(super) fn followed(
+    pub(in crate::check) fn followed(
         &self,
         program: &Program,
     ) -> impl Iterator<Item = RankId> + Clone + use<> {
