@@ -136,6 +136,18 @@ impl<'p> Block<'p> {
         self.thread(thread).heard.push(source);
     }
 
+    /// What the first threads tell, where they have heard more than the others since all met. Where chunks are cut it is open
+    /// which parts are the second one's.
+    pub(super) fn first_moment(&mut self, history: &mut History, is_cut: bool) -> Option<MomentId> {
+        let first = 0..if is_cut { 1 } else { FIRST_THREADS };
+        let knows_more = |number: &u32| self.threads.iter().any(|one| one.number == *number);
+        let knowing: SmallVec<[u32; 2]> = first.filter(knows_more).collect();
+        let mut told = knowing.into_iter().map(|number| self.moment(history, number));
+        let (one, other) = (told.next()?, told.next());
+        let Some(other) = other else { return Some(one) };
+        Some(history.meeting([one, other].map(|moment| Source::All(moment, 0))))
+    }
+
     /// The moment at which a thread tells what it knows.
     pub(super) fn moment(&mut self, history: &mut History, thread: u32) -> MomentId {
         let heard = self.heard().filter(|_| thread < FIRST_THREADS);

@@ -348,9 +348,8 @@ impl<'p, 'b> Machine<'p, 'b> {
             elements.clone().flat_map(|element| element.writes.iter().chain(&element.reads));
         let lasts = accesses.any(|access| access.place.buffer == Buffer::Scratch);
         let moment = if lasts { block.base.moment(&mut self.history) } else { NONE };
-        let whole = transfer.slice.is_none()
-            && step.window.is_none()
-            && self.program.options.alignment.is_multiple_of(16);
+        let all = transfer.slice.is_none() && step.window.is_none();
+        let whole = all && self.program.options.alignment.is_multiple_of(16);
         let mut halves = Halves::default();
         for element in elements {
             let known = match element.lane.share {
@@ -372,6 +371,12 @@ impl<'p, 'b> Machine<'p, 'b> {
             };
             let goes_on = followed || several;
             let told = self.element(&actor, element, (known, goes_on));
+            if all {
+                self.tell_first(block, element);
+            }
+            for source in self.told_first(element) {
+                block.heard_mut().learnt.push(source);
+            }
             if told.is_empty() {
                 continue;
             }

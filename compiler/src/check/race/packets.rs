@@ -4,9 +4,10 @@
 //! may have several writers, which all write the same value (E0521): what it tells then is found from a run before
 //! ([`super::writers`]).
 
-use super::access::Access;
+use super::access::{Access, Element, Lane};
 use super::acts::{Footprint, Touch};
-use super::cells::Place;
+use super::block::Block;
+use super::cells::{Place, Share};
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::What;
 use super::machine::{Actor, Conflict, Kind, Machine};
@@ -16,6 +17,7 @@ use super::value::Value;
 use super::writers::Slot;
 use crate::ir::{Action, Op, RankId, Verb};
 use crate::table::Id;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// A packet of this launch.
@@ -59,7 +61,13 @@ pub(super) struct Packets {
     all: Pages<Packet>,
     /// Of each rank and cell, which of them lies there, or [`NONE`].
     rows: Vec<Vec<u32>>,
+    /// What the first threads of a writer had heard that the others had not. Each has written a packet of the cell, so who
+    /// has read all of that knows it.
+    first: FxHashMap<Slot, Source>,
 }
+
+/// What the first threads do of an operation with packets.
+const FIRST: Lane = Lane { share: Share::Payload, at: 0 };
 
 impl Packets {
     /// Where packets lie, and these.
@@ -104,6 +112,36 @@ impl Packets {
 }
 
 impl<'p> Machine<'p, '_> {
+    /// The packets that an element writes tell who reads all of them what its first threads know, if that is more than the
+    /// others do.
+    pub(super) fn tell_first(&mut self, block: &mut Block<'p>, element: &Element) {
+        let mut packets = element.writes.iter().filter(|write| write.packet).peekable();
+        if element.lane != FIRST || packets.peek().is_none() {
+            return;
+        }
+        let is_cut = self.grain.cells_of_unit() > 1;
+        let Some(moment) = block.first_moment(&mut self.history, is_cut) else { return };
+        let turn = self.agents.turn();
+        for write in packets {
+            let (home, by) = self.packet_home(write.place);
+            self.packets.first.insert(home, Source::Run(moment, turn.back(by)));
+        }
+    }
+
+    /// What that is of the packets that an element reads, once all its threads have met. Of packets with several writers it
+    /// is open whose were read.
+    pub(super) fn told_first(&self, element: &Element) -> impl Iterator<Item = Source> {
+        let turn = self.agents.turn();
+        let packets = element.reads.iter().filter(|read| read.packet);
+        let packets = packets.filter(|_| !self.packets.first.is_empty());
+        packets.filter_map(move |read| {
+            let (home, by) = self.packet_home(read.place);
+            let told = self.packets.first.get(&home)?;
+            let single = !self.shared.writers.concern(home);
+            single.then(|| told.turned(turn, by))
+        })
+    }
+
     /// A packet's place, and the turn that leads to it.
     pub(super) fn packet_home(&self, place: Place) -> (Slot, By) {
         let (home, by) = self.fold.home(place);
