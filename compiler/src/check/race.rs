@@ -8,9 +8,10 @@
 //!
 //! * E0501: accesses by two blocks, or by a block and the proxy of a port channel, are ordered by strong signals,
 //!   semaphores, barriers. Relaxed signals and packets order execution only. Two things are known through a packet
-//!   all the same: the packet itself, and that what it carries has been read where it came from.
+//!   all the same: the packet itself, and that what it carries has been read where it came from. Who has read all packets
+//!   of an operation knows what its first threads had heard, since each of these has written one.
 //! * E0503: accesses by threads of one block are ordered where these meet, or where one thread does both. What a
-//!   thread's packets told it of the steps of others it still knows when it does plain elements ([`block::Halves`]).
+//!   thread's packets told it of the steps of others it still knows when it does plain elements ([`heard::Halves`]).
 //! * E0510: another rank's input and output are touched only when that rank is known to have started this launch, in
 //!   whatever way: before, they are its user's. Scratch has no user, and is there before the first launch on any rank: it
 //!   may be touched before its rank has started, unless something of an earlier launch may still be at work on it.
