@@ -29,7 +29,7 @@ fn numbers(list: &[u32]) -> String {
     list.iter().map(u32::to_string).collect::<Vec<String>>().join(", ")
 }
 
-/// The family that "part[3]" is a member of, and its number; none where it has several, or none.
+/// The family that `part[3]` is a member of, and its number; none where it has several, or none.
 pub(super) fn member(name: &str) -> Option<(&str, i64)> {
     let (family, number) = name.strip_suffix(']')?.split_once('[')?;
     Some((family, number.parse().ok()?))
