@@ -11,14 +11,15 @@ use compiler::ir::Program;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Whole windows, neighbors that fall to other threads, and chunks that begin with any of them: which threads meet depends
-/// on how elements fall to them.
-const SIZES: [Size; 5] = [
+/// Whole windows, neighbors that fall to other threads, chunks that begin with any of them, and more threads than a chunk
+/// has elements: which threads meet depends on how elements fall to them.
+const SIZES: [Size; 6] = [
     Size { threads: 2, unit: 2, odd: 0, once: false },
     Size { threads: 4, unit: 4, odd: 0, once: false },
     Size { threads: 2, unit: 2, odd: 1, once: false },
     Size { threads: 2, unit: 2, odd: 0, once: true },
     Size { threads: 3, unit: 2, odd: 0, once: false },
+    Size { threads: 8, unit: 2, odd: 0, once: false },
 ];
 
 /// How many turns a replay may take.
