@@ -43,6 +43,7 @@ mod overlay;
 mod packets;
 mod pages;
 mod proxy;
+mod reading;
 mod report;
 mod sight;
 pub(super) mod step;

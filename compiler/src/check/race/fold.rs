@@ -2,8 +2,9 @@
 //!
 //! What rank 0 does to rank p, another rank does to rank 0; what it hears from p, p has heard of it from elsewhere. A fold
 //! says which cell and which channel of a rank that is followed are meant by those of another. It is guessed from what everything is
-//! used for ([`marks`]), and then held against every operation of every rank ([`same`]).
+//! used for ([`marks`], [`guess`]), and then held against every operation of every rank ([`same`]).
 
+mod guess;
 mod homes;
 mod marks;
 mod operands;
@@ -216,7 +217,7 @@ impl Way {
                 let marks =
                     |numbers, rounds| marks::marks((whole, cells), *turn, (numbers, rounds));
                 let guess = |marks: Option<Vec<Marks>>| {
-                    Some(fold(marks::fold((whole, cells), *turn, &marks?)?, false))
+                    Some(fold(guess::by_marks((whole, cells), *turn, &marks?)?, false))
                 };
                 // Where not even the marks of rows are alike, nothing is; what differs after few rounds does after more.
                 let guesses = rounds(*turn).map_while(|rounds| {
@@ -226,7 +227,7 @@ impl Way {
                 });
                 let by_number = once_with(|| {
                     let cube = (*turn == Turn::Cube).then_some(*turn)?;
-                    Some(fold(marks::by_number((whole, cells), cube)?, true))
+                    Some(fold(guess::by_number((whole, cells), cube)?, true))
                 });
                 let mut guesses = guesses.flatten().chain(by_number.flatten());
                 guesses.find(|fold| fold.holds(whole))

@@ -6,7 +6,7 @@
 
 use super::agents::{Agent, NOBODY};
 use super::pages::Pages;
-use super::turn::{By, Turn};
+use super::turn::By;
 
 /// A row of [`History::moments`].
 pub(super) type MomentId = u32;
@@ -162,17 +162,6 @@ impl History {
 }
 
 impl Source {
-    /// The same, turned.
-    pub(super) fn turned(self, turn: Turn, by: By) -> Source {
-        match self {
-            Source::All(row, more) => Source::All(row, turn.then(more, by)),
-            Source::Run(row, more) => Source::Run(row, turn.then(more, by)),
-            Source::Steps(row, more) => Source::Steps(row, turn.then(more, by)),
-            Source::Read(row, more) => Source::Read(row, turn.then(more, by)),
-            Source::Heard(row, more) => Source::Heard(row, turn.then(more, by)),
-        }
-    }
-
     /// The same, as far as it is about execution alone.
     pub(super) fn run(self) -> Source {
         match self {

@@ -63,7 +63,7 @@ pub(super) struct Packets {
     rows: Vec<Vec<u32>>,
     /// What the first threads of a writer had heard that the others had not. Each has written a packet of the cell, so who
     /// has read all of that knows it.
-    first: FxHashMap<Slot, Source>,
+    first: FxHashMap<Slot, (MomentId, By)>,
 }
 
 /// What the first threads do of an operation with packets.
@@ -124,7 +124,7 @@ impl<'p> Machine<'p, '_> {
         let turn = self.agents.turn();
         for write in packets {
             let (home, by) = self.packet_home(write.place);
-            self.packets.first.insert(home, Source::Run(moment, turn.back(by)));
+            self.packets.first.insert(home, (moment, turn.back(by)));
         }
     }
 
@@ -136,9 +136,9 @@ impl<'p> Machine<'p, '_> {
         let packets = packets.filter(|_| !self.packets.first.is_empty());
         packets.filter_map(move |read| {
             let (home, by) = self.packet_home(read.place);
-            let told = self.packets.first.get(&home)?;
+            let (moment, more) = self.packets.first.get(&home)?;
             let single = !self.shared.writers.concern(home);
-            single.then(|| told.turned(turn, by))
+            single.then(|| Source::Run(*moment, turn.then(*more, by)))
         })
     }
 

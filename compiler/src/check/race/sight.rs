@@ -3,6 +3,7 @@
 use super::agents::{Agent, NOBODY};
 use super::clock::Lookup;
 use super::history::{FlowId, MomentId, NONE, Source};
+use super::reading::Reading;
 use super::turn::By;
 use crate::ir::RankId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,7 +21,7 @@ pub(super) enum Way {
 }
 
 /// An agent: the one that stands for it, whose moments there are, and the turn that leads from there to it.
-type Turned = (Agent, By);
+pub(super) type Turned = (Agent, By);
 
 /// How far a clock has gone back in one way.
 #[derive(Debug)]
@@ -46,20 +47,6 @@ struct Seen {
     /// In its own chain, the moment after the last that was met.
     end: MomentId,
 }
-
-/// Which elements are known to have been run.
-#[derive(Debug, Default)]
-struct Reading {
-    met: Flows,
-    ahead: Vec<(FlowId, By)>,
-    /// Whose they are.
-    agents: FxHashSet<Turned>,
-}
-
-/// Elements, as they are turned. Who knows of one of an operation mostly knows of all, and those follow each other: so many
-/// share an entry, with a bit each.
-#[derive(Debug, Default)]
-struct Flows(FxHashMap<(u32, By), u64>);
 
 /// What is met on the way back.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +111,7 @@ impl Sight {
     ) -> bool {
         let agent = lookup.agents.home(agent);
         self.agents.get(&agent).is_some_and(|seen| step < seen.before)
-            || flow.is_some_and(|flow| self.read.met.contains(flow))
+            || flow.is_some_and(|flow| self.read.has_met(flow))
             || self.go_back(lookup, |met| match met {
                 Met::Moment(other, before) => other == agent && step < before,
                 Met::Flow(found) => Some(found) == flow,
@@ -166,10 +153,7 @@ impl Sight {
     /// All elements that are known, ascending.
     pub(super) fn elements(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, By)> {
         self.go_back(lookup, |_| false);
-        self.read.look_into_all(lookup);
-        let mut elements: Vec<(FlowId, By)> = self.read.met.iter().collect();
-        elements.sort_unstable();
-        elements
+        self.read.all(lookup)
     }
 
     /// Takes a source in. What comes new is given back.
@@ -251,84 +235,4 @@ impl Sight {
 fn rank_of(lookup: Lookup<'_>, (agent, by): Turned) -> Option<RankId> {
     let rank = lookup.agents.rank_of_block(agent)?;
     Some(RankId(lookup.agents.turn().then(rank.0, by)))
-}
-
-impl Flows {
-    /// The entry of an element, and its bit there.
-    fn entry((flow, by): (FlowId, By)) -> ((u32, By), u64) {
-        ((flow / u64::BITS, by), 1 << (flow % u64::BITS))
-    }
-
-    fn contains(&self, flow: (FlowId, By)) -> bool {
-        let (entry, bit) = Flows::entry(flow);
-        self.0.get(&entry).is_some_and(|bits| bits & bit != 0)
-    }
-
-    /// Adds one; whether it is new.
-    fn insert(&mut self, flow: (FlowId, By)) -> bool {
-        let (entry, bit) = Flows::entry(flow);
-        let bits = self.0.entry(entry).or_default();
-        let new = *bits & bit == 0;
-        *bits |= bit;
-        new
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (FlowId, By)> {
-        self.0.iter().flat_map(|((word, by), bits)| {
-            let set = (0..u64::BITS).filter(move |at| bits >> at & 1 == 1);
-            set.map(move |at| (word * u64::BITS + at, *by))
-        })
-    }
-}
-
-impl Reading {
-    /// Takes an element in; whether it is new.
-    fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        let new = self.met.insert(flow);
-        if new {
-            if !lookup.history.parts(flow.0).is_empty() {
-                self.ahead.push(flow);
-            }
-            self.agents.insert((lookup.history.doer(flow.0).0, flow.1));
-        }
-        new
-    }
-
-    /// Whether an element was run, or one that made something from it. The oldest are looked into first: what is asked
-    /// for is mostly old.
-    fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
-        let turn = lookup.agents.turn();
-        while !self.met.contains(flow) {
-            let Some((next, by)) = self.ahead.pop() else { return false };
-            let parts = lookup.history.parts(next);
-            let there = (flow.0, turn.then(flow.1, turn.back(by)));
-            if parts.binary_search(&there).is_ok() {
-                self.ahead.push((next, by));
-                return true;
-            }
-            self.look_into(lookup, (next, by));
-        }
-        true
-    }
-
-    fn find_any(&mut self, lookup: Lookup<'_>, agent: Turned) -> bool {
-        while !self.agents.contains(&agent) {
-            let Some(next) = self.ahead.pop() else { return false };
-            self.look_into(lookup, next);
-        }
-        true
-    }
-
-    fn look_into_all(&mut self, lookup: Lookup<'_>) {
-        while let Some(next) = self.ahead.pop() {
-            self.look_into(lookup, next);
-        }
-    }
-
-    fn look_into(&mut self, lookup: Lookup<'_>, (flow, by): (FlowId, By)) {
-        let turn = lookup.agents.turn();
-        for (part, more) in lookup.history.parts(flow).iter().rev() {
-            self.meet(lookup, (*part, turn.then(by, *more)));
-        }
-    }
 }
