@@ -141,10 +141,14 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
             }
             let none = Use::default();
             for flow in flows(&uses, (rank, id), channel, &none) {
-                let into = if flow.is_short() { &mut all.channels } else { &mut all.surplus };
-                into.add_told(report::unequal(program, &flow), |report| match &*past {
-                    Some(past) => report::show_unequal(past, &flow, report),
-                    None => report,
+                let All { channels, surplus, ways, .. } = &mut all;
+                let into = if flow.is_short() { channels } else { surplus };
+                into.add_told(report::unequal(program, &flow), |report| {
+                    ways.insert(report.message.clone(), (flow.from, flow.to));
+                    match &*past {
+                        Some(past) => report::show_unequal(past, &flow, report),
+                        None => report,
+                    }
                 });
             }
         }
@@ -209,7 +213,12 @@ struct All {
     semaphores: Found,
     spare: Found,
     threads: Found,
+    /// Who signals whom, by the message of what is wrong with that.
+    ways: BTreeMap<String, Way>,
 }
+
+/// Who signals, and who waits.
+type Way = (Option<RankId>, Option<RankId>);
 
 impl All {
     fn finish(self) -> Vec<Diagnostic> {
@@ -217,9 +226,12 @@ impl All {
         let mut surplus = self.surplus.finish("channel");
         let mut semaphores = self.semaphores.finish("semaphore");
         let mut spare = self.spare.finish("semaphore");
-        let help = "signal and wait over the same channel";
-        join(&mut found, &mut surplus, (Code::E0602, help));
-        join(&mut semaphores, &mut spare, (Code::E0606, "release the semaphore that is acquired"));
+        join(&mut found, &mut surplus, Code::E0602, |short, stray| {
+            report::other_way(self.ways.get(short), self.ways.get(stray))
+        });
+        join(&mut semaphores, &mut spare, Code::E0606, |_, _| {
+            "release the semaphore that is acquired".to_owned()
+        });
         let others = [surplus, semaphores, spare, self.threads.finish("place")];
         found.extend(others.into_iter().flatten());
         found
@@ -227,8 +239,13 @@ impl All {
 }
 
 /// Where something is missing, one too many elsewhere is the same mistake: the wrong one was taken. So are others at the
-/// places that are told of then.
-fn join(short: &mut [Diagnostic], strays: &mut Vec<Diagnostic>, (code, help): (Code, &str)) {
+/// places that are told of then. `help` says what to do about two such messages.
+fn join(
+    short: &mut [Diagnostic],
+    strays: &mut Vec<Diagnostic>,
+    code: Code,
+    help: impl Fn(&str, &str) -> String,
+) {
     let mut told = BTreeSet::new();
     for report in short.iter_mut().filter(|report| report.code == code) {
         told.extend(places(report));
@@ -238,9 +255,9 @@ fn join(short: &mut [Diagnostic], strays: &mut Vec<Diagnostic>, (code, help): (C
         let near = strays.iter().position(|stray| !told.is_disjoint(&places(stray)));
         let stray = strays.remove(near.unwrap_or(0));
         told.extend(places(&stray));
+        report.helps = vec![help(&report.message, &stray.message)];
         let label = stray.primary.map(|at| Label { place: at.place, text: stray.message });
         report.secondary.extend(label);
-        report.helps = vec![help.to_owned()];
     }
     strays.retain(|stray| told.is_disjoint(&places(stray)));
 }

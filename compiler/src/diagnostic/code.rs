@@ -132,6 +132,7 @@ catalogue! {
     W0203: "unused scratch",
     W0204: "unused semaphore",
     W0205: "unused name",
+    W0206: "an argument for another parameter",
     W0301: "a hole in the thread-block ids",
     W0302: "a block that is opened too late to be meant",
     W0501: "a check that was not made",

@@ -1,7 +1,8 @@
 //! Calls: functions, the language's own functions, folds over binders, and methods of lists.
 //!
 //! Rules: the called name is a function (E0201, E0204); every parameter without a default gets one argument, and none
-//! gets two (E0203, E0205); arguments have the parameters' types (E0204); methods exist (E0208).
+//! gets two (E0203, E0205); arguments have the parameters' types (E0204), and are not meant for others (W0206); methods
+//! exist (E0208).
 
 use super::body::{Body, Typed};
 use super::global::Entity;
@@ -9,7 +10,7 @@ use super::import::{Wanted, module_with};
 use super::program::{Expr, ExprKind, Fold, Intrinsic, Method};
 use super::signature::Takes;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::{ast, foreign};
 
@@ -160,12 +161,34 @@ impl Body<'_> {
             .filter(|(takes, given)| given.is_none() && !takes.optional)
             .map(|(takes, _)| takes.name.as_str())
             .collect();
+        self.astray(parameters, arguments, &given);
         if let Some(place) = surplus {
             self.report(too_many(callee, place, parameters.len(), arguments.len()));
         } else if !missing.is_empty() && self.reports_nothing_of(callee, arguments, parameters) {
             self.report(too_few(callee, &missing));
         }
         resolved
+    }
+
+    /// W0206: `broadcast(ranks, root)`, whose second parameter is not `root`, but another one is, to which nothing is given.
+    fn astray(
+        &mut self,
+        parameters: &[Takes],
+        arguments: &[ast::Argument],
+        given: &[Option<Span>],
+    ) {
+        if self.allowed.words.iter().any(|word| word == Code::W0206.id()) {
+            return;
+        }
+        let in_order = arguments.iter().filter(|argument| argument.name.is_none());
+        let found = in_order.zip(parameters).filter_map(|(argument, takes)| {
+            let ast::ExprKind::Name(name) = &argument.value.kind else { return None };
+            let is_namesake = |(takes, given): (&Takes, &Option<Span>)| {
+                takes.name == *name && given.is_none()
+            };
+            parameters.iter().zip(given).any(is_namesake).then(|| given_astray(argument, name, takes))
+        });
+        self.reports.extend(found);
     }
 
     /// `list.step(2)`
@@ -232,11 +255,14 @@ impl Body<'_> {
         self.expect(&argument.value, want)
     }
 
-    /// Looks at arguments of a call that makes no sense, since they use names.
+    /// Looks at arguments of a call that makes no sense, since they use names. What is wrong in them is told once it does:
+    /// in `list.filter(p != 0)`, nothing is called `p` because nothing is called `filter`.
     fn ignored(&mut self, arguments: &[ast::Argument], span: Span) -> Typed {
+        let told = self.reports.len();
         for argument in arguments {
             self.expr(&argument.value, None);
         }
+        self.reports.truncate(told);
         self.error(span)
     }
 
@@ -355,7 +381,10 @@ impl Body<'_> {
             None if self.is_function(&method.text) => {
                 report.help(format!("it is a function: `{}(n)`", method.text))
             }
-            None => report.note("lists have `len`, `position`, `contains`, `step` and `rev`"),
+            None => match foreign::method(&method.text) {
+                Some(help) => report.help(help),
+                None => report.note("lists have `len`, `position`, `contains`, `step` and `rev`"),
+            },
         }
     }
 
@@ -438,6 +467,15 @@ pub(super) fn given_twice(name: &str, second: Span, first: Span) -> Diagnostic {
     Diagnostic::new(Code::E0203, second, format!("`{name}` is given twice"))
         .label("given again here")
         .and(first, "first given here")
+}
+
+fn given_astray(argument: &ast::Argument, name: &str, takes: &Takes) -> Diagnostic {
+    let place = argument.value.span;
+    let message = format!("`{name}` is given for the parameter `{}`", takes.name);
+    let before = Edit { span: Span { end: place.start, ..place }, text: format!("{name} = ") };
+    Diagnostic::new(Code::W0206, place, message)
+        .and(takes.span, "for this parameter")
+        .guess(format!("for the parameter `{name}`, write `{name} = {name}`"), vec![before])
 }
 
 fn too_many(callee: Callee, place: Span, takes: usize, given: usize) -> Diagnostic {

@@ -65,6 +65,22 @@ pub fn function(name: &str) -> Option<&'static str> {
     })
 }
 
+/// What is written instead of a method that lists have in other languages.
+#[must_use]
+pub fn method(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "filter" | "map" | "collect" | "iter" | "select" => EACH,
+        "size" | "length" | "count" => "how many members a list has is `list.len()`",
+        "index" | "find" | "index_of" => "where a list holds a value is `list.position(value)`",
+        "has" | "includes" => "whether a list holds a value is `list.contains(value)`",
+        "reverse" | "reversed" => "the other way round is `list.rev()`",
+        "append" | "push" | "add" | "remove" | "pop" => {
+            "no list changes; another one is `{p in list if c}` or `{p in list: value}`"
+        }
+        _ => return None,
+    })
+}
+
 /// The value that has another name elsewhere.
 #[must_use]
 pub fn value(name: &str) -> Option<&'static str> {

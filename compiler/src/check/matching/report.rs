@@ -1,7 +1,7 @@
 //! Counters out of balance in words, with what shows it.
 
 use super::lanes::Unordered;
-use super::{Counters, Flow, Use};
+use super::{Counters, Flow, Use, Way};
 use crate::check::deadlock;
 use crate::check::past::{Moment, Past, Run};
 use crate::diagnostic::witness::{Finding, Wait, Witness};
@@ -60,6 +60,17 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
                 Some(end) => format!("let {to} wait on `{end}` as often as is signalled, or leave the signal out"),
                 None => "leave the signal out".to_owned(),
             }),
+    }
+}
+
+/// What to do where signals that are waited for go another way: over another channel, or to another rank.
+pub(super) fn other_way(short: Option<&Way>, stray: Option<&Way>) -> String {
+    match stray {
+        Some((Some(from), Some(to))) if short != stray => format!(
+            "let ranks wait for those that signal them: rank {} signals rank {}, which does not wait for that",
+            from.0, to.0
+        ),
+        _ => "signal and wait over the same channel".to_owned(),
     }
 }
 

@@ -6,14 +6,14 @@ use super::item::braced;
 use super::recover::{
     expect, inner_word, listed_some, name, required_name, semicolon, unknown, word,
 };
-use super::report::bare_option;
-use super::{Input, Note, Rule, head, kind_at, look, mark, span};
+use super::report::{bare_option, no_extent};
+use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
 use crate::syntax::ast::{
-    Channel, ChannelEnd, Implements, OptionSetting, OptionValue, ProgramItemKind, Scratch,
-    Semaphore,
+    Channel, ChannelEnd, Dimension, Implements, OptionSetting, OptionValue, ProgramItemKind,
+    Scratch, Semaphore,
 };
 use crate::syntax::token::{Kind, Token};
-use chumsky::prelude::{Parser, choice};
+use chumsky::prelude::{EmptyErr, Parser, choice, custom};
 
 /// What can stand at a program's top level only.
 pub(super) fn declaration<'t>(values: &Values<'t>) -> Rule<'t, Option<ProgramItemKind>> {
@@ -104,6 +104,7 @@ fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
 
 fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
     let extents = dimensions(values)
+        .or(no_dimensions())
         .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
     head(Kind::Scratch)
         .ignore_then(required_name("a name for the region"))
@@ -111,6 +112,19 @@ fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
         .then_ignore(semicolon())
         .map(|(name, dimensions)| Some(Scratch { name: name?, dimensions }))
         .boxed()
+}
+
+/// Nothing behind the name of a region.
+fn no_dimensions<'t>() -> impl Parser<'t, Input<'t>, Vec<Dimension>, Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let ends = rest(input).first().is_none_or(|next| next.first || next.kind == Kind::Semicolon);
+        if !ends {
+            return Err(EmptyErr::default());
+        }
+        let fault = no_extent(here(input));
+        note(input, fault);
+        Ok(Vec::new())
+    })
 }
 
 fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {

@@ -219,6 +219,15 @@ pub(super) fn brackets_apart(closer: &Token<'_>, opener: &Token<'_>) -> Fault {
     Fault::new(between.start, Reach::Statement, report)
 }
 
+/// A region of scratch that ends with its name, at `after`.
+pub(super) fn no_extent(after: Span) -> Fault {
+    let one = vec![Edit { span: after, text: "[1]".to_owned() }];
+    let report = Diagnostic::new(Code::E0105, after, "a region says how many chunks it holds")
+        .label("`[..]` is missing here")
+        .guess("for one chunk, insert `[1]`", one);
+    Fault::new(after.start, Reach::Statement, report)
+}
+
 /// A setting behind `options` that is in no braces.
 pub(super) fn bare_option(setting: Span) -> Fault {
     let (before, after) =
