@@ -1,13 +1,20 @@
-// All ranks of a program on one device, in one cooperative launch, with real data.
-//     one_device check|time|touch LARGEST_BYTES
-// `check` compares every type and operation with a reference, `time` does so with sums of floats and measures them, `touch` is
-// for what looks at every access to memory, and is short. Each is done for messages from 1 KiB to the largest.
-// SOURCE is the program's `.cu` file, NAME what it is called. What is measured is instructions and synchronization: what
-// goes to a peer goes to the same device's memory.
+// All ranks of a program on one device, with real data.
+//     one_device check|launch|time|touch LARGEST_BYTES
+// `check` compares every type and operation with a reference: all ranks together, in one cooperative launch of a kernel that is
+// made here of what the program's kernels are made of. `launch` is the program's own way: each rank is made by NAME_create and
+// launched by NAME_launch on a stream of its own, again and again, then all of them in a graph. `time` compares sums of floats
+// and measures them; `touch` is for what looks at every access to memory, and is short. Each is done for messages from 1 KiB to
+// the largest. SOURCE is the program's `.cu` file, NAME what it is called. What is measured is instructions and synchronization:
+// what goes to a peer goes to the same device's memory.
 //
-// A line of output is a program, its ranks, what was combined how, bytes, and a verdict; of what was measured also the number of
-// launches, the microseconds that they took (median, least, a tenth, nine tenths, most), and a copy of one rank's buffer (median).
-// The status is 0 if all is right, 1 if something is not, 2 if CUDA reports an error, 3 if a launch does not end.
+// A line of output is a program, its ranks, the blocks of one, how they were launched (together, apart, in a graph), what was
+// combined how, bytes, and a verdict. Of what was measured follow
+//   - the number of launches, and the microseconds from the end of one to the end of the next: median, least, a tenth, nine
+//     tenths, most; with an event after each, which makes short ones longer;
+//   - the mean of as many without events in between, then that of the program's own launches, all of them in one graph (`-` if
+//     it cannot be run);
+//   - a copy of one rank's buffer on the device: median with events, mean without.
+// The status is 0 if all is right, 1 if something is not, 2 if CUDA or the program reports an error, 3 if a launch does not end.
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define JOIN_(a, b) a##b
@@ -15,20 +22,38 @@
 #include STRING(SOURCE)
 #include <algorithm>
 #include <chrono>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string>
+#include <thread>
+#include <type_traits>
 #include <unistd.h>
 #include <vector>
 
 namespace kernels = JOIN(NAME, _kernels);
 using Fixed = kernels::Program;
 using kernels::Made;
+using Handle = JOIN(NAME, _program);
+using Clock = std::chrono::steady_clock;
 
 static void accept(cudaError_t status, const char *what) {
     if (status == cudaSuccess) return;
     fprintf(stderr, "%s %u ranks: %s: %s\n", STRING(NAME), Fixed::ranks, what, cudaGetErrorString(status));
     exit(2);
 }
+static void accept(ccl_status status, const char *what) {
+    if (status == CCL_OK) return;
+    fprintf(stderr, "%s %u ranks: %s: %s\n", STRING(NAME), Fixed::ranks, what, ccl_text(status));
+    exit(2);
+}
+
+// What is being done now, as the beginning of a line of output, and how it went.
+static char doing[200];
+static void do_next(const char *how, const char *kind, size_t bytes) {
+    snprintf(doing, sizeof doing, "%s\t%u\t%u\t%s\t%s\t%zu", STRING(NAME), Fixed::ranks, Fixed::blocks, how, kind, bytes);
+}
+static void say(const char *verdict) { printf("%s\t%s", doing, verdict); }
 
 // ---- One launch for all ranks --------------------------------------------------------------------------------------
 
@@ -88,8 +113,46 @@ __global__ void compare(const T *output, size_t n, Collective which, uint32_t ra
         if (ccl::wide(output[i]) != ccl::wide(element<T>(expected<Op>(which, rank, i, n, launch)))) atomicAdd(wrong, 1ull);
 }
 
-static const cudaLaunchConfig_t one_thread = {dim3(1), dim3(1), 0, 0, nullptr, 0};
-static const cudaLaunchConfig_t many_threads = {dim3(1024), dim3(256), 0, 0, nullptr, 0};
+// ---- Streams ---------------------------------------------------------------------------------------------------------
+
+// What all ranks do together is given to `home`, what they do apart to a stream for each.
+static cudaStream_t home, streams[Fixed::ranks];
+static cudaEvent_t forked, joined[Fixed::ranks];
+
+static void make_streams() {
+    accept(cudaStreamCreateWithFlags(&home, cudaStreamNonBlocking), "stream");
+    accept(cudaEventCreateWithFlags(&forked, cudaEventDisableTiming), "event");
+    for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+        accept(cudaStreamCreateWithFlags(&streams[r], cudaStreamNonBlocking), "stream");
+        accept(cudaEventCreateWithFlags(&joined[r], cudaEventDisableTiming), "event");
+    }
+}
+
+// Each rank's stream gets what `act` gives it: it comes after all that `home` has been given, and before what it is given next.
+template <class F> static void on_each(F act) {
+    accept(cudaEventRecord(forked, home), "fork");
+    for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+        accept(cudaStreamWaitEvent(streams[r], forked, 0), "fork");
+        act(r, streams[r]);
+        accept(cudaEventRecord(joined[r], streams[r]), "join");
+        accept(cudaStreamWaitEvent(home, joined[r], 0), "join");
+    }
+}
+
+// The same as a graph.
+template <class F> static cudaGraphExec_t captured(F act) {
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+    accept(cudaStreamBeginCapture(home, cudaStreamCaptureModeThreadLocal), "capture");
+    on_each(act);
+    accept(cudaStreamEndCapture(home, &graph), "capture");
+    accept(cudaGraphInstantiate(&made, graph, 0), "graph");
+    cudaGraphDestroy(graph);
+    return made;
+}
+
+static cudaLaunchConfig_t one_thread(cudaStream_t stream) { return {dim3(1), dim3(1), 0, stream, nullptr, 0}; }
+static cudaLaunchConfig_t many_threads(cudaStream_t stream) { return {dim3(1024), dim3(256), 0, stream, nullptr, 0}; }
 
 // ---- Launches that end, or do not ------------------------------------------------------------------------------------
 
@@ -100,7 +163,7 @@ static const cudaLaunchConfig_t many_threads = {dim3(1024), dim3(256), 0, 0, nul
 
 static ccl_memory table[Fixed::ranks];
 
-// Who waits for whom, by the counters of each rank; read beside the kernel, which still runs.
+// Who waits for whom, by the counters of each rank; read beside the kernels, which still run.
 static void tell_who_waits() {
     using Words = ccl::Words<Fixed>;
     static ccl::Word words[Words::count];
@@ -120,27 +183,22 @@ static void tell_who_waits() {
     }
 }
 
-// Returns when the device has done everything up to here.
-static void finish(const char *what) {
-    const auto begin = std::chrono::steady_clock::now();
+// Returns when the device has done everything that `home` was given.
+static void finish() {
+    const auto begin = Clock::now();
     cudaError_t status;
-    while ((status = cudaStreamQuery(0)) == cudaErrorNotReady) {
+    while ((status = cudaStreamQuery(home)) == cudaErrorNotReady) {
         usleep(50);
-        if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(PATIENCE)) continue;
-        printf("%s\t%u\t%s\tHANGS\n", STRING(NAME), Fixed::ranks, what);
+        if (Clock::now() - begin < std::chrono::seconds(PATIENCE)) continue;
+        say("HANGS\n");
         tell_who_waits();
         fflush(stdout);
         _exit(3);
     }
-    accept(status, what);
+    accept(status, doing);
 }
 
-// ---- A run ---------------------------------------------------------------------------------------------------------
-
-static int exchange(void *, const ccl_memory *, ccl_memory *all) {
-    memcpy(all, table, sizeof table);
-    return 0;
-}
+// ---- What there is room for ------------------------------------------------------------------------------------------
 
 static char *memory(size_t bytes) {
     char *at = nullptr;
@@ -148,164 +206,418 @@ static char *memory(size_t bytes) {
     return at;
 }
 
+// Whether there is as much as needed; else a line says that it was not run.
+static bool suffices(size_t there, size_t needed, const char *what) {
+    if (needed <= there) return true;
+    say("not run");
+    printf(": %s: %zu are needed, %zu are there\n", what, needed, there);
+    return false;
+}
+
+// How many blocks of a kernel run at once.
+template <class F> static size_t blocks_at_once(F kernel) {
+    int device = 0, sms = 0, each = 0;
+    accept(cudaGetDevice(&device), "device");
+    accept(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), "device");
+    accept(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, Fixed::threads, 0), "occupancy");
+    return (size_t)sms * each;
+}
+
+// All that ranks have when each is launched for itself.
+static size_t blocks_of_all() {
+    size_t all = 0;
+    for (uint32_t r = 0; r < Fixed::ranks; ++r) all += Fixed::blocks_of(r);
+    return all;
+}
+
+static size_t copied_bytes(size_t chunk) { return chunk * std::max(Fixed::input_chunks(0), Fixed::output_chunks(0)); }
+
+static bool memory_fits(size_t bytes) {
+    const size_t chunk = bytes / Fixed::message_chunks;
+    size_t room = 0, total = 0, needed = 2 * copied_bytes(chunk);
+    for (uint32_t r = 0; r < Fixed::ranks; ++r)
+        needed += chunk * (Fixed::input_chunks(r) + Fixed::output_chunks(r)) + Made::scratch_bytes(bytes);
+    accept(cudaMemGetInfo(&room, &total), "memory");
+    return suffices(room / 10 * 9, needed, "bytes of memory");
+}
+
+// Waits until all ranks are here, or a second or so: it is longer if they come one after the other.
+__global__ void assemble(unsigned long long *here, unsigned long long *alone) {
+    atomicAdd(here, 1ull);
+    const long long begin = clock64();
+    while (*(volatile unsigned long long *)here < Fixed::ranks && clock64() - begin < 2000000000ll) {}
+    if (*(volatile unsigned long long *)here < Fixed::ranks) atomicAdd(alone, 1ull);
+}
+
+// Whether streams run at once, and so do the branches of a graph. CUDA promises neither, and ranks that wait for each other
+// must not be launched where they do not.
+static bool streams_run_at_once() {
+    unsigned long long *counts = (unsigned long long *)memory(2 * sizeof *counts), found[2] = {0, 0};
+    const auto meet = [&](uint32_t, cudaStream_t stream) {
+        const cudaLaunchConfig_t config = one_thread(stream);
+        accept(cudaLaunchKernelEx(&config, assemble, counts, counts + 1), "assemble");
+    };
+    const cudaGraphExec_t graph = captured(meet);
+    accept(cudaMemsetAsync(counts, 0, 2 * sizeof *counts, home), "memset");
+    on_each(meet);
+    accept(cudaMemsetAsync(counts, 0, sizeof *counts, home), "memset");
+    accept(cudaGraphLaunch(graph, home), "graph");
+    accept(cudaMemcpyAsync(found, counts, sizeof found, cudaMemcpyDeviceToHost, home), "memcpy");
+    finish();
+    cudaGraphExecDestroy(graph);
+    cudaFree(counts);
+    return found[1] == 0;
+}
+
+static size_t streams_at_once() {
+    static const bool all = streams_run_at_once();
+    return all ? Fixed::ranks : 1;
+}
+
+// ---- Times -----------------------------------------------------------------------------------------------------------
+
 // Lets the device wait, so that what is launched meanwhile follows without a gap.
 __global__ void hold(long long cycles) {
     const long long begin = clock64();
     while (clock64() - begin < cycles) {}
 }
 
-// Microseconds of each launch, ascending.
-template <class F> static std::vector<float> timed(int count, const char *what, F act) {
+// Microseconds of each of so many parts, with `launches` in all.
+template <class F> static std::vector<float> parts(int count, int launches, F act) {
     std::vector<cudaEvent_t> marks(count + 1);
     std::vector<float> times(count);
     for (cudaEvent_t &mark : marks) accept(cudaEventCreate(&mark), "event");
-    accept(cudaLaunchKernelEx(&one_thread, hold, count * 30000ll), "hold");
-    accept(cudaEventRecord(marks[0]), "event");
+    const cudaLaunchConfig_t config = one_thread(home);
+    accept(cudaLaunchKernelEx(&config, hold, launches * 30000ll), "hold");
+    accept(cudaEventRecord(marks[0], home), "event");
     for (int i = 0; i < count; ++i) {
         act();
-        accept(cudaEventRecord(marks[i + 1]), "event");
+        accept(cudaEventRecord(marks[i + 1], home), "event");
     }
-    finish(what);
+    finish();
     for (int i = 0; i < count; ++i) {
         accept(cudaEventElapsedTime(&times[i], marks[i], marks[i + 1]), "event");
         times[i] *= 1000;
     }
     for (cudaEvent_t mark : marks) cudaEventDestroy(mark);
+    return times;
+}
+
+// Of each launch, ascending.
+template <class F> static std::vector<float> timed(int count, F act) {
+    std::vector<float> times = parts(count, count, act);
     std::sort(times.begin(), times.end());
     return times;
 }
 
-// Whether it came out right, or was not run.
-template <class T, class Op> static bool run(const char *kind, Collective which, size_t bytes, bool measured) {
-    using K = ccl::Kind<T, Op, ccl::Ll16>;
-    const size_t grain = (Fixed::packets ? 8 : 16) * Fixed::message_chunks;
-    bytes = std::max(bytes / grain * grain, grain);
-    if (bytes < Fixed::least_bytes || bytes > Fixed::most_bytes) return true;
-    char what[200];
-    snprintf(what, sizeof what, "%s\t%zu", kind, bytes);
-    const auto say = [&](const char *verdict) {
-        printf("%s\t%u\t%s\t%s", STRING(NAME), Fixed::ranks, what, verdict);
-    };
-    const size_t chunk = bytes / Fixed::message_chunks, all_blocks = (size_t)Fixed::ranks * Fixed::blocks;
-    const size_t copied = chunk * std::max(Fixed::input_chunks(0), Fixed::output_chunks(0));
-    int device = 0, sms = 0, each = 0;
-    accept(cudaGetDevice(&device), "device");
-    accept(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), "device");
-    accept(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, all_ranks<K>, Fixed::threads, 0), "occupancy");
-    if (all_blocks > (size_t)sms * each) {
-        say("not run");
-        printf(": %zu blocks do not run at once here, %d do\n", all_blocks, sms * each);
-        return true;
+// The mean of launches, all of which `act` does.
+template <class F> static float mean(int count, F act) { return parts(1, count, act)[0] / count; }
+
+template <class F> static void repeat(int count, F act) {
+    for (int i = 0; i < count; ++i) act();
+}
+
+// Clocks go up when there is work: a fifth of a second of it before anything is timed, then a few launches of what is.
+template <class F> static void warm_up(F act) {
+    static bool warm = false;
+    const auto begin = Clock::now();
+    do {
+        repeat(warm ? 5 : 100, act);
+        finish();
+    } while (!warm && Clock::now() - begin < std::chrono::milliseconds(200));
+    warm = true;
+}
+
+// ---- A run -----------------------------------------------------------------------------------------------------------
+
+static pthread_barrier_t everybody;
+
+// Called in a thread for each rank, when its memory is ready.
+static int exchange(void *, const ccl_memory *, ccl_memory *all) {
+    pthread_barrier_wait(&everybody);
+    memcpy(all, table, sizeof table);
+    return 0;
+}
+
+// What is combined how, in how large messages.
+struct Case {
+    const char *kind;
+    ccl_type type;
+    ccl_op op;
+    Collective which;
+    size_t bytes;
+};
+
+// All ranks, with their memory. The kernels are those for elements of a type, and an operation.
+template <class T, class Op> class Run {
+    // A program that does not combine has one kernel for all types.
+    using K = ccl::Kind<std::conditional_t<Fixed::reduces, T, uint8_t>, std::conditional_t<Fixed::reduces, Op, ccl::Sum>, ccl::Ll16>;
+    const Case given;
+    const size_t chunk;
+    char *inputs[Fixed::ranks], *outputs[Fixed::ranks];
+    Handle *programs[Fixed::ranks];
+    All all = {};
+    unsigned long long *const wrong;
+    uint32_t turn = 0;
+
+  public:
+    static bool fits_together() {
+        return suffices(blocks_at_once(all_ranks<K>), (size_t)Fixed::ranks * Fixed::blocks, "blocks at once");
     }
-    size_t room = 0, total = 0, needed = 2 * copied;
-    for (uint32_t r = 0; r < Fixed::ranks; ++r)
-        needed += chunk * (Fixed::input_chunks(r) + Fixed::output_chunks(r)) + Made::scratch_bytes(bytes);
-    accept(cudaMemGetInfo(&room, &total), "memory");
-    if (needed > room / 10 * 9) {
-        say("not run");
-        printf(": %zu bytes of memory are needed, %zu are there\n", needed, room);
-        return true;
+    static bool fits_apart() {
+        return suffices(blocks_at_once(kernels::Kernels::of<K>()), blocks_of_all(), "blocks at once") &&
+               suffices(streams_at_once(), Fixed::ranks, "streams at once");
     }
 
-    All all = {};
-    char *inputs[Fixed::ranks], *outputs[Fixed::ranks];
-    std::vector<Made *> made(Fixed::ranks);
-    for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+    explicit Run(const Case &given)
+        : given(given), chunk(given.bytes / Fixed::message_chunks), wrong((unsigned long long *)memory(sizeof *wrong)) {
+        for (uint32_t r = 0; r < Fixed::ranks; ++r) allocate(r);
+        std::vector<std::thread> threads;
+        for (uint32_t r = 0; r < Fixed::ranks; ++r) threads.emplace_back([this, r] { create(r); });
+        for (std::thread &thread : threads) thread.join();
+        for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+            all.ranks[r] = ((Made *)programs[r])->arguments;
+            all.ranks[r].chunk = chunk;
+            all.blocks[r] = Fixed::blocks_of(r);
+        }
+        accept(cudaMemsetAsync(wrong, 0, sizeof *wrong, home), "memset");
+    }
+    Run(const Run &) = delete;
+    ~Run() {
+        cudaFree(wrong);
+        for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+            JOIN(NAME, _destroy)(programs[r]);
+            for (void *at : {table[r].input, table[r].output, table[r].scratch, table[r].sync}) cudaFree(at);
+        }
+    }
+
+    // So many turns, each with data of its own; milliseconds that the last launch took.
+    float compare_together(int turns) {
+        float milliseconds = 0;
+        repeat(turns, [&] {
+            fill_all();
+            finish();
+            const auto begin = Clock::now();
+            together();
+            finish();
+            milliseconds = std::chrono::duration<float, std::milli>(Clock::now() - begin).count();
+            compare_all();
+        });
+        finish();
+        return milliseconds;
+    }
+    // Each rank goes from turn to turn by itself, as a user of its stream does: the program's own signals are all that orders one
+    // rank's launch against another's input and output.
+    void compare_apart(int turns) {
+        on_each([&](uint32_t r, cudaStream_t stream) {
+            for (int i = 0; i < turns; ++i) {
+                fill_one(r, turn + i, stream);
+                apart(r, stream);
+                compare_one(r, turn + i, stream);
+            }
+        });
+        turn += turns;
+        finish();
+    }
+    // The same graph each time.
+    void compare_graph(int turns) {
+        const cudaGraphExec_t graph = captured([&](uint32_t r, cudaStream_t stream) { apart(r, stream); });
+        repeat(turns, [&] {
+            fill_all();
+            accept(cudaGraphLaunch(graph, home), "graph");
+            compare_all();
+        });
+        finish();
+        cudaGraphExecDestroy(graph);
+    }
+
+    // Says whether everything since it was asked last came out right; a line is begun by it.
+    bool judge() {
+        unsigned long long found = 0;
+        accept(cudaMemcpyAsync(&found, wrong, sizeof found, cudaMemcpyDeviceToHost, home), "memcpy");
+        accept(cudaMemsetAsync(wrong, 0, sizeof *wrong, home), "memset");
+        finish();
+        say(found ? "WRONG" : "right");
+        if (found) printf(": %llu elements", found);
+        return found == 0;
+    }
+
+    // Measures 200 launches, or as many as take a second, and returns the rest of the line.
+    std::string measure(float milliseconds) {
+        const int count = std::min(200, std::max(10, (int)(1000 / milliseconds)));
+        const size_t bytes = copied_bytes(chunk), n = count;
+        char *from = memory(bytes), *to = memory(bytes);
+        const auto launch = [&] { together(); };
+        const auto copy = [&] { accept(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, home), "copy"); };
+        warm_up(launch);
+        const std::vector<float> times = timed(count, launch);
+        std::string line = '\t' + std::to_string(count);
+        for (size_t at : {n / 2, (size_t)0, n / 10, n * 9 / 10, n - 1}) line += column(times[at]);
+        line += column(mean(count, [&] { repeat(count, launch); }));
+        line += runs_apart() ? column(mean_of_graph(count)) : "\t-";
+        warm_up(copy);
+        line += column(timed(count, copy)[n / 2]);
+        line += column(mean(count, [&] { repeat(count, copy); }));
+        cudaFree(from), cudaFree(to);
+        return line;
+    }
+
+  private:
+    void allocate(uint32_t r) {
         const size_t input = chunk * Fixed::input_chunks(r), output = chunk * Fixed::output_chunks(r);
         const size_t offset = chunk * Fixed::inner_offset(r);
         table[r] = {Fixed::input_in_output ? nullptr : memory(input), Fixed::output_in_input ? nullptr : memory(output),
-                    memory(Made::scratch_bytes(bytes)), memory(Made::sync_bytes())};
+                    memory(JOIN(NAME, _scratch_bytes)(given.bytes)), memory(JOIN(NAME, _sync_bytes)())};
         inputs[r] = Fixed::input_in_output ? (char *)table[r].output + offset : (char *)table[r].input;
         outputs[r] = Fixed::output_in_input ? (char *)table[r].input + offset : (char *)table[r].output;
     }
-    for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+    void create(uint32_t r) {
         ccl_setup setup = {};
         setup.rank = (int)r;
-        setup.message_bytes = bytes;
+        setup.message_bytes = given.bytes;
         setup.memory = table[r];
         setup.exchange = exchange;
-        const ccl_status status = Made::create(&made[r], &setup);
-        if (status != CCL_OK) {
-            fprintf(stderr, "%s %u ranks: create: %s\n", STRING(NAME), Fixed::ranks, ccl_text(status));
-            exit(2);
-        }
-        all.ranks[r] = made[r]->arguments;
-        all.ranks[r].chunk = chunk;
-        all.blocks[r] = Fixed::blocks_of(r);
+        accept(JOIN(NAME, _create)(&programs[r], &setup), "create");
     }
 
-    void *list[] = {&all};
-    auto launch = [&] {
-        accept(cudaLaunchCooperativeKernel(all_ranks<K>, dim3((unsigned)all_blocks), dim3(Fixed::threads), list, 0, 0), "launch");
-    };
-    unsigned long long *wrong = (unsigned long long *)memory(sizeof *wrong), found = 0;
-    accept(cudaMemset(wrong, 0, sizeof *wrong), "memset");
-    uint32_t turn = 0;
-    // Fills, launches and compares, so many times; milliseconds that the last launch took.
-    auto compared = [&](int turns) {
-        float milliseconds = 0;
-        for (const uint32_t last = turn + turns; turn < last; ++turn) {
-            for (uint32_t r = 0; r < Fixed::ranks; ++r) {
-                const size_t output = chunk * Fixed::output_chunks(r);
-                if (output > 0) accept(cudaMemsetAsync(outputs[r], 0xee, output), "memset");
-                accept(cudaLaunchKernelEx(&many_threads, fill<T>, (T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), r, turn),
-                       "fill");
-            }
-            finish(what);
-            const auto begin = std::chrono::steady_clock::now();
-            launch();
-            finish(what);
-            milliseconds = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begin).count();
-            for (uint32_t r = 0; r < Fixed::ranks; ++r)
-                accept(cudaLaunchKernelEx(&many_threads, compare<T, Op>, (const T *)outputs[r],
-                                          chunk * Fixed::output_chunks(r) / sizeof(T), which, r, turn, wrong),
-                       "compare");
-        }
-        finish(what);
-        return milliseconds;
-    };
-    const float once = compared(3);
-    std::vector<float> times, copies;
-    if (measured) {
-        // 200 launches, or as many as take two seconds.
-        const int count = std::min(200, std::max(10, (int)(2000 / once)));
-        char *from = memory(copied), *to = memory(copied);
-        times = timed(count, what, launch);
-        copies = timed(count, what, [&] { accept(cudaMemcpyAsync(to, from, copied, cudaMemcpyDeviceToDevice), "copy"); });
-        cudaFree(from), cudaFree(to);
-        compared(1);
+    void together() {
+        void *list[] = {&all};
+        const dim3 blocks(Fixed::ranks * Fixed::blocks), threads(Fixed::threads);
+        accept(cudaLaunchCooperativeKernel(all_ranks<K>, blocks, threads, list, 0, home), "launch");
     }
-    accept(cudaMemcpy(&found, wrong, sizeof found, cudaMemcpyDeviceToHost), "run");
-    say(found ? "WRONG" : "right");
-    if (found) printf(": %llu elements", found);
-    if (measured) {
-        const size_t n = times.size();
-        printf("\t%zu", n);
-        for (size_t at : {n / 2, (size_t)0, n / 10, n * 9 / 10, n - 1}) printf("\t%.1f", times[at]);
-        printf("\t%.1f", copies[n / 2]);
+    void apart(uint32_t r, cudaStream_t stream) {
+        accept(JOIN(NAME, _launch)(programs[r], given.bytes, given.type, given.op, stream), "launch");
     }
+    static bool runs_apart() {
+        return blocks_of_all() <= blocks_at_once(kernels::Kernels::of<K>()) && streams_at_once() == Fixed::ranks;
+    }
+    float mean_of_graph(int count) {
+        do_next("graph", given.kind, given.bytes);
+        const cudaGraphExec_t graph =
+            captured([&](uint32_t r, cudaStream_t stream) { repeat(count, [&] { apart(r, stream); }); });
+        const auto launch = [&] { accept(cudaGraphLaunch(graph, home), "graph"); };
+        launch();
+        finish();
+        const float microseconds = mean(count, launch);
+        cudaGraphExecDestroy(graph);
+        do_next("together", given.kind, given.bytes);
+        return microseconds;
+    }
+
+    void fill_one(uint32_t r, uint32_t launch, cudaStream_t stream) {
+        const size_t output = chunk * Fixed::output_chunks(r);
+        if (output > 0) accept(cudaMemsetAsync(outputs[r], 0xee, output, stream), "memset");
+        const cudaLaunchConfig_t config = many_threads(stream);
+        accept(cudaLaunchKernelEx(&config, fill<T>, (T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), r, launch), "fill");
+    }
+    void compare_one(uint32_t r, uint32_t launch, cudaStream_t stream) {
+        const cudaLaunchConfig_t config = many_threads(stream);
+        accept(cudaLaunchKernelEx(&config, compare<T, Op>, (const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T),
+                                  given.which, r, launch, wrong),
+               "compare");
+    }
+    void fill_all() {
+        for (uint32_t r = 0; r < Fixed::ranks; ++r) fill_one(r, turn, home);
+    }
+    void compare_all() {
+        for (uint32_t r = 0; r < Fixed::ranks; ++r) compare_one(r, turn, home);
+        turn += 1;
+    }
+    static std::string column(float microseconds) {
+        char text[32];
+        snprintf(text, sizeof text, "\t%.1f", microseconds);
+        return text;
+    }
+};
+
+// ---- What is asked for -----------------------------------------------------------------------------------------------
+
+// Each says whether it came out right, or was not run.
+template <class T, class Op> static bool launch_together(const Case &given, bool measured) {
+    do_next("together", given.kind, given.bytes);
+    if (!Run<T, Op>::fits_together() || !memory_fits(given.bytes)) return true;
+    Run<T, Op> run(given);
+    const float milliseconds = run.compare_together(3);
+    const std::string times = measured ? run.measure(milliseconds) : "";
+    if (measured) run.compare_together(1);
+    const bool right = run.judge();
+    printf("%s\n", times.c_str());
+    return right;
+}
+template <class T, class Op> static bool launch_apart(const Case &given) {
+    do_next("apart", given.kind, given.bytes);
+    if (!memory_fits(given.bytes) || !Run<T, Op>::fits_apart()) return true;
+    Run<T, Op> run(given);
+    run.compare_apart(5);
+    bool right = run.judge();
     printf("\n");
-    cudaFree(wrong);
-    for (uint32_t r = 0; r < Fixed::ranks; ++r) {
-        for (void *at : {table[r].input, table[r].output, table[r].scratch, table[r].sync}) cudaFree(at);
-        delete made[r];
-    }
-    return found == 0;
+    do_next("graph", given.kind, given.bytes);
+    run.compare_graph(5);
+    right &= run.judge();
+    printf("\n");
+    return right;
 }
 
-// Every operation on elements of one type.
-template <class T> static bool checked(const char *sum, const char *least, const char *most, Collective which, size_t bytes) {
-    bool right = run<T, ccl::Sum>(sum, which, bytes, false);
-    if (Fixed::reduces) right &= run<T, ccl::Min>(least, which, bytes, false) & run<T, ccl::Max>(most, which, bytes, false);
+static constexpr bool combines(ccl_op op) { return !Fixed::fixed_op || op == Fixed::op; }
+
+enum Action { CHECK, LAUNCH, TIME, TOUCH, NOTHING };
+
+template <ccl_type Type, class T, ccl_op Operation, class Op> static bool one(Action action, Collective which, size_t bytes) {
+    static const char *const types[] = {"f32", "f16", "bf16", "i32", "u32", "u8"}, *const ops[] = {"sum", "min", "max"};
+    const std::string kind = std::string(types[Type]) + " " + ops[Operation];
+    const Case given = {kind.c_str(), Type, Operation, which, bytes};
+    // What the program has no kernel for is left out.
+    if constexpr (!Fixed::reduces || ((CCL_TYPES >> Type & 1) && (CCL_OPS >> Operation & 1) && combines(Operation)))
+        return action == LAUNCH ? launch_apart<T, Op>(given) : launch_together<T, Op>(given, action == TIME);
+    return true;
+}
+template <ccl_type Type, class T> static bool every_op(Action action, Collective which, size_t bytes) {
+    bool right = one<Type, T, CCL_SUM, ccl::Sum>(action, which, bytes);
+    right &= one<Type, T, CCL_MIN, ccl::Min>(action, which, bytes);
+    return right & one<Type, T, CCL_MAX, ccl::Max>(action, which, bytes);
+}
+static bool all_of(Action action, Collective which, size_t bytes) {
+    bool right = true;
+    if (action != CHECK || !Fixed::reduces) right = one<CCL_F32, float, CCL_SUM, ccl::Sum>(action, which, bytes);
+    if constexpr (Fixed::reduces) {
+        if (action == LAUNCH) {
+            right &= one<CCL_F32, float, CCL_MAX, ccl::Max>(action, which, bytes);
+            right &= one<CCL_F16, ccl::F16, CCL_SUM, ccl::Sum>(action, which, bytes);
+            right &= one<CCL_U8, uint8_t, CCL_SUM, ccl::Sum>(action, which, bytes);
+        }
+        if (action == CHECK) {
+            right &= every_op<CCL_F32, float>(action, which, bytes);
+            right &= every_op<CCL_F16, ccl::F16>(action, which, bytes);
+            right &= every_op<CCL_BF16, ccl::Bf16>(action, which, bytes);
+            right &= every_op<CCL_I32, int32_t>(action, which, bytes);
+            right &= every_op<CCL_U32, uint32_t>(action, which, bytes);
+            right &= every_op<CCL_U8, uint8_t>(action, which, bytes);
+        }
+    }
     return right;
+}
+
+static Action action_of(const char *word) {
+    static const char *const words[] = {"check", "launch", "time", "touch"};
+    for (int i = 0; i < NOTHING; ++i)
+        if (strcmp(word, words[i]) == 0) return (Action)i;
+    return NOTHING;
+}
+
+// A message of about so many bytes that chunks and packets divide.
+static size_t fitted(size_t bytes) {
+    const size_t grain = (Fixed::packets ? 8 : 16) * Fixed::message_chunks;
+    return std::max(bytes / grain * grain, grain);
 }
 
 int main(int count, char **words) {
     setvbuf(stdout, nullptr, _IOLBF, 0);  // what is said is not lost with the machine
-    const char *action = count > 1 ? words[1] : "";
-    const bool check = strcmp(action, "check") == 0, time = strcmp(action, "time") == 0;
-    if (count != 3 || !(check || time || strcmp(action, "touch") == 0)) {
-        fprintf(stderr, "%s check|time|touch LARGEST_BYTES\n", words[0]);
+    // Streams share queues unless there are enough of them, and a kernel that is loaded late waits for those that run.
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    const Action action = action_of(count > 1 ? words[1] : "");
+    if (count != 3 || action == NOTHING) {
+        fprintf(stderr, "%s check|launch|time|touch LARGEST_BYTES\n", words[0]);
         return 2;
     }
     const Collective which = collective(STRING(COLLECTIVE));
@@ -313,19 +625,13 @@ int main(int count, char **words) {
         fprintf(stderr, "%s: there is no reference for its collective\n", STRING(NAME));
         return 2;
     }
+    make_streams();
+    pthread_barrier_init(&everybody, nullptr, Fixed::ranks);
     bool right = true;
-    for (size_t bytes = 1 << 10; bytes <= (size_t)atoll(words[2]); bytes *= 4) {
-        if (!check) {
-            right &= run<float, ccl::Sum>("f32 sum", which, bytes, time);
-            continue;
-        }
-        right &= checked<float>("f32 sum", "f32 min", "f32 max", which, bytes);
-        if (!Fixed::reduces) continue;
-        right &= checked<ccl::F16>("f16 sum", "f16 min", "f16 max", which, bytes);
-        right &= checked<ccl::Bf16>("bf16 sum", "bf16 min", "bf16 max", which, bytes);
-        right &= checked<int32_t>("i32 sum", "i32 min", "i32 max", which, bytes);
-        right &= checked<uint32_t>("u32 sum", "u32 min", "u32 max", which, bytes);
-        right &= checked<uint8_t>("u8 sum", "u8 min", "u8 max", which, bytes);
+    for (size_t at = 1 << 10, last = 0; at <= (size_t)atoll(words[2]); at *= 4) {
+        const size_t bytes = fitted(at);
+        if (bytes == last || bytes < Fixed::least_bytes || bytes > Fixed::most_bytes) continue;
+        right &= all_of(action, which, last = bytes);
     }
     return right ? 0 : 1;
 }
