@@ -243,10 +243,12 @@ static bool memory_fits(size_t bytes) {
 
 // Waits until all ranks are here, or a second or so: it is longer if they come one after the other.
 __global__ void assemble(unsigned long long *here, unsigned long long *alone) {
-    atomicAdd(here, 1ull);
     const long long begin = clock64();
-    while (*(volatile unsigned long long *)here < Fixed::ranks && clock64() - begin < 2000000000ll) {}
-    if (*(volatile unsigned long long *)here < Fixed::ranks) atomicAdd(alone, 1ull);
+    for (unsigned long long come = atomicAdd(here, 1ull) + 1; come < Fixed::ranks; come = atomicAdd(here, 0ull))
+        if (clock64() - begin > 2000000000ll) {
+            atomicAdd(alone, 1ull);
+            return;
+        }
 }
 
 // Whether streams run at once, and so do the branches of a graph. CUDA promises neither, and ranks that wait for each other
@@ -269,9 +271,13 @@ static bool streams_run_at_once() {
     return found[1] == 0;
 }
 
-static size_t streams_at_once() {
-    static const bool all = streams_run_at_once();
-    return all ? Fixed::ranks : 1;
+// Whether ranks can be launched apart; else a line may say why not.
+template <class F> static bool apart_fits(F kernel, bool aloud) {
+    const size_t there = blocks_at_once(kernel), needed = blocks_of_all();
+    if (needed > there) return aloud && suffices(there, needed, "blocks at once");
+    static const bool at_once = streams_run_at_once();
+    if (!at_once && aloud) say("not run: streams do not run at once here\n");
+    return at_once;
 }
 
 // ---- Times -----------------------------------------------------------------------------------------------------------
@@ -282,7 +288,7 @@ __global__ void hold(long long cycles) {
     while (clock64() - begin < cycles) {}
 }
 
-// Microseconds of each of so many parts, with `launches` in all.
+// Microseconds of each of so many parts; `launches` in all, for which the device waits first.
 template <class F> static std::vector<float> parts(int count, int launches, F act) {
     std::vector<cudaEvent_t> marks(count + 1);
     std::vector<float> times(count);
@@ -364,10 +370,7 @@ template <class T, class Op> class Run {
     static bool fits_together() {
         return suffices(blocks_at_once(all_ranks<K>), (size_t)Fixed::ranks * Fixed::blocks, "blocks at once");
     }
-    static bool fits_apart() {
-        return suffices(blocks_at_once(kernels::Kernels::of<K>()), blocks_of_all(), "blocks at once") &&
-               suffices(streams_at_once(), Fixed::ranks, "streams at once");
-    }
+    static bool fits_apart(bool aloud) { return apart_fits(kernels::Kernels::of<K>(), aloud); }
 
     explicit Run(const Case &given)
         : given(given), chunk(given.bytes / Fixed::message_chunks), wrong((unsigned long long *)memory(sizeof *wrong)) {
@@ -454,7 +457,7 @@ template <class T, class Op> class Run {
         std::string line = '\t' + std::to_string(count);
         for (size_t at : {n / 2, (size_t)0, n / 10, n * 9 / 10, n - 1}) line += column(times[at]);
         line += column(mean(count, [&] { repeat(count, launch); }));
-        line += runs_apart() ? column(mean_of_graph(count)) : "\t-";
+        line += fits_apart(false) ? column(mean_of_graph(count)) : "\t-";
         warm_up(copy);
         line += column(timed(count, copy)[n / 2]);
         line += column(mean(count, [&] { repeat(count, copy); }));
@@ -488,9 +491,6 @@ template <class T, class Op> class Run {
     void apart(uint32_t r, cudaStream_t stream) {
         accept(JOIN(NAME, _launch)(programs[r], given.bytes, given.type, given.op, stream), "launch");
     }
-    static bool runs_apart() {
-        return blocks_of_all() <= blocks_at_once(kernels::Kernels::of<K>()) && streams_at_once() == Fixed::ranks;
-    }
     float mean_of_graph(int count) {
         do_next("graph", given.kind, given.bytes);
         const cudaGraphExec_t graph =
@@ -498,7 +498,7 @@ template <class T, class Op> class Run {
         const auto launch = [&] { accept(cudaGraphLaunch(graph, home), "graph"); };
         launch();
         finish();
-        const float microseconds = mean(count, launch);
+        const float microseconds = parts(1, count * (int)Fixed::ranks, launch)[0] / count;
         cudaGraphExecDestroy(graph);
         do_next("together", given.kind, given.bytes);
         return microseconds;
@@ -546,7 +546,7 @@ template <class T, class Op> static bool launch_together(const Case &given, bool
 }
 template <class T, class Op> static bool launch_apart(const Case &given) {
     do_next("apart", given.kind, given.bytes);
-    if (!memory_fits(given.bytes) || !Run<T, Op>::fits_apart()) return true;
+    if (!memory_fits(given.bytes) || !Run<T, Op>::fits_apart(true)) return true;
     Run<T, Op> run(given);
     run.compare_apart(5);
     bool right = run.judge();

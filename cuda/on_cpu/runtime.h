@@ -112,8 +112,14 @@ inline CpuStream *cpu_stream(cudaStream_t stream) {
     return stream ? stream : none;
 }
 
+// A device has so many queues, and streams beyond that share the last of them.
+#ifndef CPU_QUEUES
+#define CPU_QUEUES 32
+#endif
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-    *stream = cpu_new_stream();
+    static std::vector<CpuStream *> queues;
+    if (queues.size() < CPU_QUEUES) queues.push_back(cpu_new_stream());
+    *stream = queues.back();
     return cudaSuccess;
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
