@@ -282,9 +282,9 @@ pub fn write_cuda(
 /// Kernels as a native algorithm of MSCCL++, to stand beside those that [`write_cuda`] gives; none where they cannot be
 /// one.
 #[must_use]
-pub fn write_native(kernels: &Kernels, name: &str) -> Option<String> {
+pub fn write_native(kernels: &Kernels, files: &cuda::Files, name: &str) -> Option<String> {
     let fits = cuda::mscclpp::fits(&kernels.program);
-    fits.then(|| cuda::mscclpp::write(&kernels.program, name))
+    fits.then(|| cuda::mscclpp::write(&kernels.program, files, name))
 }
 
 /// Checks a plan that anyone made. What is not `known` of its collective's arguments follows from the sizes of its

@@ -35,14 +35,14 @@ pub(crate) fn write(
     let broken = reporter.add_new(reports);
     let Some(files) = files.filter(|_| !broken) else { return Ok(None) };
     if args.target == Host::Mscclpp {
-        write_native(&path, &name, &kernels)?;
+        write_native(&path, &name, &kernels, &files)?;
     }
     write_files(&path, &files)?;
     Ok(Some(path))
 }
 
-fn write_native(path: &Path, name: &str, kernels: &Kernels) -> Result<(), Failure> {
-    let native = driver::write_native(kernels, name).ok_or_else(|| {
+fn write_native(path: &Path, name: &str, kernels: &Kernels, files: &Files) -> Result<(), Failure> {
+    let native = driver::write_native(kernels, files, name).ok_or_else(|| {
         Failure::Usage(
             "`--target mscclpp`: MSCCL++ gives its algorithms no addresses for switch channels, which the program has"
                 .to_owned(),

@@ -3,7 +3,7 @@
 //! In: a program without switch channels, whose addresses the library does not hand out to algorithms. Out: a `.cu` file
 //! for the interface of MSCCL++ 0.9, which takes in the kernels' own and makes their memory known through a communicator.
 
-use super::names;
+use super::{Files, names};
 use crate::ir::{Buffer, Link, Program};
 
 /// What every such file says.
@@ -22,9 +22,11 @@ pub fn fits(program: &Program) -> bool {
     !channels.any(|channel| matches!(channel.link, Link::Switch(_)))
 }
 
-/// The text of the file. `file` is what the kernels' files are called, without an ending.
+/// The text of the file. `files` are the kernels' own, and `file` is what they are called, without an ending.
+///
+/// The library keeps what it has compiled by the text of this file alone: so a hash of the others stands in it.
 #[must_use]
-pub fn write(program: &Program, file: &str) -> String {
+pub fn write(program: &Program, files: &Files, file: &str) -> String {
     let name = &*names::identifier(file);
     let gathers = program.collective.name == "allgather";
     let inner = |buffer| {
@@ -42,10 +44,12 @@ pub fn write(program: &Program, file: &str) -> String {
     let placement = if program.collective.in_place { "InPlace" } else { "OutOfPlace" };
     let head = format!(
         "// {name} as a native algorithm of MSCCL++ 0.9. Made by cclc {}; to be changed in the .ccl file.\n\
-         // mscclpp.compile_native(\"{}\", \"{}.cu\") makes a module of it, whose `create` gives the algorithm.\n",
+         // mscclpp.compile_native(\"{}\", \"{}.cu\") makes a module of it, whose `create` gives the algorithm.\n\
+         // It is compiled again when this changes, which is made of all that it includes: {}\n",
         env!("CARGO_PKG_VERSION"),
         module(file),
         module(file),
+        hash(files),
     );
     let holes = [
         ("@file@", file),
@@ -62,4 +66,13 @@ pub fn write(program: &Program, file: &str) -> String {
         ("@ranks_per_node@", &program.ranks_per_node.to_string()),
     ];
     holes.iter().fold(head + TEMPLATE, |text, (hole, value)| text.replace(hole, value))
+}
+
+/// A hash of the kernels' own files.
+fn hash(files: &Files) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for text in [&files.source, &files.header, &files.device] {
+        hasher.update(text.as_bytes());
+    }
+    hasher.finalize()
 }

@@ -8,7 +8,7 @@ use super::Network;
 use super::dispatch;
 use super::layout::{Layout, Traits};
 use super::roles::{Role, Table};
-use crate::ir::{self, Buffer, OriginId, Program};
+use crate::ir::{self, Buffer, Link, OriginId, Program};
 use crate::source::{Place, SourceMap};
 
 /// How long a line may be.
@@ -142,8 +142,30 @@ fn traits(scene: &Scene) -> String {
     let offset = |rank: &ir::Rank| rank.alias.map_or(0, |alias| alias.offset);
     text.push_str(&by_rank(program, "inner_offset", &offset));
     text.push_str(&initial(program));
+    if scene.network == Network::Nvshmem {
+        text.push_str(&stores_to(program));
+    }
     text.push_str("};\n");
     text
+}
+
+/// Whether a rank needs a peer's memory mapped, beside what goes over ports.
+fn stores_to(program: &Program) -> String {
+    let nodes = program.ranks_per_node.max(1);
+    let mut across = program.ranks.entries().flat_map(|(rank, row)| {
+        row.channels.iter().filter_map(move |channel| match channel.link {
+            Link::Memory(peer) => Some(rank.0 / nodes != peer.0 / nodes),
+            Link::Port(_) | Link::Switch(_) => None,
+        })
+    });
+    let (parameters, value) = match across.next() {
+        None => ("uint32_t, uint32_t", "false"),
+        Some(first) if first || across.any(|across| across) => ("uint32_t, uint32_t", "true"),
+        Some(_) => {
+            ("uint32_t rank, uint32_t peer", "rank / ranks_per_node == peer / ranks_per_node")
+        }
+    };
+    format!("    static constexpr bool stores_to({parameters}) {{ return {value}; }}\n")
 }
 
 /// A number of each rank, as a function.

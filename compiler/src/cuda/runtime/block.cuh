@@ -38,7 +38,7 @@ template <class P> struct Block {
     CCL_DEVICE void end() const {
         if constexpr (P::counts_launches) {
             meet();
-            if (thread() == 0) words()[Words<P>::launches + block] += 1;
+            if (thread() == 0) words()[Words<P>::launches + block] = launch;
         }
     }
 
@@ -215,16 +215,19 @@ template <class P> struct Block {
     }
     // Data through the switch, which combines what it loads and stores to all. Multiples of 16 bytes.
     template <class K> CCL_DEVICE void load_reduce(Part part, Spots<1> to, MulticastSpot from) const {
-        for (size_t at = part.offset + 16 * thread(); at < part.offset + part.bytes; at += 16 * threads())
-            store(to.at[0] + at, load_multicast<K>(further(from, at)));
+        rounds(
+            part, [&](size_t at) { return load_multicast<K>(further(from, at)); },
+            [&](size_t at, V16 sum) { store(to.at[0] + at, sum); });
     }
     template <class K> CCL_DEVICE void load_reduce_broadcast(Part part, MulticastSpot to, MulticastSpot from) const {
-        for (size_t at = part.offset + 16 * thread(); at < part.offset + part.bytes; at += 16 * threads())
-            store_multicast(further(to, at), load_multicast<K>(further(from, at)));
+        rounds(
+            part, [&](size_t at) { return load_multicast<K>(further(from, at)); },
+            [&](size_t at, V16 sum) { store_multicast(further(to, at), sum); });
     }
     CCL_DEVICE void broadcast(Part part, MulticastSpot to, Spots<1> from) const {
-        for (size_t at = part.offset + 16 * thread(); at < part.offset + part.bytes; at += 16 * threads())
-            store_multicast(further(to, at), load<V16>(from.at[0] + at));
+        rounds(
+            part, [&](size_t at) { return load<V16>(from.at[0] + at); },
+            [&](size_t at, V16 data) { store_multicast(further(to, at), data); });
     }
 
     // Packets.
@@ -241,8 +244,7 @@ template <class P> struct Block {
     template <class K, int N> CCL_DEVICE void unpack_packets(Part part, Spots<N> to, Spots<1> from) const {
         packets_of<K>(part, [&](size_t at) {
             auto data = read<K>(from.at[0], at);
-            CCL_UNROLL
-            for (int n = 0; n < N; ++n) store(to.at[n] + at, data);
+            store_all(to, at, data);
         });
     }
     template <class K> CCL_DEVICE void broadcast_packets(Part part, MulticastSpot to, Spots<1> from) const {
@@ -267,7 +269,8 @@ template <class P> struct Block {
     }
 
 #if defined(CCL_NVSHMEM)
-    // Ports: what is put is on its way until it is flushed. The threads meet first, since what any of them wrote is put.
+    // Ports: what is put is on its way until it is flushed. The threads meet first, since what any of them wrote is put. A
+    // network's signal and wait order what goes over the network: fences order what is stored and loaded plainly.
     CCL_DEVICE uint32_t across(uint32_t peer) const { return ccl::across(peer, rank); }
     CCL_DEVICE void port_put(Part part, Spots<1> to, Spots<1> from, [[maybe_unused]] uint32_t peer, uint32_t = 0) const {
         meet();
@@ -277,6 +280,9 @@ template <class P> struct Block {
         meet();
         Word *signal = words(across(peer)) + end_of(rank, lane);
 #if defined(__CUDACC__)
+        // Whichever thread signals in there.
+        if (thread() == 0) fence_system();
+        meet();
         network_put_with_signal(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, signal, peer);
 #else
         put_far(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, peer);
@@ -296,22 +302,27 @@ template <class P> struct Block {
     }
     template <class R, class L = uint32_t> CCL_DEVICE void port_signal(R to, L lane = 0) const {
         meet();
-        each(to, lane, [&](uint32_t r, uint32_t l) { network_signal(words(across(r)) + end_of(rank, l), r); });
+        each(to, lane, [&](uint32_t r, uint32_t l) {
+            fence_system();
+            network_signal(words(across(r)) + end_of(rank, l), r);
+        });
     }
     template <class R, class L = uint32_t> CCL_DEVICE void port_wait(R from, L lane = 0) const {
         each(from, lane, [&](uint32_t r, uint32_t l) {
             Word wanted = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l)) + 1;
             network_wait(words() + Words<P>::arrived + end_of(r, l), wanted);
+            fence_system();
         });
     }
-    // What is put from here on arrives after what was put before.
+    // What is put from here on arrives after what was put before. One thread says so for all: the network would be told by each.
     CCL_DEVICE void port_order() const {
         meet();
-        network_order();
+        if (thread() == 0) network_order();
+        meet();
     }
     CCL_DEVICE void port_flush() const {
         meet();
-        network_flush();
+        if (thread() == 0) network_flush();
         meet();
     }
 #endif
@@ -326,7 +337,7 @@ template <class P> struct Block {
 #endif
     }
 #endif
-    static CCL_DEVICE size_t smaller(size_t a, size_t b) { return b < a ? b : a; }
+    static constexpr CCL_DEVICE size_t smaller(size_t a, size_t b) { return b < a ? b : a; }
     CCL_DEVICE size_t chunk_bytes() const { return arguments.chunk; }
     CCL_DEVICE Word *words() const { return words(rank); }
     CCL_DEVICE Word *words(uint32_t of) const { return (Word *)arguments.ranks[of].sync; }
@@ -384,12 +395,13 @@ template <class P> struct Block {
             for (uint32_t k = thread(); k < N; k += threads()) act(ones.at[k], others.at[k]);
             return;
         }
+        // A mask, since compilers make a jump for each entry of whatever else picks one.
         uint32_t one = 0, other = 0;
         CCL_UNROLL
         for (uint32_t k = 0; k < N; ++k) {
-            if (thread() != k) continue;
-            one = ones.at[k];
-            other = others.at[k];
+            const uint32_t mask = 0u - (uint32_t)(thread() == k);
+            one |= mask & ones.at[k];
+            other |= mask & others.at[k];
         }
         if (thread() < N) act(one, other);
     }
@@ -403,10 +415,10 @@ template <class P> struct Block {
 
     static constexpr int apart_operands = 9;
     // Where all is one function, there are fewer registers for each operation.
-#if defined(CCL_NVSHMEM)
-    static constexpr int most_at_once = 2;
+#if defined(CCL_LINKED)
+    static constexpr int most_at_once = 2, most_sources = 2;
 #else
-    static constexpr int most_at_once = 4;
+    static constexpr int most_at_once = 4, most_sources = 8;
 #endif
     template <int N> static CCL_DEVICE void moved(Part part, Spots<N> to, Spots<1> from) {
         if constexpr (N + 1 <= apart_operands) move_apart(part, to, from);
@@ -420,103 +432,98 @@ template <class P> struct Block {
         combine<K, Op>(part, to, from);
     }
 
+    template <int N> static CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) {
+        const bool fast = aligned(to, part) && aligned(from, part);
+        if (fast)
+            rounds(
+                part, [&](size_t at) { return load<V16>(from.at[0] + at); },
+                [&](size_t at, V16 data) { store_all(to, at, data); });
+        remainder<1>(part, fast, [&](size_t at) { store_all(to, at, load<char>(from.at[0] + at)); });
+    }
     template <class K, class Op, int N, int M>
     static CCL_DEVICE void combine(Part part, Spots<N> to, Spots<M> from) {
         using T = typename K::Type;
+        const bool fast = aligned(to, part) && aligned(from, part);
+        if (fast) combine_wide<T, Op>(part, to, from);
+        remainder<sizeof(T)>(part, fast, [&](size_t at) {
+            auto sum = wide(load<T>(from.at[0] + at));
+            CCL_UNROLL
+            for (int m = 1; m < M; ++m) sum = combined(Op(), sum, wide(load<T>(from.at[m] + at)));
+            store_all(to, at, narrow<T>(sum));
+        });
+    }
+    template <class T, class Op, int N, int M>
+    static CCL_DEVICE void combine_wide(Part part, Spots<N> to, Spots<M> from) {
+        const size_t end = part.offset + part.bytes / 16 * 16;
         // As many loads at once as keep memory busy without running out of registers.
-        constexpr int batch = M <= 2 ? most_at_once : M <= 4 ? 2 : 1;
-        const size_t step = threads();
-        size_t i = thread();
-        if (aligned(to, part) && aligned(from, part)) {
-            for (; i + (batch - 1) * step < part.bytes / 16; i += batch * step) reduce_wide<K, Op, batch>(part, i, to, from);
-            for (; i < part.bytes / 16; i += step) reduce_wide<K, Op, 1>(part, i, to, from);
-        }
-        for (; 16 * i < part.bytes; i += step) {
-            const size_t last = smaller(part.bytes, 16 * i + 16);
-            for (size_t at = 16 * i; at < last; at += sizeof(T)) {
-                auto sum = wide(load<T>(from.at[0] + part.offset + at));
+        constexpr int batch = M <= 2 ? most_at_once : M <= 4 && M <= most_sources ? 2 : 1;
+        CCL_ROLLED
+        for (size_t at = part.offset + 16 * thread(); at < end; at += batch * stride()) {
+            if constexpr (M <= most_sources) {
+                V16 read[batch][M];
                 CCL_UNROLL
-                for (int m = 1; m < M; ++m) sum = combined(Op(), sum, wide(load<T>(from.at[m] + part.offset + at)));
-                CCL_UNROLL
-                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + at, narrow<T>(sum));
-            }
-        }
-    }
-
-    // Combines element i, and as many more at the distance of the threads as `Batch` says.
-    template <class K, class Op, int Batch, int N, int M>
-    static CCL_DEVICE void reduce_wide(Part part, size_t i, Spots<N> to, Spots<M> from) {
-        constexpr int sources = M < most_at_once ? M : most_at_once;
-        V16 read[Batch][sources];
-        load_some<Batch, 0>(part, i, from, read);
-        Elements<typename K::Type, V16> all[Batch];
-        CCL_UNROLL
-        for (int b = 0; b < Batch; ++b) {
-            all[b] = Elements<typename K::Type, V16>(read[b][0]);
-            CCL_UNROLL
-            for (int m = 1; m < sources; ++m) all[b].add(Op(), read[b][m]);
-        }
-        add_rest<Op, Batch, sources>(part, i, from, all);
-        CCL_UNROLL
-        for (int b = 0; b < Batch; ++b) {
-            V16 sum = all[b].bits();
-            CCL_UNROLL
-            for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * (i + b * threads()), sum);
-        }
-    }
-    template <int Batch, int First, int Sources, int M>
-    static CCL_DEVICE void load_some(Part part, size_t i, Spots<M> from, V16 (&read)[Batch][Sources]) {
-        CCL_UNROLL
-        for (int b = 0; b < Batch; ++b) {
-            CCL_UNROLL
-            for (int m = 0; m < Sources; ++m)
-                read[b][m] = load<V16>(from.at[First + m] + part.offset + 16 * (i + b * threads()));
-        }
-    }
-    template <class Op, int Batch, int First, int M, class Sums>
-    static CCL_DEVICE void add_rest(Part part, size_t i, Spots<M> from, Sums &all) {
-        if constexpr (First < M) {
-            constexpr int sources = M - First < most_at_once ? M - First : most_at_once;
-            V16 read[Batch][sources];
-            load_some<Batch, First>(part, i, from, read);
-            CCL_UNROLL
-            for (int b = 0; b < Batch; ++b) {
-                CCL_UNROLL
-                for (int m = 0; m < sources; ++m) all[b].add(Op(), read[b][m]);
-            }
-            add_rest<Op, Batch, First + sources>(part, i, from, all);
-        }
-    }
-
-    template <int N> static CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) {
-        constexpr int batch = most_at_once;
-        const size_t step = threads();
-        const char *source = from.at[0] + part.offset;
-        size_t i = thread();
-        if (aligned(to, part) && aligned(from, part)) {
-            for (; i + (batch - 1) * step < part.bytes / 16; i += batch * step) {
-                V16 read[batch];
-                CCL_UNROLL
-                for (int b = 0; b < batch; ++b) read[b] = load<V16>(source + 16 * (i + b * step));
+                for (int b = 0; b < batch; ++b)
+                    if (at + b * stride() < end) load_some<0>(from, at + b * stride(), read[b]);
                 CCL_UNROLL
                 for (int b = 0; b < batch; ++b) {
+                    Elements<T, V16> sum(read[b][0]);
                     CCL_UNROLL
-                    for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * (i + b * step), read[b]);
+                    for (int m = 1; m < M; ++m) sum.add(Op(), read[b][m]);
+                    if (at + b * stride() < end) store_all(to, at + b * stride(), sum.bits());
                 }
-            }
-            for (; i < part.bytes / 16; i += step) {
-                V16 read = load<V16>(source + 16 * i);
-                CCL_UNROLL
-                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + 16 * i, read);
-            }
-        }
-        for (; 16 * i < part.bytes; i += step) {
-            for (size_t at = 16 * i; at < smaller(part.bytes, 16 * i + 16); ++at) {
-                char read = load<char>(source + at);
-                CCL_UNROLL
-                for (int n = 0; n < N; ++n) store(to.at[n] + part.offset + at, read);
+            } else {
+                Elements<T, V16> sum(load<V16>(from.at[0] + at));
+                add_rest<Op, 1>(from, at, sum);
+                store_all(to, at, sum.bits());
             }
         }
+    }
+    template <class Op, int First, int M, class Sum>
+    static CCL_DEVICE void add_rest(Spots<M> from, size_t at, Sum &sum) {
+        constexpr int sources = (int)smaller(M - First, most_at_once);
+        V16 read[sources];
+        load_some<First>(from, at, read);
+        CCL_UNROLL
+        for (int m = 0; m < sources; ++m) sum.add(Op(), read[m]);
+        if constexpr (First + sources < M) add_rest<Op, First + sources>(from, at, sum);
+    }
+    template <int First, int Sources, int M>
+    static CCL_DEVICE void load_some(Spots<M> from, size_t at, V16 (&read)[Sources]) {
+        CCL_UNROLL
+        for (int m = 0; m < Sources; ++m) read[m] = load<V16>(from.at[First + m] + at);
+    }
+
+    // From one element of a thread to its next one.
+    static CCL_DEVICE size_t stride() { return 16 * threads(); }
+    // Moves whole elements, at the offsets of a part: several are loaded before the first is stored, also at the end, since
+    // loads in flight are what keeps memory busy.
+    template <class Load, class Store> static CCL_DEVICE void rounds(Part part, Load load_at, Store store_at) {
+        const size_t end = part.offset + part.bytes / 16 * 16;
+        CCL_ROLLED
+        for (size_t at = part.offset + 16 * thread(); at < end; at += most_at_once * stride()) {
+            V16 data[most_at_once];
+            CCL_UNROLL
+            for (int b = 0; b < most_at_once; ++b)
+                if (at + b * stride() < end) data[b] = load_at(at + b * stride());
+            CCL_UNROLL
+            for (int b = 0; b < most_at_once; ++b)
+                if (at + b * stride() < end) store_at(at + b * stride(), data[b]);
+        }
+    }
+    // Does what is no whole element, or all where elements are not aligned, in steps of so many bytes.
+    template <size_t Step, class Act> static CCL_DEVICE void remainder(Part part, bool elements_done, Act act) {
+        const size_t first = elements_done ? part.bytes / 16 : 0;
+        const size_t own = first + (thread() + threads() - first % threads()) % threads();
+        CCL_ROLLED
+        for (size_t i = own; 16 * i < part.bytes; i += threads()) {
+            const size_t last = smaller(part.bytes, 16 * i + 16);
+            CCL_ROLLED
+            for (size_t at = 16 * i; at < last; at += Step) act(part.offset + at);
+        }
+    }
+    template <int N, class V> static CCL_DEVICE void store_all(Spots<N> to, size_t at, V data) {
+        CCL_UNROLL
+        for (int n = 0; n < N; ++n) store(to.at[n] + at, data);
     }
 
     // Calls `act` with the offset of each packet's data.
@@ -538,8 +545,29 @@ template <class P> struct Block {
     template <class K, class Op, int M> CCL_DEVICE auto sum_at(size_t at, Spots<1> plain, Spots<M> from) const {
         using Payload = typename K::Packet::Payload;
         Elements<typename K::Type, Payload> all(load<Payload>(plain.at[0] + at));
-        CCL_UNROLL
-        for (int m = 0; m < M; ++m) all.add(Op(), read<K>(from.at[m], at));
+        add_packets<K, Op, 0>(at, launch, from, all);
         return all.bits();
+    }
+    // Where places do not fit the uniform registers, each needs two of the others.
+    static constexpr CCL_DEVICE size_t most_awaited(int sources) {
+        if (sources <= 4) return 4;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+        return sources <= 8 ? 8 : 4;
+#else
+        return 1;
+#endif
+    }
+    // Packets of as many sources as there are registers for are awaited together: each look is at all of them.
+    template <class K, class Op, int First, int M, class Sum>
+    static CCL_DEVICE void add_packets(size_t at, uint32_t launch, Spots<M> from, Sum &all) {
+        constexpr int sources = (int)smaller(M - First, most_awaited(M));
+        const char *places[sources];
+        typename K::Packet::Payload data[sources];
+        CCL_UNROLL
+        for (int m = 0; m < sources; ++m) places[m] = from.at[First + m] + 2 * at;
+        load_packets<typename K::Packet>(places, launch, data);
+        CCL_UNROLL
+        for (int m = 0; m < sources; ++m) all.add(Op(), data[m]);
+        if constexpr (First + sources < M) add_packets<K, Op, First + sources>(at, launch, from, all);
     }
 };

@@ -13,11 +13,32 @@
 #endif
 
 #if defined(__CUDACC__)
-inline bool clear_memory(void *at, size_t bytes) { return bytes == 0 || cudaMemset(at, 0, bytes) == cudaSuccess; }
-inline bool write_memory(void *at, const void *from, size_t bytes) {
-    return cudaMemcpy(at, from, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
-}
-inline bool settle_memory() { return cudaDeviceSynchronize() == cudaSuccess; }
+// What writes memory before the first launch, on a stream of its own: another one may be captured in a graph just now, which
+// neither sees this nor is ended by it.
+class Writer {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaStream_t stream = nullptr;
+    bool good;
+
+  public:
+    Writer() {
+        good = cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess &&
+               cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess;
+    }
+    ~Writer() {
+        if (stream) cudaStreamDestroy(stream);
+        cudaThreadExchangeStreamCaptureMode(&mode);
+    }
+    Writer(const Writer &) = delete;
+    void clear(void *at, size_t bytes) {
+        if (bytes > 0) good = good && cudaMemsetAsync(at, 0, bytes, stream) == cudaSuccess;
+    }
+    void write(void *at, const void *from, size_t bytes) {
+        good = good && cudaMemcpyAsync(at, from, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess;
+    }
+    // Whether all is written.
+    bool done() { return good && cudaStreamSynchronize(stream) == cudaSuccess; }
+};
 // How many blocks of the kernel run at once; below zero where the device does not say.
 inline int blocks_at_once(const void *kernel, int threads) {
     int device = 0, sms = 0, each = 0;
@@ -41,15 +62,13 @@ template <class P, class E, class K> const void *kernel_of() {
 #ifndef CCL_CPU_BLOCKS
 #define CCL_CPU_BLOCKS 132
 #endif
-inline bool clear_memory(void *at, size_t bytes) {
-    if (bytes > 0) memset(at, 0, bytes);
-    return true;
-}
-inline bool write_memory(void *at, const void *from, size_t bytes) {
-    memcpy(at, from, bytes);
-    return true;
-}
-inline bool settle_memory() { return true; }
+struct Writer {
+    void clear(void *at, size_t bytes) {
+        if (bytes > 0) memset(at, 0, bytes);
+    }
+    void write(void *at, const void *from, size_t bytes) { memcpy(at, from, bytes); }
+    bool done() { return true; }
+};
 inline int blocks_at_once(const void *, int) { return CCL_CPU_BLOCKS; }
 template <class P> bool launch_kernel(const void *kernel, const Arguments<P> &arguments, unsigned blocks, void *stream) {
     return ccl_cpu_launch((void (*)(const void *))kernel, &arguments, sizeof arguments, blocks, stream) == 0;
@@ -136,6 +155,9 @@ template <class P, class E> struct Program {
         if (!made || !setup || !setup->exchange || !setup->memory.sync) return CCL_BAD_ARGUMENT;
         *made = nullptr;
         if (setup->rank < 0 || (uint32_t)setup->rank >= P::ranks) return CCL_BAD_RANK;
+#if defined(CCL_NVSHMEM) && defined(__CUDACC__)
+        if (setup->rank != nvshmem_my_pe()) return CCL_BAD_RANK;
+#endif
         ccl_status status = check_size(setup->message_bytes, setup->packet);
         if (status == CCL_OK) status = check_memory(*setup);
         if (status != CCL_OK) return status;
@@ -175,9 +197,11 @@ template <class P, class E> struct Program {
     // Memory of peers that is within reach; that of others is reached through ports.
     static int exchange_by_nvshmem(const ccl_memory *mine, ccl_memory *all) {
         if (nvshmem_n_pes() != (int)P::ranks) return 1;
+        const int here = nvshmem_my_pe();
         for (int r = 0; r < (int)P::ranks; ++r) {
             auto there = [&](void *at) { return at ? nvshmem_ptr(at, r) : nullptr; };
             all[r] = ccl_memory{there(mine->input), there(mine->output), there(mine->scratch), there(mine->sync)};
+            if (P::stores_to((uint32_t)here, (uint32_t)r) && !all[r].sync) return 1;
         }
         nvshmem_barrier_all();
         return 0;
@@ -210,6 +234,16 @@ template <class P, class E> struct Program {
     }
 
     // Counters begin at zero, semaphores at their values, packets with the number of no launch.
+    static bool begin(const ccl_setup &setup) {
+        Word values[P::semaphores + 1];
+        uint32_t semaphores = P::semaphores;
+        for (uint32_t s = 0; s < semaphores; ++s) values[s] = (Word)P::initial((uint32_t)setup.rank, s);
+        Writer writer;
+        writer.clear(setup.memory.sync, sync_bytes());
+        writer.clear(setup.memory.scratch, scratch_bytes(setup.message_bytes));
+        if (semaphores > 0) writer.write((Word *)setup.memory.sync + Words<P>::released, values, semaphores * sizeof(Word));
+        return writer.done();
+    }
     ccl_status prepare(const ccl_setup &setup) {
         message_bytes = setup.message_bytes;
         packet = setup.packet;
@@ -217,15 +251,9 @@ template <class P, class E> struct Program {
         memset(&arguments, 0, sizeof arguments);
         arguments.rank = (uint32_t)setup.rank;
         arguments.half = half_bytes(message_bytes);
-        uint32_t groups = P::groups, semaphores = P::semaphores;
+        uint32_t groups = P::groups;
         for (uint32_t g = 0; g < groups; ++g) arguments.multicast[g] = (Multicast)setup.multicast[g];
-        bool done = clear_memory(setup.memory.sync, sync_bytes()) &&
-                    clear_memory(setup.memory.scratch, scratch_bytes(message_bytes));
-        for (uint32_t s = 0; s < semaphores && done; ++s) {
-            Word value = (Word)P::initial(arguments.rank, s);
-            if (value) done = write_memory((Word *)setup.memory.sync + Words<P>::released + s, &value, sizeof value);
-        }
-        if (!done || !settle_memory()) return CCL_DEVICE_ERROR;
+        if (!begin(setup)) return CCL_DEVICE_ERROR;
         ccl_memory all[P::ranks] = {};
         if (setup.exchange(setup.context, &setup.memory, all) != 0) return CCL_EXCHANGE_FAILED;
         all[arguments.rank] = setup.memory;

@@ -13,8 +13,9 @@
 
 #if defined(__CUDACC__)
 #define CCL_DEVICE __device__ __forceinline__
-#if defined(CCL_NVSHMEM)
+#if defined(CCL_NVSHMEM) || defined(__CUDACC_RDC__)
 // What is called in code that is linked later has to keep the registers of its callers.
+#define CCL_LINKED 1
 #define CCL_APART __device__ __forceinline__
 #else
 #define CCL_APART __device__ __noinline__
@@ -68,6 +69,7 @@ template <uint32_t Threads> CCL_DEVICE constexpr uint32_t thread_count() { retur
 CCL_DEVICE void meet() { __syncthreads(); }
 CCL_DEVICE void idle(const Word *, Word) {}
 CCL_DEVICE void heard(uint32_t, uint32_t) {}
+CCL_DEVICE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 CCL_DEVICE void forget(uint32_t &number) { asm volatile("" : "+r"(number)); }
 CCL_DEVICE void forget(size_t &number) { asm volatile("" : "+l"(number)); }
 CCL_DEVICE uint32_t zeros(uint32_t number) { return __clz(__brev(number)); }  // at its end, in binary
@@ -127,6 +129,7 @@ inline uint32_t thread_number() { return ccl_cpu_self.thread; }
 template <uint32_t> inline uint32_t thread_count() { return ccl_cpu_self.threads; }
 inline void meet() { ccl_cpu_meet(); }
 inline void idle(const Word *at, Word wanted) { ccl_cpu_idle(at, wanted); }
+inline void fence_system() {}  // counters are released and acquired themselves
 inline void forget(uint32_t &) {}
 inline void forget(size_t &) {}
 inline uint32_t zeros(uint32_t number) { return number ? __builtin_ctz(number) : 32; }
@@ -335,6 +338,16 @@ template <class P> CCL_DEVICE typename P::Payload load_packet(const char *at, ui
     while (!P::load(at, flag, data)) {}
     return data;
 }
+// Looks at all until all are there: loads that do not wait for each other.
+template <class P, int N>
+CCL_DEVICE void load_packets(const char *(&at)[N], uint32_t flag, typename P::Payload (&data)[N]) {
+    bool there;
+    do {
+        there = true;
+        CCL_UNROLL
+        for (int i = 0; i < N; ++i) there &= P::load(at[i], flag, data[i]);
+    } while (!there);
+}
 #else
 // Plain data, released and acquired by a flag at the packet's end: so a sanitizer sees a reader who ignores the flag,
 // and a slot that is written while it is read.
@@ -355,6 +368,10 @@ template <class P> inline typename P::Payload load_packet(const char *at, uint32
     data.word[0] = load<uint32_t>(at);
     if constexpr (P::bytes == 16) data.word[1] = load<uint32_t>(at + 8);
     return data;
+}
+template <class P, int N>
+inline void load_packets(const char *(&at)[N], uint32_t flag, typename P::Payload (&data)[N]) {
+    for (int i = 0; i < N; ++i) data[i] = load_packet<P>(at[i], flag);
 }
 #endif
 
