@@ -146,7 +146,8 @@ fn passed(
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborated(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
-        diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
+        let apart = replicate::replicable(program).err().map(|report| *report);
+        diagnostics.extend(check::calls::told(&program.origins, apart.into_iter().collect()));
     }
     let Some(elaborated) = elaborated.filter(|_| !has_errors(&diagnostics) && !interrupt.is_set())
     else {

@@ -60,7 +60,7 @@ pub(super) fn mend(
     let mut causes = findings.iter().filter(|finding| comes_after(finding, first));
     let cause = causes.find_map(|cause| Some((cause, trials.all(cause, &past)?)));
     if let Some((cause, change)) = cause {
-        return vec![changed(cause.clone(), change, findings.len() - 1)];
+        return vec![changed(&program.origins, cause.clone(), change, findings.len() - 1)];
     }
     let mut kept: Vec<Diagnostic> = Vec::new();
     let mut open: Vec<Diagnostic> = findings;
@@ -89,7 +89,8 @@ pub(super) fn mend(
         open.retain(|other| stays(other) || ordered && comes_after(other, first));
         let before = kept.len();
         kept.retain(stays);
-        kept.push(changed(finding, change, all + before - open.len() - kept.len()));
+        let gone = all + before - open.len() - kept.len();
+        kept.push(changed(&program.origins, finding, change, gone));
     }
     kept
 }
@@ -153,9 +154,9 @@ fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, String) {
 fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     const ALSO: &str = "an index of that statement may be wrong; or ";
     if one.code == Code::E0520 {
-        let again = other.primary.as_ref().map(|label| label.place);
+        let again = other.primary.as_ref().map(Label::at);
         let text = || "this reads of it too".to_owned();
-        one.secondary.extend(again.map(|place| Label { place, text: text() }));
+        one.secondary.extend(again.map(|place| Label::new(place, text())));
         return;
     }
     one.notes.push(format!("so, at the same statement: {}", other.message));
@@ -164,12 +165,17 @@ fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     }
 }
 
-fn changed(mut finding: Diagnostic, change: Change, others: usize) -> Diagnostic {
+fn changed(
+    origins: &ir::Origins,
+    mut finding: Diagnostic,
+    change: Change,
+    others: usize,
+) -> Diagnostic {
     finding.helps = vec![change.title()];
     for (place, text) in change.places() {
         let said = |label: &Label| label.place == place;
         if !finding.primary.iter().chain(&finding.secondary).any(said) {
-            finding.secondary.push(Label { place, text });
+            finding.secondary.push(Label::new(origins.first_at(place), text));
         }
     }
     finding.change = Some(change);

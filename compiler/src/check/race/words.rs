@@ -6,7 +6,7 @@ use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::each_op;
 use crate::ir::{Action, Block, BlockId, Buffer, ChannelId, Link, Program, RankId, Where};
-use crate::source;
+use crate::source::{At, Place};
 use crate::table::Id;
 
 const ONLY_PACKETS: &str =
@@ -166,7 +166,7 @@ impl<'a> Words<'a> {
         let channel = channels.find(|channel| leads_there(&channel.link));
         let through_switch = operands.any(|operand| matches!(operand.place, Where::Switch(_)));
         let name = channel.filter(|_| through_switch)?.name.split('[').next();
-        name.filter(|_| matches!(self.at(touch), source::Place::Source(_)))
+        name.filter(|_| matches!(self.at(touch).place, Place::Source(_)))
     }
 
     fn end(&self, conflict: &Conflict) -> Diagnostic {
@@ -263,8 +263,8 @@ impl<'a> Words<'a> {
         Diagnostic::new(code, self.at(touch), message).label(self.label(touch))
     }
 
-    fn at(&self, touch: &Touch) -> source::Place {
-        self.program.origins.place(touch.op.origin)
+    fn at(&self, touch: &Touch) -> At {
+        self.program.origins.at(touch.op.origin)
     }
 
     fn label(&self, touch: &Touch) -> String {
