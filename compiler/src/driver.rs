@@ -6,6 +6,7 @@
 mod contract;
 mod decompile;
 mod diff;
+mod swap;
 
 use crate::check::{self, limits};
 use crate::cuda::{self, Network};
@@ -156,7 +157,9 @@ fn passed(
     let mut known = check::Known::default();
     if proof != Proof::Skipped {
         let _checking = phase("check the program", "");
-        diagnostics.extend(check::check_again(&elaborated, &mut known, interrupt));
+        let found = check::check_again(&elaborated, &mut known, interrupt);
+        let subject = swap::Subject { unit, program, settings, interrupt };
+        diagnostics.extend(swap::told(&subject, &elaborated, found));
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {

@@ -47,18 +47,11 @@ fn at_calls(origins: &Origins, mut report: Diagnostic) -> Diagnostic {
     report
 }
 
-/// How many of a label's calls stand in the library, with the one from the author's file into it; none where the label
-/// does not stand in the library, or nothing of the author's leads there.
-fn into_library(origins: &Origins, at: &At) -> Option<usize> {
-    let own = |call: &Call| !origins.is_library(call.span.into());
-    origins.is_library(at.place).then(|| at.calls.iter().position(own))?.map(|call| call + 1)
-}
-
 /// A label of the library's, where the author calls it.
 fn lifted(origins: &Origins, label: Label) -> Label {
-    let Some(deep) = into_library(origins, &label.at()) else { return label };
+    let Some(call) = origins.into_library(label.place, &label.calls) else { return label };
     let mut calls = label.calls;
-    let outer = calls.split_off(deep);
+    let outer = calls.split_off(call + 1);
     match calls.pop() {
         Some(call) => Label { place: call.span.into(), text: label.text, calls: outer },
         None => Label { calls: outer, ..label },
@@ -67,9 +60,17 @@ fn lifted(origins: &Origins, label: Label) -> Label {
 
 /// The statement that a label of the library's is about.
 fn in_library(origins: &Origins, label: &Label) -> Option<Label> {
-    let deep = into_library(origins, &label.at())?;
-    let call = label.calls.get(deep - 1)?;
+    let call = label.calls.get(origins.into_library(label.place, &label.calls)?)?;
     Some(Label::new(label.place, format!("in `{}`", call.name)))
+}
+
+/// What is to be left out so that something is not done any more: it, or the call of the library that does it.
+pub(super) fn left_out(origins: &Origins, at: Option<&At>, what: &str) -> String {
+    let call = at.and_then(|at| at.calls.get(origins.into_library(at.place, &at.calls)?));
+    match call {
+        Some(call) => format!("leave the call of `{}` out", call.name),
+        None => format!("leave the {what} out"),
+    }
 }
 
 /// The calls of the author's procedures that lead to a label, where that does not follow from its place. Where labels of a

@@ -36,6 +36,7 @@ use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome, broken_promises};
 use crate::ir::{self, RankId};
 use crate::phase::phase;
+use crate::source::Place;
 use candidates::candidates;
 use std::collections::BTreeSet;
 
@@ -68,12 +69,14 @@ pub(super) fn mend(
     while let Some(finding) = open.pop() {
         let follows = comes_after(&finding, first);
         let mut candidates = candidates(&past, &finding);
+        candidates.retain(|change| !rewrites_library(program, change));
         if follows {
             candidates.retain(orders_blocks);
         }
         let Some((change, after)) = trials.first(&finding, candidates) else {
             match kept.iter_mut().find(|other| share(program, other, &finding)) {
                 _ if follows => {}
+                Some(other) if met(other) == met(&finding) => tell_call(other, &finding),
                 Some(other) => tell_too(other, &finding),
                 None => kept.push(finding),
             }
@@ -110,6 +113,13 @@ fn comes_after(finding: &Diagnostic, first: Option<u8>) -> bool {
     met(finding).zip(first).is_some_and(|(met, first)| met.order > first)
 }
 
+/// Whether a change is one of the library, which authors do not make. That signals of a procedure are not relaxed may be
+/// had of another one, which is looked for later.
+fn rewrites_library(program: &ir::Program, change: &Change) -> bool {
+    let theirs = |place: &Place| program.origins.is_library(*place);
+    !matches!(change, Change::Strong { .. }) && change.rewritten().iter().any(theirs)
+}
+
 /// Whether a change lets blocks of one rank know of each other, and nothing else.
 fn orders_blocks(change: &Change) -> bool {
     match change {
@@ -132,7 +142,7 @@ fn orders_blocks(change: &Change) -> bool {
 }
 
 /// Whether two findings for which no change is known are of one mistake: accesses that meet, and are of one statement, of
-/// which an index may be wrong; or reads of one region, in which nobody has written.
+/// which an index may be wrong; reads of one region, in which nobody has written; or the same in another call.
 fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
     let (Some(race), Some(next)) = (race_of(one), race_of(other)) else { return false };
     let places = |race: &Race| Some([race.first?.event.place?, race.second.event.place?]);
@@ -140,7 +150,11 @@ fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
         (Some(ones), Some(others)) => ones.iter().any(|at| others.contains(at)),
         (_, _) => one.code == Code::E0520 && region(program, race) == region(program, next),
     };
-    one.change.is_none() && one.code == other.code && meet
+    let statement = |at: &Label| !program.origins.is_library(at.place);
+    let again = met(one).is_some()
+        && met(one) == met(other)
+        && one.primary.iter().chain(&one.secondary).all(statement);
+    one.change.is_none() && one.code == other.code && (meet || again)
 }
 
 /// The buffer that a race is about, and whose; of scratch, the region.
@@ -148,6 +162,11 @@ fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, String) {
     let cells = &race.memory;
     let chunk = cells.start / u64::from(cells.parts.max(1));
     (cells.rank, cells.buffer, names::region(program, RankId(cells.rank), chunk).0)
+}
+
+/// Tells of the same finding where a procedure of the author's is called elsewhere.
+fn tell_call(one: &mut Diagnostic, other: &Diagnostic) {
+    one.notes.push(format!("so, in another call: {}", other.message));
 }
 
 /// Tells of another finding of the same mistake.
@@ -224,8 +243,8 @@ impl Trials<'_> {
     /// The first change by which blocks know of each other and nothing is left to be found.
     fn all(&mut self, finding: &Diagnostic, past: &Past) -> Option<Change> {
         let further = race_of(finding).map_or_else(Vec::new, |race| order::of_ends(past, race));
-        let mut changes =
-            candidates(past, finding).into_iter().chain(further).filter(orders_blocks);
+        let changes = candidates(past, finding).into_iter().chain(further).filter(orders_blocks);
+        let mut changes = changes.filter(|change| !rewrites_library(self.program, change));
         changes.find(|change| {
             let Some(left) = self.left.checked_sub(self.size) else { return false };
             self.left = left;

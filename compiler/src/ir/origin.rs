@@ -113,14 +113,34 @@ impl Origins {
         row.map_or(place.into(), |row| self.at_row(row))
     }
 
-    /// Whether others come from the same place that other calls led to.
+    /// Whether others come from the same place, by the same calls in the library, that other calls of the author's led to.
     #[must_use]
     pub fn has_other_calls(&self, at: &At) -> bool {
+        let inner = self.into_library(at.place, &at.calls).map_or(0, |call| call + 1);
         let mut there = self.rows.iter().filter(|row| row.place == at.place);
         there.any(|row| {
-            let calls = self.calls(row.binding).take(MOST_CALLS).map(|(span, _)| span);
-            calls.ne(at.calls.iter().map(|call| call.span))
+            let other = self.at_row(row).calls;
+            other.get(..inner) == at.calls.get(..inner) && other != at.calls
         })
+    }
+
+    /// The author's calls into the library that lead to any of these places, each once, by place.
+    #[must_use]
+    pub fn calls_to(&self, places: &[Place]) -> Vec<Call> {
+        let rows = self.rows.iter().filter(|row| places.contains(&row.place));
+        let calls = rows.filter_map(|row| {
+            let At { place, mut calls } = self.at_row(row);
+            let call = self.into_library(place, &calls)?;
+            Some(calls.swap_remove(call))
+        });
+        calls.collect::<BTreeSet<Call>>().into_iter().collect()
+    }
+
+    /// Of the calls that led to a place in the library, which one stands in a file of the author's.
+    #[must_use]
+    pub fn into_library(&self, place: Place, calls: &[Call]) -> Option<usize> {
+        let own = |call: &Call| !self.is_library(call.span.into());
+        self.is_library(place).then(|| calls.iter().position(own))?
     }
 
     /// Whether a place lies in a file of the library.

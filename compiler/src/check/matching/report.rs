@@ -2,8 +2,8 @@
 
 use super::lanes::Unordered;
 use super::{Counters, Flow, Use, Way};
-use crate::check::deadlock;
 use crate::check::past::{Moment, Past, Run};
+use crate::check::{calls, deadlock};
 use crate::diagnostic::witness::{Finding, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{self, OriginId, RankId, SemaphoreId};
@@ -43,22 +43,25 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
         Some(place) => report.and(place, there.1),
         None => report.and(channel, "the channel"),
     };
+    let origins = &program.origins;
+    let wait = calls::left_out(origins, place(flow.waits).as_ref(), "wait");
+    let signal = calls::left_out(origins, place(flow.signals).as_ref(), "signal");
     match flow.is_short() {
         true => report
             .note("every wait takes one signal over the same channel, in the same launch: the last one waits for ever")
             .help(match flow.waits.total().saturating_sub(flow.signals.total()) {
-                _ if flow.signals.total() == 0 => format!("let {from} signal over `{name}` where what is waited for is done, or leave the wait out"),
-                1 => format!("signal over `{name}` once more, or leave the wait out"),
-                _ => format!("let {from} signal over `{name}` as often as is waited for, or leave the wait out"),
+                _ if flow.signals.total() == 0 => format!("let {from} signal over `{name}` where what is waited for is done, or {wait}"),
+                1 => format!("signal over `{name}` once more, or {wait}"),
+                _ => format!("let {from} signal over `{name}` as often as is waited for, or {wait}"),
             }),
         false => report
             .note("counters outlive a launch: the first wait of the next one would pass too early")
             .help(match awaited(program, flow) {
                 Some(end) if flow.waits.total() == 0 => {
-                    format!("let {to} wait on `{end}` before it goes on with what is signalled, or leave the signal out")
+                    format!("let {to} wait on `{end}` before it goes on with what is signalled, or {signal}")
                 }
-                Some(end) => format!("let {to} wait on `{end}` as often as is signalled, or leave the signal out"),
-                None => "leave the signal out".to_owned(),
+                Some(end) => format!("let {to} wait on `{end}` as often as is signalled, or {signal}"),
+                None => signal,
             }),
     }
 }
