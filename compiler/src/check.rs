@@ -5,6 +5,7 @@
 
 pub mod limits;
 
+pub(crate) mod calls;
 mod classes;
 mod clobber;
 mod deadlock;
@@ -99,6 +100,14 @@ pub fn check_following(
 }
 
 fn check_with(
+    program: &ir::Program,
+    following: (Ranks, &mut Known),
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    calls::told(&program.origins, found_in(program, following, interrupt))
+}
+
+fn found_in(
     program: &ir::Program,
     (ranks, known): (Ranks, &mut Known),
     interrupt: &Interrupt,

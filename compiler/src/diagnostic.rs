@@ -8,7 +8,7 @@ pub mod render;
 pub mod sarif;
 pub mod witness;
 
-use crate::source::{Place, Span};
+use crate::source::{At, Call, Place, Span};
 pub use change::Change;
 pub use code::Code;
 pub use witness::Witness;
@@ -31,6 +31,29 @@ pub struct Label {
     pub place: Place,
     /// What is said beside it.
     pub text: String,
+    /// The calls that led there, from the innermost out.
+    pub calls: Vec<Call>,
+}
+
+impl Label {
+    /// A text at a place.
+    #[must_use]
+    pub fn new(at: impl Into<At>, text: impl Into<String>) -> Label {
+        let At { place, calls } = at.into();
+        Label { place, text: text.into(), calls }
+    }
+
+    /// Its place.
+    #[must_use]
+    pub fn at(&self) -> At {
+        At { place: self.place, calls: self.calls.clone() }
+    }
+
+    /// Whether it stands there, reached by these calls.
+    #[must_use]
+    pub fn is_at(&self, at: &At) -> bool {
+        self.place == at.place && self.calls == at.calls
+    }
 }
 
 /// A change of source text.
@@ -102,12 +125,12 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A report of the severity that the code's letter stands for: `E` is an error, `W` a warning, `N` a note.
     #[must_use]
-    pub fn new(code: Code, place: impl Into<Place>, message: impl Into<String>) -> Diagnostic {
+    pub fn new(code: Code, place: impl Into<At>, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             code,
             severity: code.severity(),
             message: message.into(),
-            primary: Some(Label { place: place.into(), text: String::new() }),
+            primary: Some(Label::new(place, String::new())),
             secondary: Vec::new(),
             notes: Vec::new(),
             helps: Vec::new(),
@@ -145,9 +168,15 @@ impl Diagnostic {
 
     /// Adds another place.
     #[must_use]
-    pub fn and(mut self, place: impl Into<Place>, text: impl Into<String>) -> Diagnostic {
-        self.secondary.push(Label { place: place.into(), text: text.into() });
+    pub fn and(mut self, place: impl Into<At>, text: impl Into<String>) -> Diagnostic {
+        self.secondary.push(Label::new(place, text));
         self
+    }
+
+    /// Whether something is said of a place already.
+    #[must_use]
+    pub fn tells_of(&self, at: &At) -> bool {
+        self.primary.iter().chain(&self.secondary).any(|label| label.is_at(at))
     }
 
     /// Adds a line of explanation.

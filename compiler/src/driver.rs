@@ -6,6 +6,7 @@
 mod contract;
 mod decompile;
 mod diff;
+mod swap;
 
 use crate::check::{self, limits};
 use crate::cuda::{self, Network};
@@ -146,7 +147,8 @@ fn passed(
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborated(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
-        diagnostics.extend(replicate::replicable(program).err().map(|report| *report));
+        let apart = replicate::replicable(program).err().map(|report| *report);
+        diagnostics.extend(check::calls::told(&program.origins, apart.into_iter().collect()));
     }
     let Some(elaborated) = elaborated.filter(|_| !has_errors(&diagnostics) && !interrupt.is_set())
     else {
@@ -155,7 +157,9 @@ fn passed(
     let mut known = check::Known::default();
     if proof != Proof::Skipped {
         let _checking = phase("check the program", "");
-        diagnostics.extend(check::check_again(&elaborated, &mut known, interrupt));
+        let found = check::check_again(&elaborated, &mut known, interrupt);
+        let subject = swap::Subject { unit, program, settings, interrupt };
+        diagnostics.extend(swap::told(&subject, &elaborated, found));
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {

@@ -42,6 +42,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::{Place, Span};
 use crate::syntax::ast;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What a set of files means, and everything that was found on the way.
 #[derive(Debug, Default)]
@@ -67,7 +68,9 @@ pub fn resolve(modules: &Modules) -> (program::Unit, Vec<Diagnostic>) {
 #[must_use]
 pub fn resolve_all(modules: &Modules) -> Resolved {
     let mut found = item::Found::default();
-    let mut unit = program::Unit::default();
+    let library = modules.modules.iter().filter(|module| import::is_library(module));
+    let library = Arc::new(library.map(|module| module.file).collect());
+    let mut unit = program::Unit { library, ..program::Unit::default() };
     let mut globals = global::Globals::new(modules, &mut found.reports);
     let signatures = item::items(&mut globals, &mut unit, &mut found);
     for declared in globals.programs.iter() {

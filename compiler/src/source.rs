@@ -69,6 +69,36 @@ impl From<Span> for Place {
     }
 }
 
+/// A call of a procedure.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Call {
+    /// The call.
+    pub span: Span,
+    /// What is called.
+    pub name: Arc<str>,
+}
+
+/// A place, and the calls that led there, from the innermost out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// The place.
+    pub place: Place,
+    /// The calls of the procedures that it stands in.
+    pub calls: Vec<Call>,
+}
+
+impl From<Place> for At {
+    fn from(place: Place) -> At {
+        At { place, calls: Vec::new() }
+    }
+}
+
+impl From<Span> for At {
+    fn from(span: Span) -> At {
+        Place::from(span).into()
+    }
+}
+
 /// One file: its name as the user knows it, and its text.
 #[derive(Clone, Debug)]
 pub struct SourceFile {

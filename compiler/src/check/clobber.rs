@@ -46,7 +46,7 @@ fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: Operand)
         Where::Switch(_) => format!("`input[{}]` of a group of ranks", operand.index),
     };
     let message = format!("rank {} writes {of}, and the collective is not in place", rank.0);
-    Diagnostic::new(Code::E0504, program.origins.place(op.origin), message)
+    Diagnostic::new(Code::E0504, program.origins.at(op.origin), message)
         .note("the user's input is theirs: nobody expects it to change")
         .help("write to the output or to scratch, or let the plan say that it works in place")
 }

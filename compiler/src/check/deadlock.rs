@@ -11,7 +11,7 @@
 use super::names;
 use super::past::{Moment, Past, Run};
 use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
-use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::{self, Awaits, Outcome, Stuck};
 use crate::ir::{self, Action, BarrierId, Buffer, RankId};
 
@@ -96,7 +96,7 @@ fn unanswered_report(past: &Past, standing: &[Standing], one: &Standing) -> Diag
         Some((other, Arc { to, given }))
     });
     let Some((other, arc)) = waits else { return show(past, &[(one, None)], report) };
-    let place = past.program.origins.place(other.stuck.origin);
+    let place = past.program.origins.at(other.stuck.origin);
     let text = format!("{} waits for them here, for ever", who(past.program, other.stuck));
     show(past, &[(other, Some(arc))], report.and(place, text))
 }
@@ -193,7 +193,7 @@ fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
     };
     let report = Diagnostic::new(
         code,
-        program.origins.place(one.stuck.origin),
+        program.origins.at(one.stuck.origin),
         format!("{who} waits for {what}, {never}"),
     )
     .label(format!("stands here for ever{}", situation(program, one.stuck)));
@@ -210,7 +210,7 @@ fn never_written(past: &Past, one: &Standing) -> Diagnostic {
     let (rank, what) = (one.stuck.rank.0, what(past, one, None));
     let report = Diagnostic::new(
         Code::E0604,
-        program.origins.place(one.stuck.origin),
+        program.origins.at(one.stuck.origin),
         format!("the proxy of rank {rank} sends {what}, which nobody writes"),
     )
     .label(format!("sends what was there before{}", situation(program, one.stuck)));
@@ -246,7 +246,7 @@ fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
     let nearest = past.unwritten_packet(one.moment).and_then(|at| past.nearest_packet(at));
     let Some(((rank, cell), writer)) = nearest else { return report };
     let (name, event) = (slot(past, rank, cell), past.event(writer));
-    match event.place {
+    match past.at(writer) {
         Some(place) => report.and(place, format!("rank {} writes {name} here", event.rank)),
         None => report,
     }
@@ -257,7 +257,7 @@ fn in_short(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
     let (who, what) = (who(program, stuck), counted(program, stuck));
     Diagnostic::new(
         Code::E0601,
-        program.origins.place(stuck.origin),
+        program.origins.at(stuck.origin),
         format!("deadlock: {who} waits for {what}, which never comes"),
     )
     .label(format!("stands here for ever{}", situation(program, stuck)))
@@ -269,7 +269,7 @@ fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Dia
     let (first, arc) = circle.first()?;
     let mut report = Diagnostic::new(
         Code::E0601,
-        program.origins.place(first.stuck.origin),
+        program.origins.at(first.stuck.origin),
         format!("deadlock: {} waits for {}", who(program, first.stuck), chain(program, circle)),
     )
     .label(format!("waits for {}{}", what(past, first, *arc), situation(program, first.stuck)));
@@ -280,7 +280,7 @@ fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Dia
             what(past, one, *arc),
             situation(program, one.stuck)
         );
-        report = report.and(program.origins.place(one.stuck.origin), text);
+        report = report.and(program.origins.at(one.stuck.origin), text);
     }
     for (_, arc) in circle.iter().take(NAMED) {
         report = match arc {
@@ -308,7 +308,7 @@ fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
 fn with_giver(past: &Past, arc: Arc, report: Diagnostic) -> Diagnostic {
     let event: Event = past.event(arc.given);
     let line = past.line(arc.given).and_then(|(agent, at)| past.lines(agent).get(at as usize));
-    let Some((place, line)) = event.place.zip(line) else { return report };
+    let Some((place, line)) = past.at(arc.given).zip(line) else { return report };
     let gives = match &line.op.action {
         Action::Signal(_) => "signal",
         Action::Release(_) => "release it",
@@ -320,8 +320,7 @@ fn with_giver(past: &Past, arc: Arc, report: Diagnostic) -> Diagnostic {
         | Action::Acquire(_)
         | Action::Pipeline(_) => "come here",
     };
-    let said = |label: &Label| label.place == place;
-    match report.primary.iter().chain(&report.secondary).any(said) {
+    match report.tells_of(&place) {
         true => report,
         false => {
             report.and(place, format!("rank {} would {gives} here, after its wait", event.rank))

@@ -74,7 +74,7 @@ fn stuck(scene: &Scene, state: &State, block: usize) -> Explored {
     let of = of.unwrap_or("");
     let message =
         format!("in some schedule block `{name}` of rank {} waits for `{of}` for ever", rank.0);
-    let report = Diagnostic::new(Code::E0601, scene.program.origins.place(op.origin), message);
+    let report = Diagnostic::new(Code::E0601, scene.program.origins.at(op.origin), message);
     Explored::Stuck(Box::new(match counter {
         Counter::Channel(_) => report
             .note("several blocks wait on it: who comes first takes the first signal")

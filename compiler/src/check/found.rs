@@ -5,8 +5,8 @@
 //! numbers are one mistake.
 
 use super::names;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::source::Place;
+use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::source::{At, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Gathers reports.
@@ -27,7 +27,7 @@ struct Row {
 /// What tells mistakes apart.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Shape {
-    Places(Vec<Place>),
+    Places(Vec<At>),
     Words(String),
 }
 
@@ -87,7 +87,7 @@ fn shape(report: &Diagnostic) -> Shape {
                 .collect(),
         );
     }
-    let mut places: Vec<Place> = labels().map(|label| label.place).collect();
+    let mut places: Vec<At> = labels().map(Label::at).collect();
     places.sort_unstable();
     places.dedup();
     Shape::Places(places)

@@ -22,6 +22,7 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
+use super::calls;
 use crate::diagnostic::Diagnostic;
 use crate::ir;
 use std::borrow::Cow;
@@ -119,6 +120,7 @@ impl<'p> Checker<'p> {
         let (min_message_size, max_message_size, sizes) = self.bounds.finish(self.program);
         let mut diagnostics = self.findings.finish();
         diagnostics.extend(sizes);
+        let diagnostics = calls::told(&self.program.origins, diagnostics);
         Outcome { min_message_size, max_message_size, diagnostics }
     }
 }

@@ -21,7 +21,7 @@ use super::names;
 use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
-use crate::source::Place;
+use crate::source::At;
 use crate::table::Table;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -256,14 +256,14 @@ fn join(
         let stray = strays.remove(near.unwrap_or(0));
         told.extend(places(&stray));
         report.helps = vec![help(&report.message, &stray.message)];
-        let label = stray.primary.map(|at| Label { place: at.place, text: stray.message });
+        let label = stray.primary.map(|at| Label { text: stray.message, ..at });
         report.secondary.extend(label);
     }
     strays.retain(|stray| told.is_disjoint(&places(stray)));
 }
 
-fn places(report: &Diagnostic) -> BTreeSet<Place> {
-    report.primary.iter().chain(&report.secondary).map(|label| label.place).collect()
+fn places(report: &Diagnostic) -> BTreeSet<At> {
+    report.primary.iter().chain(&report.secondary).map(Label::at).collect()
 }
 
 /// What is not proved of a program in which blocks share counters, as their authors accept.

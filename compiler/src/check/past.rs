@@ -17,6 +17,7 @@ use crate::diagnostic::witness::{self, Event, Step};
 use crate::ir::{
     Action, BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId,
 };
+use crate::source::At;
 use chains::Packets;
 pub(super) use late::Late;
 use rustc_hash::FxHashSet;
@@ -280,6 +281,13 @@ impl<'p> Past<'p> {
             step: lines.map(|line| line.step),
             place: lines.map(|line| self.program.origins.place(line.op.origin)),
         }
+    }
+
+    /// The operation that a moment stands for; none of a user.
+    pub(super) fn at(&self, moment: Moment) -> Option<At> {
+        let (agent, at) = self.line(moment)?;
+        let line = self.lines(agent).get(at as usize)?;
+        Some(self.program.origins.at(line.op.origin))
     }
 
     /// A block's name.

@@ -11,6 +11,7 @@ use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::run::{self, Broken, Contribution, Memory};
+use crate::source::At;
 use std::collections::BTreeMap;
 
 /// What a chunk holds that nothing writes, which the message says.
@@ -49,8 +50,8 @@ fn unwritten(report: Diagnostic, program: &ir::Program, broken: &[Broken]) -> Di
 fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
     let name = &program.collective.name;
     let (chunk, rank) = (broken.chunk, broken.rank.0);
-    let place =
-        broken.last_writer.map(|origin| program.origins.place(origin)).or(program.collective.place);
+    let place = broken.last_writer.map(|origin| program.origins.at(origin));
+    let place = place.or(program.collective.place.map(At::from));
     let message =
         format!("`output[{chunk}]` of rank {rank} is not what {name} promises: {}", why(broken));
     // A plan has no place for what nothing writes.

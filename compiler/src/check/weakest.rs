@@ -36,6 +36,7 @@ use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome, broken_promises};
 use crate::ir::{self, RankId};
 use crate::phase::phase;
+use crate::source::Place;
 use candidates::candidates;
 use std::collections::BTreeSet;
 
@@ -60,7 +61,7 @@ pub(super) fn mend(
     let mut causes = findings.iter().filter(|finding| comes_after(finding, first));
     let cause = causes.find_map(|cause| Some((cause, trials.all(cause, &past)?)));
     if let Some((cause, change)) = cause {
-        return vec![changed(cause.clone(), change, findings.len() - 1)];
+        return vec![changed(&program.origins, cause.clone(), change, findings.len() - 1)];
     }
     let mut kept: Vec<Diagnostic> = Vec::new();
     let mut open: Vec<Diagnostic> = findings;
@@ -68,12 +69,14 @@ pub(super) fn mend(
     while let Some(finding) = open.pop() {
         let follows = comes_after(&finding, first);
         let mut candidates = candidates(&past, &finding);
+        candidates.retain(|change| !rewrites_library(program, change));
         if follows {
             candidates.retain(orders_blocks);
         }
         let Some((change, after)) = trials.first(&finding, candidates) else {
             match kept.iter_mut().find(|other| share(program, other, &finding)) {
                 _ if follows => {}
+                Some(other) if met(other) == met(&finding) => tell_call(other, &finding),
                 Some(other) => tell_too(other, &finding),
                 None => kept.push(finding),
             }
@@ -89,7 +92,8 @@ pub(super) fn mend(
         open.retain(|other| stays(other) || ordered && comes_after(other, first));
         let before = kept.len();
         kept.retain(stays);
-        kept.push(changed(finding, change, all + before - open.len() - kept.len()));
+        let gone = all + before - open.len() - kept.len();
+        kept.push(changed(&program.origins, finding, change, gone));
     }
     kept
 }
@@ -107,6 +111,13 @@ fn first_order(findings: &[Diagnostic]) -> Option<u8> {
 
 fn comes_after(finding: &Diagnostic, first: Option<u8>) -> bool {
     met(finding).zip(first).is_some_and(|(met, first)| met.order > first)
+}
+
+/// Whether a change is one of the library, which authors do not make. That signals of a procedure are not relaxed may be
+/// had of another one, which is looked for later.
+fn rewrites_library(program: &ir::Program, change: &Change) -> bool {
+    let theirs = |place: &Place| program.origins.is_library(*place);
+    !matches!(change, Change::Strong { .. }) && change.rewritten().iter().any(theirs)
 }
 
 /// Whether a change lets blocks of one rank know of each other, and nothing else.
@@ -131,7 +142,7 @@ fn orders_blocks(change: &Change) -> bool {
 }
 
 /// Whether two findings for which no change is known are of one mistake: accesses that meet, and are of one statement, of
-/// which an index may be wrong; or reads of one region, in which nobody has written.
+/// which an index may be wrong; reads of one region, in which nobody has written; or the same in another call.
 fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
     let (Some(race), Some(next)) = (race_of(one), race_of(other)) else { return false };
     let places = |race: &Race| Some([race.first?.event.place?, race.second.event.place?]);
@@ -139,7 +150,11 @@ fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
         (Some(ones), Some(others)) => ones.iter().any(|at| others.contains(at)),
         (_, _) => one.code == Code::E0520 && region(program, race) == region(program, next),
     };
-    one.change.is_none() && one.code == other.code && meet
+    let statement = |at: &Label| !program.origins.is_library(at.place);
+    let again = met(one).is_some()
+        && met(one) == met(other)
+        && one.primary.iter().chain(&one.secondary).all(statement);
+    one.change.is_none() && one.code == other.code && (meet || again)
 }
 
 /// The buffer that a race is about, and whose; of scratch, the region.
@@ -149,13 +164,18 @@ fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, String) {
     (cells.rank, cells.buffer, names::region(program, RankId(cells.rank), chunk).0)
 }
 
+/// Tells of the same finding where a procedure of the author's is called elsewhere.
+fn tell_call(one: &mut Diagnostic, other: &Diagnostic) {
+    one.notes.push(format!("so, in another call: {}", other.message));
+}
+
 /// Tells of another finding of the same mistake.
 fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     const ALSO: &str = "an index of that statement may be wrong; or ";
     if one.code == Code::E0520 {
-        let again = other.primary.as_ref().map(|label| label.place);
+        let again = other.primary.as_ref().map(Label::at);
         let text = || "this reads of it too".to_owned();
-        one.secondary.extend(again.map(|place| Label { place, text: text() }));
+        one.secondary.extend(again.map(|place| Label::new(place, text())));
         return;
     }
     one.notes.push(format!("so, at the same statement: {}", other.message));
@@ -164,12 +184,17 @@ fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     }
 }
 
-fn changed(mut finding: Diagnostic, change: Change, others: usize) -> Diagnostic {
+fn changed(
+    origins: &ir::Origins,
+    mut finding: Diagnostic,
+    change: Change,
+    others: usize,
+) -> Diagnostic {
     finding.helps = vec![change.title()];
     for (place, text) in change.places() {
         let said = |label: &Label| label.place == place;
         if !finding.primary.iter().chain(&finding.secondary).any(said) {
-            finding.secondary.push(Label { place, text });
+            finding.secondary.push(Label::new(origins.first_at(place), text));
         }
     }
     finding.change = Some(change);
@@ -218,8 +243,8 @@ impl Trials<'_> {
     /// The first change by which blocks know of each other and nothing is left to be found.
     fn all(&mut self, finding: &Diagnostic, past: &Past) -> Option<Change> {
         let further = race_of(finding).map_or_else(Vec::new, |race| order::of_ends(past, race));
-        let mut changes =
-            candidates(past, finding).into_iter().chain(further).filter(orders_blocks);
+        let changes = candidates(past, finding).into_iter().chain(further).filter(orders_blocks);
+        let mut changes = changes.filter(|change| !rewrites_library(self.program, change));
         changes.find(|change| {
             let Some(left) = self.left.checked_sub(self.size) else { return false };
             self.left = left;

@@ -27,7 +27,7 @@ pub fn check(program: &Program, sms: u32) -> Vec<Diagnostic> {
 
 fn placed(program: &Program, mut report: Diagnostic) -> Diagnostic {
     if let Some(place) = program.collective.place {
-        report.primary = Some(Label { place, text: String::new() });
+        report.primary = Some(Label::new(place, ""));
     }
     report
 }

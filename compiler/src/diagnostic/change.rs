@@ -221,6 +221,28 @@ impl Change {
         }
     }
 
+    /// The statements that are no longer what they are, or where they are. Others may get something beside them.
+    #[must_use]
+    pub fn rewritten(&self) -> Vec<Place> {
+        match self {
+            Change::Strong { at } => at.clone(),
+            Change::Join { before: at, .. }
+            | Change::Remove { at, .. }
+            | Change::Attend { barrier: at, .. }
+            | Change::Initial { at, .. } => vec![*at],
+            Change::Flush { at, signal } => std::iter::once(*at).chain(*signal).collect(),
+            Change::Move { what, past, .. } => vec![*what, *past],
+            Change::Option { .. }
+            | Change::Handshake { .. }
+            | Change::Repeat { .. }
+            | Change::Answer { .. }
+            | Change::Release { .. }
+            | Change::Handover(_)
+            | Change::Relay { .. }
+            | Change::Barrier { .. } => Vec::new(),
+        }
+    }
+
     /// The statements that it changes, or stands beside, with what is to be said there; none of those that its title
     /// speaks of without naming them.
     #[must_use]

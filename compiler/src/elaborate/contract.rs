@@ -118,7 +118,7 @@ pub(super) fn arguments(parameters: &[Parameter], values: &[Value]) -> Vec<(Stri
 }
 
 /// A value as it would be written; none where it is no argument of a collective.
-fn written(value: &Value) -> Option<String> {
+pub(super) fn written(value: &Value) -> Option<String> {
     match value {
         Value::Int(value) => Some(value.to_string()),
         Value::Bool(value) => Some(value.to_string()),

@@ -120,7 +120,10 @@ impl<'a> Eval<'_, 'a> {
     ) -> Evaluated<()> {
         match self.boolean(condition)? {
             true => Ok(()),
-            false => Err(self.fail(condition, not_required(span, message))),
+            false => {
+                let values = situation::with_lists(self, condition);
+                Err(self.fail_at(values, not_required(span, message)))
+            }
         }
     }
 

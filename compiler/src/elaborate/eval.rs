@@ -13,7 +13,7 @@ use crate::ir;
 use crate::resolve::program::{
     Builtin, ConstantId, Expr, ExprKind, Frame, FunctionId, Intrinsic, LocalId, Parameter, Type,
 };
-use crate::source::Span;
+use crate::source::{Place, Span};
 use crate::syntax::ast::{BinaryOp, RangeKind, UnaryOp};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -207,10 +207,21 @@ impl<'a> Eval<'_, 'a> {
         Failed
     }
 
-    /// Points to the calls that led here.
+    /// Points to the calls that led here. What goes wrong in the library does so where the author calls it.
     fn called(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        let library = &self.world.unit.library;
         let mut calls = self.calls.clone();
         calls.dedup();
+        let place = diagnostic.primary.as_ref().map(|label| label.place);
+        let inside = matches!(place, Some(Place::Source(span)) if library.contains(&span.file));
+        let own = |call: &Span| !library.contains(&call.file);
+        if let (true, Some(at), Some(primary)) =
+            (inside, calls.iter().rposition(own), &mut diagnostic.primary)
+            && let Some(call) = calls.drain(at..).next()
+        {
+            let statement = std::mem::replace(&mut primary.place, call.into());
+            diagnostic = diagnostic.and(statement, "in the library");
+        }
         for call in calls.into_iter().rev().take(SHOWN_CALLS) {
             diagnostic = diagnostic.and(call, "called here");
         }

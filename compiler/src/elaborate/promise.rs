@@ -31,6 +31,21 @@ impl<'a> Eval<'_, 'a> {
             implements.span,
         )?;
         self.names = &collective.frame;
+        self.calls.push(implements.span);
+        let done = self.sizes(collective);
+        self.calls.pop();
+        done?;
+        match (in_place, &collective.in_place) {
+            (true, None) => {
+                Err(self.fail_at(String::new(), never_in_place(implements.span, collective)))
+            }
+            (true, Some(_)) => self.alias(collective),
+            (false, _) => Ok(()),
+        }
+    }
+
+    /// What the collective requires, and the sizes of its buffers.
+    fn sizes(&mut self, collective: &'a Collective) -> Evaluated<()> {
         for statement in &collective.body {
             match &statement.kind {
                 StmtKind::Let(local, value) => {
@@ -55,13 +70,7 @@ impl<'a> Eval<'_, 'a> {
         let (input, output) = (self.chunks(&collective.input)?, self.chunks(&collective.output)?);
         let own = Rc::make_mut(&mut self.own);
         (own.input_chunks, own.output_chunks) = (input, output);
-        match (in_place, &collective.in_place) {
-            (true, None) => {
-                Err(self.fail_at(String::new(), never_in_place(implements.span, collective)))
-            }
-            (true, Some(_)) => self.alias(collective),
-            (false, _) => Ok(()),
-        }
+        Ok(())
     }
 
     fn chunks(&mut self, expr: &'a Expr) -> Evaluated<i64> {

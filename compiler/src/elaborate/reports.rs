@@ -185,7 +185,7 @@ impl Entry {
             }
         }
         let on = self.on.into_iter();
-        let on = on.map(|place| Label { place, text: "and on from there".to_owned() });
+        let on = on.map(|place| Label::new(place, "and on from there"));
         self.diagnostic.secondary.extend(on);
         let others = self.ranks.len().saturating_sub(1);
         if !everywhere && others > 0 {

@@ -7,12 +7,30 @@ use crate::table::Id;
 
 /// How many values are shown.
 const SHOWN: usize = 6;
+/// How many members a list has that is shown.
+const MEMBERS: usize = 16;
 
 /// The integer locals that `expr` mentions, in order of appearance, as "p = 0, step = 2".
 pub(super) fn of(eval: &Eval, expr: &Expr) -> String {
     let mut locals = Vec::new();
     mentioned(expr, &mut locals);
     show(eval, &locals)
+}
+
+/// The same, and the lists that are short enough to be shown.
+pub(super) fn with_lists(eval: &Eval, expr: &Expr) -> String {
+    let mut locals = Vec::new();
+    mentioned(expr, &mut locals);
+    let lists = locals.iter().filter_map(|local| {
+        let value = eval.frame.get(local.index())?;
+        let Value::List(list) = value else { return None };
+        let text = super::contract::written(value).filter(|_| list.iter().count() <= MEMBERS)?;
+        Some(format!("{} = {text}", eval.names.lookup(*local)?.name))
+    });
+    let mut shown: Vec<String> = lists.collect();
+    shown.dedup();
+    shown.extend(Some(show(eval, &locals)).filter(|values| !values.is_empty()));
+    shown.join(", ")
 }
 
 /// The integer locals that indices mention.

@@ -67,7 +67,17 @@ impl Start<'_> {
             options: self.options.clone(),
             ranks: Vec::new().into(),
             ranks_per_node: self.world.ranks_per_node as u32,
-            origins: ir::Origins::default(),
+            origins: ir::Origins {
+                procedures: self
+                    .world
+                    .unit
+                    .procedures
+                    .iter()
+                    .map(|row| row.name.as_str().into())
+                    .collect(),
+                library: self.world.unit.library.clone(),
+                ..ir::Origins::default()
+            },
             joins: ir::Joins::Implied,
             instances_done: 1,
         }

@@ -326,8 +326,11 @@ impl<'a> Eval<'_, 'a> {
         }
         let frame =
             self.arguments(&procedure.parameters, arguments, procedure.frame.len(), span)?;
-        let binding =
-            Some(out.origins.bindings.push(ir::Binding::Call { span, outer: around.binding }));
+        let binding = Some(out.origins.bindings.push(ir::Binding::Call {
+            span,
+            procedure: id.0,
+            outer: around.binding,
+        }));
         let names = super::local_names(&procedure.frame);
         let caller_names = std::mem::replace(&mut out.names, names);
         let caller = std::mem::replace(&mut self.frame, frame);

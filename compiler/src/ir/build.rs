@@ -6,7 +6,6 @@ use super::{
     ReduceOp, Semaphore, SemaphoreId, Signal, SwitchGroup, Term, Transfer, Verb, Where,
 };
 use crate::source::{FileId, Place, Span};
-use crate::table::Table;
 use std::sync::Arc;
 
 /// A program of `ranks` ranks with these chunks, out of place, without channels and blocks.
@@ -31,7 +30,7 @@ pub(crate) fn program(ranks: u32, input: u32, output: u32, scratch: u32) -> Prog
         ranks_per_node: ranks,
         origins: Origins {
             rows: vec![Origin { place, binding: None }].into(),
-            bindings: Table::default(),
+            ..Origins::default()
         },
         joins: Joins::Implied,
         instances_done: 1,

@@ -1,8 +1,12 @@
 //! Where operations and declarations come from: places, and the loop values and calls that led there.
 
-use crate::source::{Place, Span};
+use crate::source::{At, Call, FileId, Place, Span};
 use crate::table::{Table, id};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// How many of the calls that led to an operation are told.
+const MOST_CALLS: usize = 16;
 
 id! {
     /// A row of [`Origins::rows`].
@@ -20,6 +24,10 @@ pub struct Origins {
     pub rows: Table<OriginId, Origin>,
     /// Loop values, as linked lists that rows share.
     pub bindings: Table<BindingId, Binding>,
+    /// The names of procedures.
+    pub procedures: Arc<[Arc<str>]>,
+    /// The files that are the library's.
+    pub library: Arc<BTreeSet<FileId>>,
 }
 
 /// A place with the loop values it was reached with.
@@ -47,6 +55,8 @@ pub enum Binding {
     Call {
         /// The call.
         span: Span,
+        /// What is called: a row of [`Origins::procedures`].
+        procedure: u32,
         /// What surrounds the call.
         outer: Option<BindingId>,
     },
@@ -86,17 +96,81 @@ impl Origins {
     /// The place of an origin, then those of the calls that led there, from the innermost out.
     #[must_use]
     pub fn places(&self, origin: OriginId) -> Vec<Place> {
-        let mut places = vec![self.place(origin)];
-        let mut next = self.rows[origin].binding;
-        while let Some(binding) = next.and_then(|id| self.bindings.lookup(id)) {
-            match binding {
-                Binding::Value { outer, .. } => next = *outer,
-                Binding::Call { span, outer } => {
-                    places.push(Place::Source(*span));
-                    next = *outer;
+        let calls = self.calls(self.rows[origin].binding).map(|(span, _)| Place::Source(span));
+        std::iter::once(self.place(origin)).chain(calls).collect()
+    }
+
+    /// The place of an origin, and the innermost calls that led there.
+    #[must_use]
+    pub fn at(&self, origin: OriginId) -> At {
+        self.at_row(&self.rows[origin])
+    }
+
+    /// A place, with the calls that led to the first operation that comes from there.
+    #[must_use]
+    pub fn first_at(&self, place: Place) -> At {
+        let row = self.rows.iter().find(|row| row.place == place);
+        row.map_or(place.into(), |row| self.at_row(row))
+    }
+
+    /// Whether others come from the same place, by the same calls in the library, that other calls of the author's led to.
+    #[must_use]
+    pub fn has_other_calls(&self, at: &At) -> bool {
+        let inner = self.into_library(at.place, &at.calls).map_or(0, |call| call + 1);
+        let mut there = self.rows.iter().filter(|row| row.place == at.place);
+        there.any(|row| {
+            let other = self.at_row(row).calls;
+            other.get(..inner) == at.calls.get(..inner) && other != at.calls
+        })
+    }
+
+    /// The author's calls into the library that lead to any of these places, each once, by place.
+    #[must_use]
+    pub fn calls_to(&self, places: &[Place]) -> Vec<Call> {
+        let rows = self.rows.iter().filter(|row| places.contains(&row.place));
+        let calls = rows.filter_map(|row| {
+            let At { place, mut calls } = self.at_row(row);
+            let call = self.into_library(place, &calls)?;
+            Some(calls.swap_remove(call))
+        });
+        calls.collect::<BTreeSet<Call>>().into_iter().collect()
+    }
+
+    /// Of the calls that led to a place in the library, which one stands in a file of the author's.
+    #[must_use]
+    pub fn into_library(&self, place: Place, calls: &[Call]) -> Option<usize> {
+        let own = |call: &Call| !self.is_library(call.span.into());
+        self.is_library(place).then(|| calls.iter().position(own))?
+    }
+
+    /// Whether a place lies in a file of the library.
+    #[must_use]
+    pub fn is_library(&self, place: Place) -> bool {
+        matches!(place, Place::Source(span) if self.library.contains(&span.file))
+    }
+
+    fn at_row(&self, row: &Origin) -> At {
+        let name = |procedure: u32| self.procedures.get(procedure as usize).cloned();
+        let calls = self.calls(row.binding).take(MOST_CALLS);
+        let calls =
+            calls.map(|(span, called)| Call { span, name: name(called).unwrap_or_default() });
+        At { place: row.place, calls: calls.collect() }
+    }
+
+    /// The calls that led to a binding, from the innermost out, each with what is called.
+    fn calls(&self, binding: Option<BindingId>) -> impl Iterator<Item = (Span, u32)> {
+        let mut next = binding;
+        std::iter::from_fn(move || {
+            while let Some(binding) = next.and_then(|id| self.bindings.lookup(id)) {
+                match binding {
+                    Binding::Value { outer, .. } => next = *outer,
+                    Binding::Call { span, procedure, outer } => {
+                        next = *outer;
+                        return Some((*span, *procedure));
+                    }
                 }
             }
-        }
-        places
+            None
+        })
     }
 }

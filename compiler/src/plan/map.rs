@@ -161,7 +161,7 @@ impl Map {
         label.text += &format!("{and}from {name}:{line}{values}");
         let file = texts.get(file as usize).copied().flatten()?;
         let text = format!("{}{values}", part(place));
-        Some(Label { place: Place::Source(Span { file, start, end }), text })
+        Some(Label::new(Span { file, start, end }, text))
     }
 
     fn origin(&self, place: PlanPlace) -> Option<OriginRow> {

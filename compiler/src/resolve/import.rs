@@ -101,7 +101,8 @@ pub(super) fn meant(
     report.guess(title, edits).importing(import)
 }
 
-fn is_library(module: &Module) -> bool {
+/// Whether a file is the library's.
+pub(super) fn is_library(module: &Module) -> bool {
     module.name.starts_with("std::")
 }
 

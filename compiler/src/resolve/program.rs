@@ -3,10 +3,12 @@
 //! What `resolve` makes and `elaborate` evaluates. Expressions that were reported are [`ExprKind::Error`]; a program
 //! for which errors were reported is not elaborated.
 
-use crate::source::Span;
+use crate::source::{FileId, Span};
 use crate::syntax::ast::{BinaryOp, RangeKind, SynchroniseVerb, TransferVerb, UnaryOp};
 use crate::table::{Table, id};
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 id! {
     /// A row of [`Unit::functions`].
@@ -62,6 +64,8 @@ pub struct Unit {
     pub constants: Table<ConstantId, Constant>,
     /// Programs of the file that was asked for (imported files' programs are not resolved).
     pub programs: Table<ProgramId, Program>,
+    /// The files that are the library's.
+    pub library: Arc<BTreeSet<FileId>>,
 }
 
 /// The type of an expression.

@@ -12,7 +12,7 @@ use compiler::ir::{
     ReduceOp, Semaphore, SemaphoreId, Signal, Transfer, Verb, Where,
 };
 use compiler::source::{FileId, Place, Span};
-use compiler::table::{Id as _, Table};
+use compiler::table::Id as _;
 
 /// Chunks of each buffer.
 const CHUNKS: u32 = 3;
@@ -102,7 +102,7 @@ fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         },
         ranks: (0..ranks).map(rank).collect(),
         ranks_per_node: ranks,
-        origins: Origins { rows: rows.into(), bindings: Table::default() },
+        origins: Origins { rows: rows.into(), ..Origins::default() },
         joins: if explicit { Joins::Explicit } else { Joins::Implied },
         instances_done: 1,
     }

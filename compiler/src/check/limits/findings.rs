@@ -5,7 +5,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::source::Place;
+use crate::source::At;
 use std::collections::BTreeMap;
 
 /// Where in the program something is.
@@ -30,7 +30,7 @@ pub(super) enum Group {
 /// What was found so far.
 pub(super) struct Findings<'p> {
     pub(super) program: &'p ir::Program,
-    rows: BTreeMap<(Code, &'static str, Option<Place>), Finding>,
+    rows: BTreeMap<(Code, &'static str, Option<At>), Finding>,
 }
 
 struct Finding {
@@ -96,8 +96,9 @@ impl<'p> Findings<'p> {
         rows.into_iter().map(Finding::told).collect()
     }
 
-    fn place(&self, site: Site<'_>) -> Option<Place> {
-        self.program.origins.rows.lookup(site.origin).map(|row| row.place)
+    fn place(&self, site: Site<'_>) -> Option<At> {
+        let origins = &self.program.origins;
+        origins.rows.lookup(site.origin).map(|_| origins.at(site.origin))
     }
 
     /// Puts a diagnostic at its site, with the rank, the block and the loop values.
@@ -120,12 +121,12 @@ impl<'p> Findings<'p> {
 /// Gives a diagnostic its primary place, unless it has one; without a place, the text becomes a note.
 pub(super) fn place_at(
     mut diagnostic: Diagnostic,
-    place: Option<Place>,
+    place: Option<impl Into<At>>,
     text: String,
 ) -> Diagnostic {
     match place {
         Some(place) if diagnostic.primary.is_none() => {
-            diagnostic.primary = Some(crate::diagnostic::Label { place, text });
+            diagnostic.primary = Some(crate::diagnostic::Label::new(place, text));
             diagnostic
         }
         Some(place) => diagnostic.and(place, text),

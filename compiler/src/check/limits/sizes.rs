@@ -233,14 +233,16 @@ impl Bounds {
     /// A finding at the operation that sets the bound.
     fn at_bound(&self, program: &ir::Program, diagnostic: Diagnostic) -> Diagnostic {
         let Some(bound) = self.least else { return diagnostic };
-        let row = bound.origin.and_then(|origin| program.origins.rows.lookup(origin));
+        let origins = &program.origins;
+        let known = bound.origin.filter(|origin| origins.rows.lookup(*origin).is_some());
+        let at = known.map(|origin| origins.at(origin));
         let values = bound.origin.map(|origin| program.origins.values(origin)).unwrap_or_default();
         let mut text = format!("this sets the bound, on rank {}", bound.rank.0);
         if !values.is_empty() {
             text += &format!(" ({})", values.join(", "));
         }
-        match row {
-            Some(row) => place_at(diagnostic, Some(row.place), text),
+        match at {
+            Some(at) => place_at(diagnostic, Some(at), text),
             None => place_at(diagnostic, program.collective.place, String::new()),
         }
     }

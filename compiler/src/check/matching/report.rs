@@ -2,8 +2,8 @@
 
 use super::lanes::Unordered;
 use super::{Counters, Flow, Use, Way};
-use crate::check::deadlock;
 use crate::check::past::{Moment, Past, Run};
+use crate::check::{calls, deadlock};
 use crate::diagnostic::witness::{Finding, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{self, OriginId, RankId, SemaphoreId};
@@ -28,37 +28,40 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
         (Some(_), None) => format!("{signals}, whose other end nobody has"),
         (None, _) => format!("{waits} on `{name}`, whose other end nobody has"),
     };
-    let place = |user: &Use| user.last.map(|origin| program.origins.place(origin));
+    let place = |user: &Use| user.last.map(|origin| program.origins.at(origin));
     let last = |user: &Use| if user.total() > 1 { ", for the last time" } else { "" };
     let signals =
         (place(flow.signals), format!("{from} signals over it here{}", last(flow.signals)));
     let waits = (place(flow.waits), format!("{to} waits for it here{}", last(flow.waits)));
-    let channel = program.origins.place(flow.origin);
+    let channel = program.origins.at(flow.origin);
     let (code, here, there) = match flow.is_short() {
         true => (Code::E0602, waits, signals),
         false => (Code::E0603, signals, waits),
     };
-    let report = Diagnostic::new(code, here.0.unwrap_or(channel), message).label(here.1);
+    let report = Diagnostic::new(code, here.0.unwrap_or(channel.clone()), message).label(here.1);
     let report = match there.0 {
         Some(place) => report.and(place, there.1),
         None => report.and(channel, "the channel"),
     };
+    let origins = &program.origins;
+    let wait = calls::left_out(origins, place(flow.waits).as_ref(), "wait");
+    let signal = calls::left_out(origins, place(flow.signals).as_ref(), "signal");
     match flow.is_short() {
         true => report
             .note("every wait takes one signal over the same channel, in the same launch: the last one waits for ever")
             .help(match flow.waits.total().saturating_sub(flow.signals.total()) {
-                _ if flow.signals.total() == 0 => format!("let {from} signal over `{name}` where what is waited for is done, or leave the wait out"),
-                1 => format!("signal over `{name}` once more, or leave the wait out"),
-                _ => format!("let {from} signal over `{name}` as often as is waited for, or leave the wait out"),
+                _ if flow.signals.total() == 0 => format!("let {from} signal over `{name}` where what is waited for is done, or {wait}"),
+                1 => format!("signal over `{name}` once more, or {wait}"),
+                _ => format!("let {from} signal over `{name}` as often as is waited for, or {wait}"),
             }),
         false => report
             .note("counters outlive a launch: the first wait of the next one would pass too early")
             .help(match awaited(program, flow) {
                 Some(end) if flow.waits.total() == 0 => {
-                    format!("let {to} wait on `{end}` before it goes on with what is signalled, or leave the signal out")
+                    format!("let {to} wait on `{end}` before it goes on with what is signalled, or {signal}")
                 }
-                Some(end) => format!("let {to} wait on `{end}` as often as is signalled, or leave the signal out"),
-                None => "leave the signal out".to_owned(),
+                Some(end) => format!("let {to} wait on `{end}` as often as is signalled, or {signal}"),
+                None => signal,
             }),
     }
 }
@@ -172,11 +175,11 @@ pub(super) fn several_users(
         .map(|block| format!("`{}`", block.name))
         .collect();
     let shown = blocks.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-    let mut places = user.places.iter().map(|origin| program.origins.place(*origin));
-    let first = places.next().unwrap_or_else(|| program.origins.place(OriginId::default()));
+    let mut places = user.places.iter().map(|origin| program.origins.at(*origin));
+    let first = places.next().unwrap_or_else(|| program.origins.at(OriginId::default()));
     let report = Diagnostic::new(
         Code::E0605,
-        first,
+        first.clone(),
         format!("{} blocks of rank {} {does} `{name}`: {shown}", blocks.len(), rank.0),
     )
     .note(match does {
@@ -267,13 +270,14 @@ pub(super) fn out_of_balance(
     let runs_up = releases.total() > acquires.total();
     let last = |user: &Use, how: &str| {
         let last = if user.total() > 1 { ", for the last time" } else { "" };
-        (user.last.map(|origin| program.origins.place(origin)), format!("{how} here{last}"))
+        (user.last.map(|origin| program.origins.at(origin)), format!("{how} here{last}"))
     };
     let (acquired, released) = (last(acquires, "acquired"), last(releases, "released"));
     let (here, there) = if runs_up { (released, acquired) } else { (acquired, released) };
-    let declared = program.origins.place(semaphore.origin);
-    let report = Diagnostic::new(Code::E0606, here.0.unwrap_or(declared), message).label(here.1);
-    let report = match there.0.filter(|place| Some(*place) != here.0) {
+    let declared = program.origins.at(semaphore.origin);
+    let report = Diagnostic::new(Code::E0606, here.0.clone().unwrap_or(declared.clone()), message)
+        .label(here.1);
+    let report = match there.0.filter(|place| Some(place) != here.0.as_ref()) {
         Some(place) => report.and(place, there.1),
         None => report.and(declared, "the semaphore"),
     };
@@ -305,8 +309,8 @@ pub(super) fn several_threads(program: &ir::Program, rank: RankId, one: &Unorder
         "two threads of block `{block}` of rank {} {does} `{name}` without meeting",
         rank.0
     );
-    let (first, second) = (program.origins.place(one.first), program.origins.place(one.second));
-    let report = Diagnostic::new(Code::E0605, second, message).note(
+    let (first, second) = (program.origins.at(one.first), program.origins.at(one.second));
+    let report = Diagnostic::new(Code::E0605, second.clone(), message).note(
         "entry k of a list is thread k's: which of the two comes first depends on the schedule",
     );
     let report = if first == second { report } else { report.and(first, "the first") };
@@ -324,7 +328,7 @@ pub(super) fn unproved(
         "several blocks share `{name}` of rank {}: that none waits for ever is not proved",
         rank.0
     );
-    Diagnostic::new(Code::W0502, program.origins.place(origin), message)
+    Diagnostic::new(Code::W0502, program.origins.at(origin), message)
         .note("which signal meets which wait depends on the schedule; one schedule was run to its end")
         .note("orders and races are proved all the same: only what comes first in every schedule counts")
 }

@@ -207,11 +207,8 @@ impl Ways<'_, '_> {
         let rows = path.iter().filter_map(|row| self.trace.row(*row));
         let rows: Vec<&Row> = rows.filter(|row| row.moment.is_some()).collect();
         for row in rows.iter().rev().take(LABELED) {
-            let place = row.moment.and_then(|moment| self.past.event(moment).place);
-            let said = |place| {
-                report.primary.iter().chain(&report.secondary).any(|label| label.place == place)
-            };
-            if let Some(place) = place.filter(|place| !said(*place)) {
+            let place = row.moment.and_then(|moment| self.past.at(moment));
+            if let Some(place) = place.filter(|place| !report.tells_of(place)) {
                 report = report.and(place, format!("it {does} here, into {}", self.name(row)));
             }
         }
@@ -228,7 +225,7 @@ impl Ways<'_, '_> {
         };
         let over = self.trace.overwritten(last).and_then(|over| over.moment);
         let report = report.help(self.way_out(broken, (last, row), over.is_some()));
-        match over.and_then(|moment| self.past.event(moment).place) {
+        match over.and_then(|moment| self.past.at(moment)) {
             Some(place) => report.and(place, format!("{} is overwritten here", self.name(row))),
             None => report,
         }

@@ -8,7 +8,7 @@ use super::words::Words;
 use super::{Met, witness};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Program, RankId};
-use crate::source;
+use crate::source::At;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -56,15 +56,16 @@ fn grouped<'c, 'p>(
 ) -> Vec<Group<'c, 'p>> {
     let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
     let mut groups: Vec<Group<'c, 'p>> = Vec::new();
-    let mut known: BTreeMap<(Kind, source::Place, source::Place), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(Kind, At, At), usize> = BTreeMap::new();
     for conflict in conflicts.iter().take(LOOKED_AT) {
         if Some(rank_of(conflict.kind)) != worst && !may_cause(conflict, worst) {
             continue;
         }
         let (first, second) = (first(conflict), &conflict.second);
-        let place = |touch: &Touch| program.origins.place(touch.op.origin);
+        let place = |touch: &Touch| program.origins.at(touch.op.origin);
         let (one, other) = (place(first), place(second));
-        let key = (conflict.kind, one.min(other), one.max(other));
+        let (one, other) = if one <= other { (one, other) } else { (other, one) };
+        let key = (conflict.kind, one, other);
         let row = *known.entry(key).or_insert(groups.len());
         let ((_, cell), owner) = (conflict.said(program, parts), conflict.place.rank);
         let ranks = match conflict.kind {

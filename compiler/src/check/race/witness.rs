@@ -5,8 +5,8 @@ use super::super::nearest;
 use super::super::past::{Moment, Past, Run};
 use super::acts::Touch;
 use super::machine::{Conflict, Kind};
+use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
-use crate::diagnostic::{Diagnostic, Label};
 use std::ops::Range;
 
 /// Adds to a report what shows it.
@@ -149,9 +149,8 @@ fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Di
 
 /// Points to an operation, unless something is said of its place already.
 fn also(past: &Past, report: Diagnostic, moment: Moment, text: String) -> Diagnostic {
-    let Some(place) = past.event(moment).place else { return report };
-    let said = |label: &Label| label.place == place;
-    match report.primary.iter().chain(&report.secondary).any(said) {
+    let Some(place) = past.at(moment) else { return report };
+    match report.tells_of(&place) {
         true => report.note(text),
         false => report.and(place, text),
     }

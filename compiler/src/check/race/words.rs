@@ -5,8 +5,8 @@ use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::each_op;
-use crate::ir::{Action, Block, BlockId, Buffer, ChannelId, Link, Program, RankId, Where};
-use crate::source;
+use crate::ir::{Action, Block, BlockId, Buffer, ChannelId, Link, Op, Program, RankId, Where};
+use crate::source::{At, Place};
 use crate::table::Id;
 
 const ONLY_PACKETS: &str =
@@ -18,12 +18,20 @@ pub(super) struct Words<'a> {
     parts: u32,
     /// Whether any signal or wait is relaxed. Where none is, only packets order no more than execution.
     relaxed: bool,
+    /// Whether any of those is the author's.
+    own_relaxed: bool,
 }
 
 impl<'a> Words<'a> {
     /// For a program whose chunks are cut into so many parts.
     pub(super) fn new(program: &'a Program, parts: u32) -> Words<'a> {
-        Words { program, parts, relaxed: has_relaxed(program) }
+        let own = |op: &Op| !program.origins.is_library(program.origins.place(op.origin));
+        Words {
+            program,
+            parts,
+            relaxed: has_relaxed(program, &|_| true),
+            own_relaxed: has_relaxed(program, &own),
+        }
     }
 
     /// What is to be said of a conflict.
@@ -76,7 +84,10 @@ impl<'a> Words<'a> {
             (true, true) => {
                 return report
                     .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
-                    .help("leave `relaxed` out of the signal and the wait between the two");
+                    .help(match self.own_relaxed {
+                        true => "leave `relaxed` out of the signal and the wait between the two",
+                        false => "let a signal and a wait that are not relaxed lie between the two",
+                    });
             }
             (true, false) => report.note(ONLY_PACKETS),
             (false, _) => report.note("nothing orders the two"),
@@ -166,7 +177,7 @@ impl<'a> Words<'a> {
         let channel = channels.find(|channel| leads_there(&channel.link));
         let through_switch = operands.any(|operand| matches!(operand.place, Where::Switch(_)));
         let name = channel.filter(|_| through_switch)?.name.split('[').next();
-        name.filter(|_| matches!(self.at(touch), source::Place::Source(_)))
+        name.filter(|_| matches!(self.at(touch).place, Place::Source(_)))
     }
 
     fn end(&self, conflict: &Conflict) -> Diagnostic {
@@ -190,7 +201,10 @@ impl<'a> Words<'a> {
             (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a strong answer of the peer"),
             (false, true) if self.relaxed => report
                 .note("what lies between orders execution, not memory: a relaxed signal, or packets")
-                .help("leave `relaxed` out of the last signal and wait"),
+                .help(match self.own_relaxed {
+                    true => "leave `relaxed` out of the last signal and wait",
+                    false => "let a signal and a wait that are not relaxed come last",
+                }),
             (false, _) => report
                 .help(format!("signal rank {owner} after this, and let it wait before it ends; both without `relaxed`")),
         }
@@ -263,8 +277,8 @@ impl<'a> Words<'a> {
         Diagnostic::new(code, self.at(touch), message).label(self.label(touch))
     }
 
-    fn at(&self, touch: &Touch) -> source::Place {
-        self.program.origins.place(touch.op.origin)
+    fn at(&self, touch: &Touch) -> At {
+        self.program.origins.at(touch.op.origin)
     }
 
     fn label(&self, touch: &Touch) -> String {
@@ -306,12 +320,13 @@ impl<'a> Words<'a> {
     }
 }
 
-fn has_relaxed(program: &Program) -> bool {
+/// Whether a signal or wait among some operations is relaxed.
+fn has_relaxed(program: &Program, among: &dyn Fn(&Op) -> bool) -> bool {
     let mut found = false;
     for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
         each_op(&block.ops, &mut |op| {
-            found |=
-                matches!(&op.action, Action::Signal(list) | Action::Wait(list) if list.relaxed);
+            found |= matches!(&op.action, Action::Signal(list) | Action::Wait(list) if list.relaxed)
+                && among(op);
         });
     }
     found

@@ -54,7 +54,7 @@ fn of_path(path: &[Hop]) -> Vec<(Event, String)> {
 fn thread_flow(sources: &SourceMap, flow: &[(Event, String)]) -> Option<Value> {
     let (first, _) = flow.first()?;
     let places = flow.iter().filter_map(|(event, text)| {
-        let label = Label { place: event.place?, text: text.clone() };
+        let label = Label::new(event.place?, text.clone());
         Some(json!({"location": location(sources, &label)}))
     });
     let places: Vec<Value> = places.collect();

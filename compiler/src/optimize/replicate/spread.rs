@@ -371,7 +371,7 @@ fn together(
     (stiff, why): (&Unit, &str),
 ) -> Diagnostic {
     let message = format!("the {} instances of this program would not be apart", copies(program));
-    let mut report = Diagnostic::new(Code::E0808, program.origins.place(stiff.origin), message)
+    let mut report = Diagnostic::new(Code::E0808, program.origins.at(stiff.origin), message)
         .label(format!("this would have to be cut, but it {why}"));
     for access in [pair.0, pair.1] {
         let Some(unit) = units.get(access.unit) else { continue };
@@ -383,7 +383,7 @@ fn together(
             false => format!(" of rank {}", access.extent.rank.0),
         };
         let text = format!("rank {} {verb} {what}{whose} as one piece", unit.rank.0);
-        report = report.and(program.origins.place(unit.origin), text);
+        report = report.and(program.origins.at(unit.origin), text);
     }
     report
         .note("each instance takes its own part of every operand, and parts of different operands would overlap")
