@@ -24,10 +24,13 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// The program as it was checked, read again.
+    /// The program as it was checked. Fixes are of the files that were read for it.
     pub(super) fn new(subject: Subject<'_>) -> Option<Version> {
         let program = subject.unit.programs.lookup(subject.program)?;
-        read(subject.sources, program.span.file, &BTreeMap::new(), &program.name)
+        let main = program.span.file;
+        let again = read(subject.sources, main, &BTreeMap::new(), &program.name)?;
+        let (sources, unit) = (subject.sources.clone(), subject.unit.clone());
+        Some(Version { sources, main, unit, program: subject.program, said: again.said })
     }
 
     /// With the fixes of some reports: none where there are none, or they do not fit together.
