@@ -251,10 +251,7 @@ impl Trials<'_> {
         if self.before.is_none() {
             self.before = self.try_out(self.program, Demand::Nothing);
         }
-        let known = |other: &Met| {
-            self.before.as_ref().is_some_and(|before| before.contains(other))
-                || other.order > met.order
-        };
+        let known = |other: &Met| self.before.as_ref().is_some_and(|before| before.contains(other));
         let cause = !comes_after(finding, self.first) || self.undoes_first(after);
         !after.contains(&met) && after.iter().all(known) && cause
     }
