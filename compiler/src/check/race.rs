@@ -113,6 +113,11 @@ impl Met {
         Some(Met { order, code, places: (one.min(other), one.max(other)) })
     }
 
+    /// Whether something is read that nobody has written.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.code == Code::E0520
+    }
+
     /// Whether the two are of one kind and have a statement in common.
     pub(super) fn shares(&self, other: &Met) -> bool {
         let (one, two) = other.places;

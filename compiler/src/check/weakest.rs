@@ -260,7 +260,11 @@ impl Trials<'_> {
         if self.before.is_none() {
             self.before = self.try_out(self.program, Demand::Nothing, None);
         }
-        let known = |other: &Met| self.before.as_ref().is_some_and(|before| before.contains(other));
+        // What follows later may have been hidden; that something is read too early comes of the change.
+        let known = |other: &Met| {
+            self.before.as_ref().is_some_and(|before| before.contains(other))
+                || other.order > met.order && !other.is_unwritten()
+        };
         let cause = !comes_after(finding, self.first) || self.undoes_first(after);
         !after.contains(&met) && after.iter().all(known) && cause
     }
