@@ -298,7 +298,9 @@ impl Demand {
             Change::Handover(_) | Change::Barrier { .. } | Change::Initial { .. } => {
                 Demand::Promise
             }
-            Change::Handshake { .. } if finding.code == Code::E0501 => Demand::Promise,
+            Change::Handshake { .. } | Change::Move { .. } if finding.code == Code::E0501 => {
+                Demand::Promise
+            }
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }
