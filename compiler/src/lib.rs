@@ -29,3 +29,4 @@ pub mod emulate;
 pub mod decompile;
 pub mod driver;
 pub mod onset;
+pub mod trial;

@@ -43,7 +43,8 @@ pub fn explain(
         if made > BUDGET || interrupt.is_set() {
             return;
         }
-        let settings = with_ranks(&unit.programs[program], settings, fewer);
+        let mut settings = with_ranks(&unit.programs[program], settings, fewer);
+        settings.promises = false;
         let (Some(lowered), _) = driver::lower(unit, program, &settings, Proof::Skipped, interrupt)
         else {
             continue;
@@ -70,11 +71,11 @@ pub fn explain(
     }
 }
 
-fn with_ranks(program: &Program, settings: &Settings, ranks: usize) -> Settings {
+/// The same settings with another number of ranks.
+pub(crate) fn with_ranks(program: &Program, settings: &Settings, ranks: usize) -> Settings {
     let mut settings = settings.clone();
     settings.parameters.retain(|(name, _)| name != "ranks");
     let value = Expr { kind: ExprKind::Int(ranks as i64), span: program.span, ty: Type::Int };
     settings.parameters.push(("ranks".to_string(), value));
-    settings.promises = false;
     settings
 }

@@ -17,16 +17,31 @@ use statement::{Statement, moved};
 /// How the names of the library's files begin.
 const LIBRARY: &str = "std::";
 
-/// Makes fixes of changes.
+/// Makes fixes of changes, none of which is sure: nobody has tried them.
 pub fn repair(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
+    for report in propose(sources, diagnostics) {
+        if let Some(fix) = &mut report.fix {
+            fix.certainty = Certainty::Guess;
+        }
+    }
+}
+
+/// The same, in which those are sure that may be, if they are tried. Gives the reports that have a fix now.
+pub(crate) fn propose<'d>(
+    sources: &SourceMap,
+    diagnostics: &'d mut [Diagnostic],
+) -> Vec<&'d mut Diagnostic> {
+    let mut proposed = Vec::new();
     for report in diagnostics.iter_mut().filter(|report| report.fix.is_none()) {
         let fix = report.change.as_ref().and_then(|change| fix(sources, report, change));
         if let Some(fix) = fix {
             // The fix says it from now on.
             report.helps.retain(|help| *help != fix.title);
             report.fix = Some(fix);
+            proposed.push(report);
         }
     }
+    proposed
 }
 
 fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix> {

@@ -13,6 +13,7 @@ pub mod format;
 pub mod lookahead;
 pub mod parse;
 pub mod placement;
+mod swallowed;
 pub mod token;
 pub mod unseen;
 
@@ -31,6 +32,7 @@ pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     let mut parsing = phase("parse", "");
     parsing.count("tokens", || cut.tokens.len() as u64);
     let (tree, mut reports) = parse_tokens(file, text, &cut);
+    swallowed::tell(&cut, &mut reports);
     reports.extend(unseen::check(&cut));
     (tree, reports)
 }

@@ -133,6 +133,31 @@ fn programs_are_mended() {
     assert!(entries(&programs).len() > 40);
 }
 
+/// `unsure/<name>.ccl` is a program with a mistake of which it is open how it is to be mended: what helps as it is does not
+/// with other numbers of ranks, or leaves another mistake.
+#[test]
+fn what_is_not_sure_is_left_to_people() {
+    let mut wrong = Vec::new();
+    let programs = entries(&manifest("tests/unsure"));
+    assert!(!programs.is_empty());
+    for path in programs {
+        let folder = tempfile::tempdir().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let header = text.lines().next().and_then(|line| line.strip_prefix("//@ check")).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let copied = folder.path().join(&name);
+        fs::copy(&path, &copied).unwrap();
+        let mut arguments = cclc::header_arguments(&cclc::words(header));
+        arguments.extend(["--fix".to_owned(), name.clone()]);
+        let run = check(&folder, &arguments);
+        let claimed = run.stderr.contains("(fix available)");
+        if run.status != Some(1) || claimed || fs::read_to_string(&copied).unwrap() != text {
+            wrong.push(format!("{name}:\n{}", run.stderr));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// No handshake, neither at the entry nor at the exit.
 const BROKEN: &str = "\
 use std::collectives::allgather;

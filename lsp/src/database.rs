@@ -18,7 +18,6 @@ use compiler::diagnostic::Diagnostic;
 use compiler::driver;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
-use compiler::repair;
 use compiler::resolve;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::resolve::usage::Uses;
@@ -371,7 +370,8 @@ pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved
         diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
     let shape = lowered.as_ref().map(|lowered| shape(lowered.program()));
     db.give_way();
-    repair::repair(&resolved.sources, &mut reports);
+    let subject = (&resolved.sources, unit, program);
+    diagnostics::confirm(subject, &elaboration, &settings, interrupt, &mut reports);
     Arc::new(Proved { reports, shape, complaint })
 }
 

@@ -13,9 +13,9 @@ use compiler::driver::{self, Proof};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::onset;
-use compiler::repair;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{Place, SourceMap, Span};
+use compiler::trial::{self, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A report whose places are those of files.
@@ -157,7 +157,9 @@ pub fn whole(
             let (elaboration, complaint) =
                 checked_with.elaboration(program, settings::directive(piece));
             complaints.extend(complaint.map(|why| (program.span, why)));
-            reports.extend(prove(&unit, id, &elaboration, checked_with, interrupt).0);
+            let mut found = prove(&unit, id, &elaboration, checked_with, interrupt).0;
+            confirm((&sources, &unit, id), &elaboration, checked_with, interrupt, &mut found);
+            reports.extend(found);
             homes.resize(reports.len(), Some(program.span));
         }
     }
@@ -166,7 +168,6 @@ pub fn whole(
         start: span.start,
         end: span.end,
     };
-    repair::repair(&sources, &mut reports);
     let mut findings = Vec::new();
     for (report, home) in reports.iter().zip(homes) {
         let Some(finding) = finding(report, &place) else { continue };
@@ -194,6 +195,26 @@ pub(crate) fn prove(
         onset::explain(unit, program, elaboration, target, interrupt, ranks, &mut reports);
     }
     (reports, lowered)
+}
+
+/// Makes fixes, and tries which of them mend the program.
+pub(crate) fn confirm(
+    (sources, unit, program): (&SourceMap, &Unit, ProgramId),
+    elaboration: &elaborate::Settings,
+    settings: &Settings,
+    interrupt: &Interrupt,
+    reports: &mut [Diagnostic],
+) {
+    let target = settings.target();
+    let look =
+        |unit: &Unit, program: ProgramId, elaboration: &elaborate::Settings, proof: Proof| {
+            let (lowered, mut found) = driver::lower(unit, program, elaboration, proof, interrupt);
+            found.extend(lowered.iter().flat_map(|lowered| driver::limits(lowered, target)));
+            found
+        };
+    let settings = std::slice::from_ref(elaboration);
+    let subject = Subject { sources, unit, program, settings, look: &look, interrupt };
+    trial::confirm(subject, reports);
 }
 
 /// The text of the declaration in which an offset lies.

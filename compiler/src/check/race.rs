@@ -112,6 +112,18 @@ impl Met {
         let order = report::order(code)?;
         Some(Met { order, code, places: (one.min(other), one.max(other)) })
     }
+
+    /// Whether something is read that nobody has written.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.code == Code::E0520
+    }
+
+    /// Whether the two are of one kind and have a statement in common.
+    pub(super) fn shares(&self, other: &Met) -> bool {
+        let (one, two) = other.places;
+        let meets = |place| place == one || place == two;
+        self.code == other.code && (meets(self.places.0) || meets(self.places.1))
+    }
 }
 
 /// A program whose ranks do the same, some of them to be followed for all.

@@ -235,7 +235,7 @@ impl Trials<'_> {
         candidates.into_iter().find_map(|change| {
             self.left = self.left.checked_sub(self.size)?;
             let changed = apply::apply(self.program, &change)?;
-            let after = self.try_out(&changed, Demand::of(finding, &change))?;
+            let after = self.try_out(&changed, Demand::of(finding, &change), met(finding))?;
             self.helps(finding, &after).then_some((change, after))
         })
     }
@@ -249,12 +249,17 @@ impl Trials<'_> {
             let Some(left) = self.left.checked_sub(self.size) else { return false };
             self.left = left;
             let changed = apply::apply(self.program, change);
-            changed.is_some_and(|changed| self.try_out(&changed, Demand::All).is_some())
+            changed.is_some_and(|changed| self.try_out(&changed, Demand::All, None).is_some())
         })
     }
 
     /// What meets in a changed program; none where it stands still, or does not do what is demanded.
-    fn try_out(&self, changed: &ir::Program, demand: Demand) -> Option<BTreeSet<Met>> {
+    fn try_out(
+        &self,
+        changed: &ir::Program,
+        demand: Demand,
+        finding: Option<Met>,
+    ) -> Option<BTreeSet<Met>> {
         if self.interrupt.is_set() || !matching::is_clean(changed) {
             return None;
         }
@@ -265,7 +270,11 @@ impl Trials<'_> {
         let kept = || broken_promises(changed, &memory).is_empty();
         let good = match demand {
             Demand::Nothing => true,
-            Demand::Promise => !after.is_empty() || kept(),
+            // What is left at the same statement may come of the same wrong index.
+            Demand::Promise => {
+                let left = |one: &Met| finding.is_some_and(|finding| finding.shares(one));
+                !after.is_empty() && !after.iter().any(left) || kept()
+            }
             Demand::All => after.is_empty() && kept(),
         };
         good.then_some(after)
@@ -274,11 +283,12 @@ impl Trials<'_> {
     fn helps(&mut self, finding: &Diagnostic, after: &BTreeSet<Met>) -> bool {
         let Some(met) = met(finding) else { return true };
         if self.before.is_none() {
-            self.before = self.try_out(self.program, Demand::Nothing);
+            self.before = self.try_out(self.program, Demand::Nothing, None);
         }
+        // What follows later may have been hidden; that something is read too early comes of the change.
         let known = |other: &Met| {
             self.before.as_ref().is_some_and(|before| before.contains(other))
-                || other.order > met.order
+                || other.order > met.order && !other.is_unwritten()
         };
         let cause = !comes_after(finding, self.first) || self.undoes_first(after);
         !after.contains(&met) && after.iter().all(known) && cause
@@ -296,7 +306,8 @@ impl Trials<'_> {
 enum Demand {
     /// Nothing more.
     Nothing,
-    /// To keep its promise, where no races are left: blocks can be ordered one way or the other.
+    /// To keep its promise, where no races are left, or some at the same statement: blocks can be ordered one way or the other,
+    /// and an index may be wrong.
     Promise,
     /// To be right in all.
     All,
@@ -312,7 +323,9 @@ impl Demand {
             Change::Handover(_) | Change::Barrier { .. } | Change::Initial { .. } => {
                 Demand::Promise
             }
-            Change::Handshake { .. } if finding.code == Code::E0501 => Demand::Promise,
+            Change::Handshake { .. } | Change::Move { .. } if finding.code == Code::E0501 => {
+                Demand::Promise
+            }
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }

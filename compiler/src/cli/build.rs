@@ -15,6 +15,7 @@ use compiler::plan::manifest::Entry;
 use compiler::plan::map;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::SourceMap;
+use compiler::trial::{self, Subject};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -190,12 +191,26 @@ impl Front {
         proof: Proof,
         lower: Lower<T>,
     ) -> Option<T> {
-        let (program, diagnostics) =
-            lower(&self.loaded.unit, self.program, &self.settings, proof, &reporter.interrupt);
+        let interrupt = reporter.interrupt.clone();
+        let (program, mut diagnostics) =
+            lower(&self.loaded.unit, self.program, &self.settings, proof, &interrupt);
         if reporter.is_stopped() {
             return None;
         }
         self.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);
+        let look =
+            |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
+                lower(unit, program, settings, proof, &interrupt).1
+            };
+        let subject = Subject {
+            sources: &reporter.sources,
+            unit: &self.loaded.unit,
+            program: self.program,
+            settings: std::slice::from_ref(&self.settings),
+            look: &look,
+            interrupt: &interrupt,
+        };
+        trial::confirm(subject, &mut diagnostics);
         let broken = reporter.add_new(diagnostics);
         // An unproved program is there in spite of what was found.
         program.filter(|_| !broken || proof == Proof::Reported)

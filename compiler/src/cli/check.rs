@@ -12,9 +12,13 @@ use compiler::interrupt::Interrupt;
 use compiler::onset;
 use compiler::phase::phase;
 use compiler::resolve::program::{Program, ProgramId, Unit};
+use compiler::trial::{self, Subject};
 
 /// How often files are checked again after fixes: one fix may bring out what another mends.
 const ROUNDS: usize = 10;
+
+/// How many combinations with which a program is right are looked at again when fixes are tried.
+const MOST_RIGHT: usize = 16;
 
 /// Checks each file, and where that is asked for, makes fixes and checks again.
 pub(crate) fn run(check: &Check, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -83,6 +87,7 @@ fn one(
     let mut gathered = sweep::Gathered::default();
     let mut refusals = sweep::Gathered::default();
     let (mut checked, mut skipped) = (0, 0);
+    let mut tried = Vec::new();
     for combination in sweep.combinations() {
         let _one = sweep.varies().then(|| phase("with", &combination.text));
         let settings = given.settings(elaboration, combination.parameters.clone());
@@ -102,11 +107,24 @@ fn one(
             continue;
         }
         checked += 1;
+        if driver::has_errors(&diagnostics) || tried.len() < MOST_RIGHT {
+            tried.push(settings);
+        }
         gathered.add(&combination, diagnostics);
     }
     // Where nothing is left to check, nothing is shown to be right.
     let found = if checked == 0 { refusals } else { gathered };
-    reporter.add(found.finish(sweep.varies()));
+    let mut found = found.finish(sweep.varies());
+    let look = |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| match check
+        .target
+    {
+        Goal::Executor => for_executor(unit, program, settings, (proof, target, false), interrupt),
+        Goal::Cuda => for_cuda(unit, program, settings, (proof, target), interrupt),
+    };
+    let sources = &reporter.sources;
+    let subject = Subject { sources, unit, program, settings: &tried, look: &look, interrupt };
+    trial::confirm(subject, &mut found);
+    reporter.add(found);
     if sweep.varies() {
         let name = &unit.programs[program].name;
         reporter.remark(&format!(

@@ -35,7 +35,7 @@ pub struct Report {
     pub primary: Option<Place>,
     /// The other places.
     pub secondary: Vec<Place>,
-    /// "note: .." and "help: ..".
+    /// "note: .." and "help: ..", of a fix too.
     pub footers: Vec<String>,
 }
 
@@ -132,13 +132,18 @@ fn report(line: &str) -> Option<Report> {
         let lines = json[name].as_array().into_iter().flatten().filter_map(Value::as_str);
         lines.map(|line| format!("{word}: {line}").replace('\n', " ")).collect()
     };
+    let fix = json["fix"]["title"].as_str().map(|title| {
+        let sure = if json["fix"]["certainty"] == "sure" { " (fix available)" } else { "" };
+        format!("help: {title}{sure}").replace('\n', " ")
+    });
+    let fix = fix.into_iter().collect();
     Some(Report {
         severity: text("severity")?,
         code: text("code")?,
         message: text("message")?,
         primary: place(&json["primary"]),
         secondary: json["secondary"].as_array()?.iter().filter_map(place).collect(),
-        footers: [footers("notes", "note"), footers("helps", "help")].concat(),
+        footers: [footers("notes", "note"), footers("helps", "help"), fix].concat(),
     })
 }
 

@@ -3,6 +3,7 @@
 use super::super::found::Found;
 use super::super::past::Past;
 use super::acts::Touch;
+use super::cells::Place;
 use super::machine::{Conflict, Kind};
 use super::words::Words;
 use super::{Met, witness};
@@ -27,10 +28,15 @@ struct Group<'c, 'p> {
 
 /// One report for each pair of places. Where threads of a block do not meet, or a rank is touched too early, what
 /// follows from it is left out.
-pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -> Vec<Diagnostic> {
+pub(super) fn reports(
+    program: &Program,
+    parts: u32,
+    mut conflicts: Vec<Conflict>,
+) -> Vec<Diagnostic> {
     if conflicts.is_empty() {
         return Vec::new();
     }
+    turn_to_writers(&mut conflicts);
     let words = Words::new(program, parts);
     let past = Past::new(program, parts);
     let mut found = Found::default();
@@ -46,6 +52,22 @@ pub(super) fn reports(program: &Program, parts: u32, conflicts: Vec<Conflict>) -
         });
     }
     found.finish("place")
+}
+
+/// Where the one that reads came first in the run, and found what nobody had written, the one that writes is the one that
+/// should come first.
+fn turn_to_writers(conflicts: &mut [Conflict]) {
+    let touch = |touch: &Touch, place: Place| {
+        (touch.agent, touch.step, place.rank, place.buffer, place.cell)
+    };
+    let unwritten = conflicts.iter().filter(|one| one.kind == Kind::Unwritten);
+    let early: BTreeSet<_> = unwritten.map(|one| touch(&one.first, one.place)).collect();
+    for one in conflicts.iter_mut().filter(|one| one.kind == Kind::Race) {
+        let reads_first = !one.first.write && one.second.write;
+        if reads_first && early.contains(&touch(&one.first, one.place)) {
+            std::mem::swap(&mut one.first, &mut one.second);
+        }
+    }
 }
 
 /// The conflicts of the kind that comes first, by place, and those that may be its cause.

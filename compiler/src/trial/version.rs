@@ -1,0 +1,115 @@
+//! A program as text and as what it means, and the one that comes of it when fixes are made.
+
+use super::Subject;
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::driver;
+use crate::elaborate::{self, Settings};
+use crate::interrupt::Interrupt;
+use crate::ir;
+use crate::repair;
+use crate::resolve::program::{ProgramId, Unit};
+use crate::source::{FileId, SourceMap};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A program with its files.
+pub(super) struct Version {
+    pub(super) sources: SourceMap,
+    /// The file that it is in; those that it imports come behind.
+    main: FileId,
+    pub(super) unit: Unit,
+    pub(super) program: ProgramId,
+    /// What was said of its files before it was looked at with any settings.
+    said: Vec<(Code, String)>,
+}
+
+impl Version {
+    /// The program as it was checked. Fixes are of the files that were read for it.
+    pub(super) fn new(subject: Subject<'_>) -> Option<Version> {
+        let program = subject.unit.programs.lookup(subject.program)?;
+        let main = program.span.file;
+        let again = read(subject.sources, main, &BTreeMap::new(), &program.name)?;
+        let (sources, unit) = (subject.sources.clone(), subject.unit.clone());
+        Some(Version { sources, main, unit, program: subject.program, said: again.said })
+    }
+
+    /// With the fixes of some reports: none where there are none, or they do not fit together.
+    pub(super) fn mended(&self, reports: &[&Diagnostic]) -> Option<Version> {
+        let mut edits: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
+        for edit in
+            reports.iter().filter_map(|report| report.fix.as_ref()).flat_map(|fix| &fix.edits)
+        {
+            let list = edits.entry(edit.span.file).or_default();
+            // Two reports may ask for one and the same.
+            if !list.contains(edit) {
+                list.push(edit.clone());
+            }
+        }
+        let mut texts: BTreeMap<FileId, Arc<str>> = BTreeMap::new();
+        for (file, edits) in &edits {
+            let text = &self.sources.files.lookup(*file)?.text;
+            texts.insert(*file, repair::apply(text, edits)?.into());
+        }
+        let name = &self.unit.programs[self.program].name;
+        (!texts.is_empty()).then(|| read(&self.sources, self.main, &texts, name)).flatten()
+    }
+
+    /// Whether nothing is said of its files that was not said of the other one's: what is left behind is never used.
+    pub(super) fn leaves_nothing_unused(&self, before: &Version) -> bool {
+        self.said.iter().all(|one| before.said.contains(one))
+    }
+
+    /// The concrete program; none where it is not for these settings.
+    fn elaborated(&self, settings: &Settings, interrupt: &Interrupt) -> Option<ir::Program> {
+        elaborate::elaborate(&self.unit, self.program, settings, interrupt).0
+    }
+
+    /// How many ranks it has, and how many operations and chunks these have; none where it is not for these settings.
+    pub(super) fn ranks_and_size(
+        &self,
+        settings: &Settings,
+        interrupt: &Interrupt,
+    ) -> Option<(usize, usize)> {
+        let settings = Settings { promises: false, ..settings.clone() };
+        let program = self.elaborated(&settings, interrupt)?;
+        let chunks = |rank: &ir::Rank| rank.input_chunks + rank.output_chunks + rank.scratch_chunks;
+        let chunks: u32 = program.ranks.iter().map(chunks).sum();
+        let blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
+        let size = blocks.map(|block| ir::count_ops(&block.ops)).sum::<usize>() + chunks as usize;
+        Some((program.ranks.len(), size))
+    }
+
+    /// Whether anything is promised of what its buffers hold.
+    pub(super) fn promises_anything(&self, settings: &Settings, interrupt: &Interrupt) -> bool {
+        let program = self.elaborated(settings, interrupt);
+        program.is_some_and(|program| program.ranks.iter().any(|rank| !rank.promises.is_empty()))
+    }
+}
+
+/// Reads a file and what it imports out of files that were read before, some of them with another text.
+fn read(
+    sources: &SourceMap,
+    main: FileId,
+    texts: &BTreeMap<FileId, Arc<str>>,
+    name: &str,
+) -> Option<Version> {
+    let text = |file: FileId| {
+        let there = || Some(sources.files.lookup(file)?.text.clone());
+        texts.get(&file).cloned().or_else(there)
+    };
+    // Places of before go on to be places.
+    let mut all = sources.clone();
+    let start = all.add(sources.files.lookup(main)?.name.clone(), text(main)?);
+    let mut import = |path: &str| {
+        let mut files = sources.files.entries().skip_while(|(id, _)| *id != main);
+        let found = files.find(|(_, file)| file.name == path).and_then(|(id, _)| text(id));
+        found.ok_or_else(|| "it was not read".to_owned())
+    };
+    let (unit, said) = driver::load(start, &mut all, &mut import);
+    if driver::has_errors(&said) {
+        return None;
+    }
+    let (program, _) = unit.programs.entries().find(|(_, program)| program.name == name)?;
+    let said = said.into_iter().map(|report| (report.code, report.message)).collect();
+    Some(Version { sources: all, main: start, unit, program, said })
+}
