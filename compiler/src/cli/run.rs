@@ -37,8 +37,16 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
         None => program,
     };
     let chunk_bytes = chunk_bytes(run, reporter, &program)?;
-    let settings =
-        Settings { chunk_bytes, element: element(run.number), launches: run.launches, max_bytes };
+    let settings = Settings {
+        chunk_bytes,
+        element: element(run.number),
+        launches: run.launches,
+        max_bytes,
+        entries: match run.target {
+            Goal::Cuda if !is_plan(run) => usize::MAX,
+            Goal::Cuda | Goal::Executor => program.options.threads as usize,
+        },
+    };
     let mut trial = Trial::new(&program, settings).map_err(|why| too_large(run, why))?;
     let done = try_schedules(run, reporter, &program, &mut trial);
     tell(run, reporter, &program, settings, &done)?;
@@ -47,7 +55,7 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
 
 /// What is to be run; none where there were errors, which are then in `reporter`.
 fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
-    if run.file.extension().is_some_and(|extension| extension == "json") {
+    if is_plan(run) {
         return plan(run, reporter);
     }
     let proof = build::proof(&run.elaboration, run.unproved);
@@ -58,6 +66,10 @@ fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failur
         }
     };
     Ok(program)
+}
+
+fn is_plan(run: &Run) -> bool {
+    run.file.extension().is_some_and(|extension| extension == "json")
 }
 
 fn lowered<T>(

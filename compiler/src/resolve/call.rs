@@ -183,10 +183,13 @@ impl Body<'_> {
         let in_order = arguments.iter().filter(|argument| argument.name.is_none());
         let found = in_order.zip(parameters).filter_map(|(argument, takes)| {
             let ast::ExprKind::Name(name) = &argument.value.kind else { return None };
-            let is_namesake = |(takes, given): (&Takes, &Option<Span>)| {
-                takes.name == *name && given.is_none()
-            };
-            parameters.iter().zip(given).any(is_namesake).then(|| given_astray(argument, name, takes))
+            let is_namesake =
+                |(takes, given): (&Takes, &Option<Span>)| takes.name == *name && given.is_none();
+            parameters
+                .iter()
+                .zip(given)
+                .any(is_namesake)
+                .then(|| given_astray(argument, name, takes))
         });
         self.reports.extend(found);
     }

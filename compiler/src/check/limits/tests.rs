@@ -569,3 +569,24 @@ fn message_size_alone_says_the_same() {
     let outcome = outcome_of(&program);
     assert_eq!((min, max, found.len()), (outcome.min_message_size, outcome.max_message_size, 0));
 }
+
+#[test]
+fn an_operation_takes_a_thread_for_each_entry() {
+    let with = |threads: u32, op: ir::Op| {
+        let mut program = program(vec![vec![op]]);
+        program.options.threads = threads;
+        program
+    };
+    clean(&with(3, signal(3)));
+    let (code, message) = only(&with(2, signal(3)));
+    assert_eq!(code, Code::E0802);
+    assert!(message.starts_with("this names 3 channels, and a block has 2 threads;"), "{message}");
+    let release = op(ir::Action::Release((0..4).map(ir::SemaphoreId).collect()));
+    clean(&with(4, release.clone()));
+    assert_eq!(only(&with(1, release)).0, Code::E0804);
+    let peers = [remote(1, OUTPUT, 0, 1), remote(1, OUTPUT, 1, 1)];
+    let put = |via| moves(ir::Verb::Put, &[local(INPUT, 0, 1), local(INPUT, 1, 1)], &peers, via);
+    clean(&with(1, put(MEMORY)));
+    clean(&with(2, put(PORT)));
+    assert_eq!(only(&with(1, put(PORT))).0, Code::E0802);
+}

@@ -103,9 +103,10 @@ fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
 }
 
 fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
-    let extents = dimensions(values)
-        .or(no_dimensions())
-        .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
+    let extents =
+        dimensions(values)
+            .or(no_dimensions())
+            .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
     head(Kind::Scratch)
         .ignore_then(required_name("a name for the region"))
         .then(extents)
@@ -117,7 +118,8 @@ fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
 /// Nothing behind the name of a region.
 fn no_dimensions<'t>() -> impl Parser<'t, Input<'t>, Vec<Dimension>, Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
-        let ends = rest(input).first().is_none_or(|next| next.first || next.kind == Kind::Semicolon);
+        let ends =
+            rest(input).first().is_none_or(|next| next.first || next.kind == Kind::Semicolon);
         if !ends {
             return Err(EmptyErr::default());
         }
