@@ -8,6 +8,7 @@
 //!
 //! A plan does not say over which memory channel a `put` goes, only into which buffer; `operations` infers it.
 
+mod operands;
 mod operations;
 
 use super::{Block, Gpu, Plan};
@@ -37,6 +38,7 @@ pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) 
         return (None, reader.reports.finish());
     };
     pair(&mut frames);
+    reader.meet(&frames);
     let ranks = (0..)
         .zip(&plan.gpus)
         .zip(frames)
@@ -106,8 +108,30 @@ struct Frame {
     channels: Table<ir::ChannelId, ir::Channel>,
     /// Channels of each kind by the plan's ids: memory, port, switch.
     by_kind: ByKind<Vec<ir::ChannelId>>,
-    remotes: Vec<(ir::RankId, ir::Buffer)>,
+    remotes: Vec<Remote>,
     chunks: Chunks,
+}
+
+/// A buffer of another rank.
+#[derive(Clone)]
+struct Remote {
+    rank: ir::RankId,
+    buffer: ir::Buffer,
+    /// The kinds of channel that it is set up for.
+    kinds: Vec<ir::ChannelKind>,
+}
+
+impl Frame {
+    /// The groups of its switch channels, by the plan's ids.
+    fn groups(&self) -> Vec<&ir::SwitchGroup> {
+        let links = self.by_kind.switch.iter().filter_map(|id| self.channels.lookup(*id));
+        links
+            .filter_map(|channel| match &channel.link {
+                ir::Link::Switch(group) => Some(&**group),
+                ir::Link::Memory(_) | ir::Link::Port(_) => None,
+            })
+            .collect()
+    }
 }
 
 /// How many chunks a rank's buffers have.
@@ -192,6 +216,9 @@ impl Reader<'_, '_> {
         let alignment = u32::try_from(plan.buffer_alignment).ok().filter(|bytes| *bytes > 0);
         if threads.is_none() {
             self.reports.add(bad_option("num_threads_per_block", plan.num_threads_per_block));
+        }
+        if let Some(threads) = threads.filter(|threads| *threads > ir::MOST_THREADS) {
+            self.reports.add(too_many_threads(threads));
         }
         if alignment.is_none() {
             self.reports.add(bad_option("buffer_alignment", plan.buffer_alignment));
@@ -302,6 +329,26 @@ impl Reader<'_, '_> {
         Some(ir::Link::Switch(Arc::new(ir::SwitchGroup { buffer: bound, ranks, size })))
     }
 
+    /// Every member of a switch group lists it, and all in an order in which they can come about.
+    fn meet(&mut self, frames: &[Frame]) {
+        let groups: Vec<Vec<&ir::SwitchGroup>> = frames.iter().map(Frame::groups).collect();
+        let Some(ir::Unmet { rank, position, absent }) = ir::unmet(&groups) else { return };
+        let message = match rank == absent {
+            true => format!(
+                "rank {}'s switch channel {position} is a group without rank {}",
+                rank.0, rank.0
+            ),
+            false => format!(
+                "rank {}'s switch channel {position} has rank {} in its group, which does not come to the same group",
+                rank.0, absent.0
+            ),
+        };
+        let report = Diagnostic::new(Code::E0307, self.place(At::rank(rank.0)), message)
+            .note("the executor sets groups up one after the other, each when all of its members have come to it")
+            .help("every member of a switch group must list the same group: its ranks, its buffer, its place in the order");
+        self.reports.add(report);
+    }
+
     fn peer(&mut self, at: At, peer: i64) -> Option<ir::RankId> {
         let ranks = self.plan.gpus.len();
         let id = u32::try_from(peer).ok().filter(|id| (*id as usize) < ranks).map(ir::RankId);
@@ -319,13 +366,13 @@ impl Reader<'_, '_> {
                 self.report(at, format!("`{}` is no buffer type", remote.buffer));
                 return None;
             };
-            if let Some(kind) =
-                remote.access_channel_types.iter().find(|kind| channel_kind(kind).is_none())
-            {
+            let types = &remote.access_channel_types;
+            if let Some(kind) = types.iter().find(|kind| channel_kind(kind).is_none()) {
                 self.report(at, format!("`{kind}` is no channel type"));
                 return None;
             }
-            frame.remotes.push((peer, theirs));
+            let kinds = types.iter().filter_map(|kind| channel_kind(kind)).collect();
+            frame.remotes.push(Remote { rank: peer, buffer: theirs, kinds });
         }
         Some(())
     }
@@ -432,14 +479,19 @@ impl Reader<'_, '_> {
                 self.report(at, format!("`{}` is no channel type", entry.access_channel_type));
                 continue;
             };
-            let row =
-                |id: &i64| usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id)).copied();
+            let row = |id: &i64| usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id));
             if let Some(id) = entry.remote_buffer_ids.iter().find(|id| row(id).is_none()) {
                 let count = frame.remotes.len();
                 self.report(at, format!("there is no remote buffer {id}: the rank has {count}"));
                 whole = false;
             }
-            lists.remotes.get_mut(kind).extend(entry.remote_buffer_ids.iter().filter_map(row));
+            let lacks = |id: &&i64| row(id).is_some_and(|remote| !remote.kinds.contains(&kind));
+            if let Some(id) = entry.remote_buffer_ids.iter().find(lacks) {
+                let name = &entry.access_channel_type;
+                self.report(at, format!("remote buffer {id} is not there for {name} channels: its `access_channel_types` lack \"{name}\""));
+            }
+            let remotes = entry.remote_buffer_ids.iter().filter_map(row);
+            lists.remotes.get_mut(kind).extend(remotes.map(|remote| (remote.rank, remote.buffer)));
         }
         whole.then_some(lists)
     }
@@ -472,6 +524,17 @@ fn bad_option(key: &str, value: i64) -> Diagnostic {
         Code::E0902,
         format!("`{key}` is {value}; it must be a positive 32-bit number"),
     )
+}
+
+fn too_many_threads(threads: u32) -> Diagnostic {
+    Diagnostic::without_place(
+        Code::E0312,
+        format!(
+            "`num_threads_per_block` is {threads}; a GPU runs 1 to {} in a block",
+            ir::MOST_THREADS
+        ),
+    )
+    .note("a kernel with more of them cannot be launched")
 }
 
 #[cfg(test)]
