@@ -24,6 +24,7 @@ mod tests;
 
 use crate::diagnostic::Diagnostic;
 use crate::ir;
+pub use blocks::{CHANNELS_OF_BLOCK, REMOTE_BUFFERS};
 use std::borrow::Cow;
 
 /// What differs between machines.

@@ -86,7 +86,7 @@ struct Subject<'p> {
 }
 
 /// Why a form is not the plan.
-enum Why {
+pub(super) enum Why {
     /// The compiler does not take the text.
     Refused(Vec<Diagnostic>),
     /// The plans differ: the original's line and the other's, with the rank and block that they are of.
@@ -219,7 +219,7 @@ pub(super) fn listed(mut plan: Plan<'_>) -> String {
 }
 
 /// Where two listings part.
-fn difference(original: &str, ours: &str) -> Option<Why> {
+pub(super) fn difference(original: &str, ours: &str) -> Option<Why> {
     let (mut rank, mut block) = (0, None);
     let (mut left, mut right) = (original.lines(), ours.lines());
     loop {

@@ -11,7 +11,9 @@
 mod operands;
 mod operations;
 
+use super::names::kind_name;
 use super::{Block, Gpu, Plan};
+use crate::check::limits::{CHANNELS_OF_BLOCK, REMOTE_BUFFERS};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::source::{FileId, Place, PlanPlace};
@@ -24,18 +26,45 @@ use std::sync::Arc;
 /// Reads a plan. There is no program where the file's frame is wrong: its JSON, its ranks, channels or remote buffers.
 #[must_use]
 pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let whole = read_with_lists(file, text);
+    (whole.program, whole.diagnostics)
+}
+
+/// A plan that was read.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Its program.
+    pub program: Option<ir::Program>,
+    /// What is wrong with the file as a plan.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Lists of its blocks for which the loader has no room: it copies what is listed, used or not. What is used is for
+    /// `check` to count.
+    pub lists: Vec<Diagnostic>,
+}
+
+/// The same, with lists that are too long.
+#[must_use]
+pub fn read_with_lists(file: FileId, text: &str) -> Read {
     let plan = match super::parse(file, text) {
         Ok(plan) => plan,
-        Err(diagnostic) => return (None, vec![*diagnostic]),
+        Err(diagnostic) => {
+            return Read { program: None, diagnostics: vec![*diagnostic], lists: Vec::new() };
+        }
     };
-    let mut reader =
-        Reader { plan: &plan, file, origins: ir::Origins::default(), reports: Reports::default() };
+    let mut reader = Reader {
+        plan: &plan,
+        file,
+        origins: ir::Origins::default(),
+        reports: Reports::default(),
+        lists: Reports::default(),
+    };
     let options = reader.options();
     let frames: Vec<Option<Frame>> =
         (0..).zip(&plan.gpus).map(|(rank, gpu)| reader.frame(rank, gpu)).collect();
     let frames: Option<Vec<Frame>> = frames.into_iter().collect();
     let (Some(options), Some(mut frames)) = (options, frames) else {
-        return (None, reader.reports.finish());
+        let diagnostics = reader.reports.finish();
+        return Read { program: None, diagnostics, lists: Vec::new() };
     };
     pair(&mut frames);
     reader.meet(&frames);
@@ -59,7 +88,8 @@ pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) 
         joins: ir::Joins::Explicit,
         instances_done: 1,
     };
-    (Some(program), reader.reports.finish())
+    let (diagnostics, lists) = (reader.reports.finish(), reader.lists.finish());
+    Read { program: Some(program), diagnostics, lists }
 }
 
 /// A part of the plan that something is said about.
@@ -193,6 +223,7 @@ struct Reader<'p, 'a> {
     file: FileId,
     origins: ir::Origins,
     reports: Reports,
+    lists: Reports,
 }
 
 impl Reader<'_, '_> {
@@ -493,6 +524,18 @@ impl Reader<'_, '_> {
             let remotes = entry.remote_buffer_ids.iter().filter_map(row);
             lists.remotes.get_mut(kind).extend(remotes.map(|remote| (remote.rank, remote.buffer)));
         }
+        for kind in [ir::ChannelKind::Memory, ir::ChannelKind::Port, ir::ChannelKind::Switch] {
+            let (channels, remotes) =
+                (lists.channels.get(kind).len(), lists.remotes.get(kind).len());
+            if channels > CHANNELS_OF_BLOCK {
+                let what = format!("{channels} {} channels", kind_name(kind));
+                self.lists.add(long_list(Code::E0802, self.place(at), &what, CHANNELS_OF_BLOCK));
+            }
+            if remotes > REMOTE_BUFFERS {
+                let what = format!("{remotes} remote buffers for {} channels", kind_name(kind));
+                self.lists.add(long_list(Code::E0803, self.place(at), &what, REMOTE_BUFFERS));
+            }
+        }
         whole.then_some(lists)
     }
 }
@@ -524,6 +567,14 @@ fn bad_option(key: &str, value: i64) -> Diagnostic {
         Code::E0902,
         format!("`{key}` is {value}; it must be a positive 32-bit number"),
     )
+}
+
+fn long_list(code: Code, place: Place, what: &str, most: usize) -> Diagnostic {
+    let message =
+        format!("this block lists {what}; MSCCL++'s executor has room for {most} in one block");
+    Diagnostic::new(code, place, message)
+        .note("its loader copies all that is listed, used or not, and does not look at how many they are")
+        .help("list what the block's operations use, and spread it over several blocks if it is more")
 }
 
 fn too_many_threads(threads: u32) -> Diagnostic {
@@ -699,7 +750,12 @@ mod tests {
     #[test]
     fn one_source_is_read_once_for_all_peers() {
         let op = r#"{"name":"rppkt","src_buff":[{"type":"s","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1},{"buffer_id":0,"index":1,"size":1}],"channel_ids":[0,0],"channel_type":"port"}"#;
-        let ir::Action::Transfer(transfer) = action(op) else { panic!("no transfer") };
+        let text = plan(op).replace(r#""type":"o","access"#, r#""type":"s","access"#);
+        let (program, found) = read(FileId(7), &text.replace("_chunks\":1", "_chunks\":2"));
+        assert!(found.is_empty(), "{found:?}");
+        let program = program.expect("a program");
+        let action = &program.ranks[ir::RankId(0)].blocks[ir::BlockId(0)].ops[0].action;
+        let ir::Action::Transfer(transfer) = action else { panic!("no transfer") };
         assert_eq!((transfer.verb, transfer.sources.len()), (ir::Verb::ReadPutPackets, 1));
         assert_eq!((transfer.destinations.len(), transfer.channels.len()), (2, 2));
     }

@@ -12,8 +12,10 @@ use crate::ir;
 use smallvec::SmallVec;
 
 const OPERATIONS: usize = 64;
-const CHANNELS_OF_BLOCK: usize = 16;
-const REMOTE_BUFFERS: usize = 16;
+/// Channels of a kind that a block has room for.
+pub const CHANNELS_OF_BLOCK: usize = 16;
+/// Buffers of other ranks that a block has room for, for each kind of channel.
+pub const REMOTE_BUFFERS: usize = 16;
 const CHANNELS_OF_OPERATION: usize = 8;
 const BUFFERS_OF_OPERATION: usize = 10;
 const SEMAPHORES_OF_OPERATION: usize = 16;
