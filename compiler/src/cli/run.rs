@@ -107,17 +107,22 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
 fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<u64, Failure> {
     let least = program.options.min_message_size.unwrap_or(0);
     let most = program.options.max_message_size.unwrap_or(u64::MAX);
+    let chunks = emulate::message_chunks(program);
+    let rounded = |message: u64| {
+        let bytes = message.div_ceil(chunks).max(1);
+        bytes.checked_next_multiple_of(16).unwrap_or(bytes)
+    };
     let message = match &run.size {
         Some(text) => {
             let bytes = settings::bytes(reporter, "--size", text)?;
-            if bytes < least || bytes > most {
+            if rounded(bytes).saturating_mul(chunks) < least || bytes > most {
                 return Err(not_served(text, least, most));
             }
             bytes
         }
         None => USUAL_BYTES.min(most).max(least),
     };
-    Ok(message.div_ceil(emulate::message_chunks(program)).max(1).next_multiple_of(16))
+    Ok(rounded(message))
 }
 
 /// Runs schedule after schedule until one goes wrong.

@@ -92,6 +92,9 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
     Read { program: Some(program), diagnostics, lists }
 }
 
+/// How many characters of a word that means nothing are shown.
+const MOST_SHOWN: usize = 40;
+
 /// A part of the plan that something is said about.
 #[derive(Clone, Copy)]
 struct At {
@@ -217,6 +220,14 @@ fn buffer(text: &str) -> Option<ir::Buffer> {
     }
 }
 
+/// A word of the file as a message shows it, whatever its length.
+fn short(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
+}
+
 /// The reading of one plan.
 struct Reader<'p, 'a> {
     plan: &'p Plan<'a>,
@@ -306,7 +317,7 @@ impl Reader<'_, '_> {
         let at = At::rank(rank);
         for entry in &gpu.channels {
             let Some(kind) = channel_kind(&entry.channel_type) else {
-                self.report(at, format!("`{}` is no channel type", entry.channel_type));
+                self.report(at, format!("`{}` is no channel type", short(&entry.channel_type)));
                 return None;
             };
             let links: Vec<ir::Link> = match kind {
@@ -316,7 +327,13 @@ impl Reader<'_, '_> {
                 }
                 ir::ChannelKind::Switch => {
                     let Some(bound) = buffer(&entry.buffer_type) else {
-                        self.report(at, format!("`{}` is no buffer type", entry.buffer_type));
+                        self.report(
+                            at,
+                            match &*entry.buffer_type {
+                                "" => "`buffer_type` of a switch channel is missing".to_owned(),
+                                other => format!("`{}` is no buffer type", short(other)),
+                            },
+                        );
                         return None;
                     };
                     let groups = entry.rank_groups.iter();
@@ -394,12 +411,12 @@ impl Reader<'_, '_> {
         for remote in &gpu.remote_buffers {
             let peer = self.peer(at, remote.rank)?;
             let Some(theirs) = buffer(&remote.buffer) else {
-                self.report(at, format!("`{}` is no buffer type", remote.buffer));
+                self.report(at, format!("`{}` is no buffer type", short(&remote.buffer)));
                 return None;
             };
             let types = &remote.access_channel_types;
             if let Some(kind) = types.iter().find(|kind| channel_kind(kind).is_none()) {
-                self.report(at, format!("`{kind}` is no channel type"));
+                self.report(at, format!("`{}` is no channel type", short(kind)));
                 return None;
             }
             let kinds = types.iter().filter_map(|kind| channel_kind(kind)).collect();
@@ -493,7 +510,7 @@ impl Reader<'_, '_> {
         let mut whole = true;
         for entry in &block.channels {
             let Some(kind) = channel_kind(&entry.channel_type) else {
-                self.report(at, format!("`{}` is no channel type", entry.channel_type));
+                self.report(at, format!("`{}` is no channel type", short(&entry.channel_type)));
                 continue;
             };
             let known = frame.by_kind.get(kind);
@@ -507,7 +524,10 @@ impl Reader<'_, '_> {
         }
         for entry in &block.remote_buffer_refs {
             let Some(kind) = channel_kind(&entry.access_channel_type) else {
-                self.report(at, format!("`{}` is no channel type", entry.access_channel_type));
+                self.report(
+                    at,
+                    format!("`{}` is no channel type", short(&entry.access_channel_type)),
+                );
                 continue;
             };
             let row = |id: &i64| usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id));
@@ -621,10 +641,6 @@ mod tests {
         let (program, mut diagnostics) = read(FileId(7), &plan(ops));
         assert!(program.is_some() && diagnostics.len() == 1, "{diagnostics:?}");
         diagnostics.remove(0)
-    }
-
-    fn action(ops: &str) -> ir::Action {
-        program(ops).ranks[ir::RankId(0)].blocks[ir::BlockId(0)].ops[0].action.clone()
     }
 
     #[test]

@@ -69,7 +69,7 @@ def test_a_build_that_fails_does_not_give_the_plan_before(folder):
 def test_a_range_has_its_steps(folder):
     (folder / "steps.ccl").write_text(
         (folder / "gather.ccl").read_text().replace(
-            "twice: bool = false) {", 'twice: bool = false, at: [int] = []) {\n    require at == [2, 5, 8], "steps";'
+            "twice: bool = false) {", 'twice: bool = false, at: int[] = []) {\n    require at == [2, 5, 8], "steps";'
         )
     )
     assert ccl.build("steps.ccl", "out.json", define={"at": range(2, 10, 3)}).proved

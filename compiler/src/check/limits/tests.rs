@@ -407,7 +407,7 @@ fn reuse_resources_is_for_scratch() {
 
 #[test]
 fn alignment() {
-    let mut program = program(vec![]);
+    let mut program = program(vec![vec![]]);
     program.options.alignment = 8;
     assert_eq!(only(&program).0, Code::E0810);
     program.options.alignment = 128;
@@ -416,7 +416,7 @@ fn alignment() {
 
 #[test]
 fn ranks_without_input_or_output() {
-    let mut program = program(vec![]);
+    let mut program = program(vec![vec![]]);
     program.ranks.iter_mut().for_each(|rank| rank.output_chunks = 0);
     let outcome = outcome_of(&program);
     assert_eq!(outcome.diagnostics.len(), 1);
@@ -428,7 +428,7 @@ fn ranks_without_input_or_output() {
 #[test]
 fn ports_beyond_the_eighth_rank_of_a_node() {
     let nodes = |per_node: u32| {
-        let mut all = program(vec![]);
+        let mut all = program(vec![vec![]]);
         let of = |rank: u32| ir::Rank {
             channels: vec![channel(ir::Link::Port(ir::RankId((rank + per_node) % (2 * per_node))))]
                 .into(),
@@ -589,4 +589,12 @@ fn an_operation_takes_a_thread_for_each_entry() {
     clean(&with(1, put(MEMORY)));
     clean(&with(2, put(PORT)));
     assert_eq!(only(&with(1, put(PORT))).0, Code::E0802);
+}
+
+#[test]
+fn a_rank_without_blocks() {
+    let found = outcome_of(&program(vec![])).diagnostics;
+    assert_eq!((found.len(), found[0].code), (1, Code::E0811));
+    assert_eq!(found[0].message, "rank 0 has no thread block");
+    assert_eq!(found[0].notes.last().map(String::as_str), Some("the same on 1 other rank"));
 }

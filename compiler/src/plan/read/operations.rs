@@ -9,7 +9,7 @@
 //! leads there. Where the block lists none, the operation names no channels.
 
 use super::operands::{self, verb};
-use super::{At, Frame, Reader};
+use super::{At, Frame, Reader, short};
 use crate::ir;
 use crate::plan::names::operation_name;
 use crate::plan::{Buff, OPERATIONS, Op};
@@ -91,7 +91,7 @@ impl Operations<'_, '_, '_> {
 
     fn action(&mut self, op: &Op<'_>, outermost: bool) -> Result<ir::Action, Wrong> {
         if !OPERATIONS.contains(&&*op.name) {
-            return Err(format!("MSCCL++'s executor has no operation `{}`", op.name));
+            return Err(format!("MSCCL++'s executor has no operation `{}`", short(&op.name)));
         }
         Ok(match &*op.name {
             "nop" => ir::Action::Sync,
@@ -187,7 +187,7 @@ impl Operations<'_, '_, '_> {
             None | Some("sum") => ir::ReduceOp::Sum,
             Some("min") => ir::ReduceOp::Min,
             Some("max") => ir::ReduceOp::Max,
-            Some(other) => return Err(format!("there is no reduction `{other}`")),
+            Some(other) => return Err(format!("there is no reduction `{}`", short(other))),
         };
         let mut transfer = ir::Transfer {
             verb,
@@ -280,9 +280,9 @@ impl Operations<'_, '_, '_> {
     fn kind(&self, op: &Op<'_>) -> Result<Option<ir::ChannelKind>, Wrong> {
         match op.channel_type.as_deref() {
             None | Some("none") => Ok(None),
-            Some(text) => {
-                super::channel_kind(text).map(Some).ok_or(format!("`{text}` is no channel type"))
-            }
+            Some(text) => super::channel_kind(text)
+                .map(Some)
+                .ok_or_else(|| format!("`{}` is no channel type", short(text))),
         }
     }
 
@@ -366,7 +366,8 @@ impl Operations<'_, '_, '_> {
             .buffer
             .as_deref()
             .ok_or("a buffer has no `type`, `buffer_id` or `switch_channel_id`")?;
-        let buffer = super::buffer(text).ok_or(format!("`{text}` is no buffer type"))?;
+        let buffer =
+            super::buffer(text).ok_or_else(|| format!("`{}` is no buffer type", short(text)))?;
         Ok((ir::Where::Local, buffer))
     }
 }
