@@ -130,7 +130,7 @@ pub struct Semaphore {
 }
 
 /// A thread block.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Block<'a> {
     /// Its number, which must be its position.
     pub id: i64,

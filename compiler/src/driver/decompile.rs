@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::optimize::replicate;
 use crate::plan::listing::{self, Form, listing};
-use crate::plan::{self, Plan, read};
+use crate::plan::{self, Block, Plan, read};
 use crate::resolve::program::ProgramId;
 use crate::source::{FileId, PlanPlace, SourceMap};
 use crate::syntax;
@@ -201,11 +201,14 @@ fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, 
 }
 
 /// What the loader makes of a plan at two sizes of chunks. It divides by the number of chunks: a rank that has none is
-/// given one, which changes nothing else. It refuses messages that the plan is not for: the sizes here are no messages.
+/// given one, which changes nothing else. So is one that has no block, as a program's rank is. It refuses messages that the plan is not for: the sizes here are no messages.
 pub(super) fn listed(mut plan: Plan<'_>) -> String {
     for gpu in &mut plan.gpus {
         gpu.input_chunks = gpu.input_chunks.max(1);
         gpu.output_chunks = gpu.output_chunks.max(1);
+        if gpu.threadblocks.is_empty() {
+            gpu.threadblocks.push(Block::default());
+        }
     }
     (plan.min_message_size, plan.max_message_size) = (0, u64::MAX);
     let unit = u64::try_from(plan.buffer_alignment).unwrap_or(1).max(1);

@@ -5,7 +5,7 @@
 //! * E0908: they differ; the first report says whether their outputs do, and whether they are proved.
 
 use super::{Known, Target, contract, decompile, has_errors, verify};
-use crate::check::names;
+use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Contribution, Outcome, Value};
@@ -13,6 +13,7 @@ use crate::ir::{Action, Block, Op, OriginId, Program, RankId};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
+use std::borrow::Cow;
 
 /// The most differences that are told.
 const MOST_TOLD: usize = 100;
@@ -51,6 +52,11 @@ pub fn diff(
     let (Some(mut a), Some(mut b)) = (a, b) else { return (None, reports) };
     if has_errors(&reports) {
         return (None, reports);
+    }
+    for program in [&mut a, &mut b] {
+        let (least, most) = served(program);
+        program.options.min_message_size = Some(least);
+        program.options.max_message_size = Some(most);
     }
     let listing = |side: &Side<'_>| {
         plan::parse(side.file, side.text).map(decompile::listed).unwrap_or_default()
@@ -116,7 +122,14 @@ fn errors(side: &Side<'_>, target: Target, interrupt: &Interrupt) -> Vec<&'stati
     codes
 }
 
-/// The messages that a plan serves.
+/// The fewest and the most bytes of a message; what a plan leaves open follows from what it does.
+fn served(program: &Program) -> (u64, u64) {
+    let rank_of = |id: RankId| Cow::Borrowed(&program.ranks[id]);
+    let (least, most, _) = limits::message_size(program, &mut { rank_of });
+    (least, most)
+}
+
+/// The messages that a plan says it serves.
 fn sizes(program: &Program) -> (Option<u64>, Option<u64>) {
     (program.options.min_message_size, program.options.max_message_size)
 }

@@ -225,7 +225,9 @@ fn a_plan_is_held_to_the_collective_that_it_names() {
     let run = ends(verify(&|_| (), "-D root=1"), 1);
     says(&run.stderr, &["E0314", "`allgather` has no parameter `root`", "ranks, chunks"]);
     ends(verify(&|_| (), "-D chunks=1 -D chunks=1"), 2);
-    says(&ends(verify(&|_| (), "-D chunks=2"), 0).stderr, &["N0901"]);
+    let run = ends(verify(&|_| (), "-D chunks=2"), 1);
+    says(&run.stderr, &["E0314", "no `allgather` of 2 ranks", "has `chunks` = 2"]);
+    says(&ends(verify(&|_| (), "-D ranks=3"), 1).stderr, &["E0314", "has `ranks` = 3"]);
 }
 
 /// The chunks of a broadcast's plan do not say who its root is.

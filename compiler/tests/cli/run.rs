@@ -119,5 +119,5 @@ fn an_operation_leaves_out_what_is_beyond_a_blocks_threads() {
         &plan.replace("\"num_threads_per_block\":1024", "\"num_threads_per_block\":1"),
     );
     says(&ends(folder.cclc("run b.json"), 1).stderr, &["E0802"]);
-    says(&ends(folder.cclc("run b.json --unproved"), 1).stderr, &["E0905"]);
+    says(&ends(folder.cclc("run b.json --unproved"), 1).stderr, &["E0904"]);
 }

@@ -154,7 +154,7 @@ fn channels_of_operation(findings: &mut Findings<'_>, site: Site<'_>, count: usi
         let rule = (Code::E0802, "one operation", Group::Place);
         findings.add(rule, site, count as u64, || too_many_channels_at_once(count));
     } else if count > threads as usize {
-        let rule = (Code::E0802, "threads", Group::Place);
+        let rule = (Code::E0802, "threads", Group::Program);
         findings.add(rule, site, count as u64, || {
             too_few_threads(Code::E0802, count, "channel", threads)
         });
@@ -167,7 +167,7 @@ fn semaphores_of_operation(findings: &mut Findings<'_>, site: Site<'_>, count: u
         let rule = (Code::E0804, "semaphores", Group::Place);
         findings.add(rule, site, count as u64, || too_many_semaphores(count));
     } else if count > threads as usize {
-        let rule = (Code::E0804, "threads", Group::Place);
+        let rule = (Code::E0804, "threads", Group::Program);
         findings.add(rule, site, count as u64, || {
             too_few_threads(Code::E0804, count, "semaphore", threads)
         });
