@@ -191,9 +191,11 @@ fn misfit(program: &ir::Program) -> Diagnostic {
 
 /// What the user says of the arguments is what does not fit.
 fn wrong_value(program: &ir::Program, given: &[(String, Expr)]) -> Diagnostic {
-    let told = |(name, value): &(String, Expr)| match value.kind {
-        ExprKind::Int(number) => format!("`{name}` = {number}"),
-        _ => format!("this `{name}`"),
+    let told = |(name, value): &(String, Expr)| {
+        if let ExprKind::Int(number) = value.kind {
+            return format!("`{name}` = {number}");
+        }
+        format!("this `{name}`")
     };
     let given: Vec<String> = given.iter().map(told).collect();
     let (name, ranks) = (&program.collective.name, program.ranks.len());
