@@ -313,7 +313,7 @@ pub fn verified(
     target: Target,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
-    let (program, mut diagnostics) = read_only(file, text);
+    let read::Read { program, mut diagnostics, lists } = read_only(file, text);
     let Some(mut program) = program.filter(|_| !has_errors(&diagnostics)) else {
         return (None, diagnostics);
     };
@@ -332,16 +332,21 @@ pub fn verified(
     }
     diagnostics.extend(found);
     diagnostics.extend(check::written_inputs(&program));
-    diagnostics.extend(limits_of(&program, target));
+    let limits = limits_of(&program, target);
+    // Where too much is used, too much is listed: that is one mistake.
+    let told = |list: &Diagnostic| limits.iter().any(|report| report.code == list.code);
+    let lists = lists.into_iter().filter(|list| !told(list)).collect();
+    diagnostics.extend(target.graded(lists));
+    diagnostics.extend(limits);
     (Some(program), diagnostics)
 }
 
 /// A plan's program, without what its collective promises.
-fn read_only(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
+fn read_only(file: FileId, text: &str) -> read::Read {
     let mut reading = phase("read the plan", "");
-    let done = read::read(file, text);
+    let done = read::read_with_lists(file, text);
     reading.count("bytes", || text.len() as u64);
-    if let Some(program) = &done.0 {
+    if let Some(program) = &done.program {
         reading.count("operations", || operations(program));
     }
     done

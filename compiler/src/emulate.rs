@@ -44,6 +44,9 @@ pub struct Settings {
     pub launches: u32,
     /// The most bytes that may be held.
     pub max_bytes: u64,
+    /// How many entries of a list of channels or semaphores an operation does. The executor gives each a thread of its
+    /// own, so that those beyond a block's threads are nobody's; kernels do them all.
+    pub entries: usize,
 }
 
 /// Why a program cannot be run.

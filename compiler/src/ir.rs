@@ -22,11 +22,11 @@ mod verb;
 
 use crate::source::Place;
 use crate::table::{Table, id};
-pub use channel::{Channel, ChannelKind, Link, SwitchGroup};
+pub use channel::{Channel, ChannelKind, Link, SwitchGroup, Unmet, unmet};
 pub use op::{
     Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, count_ops,
 };
-pub use options::{Options, Protocol, Replication};
+pub use options::{MOST_THREADS, Options, Protocol, Replication};
 pub use origin::{Binding, BindingId, Origin, OriginId, Origins};
 pub use region::Region;
 use smallvec::SmallVec;

@@ -35,6 +35,7 @@ pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
     let mut program = pass("fuse", fuse::fuse, program);
     if last >= Stage::Split {
         program = pass("split", split::split, pass("spread", replicate::spread::spread, program));
+        program = blocks::everywhere(program);
     }
     if last >= Stage::Sync {
         program = pass("sync", sync::sync, program);

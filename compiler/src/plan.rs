@@ -130,7 +130,7 @@ pub struct Semaphore {
 }
 
 /// A thread block.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Block<'a> {
     /// Its number, which must be its position.
     pub id: i64,
@@ -281,7 +281,14 @@ pub(crate) const OPERATIONS: [&str; 30] = [
 /// # Errors
 /// One E0902 where the text is no JSON, or JSON of another shape, at the line and column where that shows.
 pub fn parse(file: FileId, text: &str) -> Result<Plan<'_>, Box<Diagnostic>> {
-    serde_json::from_str(text).map_err(|error| Box::new(malformed(file, text, &error)))
+    // MSCCL++'s loader passes over a byte order mark, too.
+    let json = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let skipped = (text.len() - json.len()) as u32;
+    serde_json::from_str(json).map_err(|error| {
+        let span = error_span(file, json, &error);
+        let span = Span { start: span.start + skipped, end: span.end + skipped, ..span };
+        Box::new(malformed(span, &error))
+    })
 }
 
 /// serde_json's own limit, which keeps it from running out of stack.
@@ -312,18 +319,17 @@ fn error_span(file: FileId, text: &str, error: &serde_json::Error) -> Span {
     Span { file, start: offset(start), end: offset(start + width) }
 }
 
-fn malformed(file: FileId, text: &str, error: &serde_json::Error) -> Diagnostic {
+fn malformed(span: Span, error: &serde_json::Error) -> Diagnostic {
     let full = error.to_string();
     if full.starts_with("recursion limit") {
-        let report = Diagnostic::new(Code::E0902, error_span(file, text, error), TOO_DEEP);
+        let report = Diagnostic::new(Code::E0902, span, TOO_DEEP);
         return report
             .note("operations lie in pipelines, and pipelines in nothing: no plan needs ten");
     }
     let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
     let message = match error.classify() {
         serde_json::error::Category::Data => {
-            let reason = reason.replace("expected i64", "expected a whole number below 2^63");
-            format!("this is JSON, but not an execution plan: {reason}")
+            format!("this is JSON, but not an execution plan: {}", in_json(reason))
         }
         serde_json::error::Category::Eof => {
             format!("the plan's JSON ends too early: {reason}")
@@ -332,7 +338,25 @@ fn malformed(file: FileId, text: &str, error: &serde_json::Error) -> Diagnostic 
             format!("this is not JSON: {reason}")
         }
     };
-    Diagnostic::new(Code::E0902, error_span(file, text, error), message)
+    Diagnostic::new(Code::E0902, span, message)
+}
+
+/// What the JSON has and what belongs there, in JSON's words.
+fn in_json(reason: &str) -> String {
+    let Some((found, wanted)) = reason.rsplit_once(", expected ") else { return reason.to_owned() };
+    let found = match found.strip_prefix("invalid type: ").unwrap_or(found) {
+        "map" => "an object".to_owned(),
+        "sequence" => "an array".to_owned(),
+        other => other.replace("invalid length", "an array of").replace("invalid value: ", ""),
+    };
+    let wanted = match wanted {
+        "i64" => "a whole number below 2^63",
+        "u64" => "a whole number from 0 to 2^64 - 1",
+        "a sequence" => "an array",
+        _ if wanted.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{found}, where {wanted} belongs")
 }
 
 #[cfg(test)]
@@ -370,6 +394,32 @@ mod tests {
         let (line, _, message) = place("{\"name\": \"é\",\n");
         assert_eq!(line, 2);
         assert!(message.contains("ends too early"), "{message}");
+    }
+
+    #[test]
+    fn messages_speak_of_json() {
+        for (text, said) in [
+            ("3", "integer `3`, where an object belongs"),
+            ("[]", "an array of 0, where an object belongs"),
+            (r#"{"gpus":{}}"#, "an object, where an array belongs"),
+            (
+                r#"{"buffer_alignment":"x"}"#,
+                "string \"x\", where a whole number below 2^63 belongs",
+            ),
+            (
+                r#"{"min_message_size":-1}"#,
+                "integer `-1`, where a whole number from 0 to 2^64 - 1 belongs",
+            ),
+        ] {
+            let (.., message) = place(text);
+            assert_eq!(message, format!("this is JSON, but not an execution plan: {said}"));
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over() {
+        let (line, column, _) = place("\u{feff}{\"name\": ,");
+        assert_eq!((line, column), (1, 11));
     }
 
     #[test]

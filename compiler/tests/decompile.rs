@@ -241,12 +241,16 @@ fn difference(expected: &str, text: &str) -> Option<String> {
     }
 }
 
-/// The listing in normal form. The loader divides by the number of chunks; a rank without any is given one.
+/// The listing in normal form. The loader divides by the number of chunks; a rank without any is given one. So is one
+/// without a block, as every rank of a program has one.
 fn listed(text: &str) -> String {
     let mut plan = compiler::plan::parse(FileId(0), text).unwrap();
     for gpu in &mut plan.gpus {
         gpu.input_chunks = gpu.input_chunks.max(1);
         gpu.output_chunks = gpu.output_chunks.max(1);
+        if gpu.threadblocks.is_empty() {
+            gpu.threadblocks.push(compiler::plan::Block::default());
+        }
     }
     let settings = listing::Settings { form: Form::Normal, ..listing::Settings::default() };
     let mut text = String::new();

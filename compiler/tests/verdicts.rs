@@ -99,7 +99,7 @@ const VERDICTS: &[Row] = &[
     ("unit_tests_signal_wait_relaxed_signal_wait_test__default", &["E0811", "N0901"], "no chunks: the loader divides by zero"),
     ("unit_tests_signal_wait_signal_wait_fuse_test__default", &["E0602", "E0811", "N0901"], "no chunks; signals on channels 0 and 1, waits on 2 and 3"),
     ("unit_tests_signal_wait_signal_wait_test__default", &["E0811", "N0901"], "no chunks: the loader divides by zero"),
-    ("unit_tests_switch_broadcast_test__default", &["E0504", "E0510", "N0901"], "it stores to ranks that have not said that they run; and its input is written out of place"),
+    ("unit_tests_switch_broadcast_test__default", &["E0504", "E0510", "E0811", "N0901"], "it stores to ranks that have not said that they run; rank 1 has no block to launch; and its input is written out of place"),
     ("unit_tests_switch_reduce_test__default", &["E0902"], "the loader knows no load-reduce without a store"),
     ("unit_tests_tbg_tbg_copy_test__default", &["N0901"], ""),
     ("unit_tests_tbg_tbg_reduce_fuse_test__default", &["N0901"], ""),
@@ -123,6 +123,86 @@ fn every_plan_has_its_verdict() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A plan, a text in it with all blanks left out, what stands there instead (once), and the codes of what is found then.
+type Change = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+#[rustfmt::skip]
+const CHANGES: &[Change] = &[
+    // Fewer threads than an operation has channels; more than a GPU runs.
+    ("single_node_allreduce__num_gpus_4", r#""num_threads_per_block":1024"#, r#""num_threads_per_block":2"#, &["E0802"]),
+    ("single_node_allreduce__num_gpus_4", r#""num_threads_per_block":1024"#, r#""num_threads_per_block":2048"#, &["E0312"]),
+    // What is read and what is written have different sizes.
+    ("single_node_allreduce_pkt__num_gpus_2", r#""index":2,"size":2"#, r#""index":2,"size":1"#, &["E0309"]),
+    ("executor-tests_reduce__default", r#"{"type":"i","index":2,"size":2}"#, r#"{"type":"i","index":2,"size":1}"#, &["E0309"]),
+    // The peer's operand stands before this rank's.
+    ("single_node_allreduce__num_gpus_2", r#"{"type":"i","index":0,"size":1},{"buffer_id":0,"index":0,"size":1}"#, r#"{"buffer_id":0,"index":0,"size":1},{"type":"i","index":0,"size":1}"#, &["E0902"]),
+    // Packets outside scratch, here and there.
+    ("single_node_allreduce_pkt__num_gpus_2", r#"{"type":"s","index":0"#, r#"{"type":"o","index":0"#, &["E0210"]),
+    ("single_node_allreduce_pkt__num_gpus_2", r#""rank":1,"type":"s""#, r#""rank":1,"type":"i""#, &["E0210"]),
+    // A group that its members do not agree upon.
+    ("single_node_allreduce_nvls_zero_copy__num_gpus_2", r#""ranks":[0,1]"#, r#""ranks":[0]"#, &["E0307"]),
+    ("single_node_allreduce_nvls_zero_copy__num_gpus_2", r#""buffer_type":"i""#, r#""buffer_type":"o""#, &["E0307"]),
+    // A buffer that the loader does not set up for the kind of channel.
+    ("single_node_allreduce__num_gpus_4", r#""access_channel_types":["memory"]"#, r#""access_channel_types":[]"#, &["E0902"]),
+    ("single_node_allreduce__num_gpus_4", r#""access_channel_types":["memory"]"#, r#""access_channel_types":["port"]"#, &["E0902"]),
+];
+
+#[test]
+fn what_is_spoiled_is_found() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+    let target = Target { sms: 132, worst: Severity::Error };
+    for (name, from, to, expected) in CHANGES {
+        let text = fs::read_to_string(folder.join(name).with_extension("json")).expect("a plan");
+        let text: String = text.split_whitespace().collect();
+        assert!(text.contains(from), "{name} has {from}");
+        let (known, interrupt) = (Known::default(), Interrupt::default());
+        let spoiled = text.replacen(from, to, 1);
+        let found = driver::verify(FileId(0), &spoiled, &known, target, &interrupt);
+        let codes: BTreeSet<&str> = found.iter().map(|report| report.code.id()).collect();
+        assert!(codes.iter().eq(*expected), "{name} with {to}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_is_listed_counts_whether_it_is_used_or_not() {
+    let channels = |count: usize| vec!["1"; count].join(",");
+    let ids = |count: usize| (0..count).map(|id| id.to_string()).collect::<Vec<_>>().join(",");
+    let plan = |channel_ids: usize, remote_ids: usize| {
+        let idle = r#"{"id":0,"ops":[],"channels":[]}"#;
+        let remote =
+            vec![r#"{"rank":1,"type":"o","access_channel_types":["memory"]}"#; 20].join(",");
+        let block = format!(
+            r#"{{"id":0,"ops":[],"channels":[{{"channel_type":"memory","channel_ids":[{}]}}],
+"remote_buffer_refs":[{{"access_channel_type":"memory","remote_buffer_ids":[{}]}}]}}"#,
+            ids(channel_ids),
+            ids(remote_ids)
+        );
+        let rank = |id: u32, block: &str, peers: &str, remote: &str| {
+            format!(
+                r#"{{"id":{id},"input_chunks":1,"output_chunks":1,"scratch_chunks":0,"threadblocks":[{block}],
+"channels":[{{"channel_type":"memory","connected_to":[{peers}]}}],"remote_buffers":[{remote}]}}"#
+            )
+        };
+        format!(
+            r#"{{"name":"x","collective":"test","protocol":"Simple","inplace":false,"gpus":[{},{}]}}"#,
+            rank(0, &block, &channels(20), &remote),
+            rank(1, idle, &channels(20).replace('1', "0"), "")
+        )
+    };
+    let codes = |text: &str| {
+        let target = Target { sms: 132, worst: Severity::Error };
+        let found =
+            driver::verify(FileId(0), text, &Known::default(), target, &Interrupt::default());
+        found.iter().map(|report| report.code.id()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&plan(16, 16)), ["N0901"]);
+    assert_eq!(codes(&plan(17, 16)), ["N0901", "E0802"]);
+    assert_eq!(codes(&plan(16, 17)), ["N0901", "E0803"]);
+    // A rank where no kernel can be launched.
+    let empty = plan(1, 1).replace(r#"{"id":0,"ops":[],"channels":[]}"#, "");
+    assert_eq!(codes(&empty), ["N0901", "E0811"]);
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod tests;
 use super::calls;
 use crate::diagnostic::Diagnostic;
 use crate::ir;
+pub use blocks::{CHANNELS_OF_BLOCK, REMOTE_BUFFERS};
 use std::borrow::Cow;
 
 /// What differs between machines.

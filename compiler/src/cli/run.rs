@@ -37,8 +37,16 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
         None => program,
     };
     let chunk_bytes = chunk_bytes(run, reporter, &program)?;
-    let settings =
-        Settings { chunk_bytes, element: element(run.number), launches: run.launches, max_bytes };
+    let settings = Settings {
+        chunk_bytes,
+        element: element(run.number),
+        launches: run.launches,
+        max_bytes,
+        entries: match run.target {
+            Goal::Cuda if !is_plan(run) => usize::MAX,
+            Goal::Cuda | Goal::Executor => program.options.threads as usize,
+        },
+    };
     let mut trial = Trial::new(&program, settings).map_err(|why| too_large(run, why))?;
     let done = try_schedules(run, reporter, &program, &mut trial);
     tell(run, reporter, &program, settings, &done)?;
@@ -47,7 +55,7 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
 
 /// What is to be run; none where there were errors, which are then in `reporter`.
 fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
-    if run.file.extension().is_some_and(|extension| extension == "json") {
+    if is_plan(run) {
         return plan(run, reporter);
     }
     let proof = build::proof(&run.elaboration, run.unproved);
@@ -58,6 +66,10 @@ fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failur
         }
     };
     Ok(program)
+}
+
+fn is_plan(run: &Run) -> bool {
+    run.file.extension().is_some_and(|extension| extension == "json")
 }
 
 fn lowered<T>(
@@ -95,17 +107,22 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
 fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<u64, Failure> {
     let least = program.options.min_message_size.unwrap_or(0);
     let most = program.options.max_message_size.unwrap_or(u64::MAX);
+    let chunks = emulate::message_chunks(program);
+    let rounded = |message: u64| {
+        let bytes = message.div_ceil(chunks).max(1);
+        bytes.checked_next_multiple_of(16).unwrap_or(bytes)
+    };
     let message = match &run.size {
         Some(text) => {
             let bytes = settings::bytes(reporter, "--size", text)?;
-            if bytes < least || bytes > most {
+            if rounded(bytes).saturating_mul(chunks) < least || bytes > most {
                 return Err(not_served(text, least, most));
             }
             bytes
         }
         None => USUAL_BYTES.min(most).max(least),
     };
-    Ok(message.div_ceil(emulate::message_chunks(program)).max(1).next_multiple_of(16))
+    Ok(rounded(message))
 }
 
 /// Runs schedule after schedule until one goes wrong.

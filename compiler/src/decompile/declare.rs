@@ -140,10 +140,12 @@ fn options(options: &Options, program: &str, style: Style) -> String {
     add(options.alignment != standard.alignment, "alignment", options.alignment.to_string());
     add(options.double_scratch, "double_scratch", "true".to_owned());
     add(options.reuse_resources, "reuse_resources", "true".to_owned());
+    // No number of the language is larger, and no message.
+    let most = options.max_message_size.filter(|bytes| i64::try_from(*bytes).is_ok());
     let bytes = |bytes: Option<u64>| bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
-    let (from, to) = (bytes(options.min_message_size), bytes(options.max_message_size));
+    let (from, to) = (bytes(options.min_message_size), bytes(most));
     let open = if to.is_empty() { ".." } else { "..=" };
-    add(from != to, "message_size", format!("{from}{open}{to}"));
+    add(!from.is_empty() || !to.is_empty(), "message_size", format!("{from}{open}{to}"));
     add(!style.fused, "fuse", "false".to_owned());
     add(!style.inferred, "auto_sync", "false".to_owned());
     if lines.is_empty() { String::new() } else { format!("options {{\n{}}}\n", lines.concat()) }

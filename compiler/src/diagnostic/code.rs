@@ -114,7 +114,7 @@ catalogue! {
     E0808: "instances that would not be apart",
     E0809: "a pipeline that the executor cannot run",
     E0810: "an option that the executor gets wrong",
-    E0811: "a rank without input or output",
+    E0811: "a rank without input, output or blocks",
     E0812: "a port beyond the eighth rank of a node",
     E0813: "more ranks than kernels reach",
 

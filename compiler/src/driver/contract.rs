@@ -3,6 +3,7 @@
 //! In: a plan's program, and arguments of the collective that are known already. Out: the program with what its
 //! collective promises and, in place, with what lies in what; and the arguments that were chosen among several.
 //! * N0901: nothing can be promised.
+//! * E0314: what the user says of an argument does not fit the plan.
 //! * N0902: the promise is kept for an argument that nothing but the outputs tells.
 
 use crate::check;
@@ -72,9 +73,23 @@ pub(super) fn add(
         .collect();
     let (given, hints) = (&known.given, &known.hints);
     let question = Question { collective: id, sizes: &sizes, given, hints, in_place };
-    let contract = contract::contract(&unit, ProgramId::from_index(0), &question, interrupt)
-        .ok_or_else(|| Box::new(misfit(program)))?;
-    Ok(agree(program, contract))
+    let solved = |question: &Question<'_>| {
+        contract::contract(&unit, ProgramId::from_index(0), question, interrupt)
+    };
+    let count = program.ranks.len() as i64;
+    // How many ranks there are, the plan says.
+    let other_ranks = |(name, value): &(String, Expr)| {
+        name == "ranks" && !matches!(value.kind, ExprKind::Int(number) if number == count)
+    };
+    if known.given.iter().any(other_ranks) {
+        return Err(Box::new(wrong_value(program, &known.given)));
+    }
+    if let Some(contract) = solved(&question) {
+        return Ok(agree(program, contract));
+    }
+    let without = Question { given: &[], ..question };
+    let fits = !known.given.is_empty() && solved(&without).is_some();
+    Err(Box::new(if fits { wrong_value(program, &known.given) } else { misfit(program) }))
 }
 
 /// Tries the other values of what was left open where the promise is broken as it was taken; the program and the
@@ -172,6 +187,25 @@ fn misfit(program: &ir::Program) -> Diagnostic {
         )),
         None => report,
     }
+}
+
+/// What the user says of the arguments is what does not fit.
+fn wrong_value(program: &ir::Program, given: &[(String, Expr)]) -> Diagnostic {
+    let told = |(name, value): &(String, Expr)| {
+        if let ExprKind::Int(number) = value.kind {
+            return format!("`{name}` = {number}");
+        }
+        format!("this `{name}`")
+    };
+    let given: Vec<String> = given.iter().map(told).collect();
+    let (name, ranks) = (&program.collective.name, program.ranks.len());
+    let message = format!(
+        "no `{name}` of {ranks} ranks with buffers of these sizes has {}",
+        given.join(" and ")
+    );
+    Diagnostic::without_place(Code::E0314, message).help(
+        "ranks count from 0; leave a `-D` out to have its value from the sizes of the buffers",
+    )
 }
 
 fn chunks(count: u32) -> String {
@@ -282,6 +316,18 @@ mod tests {
         let known = Known { given: Vec::new(), hints };
         assert_eq!(add(&mut found, &known, &Interrupt::default()).expect("it fits"), []);
         assert_eq!(found.collective.arguments, wanted.collective.arguments);
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_the_users_mistake() {
+        for (name, value) in [("root", 9), ("ranks", 5)] {
+            let mut plan = bare(&program("broadcast(ranks, root = 0)"));
+            let given = vec![(name.to_owned(), number(value))];
+            let known = Known { given, hints: Vec::new() };
+            let why = add(&mut plan, &known, &Interrupt::default()).expect_err("it does not fit");
+            assert_eq!(why.code, Code::E0314);
+            assert!(why.message.ends_with(&format!("has `{name}` = {value}")), "{}", why.message);
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::optimize::replicate;
 use crate::plan::listing::{self, Form, listing};
-use crate::plan::{self, Plan, read};
+use crate::plan::{self, Block, Plan, read};
 use crate::resolve::program::ProgramId;
 use crate::source::{FileId, PlanPlace, SourceMap};
 use crate::syntax;
@@ -86,7 +86,7 @@ struct Subject<'p> {
 }
 
 /// Why a form is not the plan.
-enum Why {
+pub(super) enum Why {
     /// The compiler does not take the text.
     Refused(Vec<Diagnostic>),
     /// The plans differ: the original's line and the other's, with the rank and block that they are of.
@@ -201,11 +201,14 @@ fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, 
 }
 
 /// What the loader makes of a plan at two sizes of chunks. It divides by the number of chunks: a rank that has none is
-/// given one, which changes nothing else. It refuses messages that the plan is not for: the sizes here are no messages.
+/// given one, which changes nothing else. So is one that has no block, as a program's rank is. It refuses messages that the plan is not for: the sizes here are no messages.
 pub(super) fn listed(mut plan: Plan<'_>) -> String {
     for gpu in &mut plan.gpus {
         gpu.input_chunks = gpu.input_chunks.max(1);
         gpu.output_chunks = gpu.output_chunks.max(1);
+        if gpu.threadblocks.is_empty() {
+            gpu.threadblocks.push(Block::default());
+        }
     }
     (plan.min_message_size, plan.max_message_size) = (0, u64::MAX);
     let unit = u64::try_from(plan.buffer_alignment).unwrap_or(1).max(1);
@@ -219,7 +222,7 @@ pub(super) fn listed(mut plan: Plan<'_>) -> String {
 }
 
 /// Where two listings part.
-fn difference(original: &str, ours: &str) -> Option<Why> {
+pub(super) fn difference(original: &str, ours: &str) -> Option<Why> {
     let (mut rank, mut block) = (0, None);
     let (mut left, mut right) = (original.lines(), ours.lines());
     loop {

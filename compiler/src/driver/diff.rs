@@ -5,14 +5,15 @@
 //! * E0908: they differ; the first report says whether their outputs do, and whether they are proved.
 
 use super::{Known, Target, contract, decompile, has_errors, verify};
-use crate::check::names;
+use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Contribution, Outcome, Value};
-use crate::ir::{OriginId, Program, RankId};
+use crate::ir::{Action, Block, Op, OriginId, Program, RankId};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
-use crate::source::{FileId, Place};
+use crate::source::{FileId, Place, PlanPlace};
+use std::borrow::Cow;
 
 /// The most differences that are told.
 const MOST_TOLD: usize = 100;
@@ -52,10 +53,23 @@ pub fn diff(
     if has_errors(&reports) {
         return (None, reports);
     }
-    let listing = |side: &Side<'_>| plan::parse(side.file, side.text).map(decompile::listed).ok();
+    for program in [&mut a, &mut b] {
+        let (least, most) = served(program);
+        program.options.min_message_size = Some(least);
+        program.options.max_message_size = Some(most);
+    }
+    let listing = |side: &Side<'_>| {
+        plan::parse(side.file, side.text).map(decompile::listed).unwrap_or_default()
+    };
+    let (one, other) = (listing(left), listing(right));
     // Of plans that the loader refuses it says nothing.
-    let tells = |listing: &String| !listing.lines().any(|line| line.starts_with("REJECT"));
-    if listing(left).filter(tells).is_some_and(|one| listing(right) == Some(one)) {
+    let told_of = !one.lines().any(|line| line.starts_with("REJECT"));
+    let parted = decompile::difference(&one, &other);
+    let verdict = |side: &Side<'_>| errors(side, target, interrupt);
+    let meets = [meetings(&a), meetings(&b)];
+    let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b);
+    // Where the threads of a block meet is no difference, unless one of the plans misses it.
+    if alike && (meets[0] == meets[1] || verdict(left) == verdict(right)) {
         return (Some(true), reports);
     }
     for (program, side) in [(&mut a, left), (&mut b, right)] {
@@ -66,24 +80,17 @@ pub fn diff(
     }
     let differences = compare(&a, &b);
     let message = match differences.len() {
+        0 if parted.is_none() => "the plans differ in where the threads of a block meet".to_owned(),
         0 => "the plans differ in lists that no operation uses".to_owned(),
         1 => "the plans differ in one thing".to_owned(),
         count => format!("the plans differ in {count} things"),
     };
-    let proved = |which: &str, side: &Side<'_>| {
-        let found = verify(side.file, side.text, &side.known, target, interrupt);
-        let mut codes: Vec<&str> = found
-            .iter()
-            .filter(|report| report.severity == Severity::Error)
-            .map(|report| report.code.id())
-            .collect();
-        codes.dedup();
-        match codes.as_slice() {
-            [] => format!("the checks find nothing wrong with the {which} plan"),
-            codes => format!("the checks find {} in the {which} plan", codes.join(", ")),
-        }
+    let proved = |which: &str, side: &Side<'_>| match errors(side, target, interrupt).as_slice() {
+        [] => format!("the checks find nothing wrong with the {which} plan"),
+        codes => format!("the checks find {} in the {which} plan", codes.join(", ")),
     };
-    let mut head = Diagnostic::without_place(Code::E0908, message)
+    let unused = parted.filter(|_| differences.is_empty());
+    let mut head = headline(left.file, message, unused)
         .note(outputs(&a, &b))
         .note(proved("first", left))
         .note(proved("second", right));
@@ -93,6 +100,62 @@ pub fn diff(
     reports.push(head);
     reports.extend(differences.iter().take(MOST_TOLD).map(|difference| told(&a, &b, difference)));
     (Some(false), reports)
+}
+
+/// What is said first; `unused` is where the plans part, if no operation tells.
+fn headline(file: FileId, message: String, unused: Option<decompile::Why>) -> Diagnostic {
+    let Some(decompile::Why::Differs { rank, block, lines: [one, other] }) = unused else {
+        return Diagnostic::without_place(Code::E0908, message);
+    };
+    let place = Place::Plan(PlanPlace { file, rank, block, op: None });
+    Diagnostic::new(Code::E0908, place, message)
+        .note(format!("the first plan has here:  {one}"))
+        .note(format!("the second plan has:  {other}"))
+}
+
+/// The codes of the errors that the checks find.
+fn errors(side: &Side<'_>, target: Target, interrupt: &Interrupt) -> Vec<&'static str> {
+    let found = verify(side.file, side.text, &side.known, target, interrupt);
+    let errors = found.iter().filter(|report| report.severity == Severity::Error);
+    let mut codes: Vec<&str> = errors.map(|report| report.code.id()).collect();
+    codes.dedup();
+    codes
+}
+
+/// The fewest and the most bytes of a message; what a plan leaves open follows from what it does.
+fn served(program: &Program) -> (u64, u64) {
+    let rank_of = |id: RankId| Cow::Borrowed(&program.ranks[id]);
+    let (least, most, _) = limits::message_size(program, &mut { rank_of });
+    (least, most)
+}
+
+/// The messages that a plan says it serves.
+fn sizes(program: &Program) -> (Option<u64>, Option<u64>) {
+    (program.options.min_message_size, program.options.max_message_size)
+}
+
+/// For each block, where among its operations its threads meet.
+fn meetings(program: &Program) -> Vec<Vec<usize>> {
+    let blocks = program.ranks.iter().flat_map(|rank| rank.blocks.iter());
+    let of = |block: &Block| {
+        let mut at = Vec::new();
+        let mut count = 0;
+        positions(&block.ops, &mut count, &mut at);
+        at
+    };
+    blocks.map(of).collect()
+}
+
+fn positions(ops: &[Op], count: &mut usize, at: &mut Vec<usize>) {
+    for op in ops {
+        if op.action == Action::Sync {
+            at.push(*count);
+        }
+        *count += 1;
+        if let Action::Pipeline(pipeline) = &op.action {
+            positions(&pipeline.body, count, at);
+        }
+    }
 }
 
 fn told(a: &Program, b: &Program, difference: &Difference) -> Diagnostic {

@@ -43,7 +43,7 @@ impl<'a> Eval<'_, 'a> {
                 };
             }
             (OptionName::Threads, OptionValue::Value(value)) => {
-                options.threads = self.within(value, 1, 1024)?
+                options.threads = self.within(value, 1, ir::MOST_THREADS.into())?
             }
             (OptionName::Instances, OptionValue::Value(value)) => {
                 options.instances = self.within(value, 1, 4096)?

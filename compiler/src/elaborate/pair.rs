@@ -12,6 +12,7 @@ use crate::resolve::program::ChannelFamilyId;
 use crate::source::Span;
 use crate::table::Id;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The channels of all ranks in their final order.
 pub(super) struct Paired {
@@ -51,6 +52,9 @@ pub(super) fn pair(
         partners.push(found.collect());
     }
     check_groups(world, declared, made, &mut reports);
+    if reports.is_empty() {
+        reports.extend(crossed_groups(world, made));
+    }
     if !reports.is_empty() {
         return Err(reports);
     }
@@ -135,6 +139,25 @@ fn check_groups(
             }
         }
     }
+}
+
+/// Each rank sets its groups up in the order in which it declares them, each together with the other members.
+fn crossed_groups(world: World, made: &[Made]) -> Option<(i64, Diagnostic)> {
+    let switches = |ends: &'_ Made| -> Vec<(usize, Arc<ir::SwitchGroup>)> {
+        let group = |(number, end): (usize, &End)| match &end.link {
+            ir::Link::Switch(group) => Some((number, Arc::clone(group))),
+            ir::Link::Memory(_) | ir::Link::Port(_) => None,
+        };
+        ends.ends.iter().enumerate().filter_map(group).collect()
+    };
+    let all: Vec<Vec<(usize, Arc<ir::SwitchGroup>)>> = made.iter().map(switches).collect();
+    let groups: Vec<Vec<&ir::SwitchGroup>> =
+        all.iter().map(|groups| groups.iter().map(|(_, group)| &**group).collect()).collect();
+    let unmet = ir::unmet(&groups)?;
+    let rank = unmet.rank.index();
+    let (number, _) = all.get(rank)?.get(unmet.position)?;
+    let end = made.get(rank)?.ends.get(*number)?;
+    Some((rank as i64, group_crossed(world, end, rank, unmet.absent)))
 }
 
 /// The final row of every end.
@@ -262,4 +285,15 @@ fn group_mismatch(world: World, end: &End, rank: usize, odd: ir::RankId) -> Diag
         format!("rank {rank}'s {own} has rank {} in its group, where {own} is another group or is missing", odd.0),
     )
     .help("every member of a switch group must declare the same group")
+}
+
+fn group_crossed(world: World, end: &End, rank: usize, odd: ir::RankId) -> Diagnostic {
+    let own = end_text(world, end.family, &end.indices);
+    Diagnostic::new(
+        Code::E0307,
+        span_of(world, end.family),
+        format!("rank {rank} declares {own} where rank {} declares another group first", odd.0),
+    )
+    .note("members set a group up together, and each rank its groups one after the other")
+    .help("declare the groups in one order on all ranks")
 }

@@ -129,8 +129,10 @@ impl<'a> Eval<'_, 'a> {
             let report = sizes_differ(first, *other, &a, &b);
             return Err(self.report(out, around, report));
         }
-        if let Some(plain) =
-            packets(draft).find(|placed| placed.operand.buffer != ir::Buffer::Scratch)
+        if let Some(plain) = draft
+            .verb
+            .packets(&draft.sources, &draft.destinations)
+            .find(|placed| placed.operand.buffer != ir::Buffer::Scratch)
         {
             return Err(self.report(out, around, plain_packets(plain.span)));
         }
@@ -430,28 +432,6 @@ pub(super) fn reduce_op(op: Op) -> ir::ReduceOp {
         Op::Min => ir::ReduceOp::Min,
         Op::Max => ir::ReduceOp::Max,
     }
-}
-
-/// The operands that are packets.
-fn packets(draft: &Draft) -> impl Iterator<Item = &Placed> {
-    let (sources, destinations): (&[Placed], &[Placed]) = match draft.verb {
-        ir::Verb::PutPackets | ir::Verb::CopyPackets => (&[], &draft.destinations),
-        ir::Verb::ReadPutPackets | ir::Verb::BroadcastPackets => {
-            (&draft.sources, &draft.destinations)
-        }
-        ir::Verb::UnpackPackets => (&draft.sources, &[]),
-        ir::Verb::ReducePackets => {
-            (draft.sources.get(1..).unwrap_or(&[]), draft.destinations.get(1..).unwrap_or(&[]))
-        }
-        ir::Verb::Copy
-        | ir::Verb::Put
-        | ir::Verb::PutWithSignal
-        | ir::Verb::PutWithSignalAndFlush
-        | ir::Verb::Get
-        | ir::Verb::Reduce
-        | ir::Verb::Broadcast => (&[], &[]),
-    };
-    sources.iter().chain(destinations)
 }
 
 fn count_text(size: u32) -> String {

@@ -32,6 +32,8 @@ pub(super) struct Machine<'t, 'p> {
     pub(super) proxies: Vec<Proxy>,
     pub(super) chunk_bytes: u64,
     pub(super) launches: u32,
+    /// How many entries of a list an operation does.
+    pub(super) entries: usize,
     /// How it ended, once it is known.
     pub(super) end: Option<Outcome>,
     waiting: BTreeMap<Key, Vec<usize>>,
@@ -119,6 +121,7 @@ impl<'t, 'p> Machine<'t, 'p> {
             proxies: (0..channels).map(|_| Proxy::default()).collect(),
             chunk_bytes: settings.chunk_bytes,
             launches: settings.launches,
+            entries: settings.entries,
             end: None,
             waiting: BTreeMap::new(),
         };

@@ -5,8 +5,13 @@ use crate::interrupt::Interrupt;
 use crate::ir::build::{all, copy_of, input, memory, on, output, port, program, signal, wait};
 use crate::ir::{Action, ChannelKind, Joins, Program, RankId, ReduceOp, Verb};
 
-const SETTINGS: Settings =
-    Settings { chunk_bytes: 256, element: Element::F32, launches: 3, max_bytes: 1 << 20 };
+const SETTINGS: Settings = Settings {
+    chunk_bytes: 256,
+    element: Element::F32,
+    launches: 3,
+    max_bytes: 1 << 20,
+    entries: usize::MAX,
+};
 
 fn outcomes(program: &Program) -> Vec<Outcome> {
     let mut trial = Trial::new(program, SETTINGS).unwrap();
@@ -162,4 +167,19 @@ fn the_time_can_be_up() {
     program.joins = Joins::Explicit;
     let outcome = Trial::new(&program, SETTINGS).unwrap().run(0, &interrupt);
     assert!(matches!(outcome, Outcome::Interrupted), "{outcome:?}");
+}
+
+#[test]
+fn entries_beyond_a_blocks_threads_are_nobodys() {
+    let mut program = program(3, 1, 1, 0)
+        .mesh(ChannelKind::Memory)
+        .block(|r| vec![signal(all(r, 3), false), wait(all(r, 3), false)]);
+    program.joins = Joins::Explicit;
+    let ends = |entries: usize| {
+        let mut trial = Trial::new(&program, Settings { entries, ..SETTINGS }).unwrap();
+        trial.run(0, &Interrupt::default())
+    };
+    assert!(matches!(ends(2), Outcome::Right));
+    // Ranks 1 and 2 signal rank 0 only, and wait for it; rank 0 signals rank 1.
+    assert!(matches!(ends(1), Outcome::Stuck(_)));
 }

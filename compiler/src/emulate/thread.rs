@@ -95,10 +95,11 @@ impl<'p> Machine<'_, 'p> {
         }
     }
 
-    /// Which of a list is the thread's next: every so-many-th is its own.
-    fn own(&self, here: Here) -> usize {
+    /// The thread's next of a list: every so-many-th is its own, as far as anyone does them.
+    fn own<'l, T>(&self, here: Here, list: &'l [T]) -> Option<&'l T> {
         let entry = self.threads.get(here.agent).map_or(0, |thread| thread.entry);
-        here.thread + entry * self.shape.threads
+        let own = here.thread + entry * self.shape.threads;
+        list.get(own).filter(|_| own < self.entries)
     }
 
     /// The thread is done with one of a list.
@@ -148,7 +149,7 @@ impl<'p> Machine<'_, 'p> {
     }
 
     fn tell(&mut self, here: Here, signal: &Signal) -> Option<Turn> {
-        let Some(channel) = signal.channels.get(self.own(here)) else { return Some(Turn::Next) };
+        let Some(channel) = self.own(here, &signal.channels) else { return Some(Turn::Next) };
         let port = self.is_port(here.rank, *channel);
         if port || !signal.relaxed {
             self.store_known(here.block, here.thread);
@@ -168,7 +169,7 @@ impl<'p> Machine<'_, 'p> {
     }
 
     fn hear(&mut self, here: Here, channels: &[ChannelId]) -> Option<Turn> {
-        let Some(channel) = channels.get(self.own(here)) else { return Some(Turn::Next) };
+        let Some(channel) = self.own(here, channels) else { return Some(Turn::Next) };
         let rank = self.ranks.get_mut(here.rank.0 as usize)?;
         let waits = rank.waits.get_mut(channel.0 as usize)?;
         let ticket = self.threads.get_mut(here.agent)?.ticket.get_or_insert_with(|| {
@@ -182,7 +183,7 @@ impl<'p> Machine<'_, 'p> {
     }
 
     fn acquire(&mut self, here: Here, semaphores: &[SemaphoreId]) -> Option<Turn> {
-        let Some(id) = semaphores.get(self.own(here)) else { return Some(Turn::Next) };
+        let Some(id) = self.own(here, semaphores) else { return Some(Turn::Next) };
         let rank = self.ranks.get_mut(here.rank.0 as usize)?;
         let value = rank.semaphores.get_mut(id.0 as usize)?;
         if *value <= 0 {
@@ -193,7 +194,7 @@ impl<'p> Machine<'_, 'p> {
     }
 
     fn release(&mut self, here: Here, semaphores: &[SemaphoreId]) -> Option<Turn> {
-        let Some(id) = semaphores.get(self.own(here)) else { return Some(Turn::Next) };
+        let Some(id) = self.own(here, semaphores) else { return Some(Turn::Next) };
         self.store_known(here.block, here.thread);
         let rank = self.ranks.get_mut(here.rank.0 as usize)?;
         let value = rank.semaphores.get_mut(id.0 as usize)?;
@@ -305,10 +306,8 @@ impl<'p> Machine<'_, 'p> {
     /// Asks proxies to move things; the k-th pair is the k-th thread's.
     fn push(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
         let moves = self.moves(here, step, transfer)?;
-        let pair = self.own(here);
-        let (Some(one), Some(channel)) = (moves.get(pair), transfer.channels.get(pair)) else {
-            return Some(Turn::Next);
-        };
+        let own = self.own(here, &moves).zip(self.own(here, &transfer.channels));
+        let Some((one, channel)) = own else { return Some(Turn::Next) };
         if self.threads.get(here.agent)?.ticket.is_none() {
             self.store_known(here.block, here.thread);
             let asked = self.request(here, transfer.verb, one, *channel)?;

@@ -2,6 +2,9 @@
 
 use crate::source::Place;
 
+/// The most threads that a block can have on a GPU.
+pub const MOST_THREADS: u32 = 1024;
+
 /// How packets are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Protocol {
@@ -60,7 +63,7 @@ impl Default for Options {
         Options {
             name: String::new(),
             protocol: Protocol::Simple,
-            threads: 1024,
+            threads: MOST_THREADS,
             instances: 1,
             replication: Replication::Interleaved,
             min_message_size: None,

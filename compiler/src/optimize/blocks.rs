@@ -1,6 +1,6 @@
-//! Every block of a program rewritten, while the rest of the program can be looked at.
+//! Every block of a program rewritten, while the rest of the program can be looked at; and a block for every rank.
 
-use crate::ir::{BlockId, Op, Program, RankId};
+use crate::ir::{Block, BlockId, Op, Origin, Program, RankId};
 
 /// Replaces the operations of every block by what `rewrite` makes of them. The program that it sees has no blocks.
 pub(super) fn rewrite(
@@ -18,4 +18,18 @@ pub(super) fn rewrite(
     for (rank, blocks) in program.ranks.iter_mut().zip(all) {
         rank.blocks = blocks;
     }
+}
+
+/// Gives each rank that has no block one without operations: the executor launches a kernel everywhere.
+#[must_use]
+pub(super) fn everywhere(mut program: Program) -> Program {
+    let Some(place) = program.collective.place else { return program };
+    if program.ranks.iter().all(|rank| !rank.blocks.is_empty()) {
+        return program;
+    }
+    let origin = program.origins.rows.push(Origin { place, binding: None });
+    for rank in program.ranks.iter_mut().filter(|rank| rank.blocks.is_empty()) {
+        rank.blocks.push(Block { name: "idle".into(), ops: Vec::new(), origin });
+    }
+    program
 }

@@ -5,6 +5,7 @@
 //! as they are.
 //!
 //! - `signal`, `wait`, `flush`: at most 8 channels, each once. `acquire`, `release`: at most 16 semaphores, each once.
+//!   Each entry of these lists is a thread's work, so no list is longer than the block has threads.
 //! - Data: see [`transfer`].
 //! - Of an author's `sync = ..`, the first part keeps what stands before and the last what stands after.
 
@@ -17,19 +18,33 @@ use crate::ir::{Action, Alias, List, Op, Program, Signal, SyncOverride};
 /// Cuts every operation to the executor's sizes.
 #[must_use]
 pub fn split(mut program: Program) -> Program {
+    let threads = program.options.threads.max(1) as usize;
     blocks::rewrite(&mut program, |program, (rank, _), ops| {
-        all(program.ranks.lookup(rank).and_then(|rank| rank.alias), ops)
+        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
+        let (channels, semaphores) = (CHANNELS.min(threads), SEMAPHORES.min(threads));
+        all(Room { alias, channels, semaphores }, ops)
     });
     program
 }
 
-fn all(alias: Option<Alias>, ops: Vec<Op>) -> Vec<Op> {
+/// What the operations of a block are cut to.
+#[derive(Clone, Copy)]
+struct Room {
+    /// How the rank's buffers share memory.
+    alias: Option<Alias>,
+    /// Channels in one operation.
+    channels: usize,
+    /// Semaphores in one operation.
+    semaphores: usize,
+}
+
+fn all(room: Room, ops: Vec<Op>) -> Vec<Op> {
     let mut out = Vec::with_capacity(ops.len());
     for mut op in ops {
         if let Action::Pipeline(pipeline) = &mut op.action {
-            pipeline.body = all(alias, std::mem::take(&mut pipeline.body));
+            pipeline.body = all(room, std::mem::take(&mut pipeline.body));
         }
-        match pieces(alias, &op.action) {
+        match pieces(room, &op.action) {
             None => out.push(op),
             Some(actions) => replace(&op, actions, &mut out),
         }
@@ -38,21 +53,21 @@ fn all(alias: Option<Alias>, ops: Vec<Op>) -> Vec<Op> {
 }
 
 /// The parts of an operation; none where it fits as it is.
-fn pieces(alias: Option<Alias>, action: &Action) -> Option<Vec<Action>> {
+fn pieces(room: Room, action: &Action) -> Option<Vec<Action>> {
     match action {
-        Action::Signal(signal) => signals(signal, Action::Signal),
-        Action::Wait(signal) => signals(signal, Action::Wait),
-        Action::Flush(channels) => lists(channels, CHANNELS, Action::Flush),
-        Action::Acquire(semaphores) => lists(semaphores, SEMAPHORES, Action::Acquire),
-        Action::Release(semaphores) => lists(semaphores, SEMAPHORES, Action::Release),
-        Action::Transfer(transfer) => transfer::pieces(alias, transfer)
+        Action::Signal(signal) => signals(room, signal, Action::Signal),
+        Action::Wait(signal) => signals(room, signal, Action::Wait),
+        Action::Flush(channels) => lists(channels, room.channels, Action::Flush),
+        Action::Acquire(semaphores) => lists(semaphores, room.semaphores, Action::Acquire),
+        Action::Release(semaphores) => lists(semaphores, room.semaphores, Action::Release),
+        Action::Transfer(transfer) => transfer::pieces(room.alias, room.channels, transfer)
             .map(|pieces| pieces.into_iter().map(Action::Transfer).collect()),
         Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => None,
     }
 }
 
-fn signals(signal: &Signal, wrap: fn(Signal) -> Action) -> Option<Vec<Action>> {
-    let runs = runs(&signal.channels, CHANNELS)?;
+fn signals(room: Room, signal: &Signal, wrap: fn(Signal) -> Action) -> Option<Vec<Action>> {
+    let runs = runs(&signal.channels, room.channels)?;
     Some(
         runs.into_iter()
             .map(|channels| wrap(Signal { channels, relaxed: signal.relaxed }))

@@ -6,8 +6,9 @@
 
 use crate::ir::{
     Action, BarrierId, ChannelId, ChannelKind, Op, Operand, Options, OriginId, Program, Rank,
-    RankId, SemaphoreId, Transfer, Where,
+    RankId, ReduceOp, Semaphore, SemaphoreId, Transfer, Where,
 };
+use crate::plan::names::protocol_name;
 use crate::table::Id;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -74,11 +75,13 @@ fn heads(left: &Program, right: &Program) -> Vec<Difference> {
         add(name, of(&left.options), of(&right.options));
     };
     option("name", &|o| o.name.clone());
-    option("protocol", &|o| format!("{:?}", o.protocol));
+    option("protocol", &|o| protocol_name(o.protocol).to_owned());
     option("num_threads_per_block", &|o| o.threads.to_string());
     option("buffer_alignment", &|o| o.alignment.to_string());
     option("use_double_scratch_buffer", &|o| o.double_scratch.to_string());
     option("reuse_resources", &|o| o.reuse_resources.to_string());
+    option("min_message_size", &|o| o.min_message_size.unwrap_or(0).to_string());
+    option("max_message_size", &|o| o.max_message_size.unwrap_or(u64::MAX).to_string());
     differences
 }
 
@@ -109,7 +112,16 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         }
     }
     let (mut gone, mut new) = (Vec::new(), Vec::new());
-    let (a, b) = (blocks(left), blocks(right));
+    let ((a, ours), (b, theirs)) = (blocks(left), blocks(right));
+    for (number, (one, other)) in ours.iter().zip(&theirs).enumerate() {
+        if one.initial != other.initial {
+            let (a, b) = (one.initial, other.initial);
+            let what = format!(
+                "semaphore {number} begins with {a} in the first plan, with {b} in the second"
+            );
+            add(what, place(left), place(right));
+        }
+    }
     for at in 0..a.len().max(b.len()) {
         let row = |side: &[Vec<Line>]| side.get(at).cloned().unwrap_or_default();
         let (only_left, only_right) = unmatched(row(&a), row(&b));
@@ -170,15 +182,20 @@ struct Line {
     origin: OriginId,
 }
 
-/// The operations of each block but those where its threads meet.
-fn blocks(rank: &Rank) -> Vec<Vec<Line>> {
+/// The operations of each block but those where its threads meet, and the semaphores that they use, by first use.
+fn blocks(rank: &Rank) -> (Vec<Vec<Line>>, Vec<&Semaphore>) {
     let mut teller = Teller { rank, semaphores: BTreeMap::new() };
     let lines = |block: &crate::ir::Block| {
         let mut lines = Vec::new();
         block.ops.iter().for_each(|op| teller.lines(op, "", &mut lines));
         lines
     };
-    rank.blocks.iter().map(lines).collect()
+    let lines = rank.blocks.iter().map(lines).collect();
+    let mut used: Vec<(usize, SemaphoreId)> =
+        teller.semaphores.into_iter().map(|(id, number)| (number, id)).collect();
+    used.sort_unstable();
+    let semaphores = used.into_iter().filter_map(|(_, id)| rank.semaphores.lookup(id));
+    (lines, semaphores.collect())
 }
 
 /// What is left of two blocks without a longest sequence that both have.
@@ -329,6 +346,11 @@ impl Teller<'_> {
             Some(ChannelKind::Port) => write!(text, " via {}", self.channels(&transfer.channels)),
             Some(ChannelKind::Memory) => write!(text, " via memory"),
             Some(ChannelKind::Switch) | None => Ok(()),
+        };
+        let _ = match transfer.reduce {
+            ReduceOp::Sum => Ok(()),
+            ReduceOp::Min => write!(text, " by min"),
+            ReduceOp::Max => write!(text, " by max"),
         };
         if let Some(slice) = transfer.slice {
             let _ = write!(text, " slice = {} of {}", slice.index, slice.count);

@@ -132,6 +132,13 @@ pub(super) fn kind_name(kind: ir::ChannelKind) -> &'static str {
     }
 }
 
+pub(super) fn protocol_name(protocol: ir::Protocol) -> &'static str {
+    match protocol {
+        ir::Protocol::Simple => "Simple",
+        ir::Protocol::Ll => "LL",
+    }
+}
+
 pub(super) fn buffer_name(buffer: ir::Buffer) -> &'static str {
     match buffer {
         ir::Buffer::Input => "i",

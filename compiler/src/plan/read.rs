@@ -8,9 +8,12 @@
 //!
 //! A plan does not say over which memory channel a `put` goes, only into which buffer; `operations` infers it.
 
+mod operands;
 mod operations;
 
+use super::names::kind_name;
 use super::{Block, Gpu, Plan};
+use crate::check::limits::{CHANNELS_OF_BLOCK, REMOTE_BUFFERS};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::source::{FileId, Place, PlanPlace};
@@ -23,20 +26,48 @@ use std::sync::Arc;
 /// Reads a plan. There is no program where the file's frame is wrong: its JSON, its ranks, channels or remote buffers.
 #[must_use]
 pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let whole = read_with_lists(file, text);
+    (whole.program, whole.diagnostics)
+}
+
+/// A plan that was read.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Its program.
+    pub program: Option<ir::Program>,
+    /// What is wrong with the file as a plan.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Lists of its blocks for which the loader has no room: it copies what is listed, used or not. What is used is for
+    /// `check` to count.
+    pub lists: Vec<Diagnostic>,
+}
+
+/// The same, with lists that are too long.
+#[must_use]
+pub fn read_with_lists(file: FileId, text: &str) -> Read {
     let plan = match super::parse(file, text) {
         Ok(plan) => plan,
-        Err(diagnostic) => return (None, vec![*diagnostic]),
+        Err(diagnostic) => {
+            return Read { program: None, diagnostics: vec![*diagnostic], lists: Vec::new() };
+        }
     };
-    let mut reader =
-        Reader { plan: &plan, file, origins: ir::Origins::default(), reports: Reports::default() };
+    let mut reader = Reader {
+        plan: &plan,
+        file,
+        origins: ir::Origins::default(),
+        reports: Reports::default(),
+        lists: Reports::default(),
+    };
     let options = reader.options();
     let frames: Vec<Option<Frame>> =
         (0..).zip(&plan.gpus).map(|(rank, gpu)| reader.frame(rank, gpu)).collect();
     let frames: Option<Vec<Frame>> = frames.into_iter().collect();
     let (Some(options), Some(mut frames)) = (options, frames) else {
-        return (None, reader.reports.finish());
+        let diagnostics = reader.reports.finish();
+        return Read { program: None, diagnostics, lists: Vec::new() };
     };
     pair(&mut frames);
+    reader.meet(&frames);
     let ranks = (0..)
         .zip(&plan.gpus)
         .zip(frames)
@@ -57,8 +88,12 @@ pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) 
         joins: ir::Joins::Explicit,
         instances_done: 1,
     };
-    (Some(program), reader.reports.finish())
+    let (diagnostics, lists) = (reader.reports.finish(), reader.lists.finish());
+    Read { program: Some(program), diagnostics, lists }
 }
+
+/// How many characters of a word that means nothing are shown.
+const MOST_SHOWN: usize = 40;
 
 /// A part of the plan that something is said about.
 #[derive(Clone, Copy)]
@@ -106,8 +141,30 @@ struct Frame {
     channels: Table<ir::ChannelId, ir::Channel>,
     /// Channels of each kind by the plan's ids: memory, port, switch.
     by_kind: ByKind<Vec<ir::ChannelId>>,
-    remotes: Vec<(ir::RankId, ir::Buffer)>,
+    remotes: Vec<Remote>,
     chunks: Chunks,
+}
+
+/// A buffer of another rank.
+#[derive(Clone)]
+struct Remote {
+    rank: ir::RankId,
+    buffer: ir::Buffer,
+    /// The kinds of channel that it is set up for.
+    kinds: Vec<ir::ChannelKind>,
+}
+
+impl Frame {
+    /// The groups of its switch channels, by the plan's ids.
+    fn groups(&self) -> Vec<&ir::SwitchGroup> {
+        let links = self.by_kind.switch.iter().filter_map(|id| self.channels.lookup(*id));
+        links
+            .filter_map(|channel| match &channel.link {
+                ir::Link::Switch(group) => Some(&**group),
+                ir::Link::Memory(_) | ir::Link::Port(_) => None,
+            })
+            .collect()
+    }
 }
 
 /// How many chunks a rank's buffers have.
@@ -163,12 +220,21 @@ fn buffer(text: &str) -> Option<ir::Buffer> {
     }
 }
 
+/// A word of the file as a message shows it, whatever its length.
+fn short(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
+}
+
 /// The reading of one plan.
 struct Reader<'p, 'a> {
     plan: &'p Plan<'a>,
     file: FileId,
     origins: ir::Origins,
     reports: Reports,
+    lists: Reports,
 }
 
 impl Reader<'_, '_> {
@@ -192,6 +258,9 @@ impl Reader<'_, '_> {
         let alignment = u32::try_from(plan.buffer_alignment).ok().filter(|bytes| *bytes > 0);
         if threads.is_none() {
             self.reports.add(bad_option("num_threads_per_block", plan.num_threads_per_block));
+        }
+        if let Some(threads) = threads.filter(|threads| *threads > ir::MOST_THREADS) {
+            self.reports.add(too_many_threads(threads));
         }
         if alignment.is_none() {
             self.reports.add(bad_option("buffer_alignment", plan.buffer_alignment));
@@ -248,7 +317,7 @@ impl Reader<'_, '_> {
         let at = At::rank(rank);
         for entry in &gpu.channels {
             let Some(kind) = channel_kind(&entry.channel_type) else {
-                self.report(at, format!("`{}` is no channel type", entry.channel_type));
+                self.report(at, format!("`{}` is no channel type", short(&entry.channel_type)));
                 return None;
             };
             let links: Vec<ir::Link> = match kind {
@@ -258,7 +327,13 @@ impl Reader<'_, '_> {
                 }
                 ir::ChannelKind::Switch => {
                     let Some(bound) = buffer(&entry.buffer_type) else {
-                        self.report(at, format!("`{}` is no buffer type", entry.buffer_type));
+                        self.report(
+                            at,
+                            match &*entry.buffer_type {
+                                "" => "`buffer_type` of a switch channel is missing".to_owned(),
+                                other => format!("`{}` is no buffer type", short(other)),
+                            },
+                        );
                         return None;
                     };
                     let groups = entry.rank_groups.iter();
@@ -302,6 +377,26 @@ impl Reader<'_, '_> {
         Some(ir::Link::Switch(Arc::new(ir::SwitchGroup { buffer: bound, ranks, size })))
     }
 
+    /// Every member of a switch group lists it, and all in an order in which they can come about.
+    fn meet(&mut self, frames: &[Frame]) {
+        let groups: Vec<Vec<&ir::SwitchGroup>> = frames.iter().map(Frame::groups).collect();
+        let Some(ir::Unmet { rank, position, absent }) = ir::unmet(&groups) else { return };
+        let message = match rank == absent {
+            true => format!(
+                "rank {}'s switch channel {position} is a group without rank {}",
+                rank.0, rank.0
+            ),
+            false => format!(
+                "rank {}'s switch channel {position} has rank {} in its group, which does not come to the same group",
+                rank.0, absent.0
+            ),
+        };
+        let report = Diagnostic::new(Code::E0307, self.place(At::rank(rank.0)), message)
+            .note("the executor sets groups up one after the other, each when all of its members have come to it")
+            .help("every member of a switch group must list the same group: its ranks, its buffer, its place in the order");
+        self.reports.add(report);
+    }
+
     fn peer(&mut self, at: At, peer: i64) -> Option<ir::RankId> {
         let ranks = self.plan.gpus.len();
         let id = u32::try_from(peer).ok().filter(|id| (*id as usize) < ranks).map(ir::RankId);
@@ -316,16 +411,16 @@ impl Reader<'_, '_> {
         for remote in &gpu.remote_buffers {
             let peer = self.peer(at, remote.rank)?;
             let Some(theirs) = buffer(&remote.buffer) else {
-                self.report(at, format!("`{}` is no buffer type", remote.buffer));
+                self.report(at, format!("`{}` is no buffer type", short(&remote.buffer)));
                 return None;
             };
-            if let Some(kind) =
-                remote.access_channel_types.iter().find(|kind| channel_kind(kind).is_none())
-            {
-                self.report(at, format!("`{kind}` is no channel type"));
+            let types = &remote.access_channel_types;
+            if let Some(kind) = types.iter().find(|kind| channel_kind(kind).is_none()) {
+                self.report(at, format!("`{}` is no channel type", short(kind)));
                 return None;
             }
-            frame.remotes.push((peer, theirs));
+            let kinds = types.iter().filter_map(|kind| channel_kind(kind)).collect();
+            frame.remotes.push(Remote { rank: peer, buffer: theirs, kinds });
         }
         Some(())
     }
@@ -415,7 +510,7 @@ impl Reader<'_, '_> {
         let mut whole = true;
         for entry in &block.channels {
             let Some(kind) = channel_kind(&entry.channel_type) else {
-                self.report(at, format!("`{}` is no channel type", entry.channel_type));
+                self.report(at, format!("`{}` is no channel type", short(&entry.channel_type)));
                 continue;
             };
             let known = frame.by_kind.get(kind);
@@ -429,17 +524,37 @@ impl Reader<'_, '_> {
         }
         for entry in &block.remote_buffer_refs {
             let Some(kind) = channel_kind(&entry.access_channel_type) else {
-                self.report(at, format!("`{}` is no channel type", entry.access_channel_type));
+                self.report(
+                    at,
+                    format!("`{}` is no channel type", short(&entry.access_channel_type)),
+                );
                 continue;
             };
-            let row =
-                |id: &i64| usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id)).copied();
+            let row = |id: &i64| usize::try_from(*id).ok().and_then(|id| frame.remotes.get(id));
             if let Some(id) = entry.remote_buffer_ids.iter().find(|id| row(id).is_none()) {
                 let count = frame.remotes.len();
                 self.report(at, format!("there is no remote buffer {id}: the rank has {count}"));
                 whole = false;
             }
-            lists.remotes.get_mut(kind).extend(entry.remote_buffer_ids.iter().filter_map(row));
+            let lacks = |id: &&i64| row(id).is_some_and(|remote| !remote.kinds.contains(&kind));
+            if let Some(id) = entry.remote_buffer_ids.iter().find(lacks) {
+                let name = &entry.access_channel_type;
+                self.report(at, format!("remote buffer {id} is not there for {name} channels: its `access_channel_types` lack \"{name}\""));
+            }
+            let remotes = entry.remote_buffer_ids.iter().filter_map(row);
+            lists.remotes.get_mut(kind).extend(remotes.map(|remote| (remote.rank, remote.buffer)));
+        }
+        for kind in [ir::ChannelKind::Memory, ir::ChannelKind::Port, ir::ChannelKind::Switch] {
+            let (channels, remotes) =
+                (lists.channels.get(kind).len(), lists.remotes.get(kind).len());
+            if channels > CHANNELS_OF_BLOCK {
+                let what = format!("{channels} {} channels", kind_name(kind));
+                self.lists.add(long_list(Code::E0802, self.place(at), &what, CHANNELS_OF_BLOCK));
+            }
+            if remotes > REMOTE_BUFFERS {
+                let what = format!("{remotes} remote buffers for {} channels", kind_name(kind));
+                self.lists.add(long_list(Code::E0803, self.place(at), &what, REMOTE_BUFFERS));
+            }
         }
         whole.then_some(lists)
     }
@@ -472,6 +587,25 @@ fn bad_option(key: &str, value: i64) -> Diagnostic {
         Code::E0902,
         format!("`{key}` is {value}; it must be a positive 32-bit number"),
     )
+}
+
+fn long_list(code: Code, place: Place, what: &str, most: usize) -> Diagnostic {
+    let message =
+        format!("this block lists {what}; MSCCL++'s executor has room for {most} in one block");
+    Diagnostic::new(code, place, message)
+        .note("its loader copies all that is listed, used or not, and does not look at how many they are")
+        .help("list what the block's operations use, and spread it over several blocks if it is more")
+}
+
+fn too_many_threads(threads: u32) -> Diagnostic {
+    Diagnostic::without_place(
+        Code::E0312,
+        format!(
+            "`num_threads_per_block` is {threads}; a GPU runs 1 to {} in a block",
+            ir::MOST_THREADS
+        ),
+    )
+    .note("a kernel with more of them cannot be launched")
 }
 
 #[cfg(test)]
@@ -507,10 +641,6 @@ mod tests {
         let (program, mut diagnostics) = read(FileId(7), &plan(ops));
         assert!(program.is_some() && diagnostics.len() == 1, "{diagnostics:?}");
         diagnostics.remove(0)
-    }
-
-    fn action(ops: &str) -> ir::Action {
-        program(ops).ranks[ir::RankId(0)].blocks[ir::BlockId(0)].ops[0].action.clone()
     }
 
     #[test]
@@ -636,7 +766,12 @@ mod tests {
     #[test]
     fn one_source_is_read_once_for_all_peers() {
         let op = r#"{"name":"rppkt","src_buff":[{"type":"s","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1},{"buffer_id":0,"index":1,"size":1}],"channel_ids":[0,0],"channel_type":"port"}"#;
-        let ir::Action::Transfer(transfer) = action(op) else { panic!("no transfer") };
+        let text = plan(op).replace(r#""type":"o","access"#, r#""type":"s","access"#);
+        let (program, found) = read(FileId(7), &text.replace("_chunks\":1", "_chunks\":2"));
+        assert!(found.is_empty(), "{found:?}");
+        let program = program.expect("a program");
+        let action = &program.ranks[ir::RankId(0)].blocks[ir::BlockId(0)].ops[0].action;
+        let ir::Action::Transfer(transfer) = action else { panic!("no transfer") };
         assert_eq!((transfer.verb, transfer.sources.len()), (ir::Verb::ReadPutPackets, 1));
         assert_eq!((transfer.destinations.len(), transfer.channels.len()), (2, 2));
     }

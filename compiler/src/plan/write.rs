@@ -15,7 +15,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::names::{Shape, action_name, buffer_name, kind_name, lists_channels, local_first};
+use super::names::{
+    Shape, action_name, buffer_name, kind_name, lists_channels, local_first, protocol_name,
+};
 use crate::ir;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -39,10 +41,7 @@ pub fn write(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
 /// Those of `out`.
 pub fn head(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
     let options = &program.options;
-    let protocol = match options.protocol {
-        ir::Protocol::Simple => "Simple",
-        ir::Protocol::Ll => "LL",
-    };
+    let protocol = protocol_name(options.protocol);
     out.write_all(b"{\"name\":")?;
     serde_json::to_writer(&mut *out, &options.name)?;
     out.write_all(b",\"collective\":")?;

@@ -225,7 +225,9 @@ fn a_plan_is_held_to_the_collective_that_it_names() {
     let run = ends(verify(&|_| (), "-D root=1"), 1);
     says(&run.stderr, &["E0314", "`allgather` has no parameter `root`", "ranks, chunks"]);
     ends(verify(&|_| (), "-D chunks=1 -D chunks=1"), 2);
-    says(&ends(verify(&|_| (), "-D chunks=2"), 0).stderr, &["N0901"]);
+    let run = ends(verify(&|_| (), "-D chunks=2"), 1);
+    says(&run.stderr, &["E0314", "no `allgather` of 2 ranks", "has `chunks` = 2"]);
+    says(&ends(verify(&|_| (), "-D ranks=3"), 1).stderr, &["E0314", "has `ranks` = 3"]);
 }
 
 /// The chunks of a broadcast's plan do not say who its root is.
@@ -265,4 +267,44 @@ fn proof_can_be_had_without_limits() {
     folder.write("a.ccl", &long.replace("wait mem[*];", "wait mem[*] relaxed;"));
     says(&ends(folder.cclc("build a.ccl -o p.json --checks proof"), 1).stderr, &["error[E0512]"]);
     says(&ends(folder.cclc("build a.ccl -o p.json --checks none"), 0).stderr, &["warning[E0801]"]);
+}
+
+#[test]
+fn what_plans_differ_in_is_named() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);
+    let plan = fs::read_to_string(folder.path("a.json")).unwrap();
+    let changes = [
+        (
+            r#""min_message_size":64"#,
+            r#""min_message_size":128"#,
+            "`min_message_size` is 64 in the first plan",
+        ),
+        (
+            r#""protocol":"Simple""#,
+            r#""protocol":"LL""#,
+            "`protocol` is Simple in the first plan and LL in",
+        ),
+        (r#"["memory"]"#, r#"["memory","port"]"#, "the second plan has:  remote r1.o via mem port"),
+        (r#"{"name":"nop"},"#, "", "in where the threads of a block meet"),
+    ];
+    for (from, to, message) in changes {
+        assert!(plan.contains(from), "{from} in {plan}");
+        folder.write("b.json", &plan.replacen(from, to, 1));
+        says(&ends(folder.cclc("diff a.json b.json"), 1).stderr, &[message]);
+    }
+}
+
+#[test]
+fn a_plan_without_an_end_of_messages_is_written_back() {
+    let barrier = "use std::collectives::barrier;
+program meet(ranks: int = 2) {
+    collective barrier(ranks);
+    channel mem[p in peers] = memory(p);
+    block main { signal mem[*] relaxed; wait mem[*] relaxed; }
+}
+";
+    let folder = Folder::with("a.ccl", barrier);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    assert!(!ends(folder.cclc("decompile a.json"), 0).stdout.is_empty());
 }

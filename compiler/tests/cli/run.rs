@@ -99,3 +99,25 @@ fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
     let run = ends(folder.cclc("run a.ccl --unproved"), 1);
     says(&run.stderr, &["error[E0905]: block `main` of rank ", "'s signal on `mem["]);
 }
+
+#[test]
+fn a_size_is_rounded_up_before_it_is_refused() {
+    // Two chunks of 16 bytes are the least that it serves.
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=2 -o a.json"), 0);
+    let run = ends(folder.cclc("run a.json --size 17"), 0);
+    says(&run.stdout, &["32 B in 2 chunks of 16 B"]);
+}
+
+#[test]
+fn an_operation_leaves_out_what_is_beyond_a_blocks_threads() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);
+    let plan = folder.read("a.json");
+    folder.write(
+        "b.json",
+        &plan.replace("\"num_threads_per_block\":1024", "\"num_threads_per_block\":1"),
+    );
+    says(&ends(folder.cclc("run b.json"), 1).stderr, &["E0802"]);
+    says(&ends(folder.cclc("run b.json --unproved"), 1).stderr, &["E0904"]);
+}

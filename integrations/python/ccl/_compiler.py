@@ -116,6 +116,7 @@ def build(
     Raises:
         CclError: if something is wrong with the program; nothing was written then.
     """
+    # Under a name of this process's own until it is known to be of this build.
     manifest = _manifest_path(source, output)
     arguments = ["build", os.fspath(source), "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
     if output is not None:
@@ -134,9 +135,10 @@ def build(
         if (status != _CLEAN and not unproved) or not manifest.exists():
             raise _refused(f"{os.fspath(source)} cannot be built", reports, said)
         entries = json.loads(manifest.read_text(encoding="utf-8"))["plans"]
+        if output is not None:
+            manifest.replace(Path(output).with_suffix(".manifest.json").absolute())
     finally:
-        if output is None:
-            manifest.unlink(missing_ok=True)
+        manifest.unlink(missing_ok=True)
     return Plan.of(entries[0], manifest.parent)
 
 
@@ -160,10 +162,9 @@ def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List
 
 
 def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
-    """Beside the plan, or where its name is not known yet, under a name of this process's own."""
-    if output is not None:
-        return Path(output).with_suffix(".manifest.json").absolute()
-    return Path(f".{Path(source).stem}.{os.getpid()}.manifest.json").absolute()
+    """A name of this process's own, beside the plan."""
+    folder = Path(output).absolute().parent if output is not None else Path.cwd()
+    return folder / f".{Path(source).stem}.{os.getpid()}.manifest.json"
 
 
 def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:
@@ -203,7 +204,8 @@ def _literal(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name} = {_literal(item)}" for name, item in value.items()) + "}"
     if isinstance(value, range):
-        return f"{value.start}..{value.stop}"
+        # The language's ranges have no steps.
+        return f"{value.start}..{value.stop}" if value.step == 1 else _literal(list(value))
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_literal, value)) + "]"
     return str(value)

@@ -33,11 +33,18 @@ def load(manifest: PathLike) -> List[Plan]:
         raise CclError(f"{manifest} is no manifest: {error}") from error
     if not isinstance(data, dict) or data.get("version") != _VERSION:
         raise CclError(f"{manifest} is no manifest of version {_VERSION}")
-    plans = [Plan.of(entry, path.parent) for entry in data["plans"]]
+    try:
+        plans = [Plan.of(entry, path.parent) for entry in data["plans"]]
+    except (KeyError, TypeError) as error:
+        raise CclError(f"{manifest} is no manifest: {_lack(error)}") from error
     for plan in plans:
         if not plan.path.is_file():
             raise CclError(f"{manifest} names {plan.path}, which is not there: build the plans again")
     return plans
+
+
+def _lack(error: Exception) -> str:
+    return f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
 
 
 def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[Any]:

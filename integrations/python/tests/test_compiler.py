@@ -56,3 +56,20 @@ def test_a_compiler_that_is_not_there(folder, monkeypatch):
     monkeypatch.setenv("CCLC", str(folder / "nowhere"))
     with pytest.raises(ccl.CclError, match="cannot be run"):
         ccl.build("gather.ccl")
+
+
+def test_a_build_that_fails_does_not_give_the_plan_before(folder):
+    ccl.build("gather.ccl", "out.json")
+    (folder / "gather.ccl").write_text((folder / "gather.ccl").read_text().replace("copy input[0]", "copy inptu[0]"))
+    with pytest.raises(ccl.CclError, match="E0201"):
+        ccl.build("gather.ccl", "out.json", unproved=True)
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_a_range_has_its_steps(folder):
+    (folder / "steps.ccl").write_text(
+        (folder / "gather.ccl").read_text().replace(
+            "twice: bool = false) {", 'twice: bool = false, at: int[] = []) {\n    require at == [2, 5, 8], "steps";'
+        )
+    )
+    assert ccl.build("steps.ccl", "out.json", define={"at": range(2, 10, 3)}).proved

@@ -165,3 +165,10 @@ def test_mscclpps_own_python_takes_it(folder, monkeypatch):
     algorithms = ccl.register(name, rank=1)
     assert [algorithm._algorithm.plan.rank for algorithm in algorithms] == [1, 1]
     assert len(added) == 2 and all(algorithm.is_dsl_algorithm() for algorithm in algorithms)
+
+
+@pytest.mark.parametrize("text", ['{"version": 1}', '{"version": 1, "plans": [{}]}', '{"version": 1, "plans": 3}'])
+def test_a_manifest_that_is_not_whole(folder, text):
+    Path("m.json").write_text(text)
+    with pytest.raises(ccl.CclError, match="m.json is no manifest"):
+        ccl.load("m.json")

@@ -1,7 +1,8 @@
 //! How much stands in one operation, one block, one rank.
 //!
 //! In: a rank. Out: findings where MSCCL++'s executor has less room. Its loader checks the 64 operations only; beyond
-//! the other bounds it writes past its arrays. Channels and remote buffers count as the writer lists them: each that an
+//! the other bounds it writes past its arrays. An operation that does a list entry by entry gives each a thread of its
+//! own, so that entries beyond the block's threads are nobody's. Channels and remote buffers count as the writer lists them: each that an
 //! operation of the block uses, once.
 
 use super::Limits;
@@ -11,8 +12,10 @@ use crate::ir;
 use smallvec::SmallVec;
 
 const OPERATIONS: usize = 64;
-const CHANNELS_OF_BLOCK: usize = 16;
-const REMOTE_BUFFERS: usize = 16;
+/// Channels of a kind that a block has room for.
+pub const CHANNELS_OF_BLOCK: usize = 16;
+/// Buffers of other ranks that a block has room for, for each kind of channel.
+pub const REMOTE_BUFFERS: usize = 16;
 const CHANNELS_OF_OPERATION: usize = 8;
 const BUFFERS_OF_OPERATION: usize = 10;
 const SEMAPHORES_OF_OPERATION: usize = 16;
@@ -132,11 +135,7 @@ fn ops(
                 channels_of_operation(findings, site, channels.len());
             }
             ir::Action::Acquire(semaphores) | ir::Action::Release(semaphores) => {
-                let count = semaphores.len();
-                if count > SEMAPHORES_OF_OPERATION {
-                    let rule = (Code::E0804, "semaphores", Group::Place);
-                    findings.add(rule, site, count as u64, || too_many_semaphores(count));
-                }
+                semaphores_of_operation(findings, site, semaphores.len());
             }
             ir::Action::Transfer(transfer) => {
                 transfer.channels.iter().for_each(|channel| uses.channel(rank, *channel));
@@ -150,15 +149,39 @@ fn ops(
 }
 
 fn channels_of_operation(findings: &mut Findings<'_>, site: Site<'_>, count: usize) {
+    let threads = findings.program.options.threads;
     if count > CHANNELS_OF_OPERATION {
         let rule = (Code::E0802, "one operation", Group::Place);
         findings.add(rule, site, count as u64, || too_many_channels_at_once(count));
+    } else if count > threads as usize {
+        let rule = (Code::E0802, "threads", Group::Program);
+        findings.add(rule, site, count as u64, || {
+            too_few_threads(Code::E0802, count, "channel", threads)
+        });
+    }
+}
+
+fn semaphores_of_operation(findings: &mut Findings<'_>, site: Site<'_>, count: usize) {
+    let threads = findings.program.options.threads;
+    if count > SEMAPHORES_OF_OPERATION {
+        let rule = (Code::E0804, "semaphores", Group::Place);
+        findings.add(rule, site, count as u64, || too_many_semaphores(count));
+    } else if count > threads as usize {
+        let rule = (Code::E0804, "threads", Group::Program);
+        findings.add(rule, site, count as u64, || {
+            too_few_threads(Code::E0804, count, "semaphore", threads)
+        });
     }
 }
 
 fn buffers_of_operation(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer) {
-    if transfer.via == Some(ir::ChannelKind::Port) || transfer.verb == ir::Verb::Get {
+    if transfer.via == Some(ir::ChannelKind::Port) {
         channels_of_operation(findings, site, transfer.channels.len());
+    } else if transfer.verb == ir::Verb::Get && transfer.channels.len() > CHANNELS_OF_OPERATION {
+        // All threads move each part of a `get`, however few they are.
+        let count = transfer.channels.len();
+        let rule = (Code::E0802, "one operation", Group::Place);
+        findings.add(rule, site, count as u64, || too_many_channels_at_once(count));
     }
     let count = transfer.sources.len().max(transfer.destinations.len());
     if count > BUFFERS_OF_OPERATION {
@@ -218,6 +241,17 @@ fn too_many_channels_at_once(count: usize) -> Diagnostic {
         "this names {count} channels; MSCCL++'s executor takes at most {CHANNELS_OF_OPERATION} in one operation"
     );
     Diagnostic::without_place(Code::E0802, message).help("split the statement in two")
+}
+
+fn too_few_threads(code: Code, count: usize, what: &str, threads: u32) -> Diagnostic {
+    let s = if threads == 1 { "" } else { "s" };
+    let left = if count - threads as usize == 1 { "the last is" } else { "the others are" };
+    let message = format!(
+        "this names {count} {what}s, and a block has {threads} thread{s}; MSCCL++'s executor gives each {what} to a thread \
+         of its own, so {left} left out"
+    );
+    Diagnostic::without_place(code, message)
+        .help(format!("let a block have {count} threads or more, or split the operation"))
 }
 
 fn too_many_buffers_at_once(count: usize) -> Diagnostic {

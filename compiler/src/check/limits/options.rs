@@ -1,7 +1,7 @@
 //! Options and shapes of the whole program that MSCCL++'s executor does not take.
 //!
 //! In: the program's options, each rank's buffers and ports. Out: findings for an alignment that is no multiple of 16
-//! bytes, for a rank without input or output, and for ports from the ninth rank of a node to another node.
+//! bytes, for a rank without input, output or thread blocks, and for ports from the ninth rank of a node to another node.
 
 use super::findings::{Findings, Group, Site};
 use crate::diagnostic::{Code, Diagnostic};
@@ -35,6 +35,9 @@ pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank)
             });
         }
     }
+    if rank.blocks.is_empty() {
+        findings.add((Code::E0811, "blocks", Group::Program), site(None), 0, || no_blocks(id));
+    }
     let per_node = findings.program.ranks_per_node.max(1);
     if id.0 % per_node < DEVICES {
         return;
@@ -62,6 +65,12 @@ fn no_chunks(rank: ir::RankId, buffer: &str) -> Diagnostic {
     Diagnostic::without_place(Code::E0811, format!("rank {} has no {buffer}", rank.0))
         .note("MSCCL++'s executor divides by the number of chunks of both buffers")
         .help(format!("give every rank at least one chunk of `{buffer}`, used or not"))
+}
+
+fn no_blocks(rank: ir::RankId) -> Diagnostic {
+    Diagnostic::without_place(Code::E0811, format!("rank {} has no thread block", rank.0))
+        .note("MSCCL++'s executor launches a kernel on every rank, and without a block there is none to launch")
+        .help("give the rank a block without operations")
 }
 
 fn no_device(local: u32, per_node: u32) -> Diagnostic {

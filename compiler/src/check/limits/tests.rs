@@ -407,7 +407,7 @@ fn reuse_resources_is_for_scratch() {
 
 #[test]
 fn alignment() {
-    let mut program = program(vec![]);
+    let mut program = program(vec![vec![]]);
     program.options.alignment = 8;
     assert_eq!(only(&program).0, Code::E0810);
     program.options.alignment = 128;
@@ -416,7 +416,7 @@ fn alignment() {
 
 #[test]
 fn ranks_without_input_or_output() {
-    let mut program = program(vec![]);
+    let mut program = program(vec![vec![]]);
     program.ranks.iter_mut().for_each(|rank| rank.output_chunks = 0);
     let outcome = outcome_of(&program);
     assert_eq!(outcome.diagnostics.len(), 1);
@@ -428,7 +428,7 @@ fn ranks_without_input_or_output() {
 #[test]
 fn ports_beyond_the_eighth_rank_of_a_node() {
     let nodes = |per_node: u32| {
-        let mut all = program(vec![]);
+        let mut all = program(vec![vec![]]);
         let of = |rank: u32| ir::Rank {
             channels: vec![channel(ir::Link::Port(ir::RankId((rank + per_node) % (2 * per_node))))]
                 .into(),
@@ -568,4 +568,33 @@ fn message_size_alone_says_the_same() {
         super::message_size(&program, &mut |id| Cow::Borrowed(&program.ranks[id]));
     let outcome = outcome_of(&program);
     assert_eq!((min, max, found.len()), (outcome.min_message_size, outcome.max_message_size, 0));
+}
+
+#[test]
+fn an_operation_takes_a_thread_for_each_entry() {
+    let with = |threads: u32, op: ir::Op| {
+        let mut program = program(vec![vec![op]]);
+        program.options.threads = threads;
+        program
+    };
+    clean(&with(3, signal(3)));
+    let (code, message) = only(&with(2, signal(3)));
+    assert_eq!(code, Code::E0802);
+    assert!(message.starts_with("this names 3 channels, and a block has 2 threads;"), "{message}");
+    let release = op(ir::Action::Release((0..4).map(ir::SemaphoreId).collect()));
+    clean(&with(4, release.clone()));
+    assert_eq!(only(&with(1, release)).0, Code::E0804);
+    let peers = [remote(1, OUTPUT, 0, 1), remote(1, OUTPUT, 1, 1)];
+    let put = |via| moves(ir::Verb::Put, &[local(INPUT, 0, 1), local(INPUT, 1, 1)], &peers, via);
+    clean(&with(1, put(MEMORY)));
+    clean(&with(2, put(PORT)));
+    assert_eq!(only(&with(1, put(PORT))).0, Code::E0802);
+}
+
+#[test]
+fn a_rank_without_blocks() {
+    let found = outcome_of(&program(vec![])).diagnostics;
+    assert_eq!((found.len(), found[0].code), (1, Code::E0811));
+    assert_eq!(found[0].message, "rank 0 has no thread block");
+    assert_eq!(found[0].notes.last().map(String::as_str), Some("the same on 1 other rank"));
 }

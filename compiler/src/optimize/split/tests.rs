@@ -249,3 +249,26 @@ fn operands(action: &Action) -> (usize, usize) {
     let Action::Transfer(transfer) = action else { panic!("not a transfer: {action:?}") };
     (transfer.sources.len(), transfer.destinations.len())
 }
+
+#[test]
+fn no_list_is_longer_than_the_block_has_threads() {
+    let mut few = base();
+    few.options.threads = 2;
+    let ops = vec![
+        signal(channels(1, 4), true),
+        release(&[0, 1, 2]),
+        port(0, Verb::Put, &[input(0, 1)], &peers(3, output(0, 1))),
+        memory(0, Verb::Put, &[input(0, 1)], &peers(3, output(0, 1))),
+    ];
+    let parts = [
+        signal(channels(1, 3), true),
+        signal(channels(3, 4), true),
+        release(&[0, 1]),
+        release(&[2]),
+        port(0, Verb::Put, &[input(0, 1), input(0, 1)], &peers(2, output(0, 1))),
+        port(0, Verb::Put, &[input(0, 1)], &[on(3, output(0, 1))]),
+        // All threads move each part of what goes over memory channels.
+        memory(0, Verb::Put, &[input(0, 1)], &peers(3, output(0, 1))),
+    ];
+    assert_eq!(cut_in(few, ops), parts);
+}

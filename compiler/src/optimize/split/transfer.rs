@@ -3,8 +3,8 @@
 //! - `copy`, `copy_packets`, `unpack_packets`, `broadcast`, `broadcast_packets`: one pair each.
 //! - `put`, `put_packets` and `get` lists: runs of at most 10 pairs; over memory channels with sources of one buffer,
 //!   since the executor takes the buffer of the first for all. Over port channels, `put_with_signal` among them: at
-//!   most 8 pairs, each with a channel of its own, since each is a thread's work.
-//! - `read_put_packets`: one source, at most 10 destinations (8 over port channels).
+//!   most 8 pairs, each with a channel of its own, since each is a thread's work: no more than the block has threads.
+//! - `read_put_packets`: one source, at most 10 destinations (over port channels as many as of a put).
 //! - Reductions: at most 10 sources, the first of them local, the others all local or all peers'; further sources are
 //!   added to the result by further reductions, which is right unless one of them lies where the result does: such a
 //!   source goes first. At most 10 destinations, the first one local and of packets the second too; the others are the
@@ -16,8 +16,12 @@ use crate::ir::memory;
 use crate::ir::{Alias, ChannelKind, Operand, Transfer, Verb, Where};
 use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
 
-/// The parts of a transfer; none where it fits as it is.
-pub(super) fn pieces(alias: Option<Alias>, transfer: &Transfer) -> Option<Vec<Transfer>> {
+/// The parts of a transfer, which has at most `channels` pairs over port channels; none where it fits as it is.
+pub(super) fn pieces(
+    alias: Option<Alias>,
+    channels: usize,
+    transfer: &Transfer,
+) -> Option<Vec<Transfer>> {
     let reduces = matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets);
     if !reduces && transfer.sources.len() == 1 && transfer.destinations.len() == 1 {
         return None;
@@ -32,14 +36,12 @@ pub(super) fn pieces(alias: Option<Alias>, transfer: &Transfer) -> Option<Vec<Tr
             lists(transfer, same_source_buffer, BUFFERS)
         }
         Verb::Put | Verb::PutPackets | Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
-            lists(transfer, own_channel, operands::CHANNELS)
+            lists(transfer, own_channel, channels)
         }
         Verb::Get => lists(transfer, |_, _| true, BUFFERS),
-        Verb::ReadPutPackets if transfer.via == Some(ChannelKind::Port) => lists(
-            transfer,
-            |run, new| same_source(run, new) && own_channel(run, new),
-            operands::CHANNELS,
-        ),
+        Verb::ReadPutPackets if transfer.via == Some(ChannelKind::Port) => {
+            lists(transfer, |run, new| same_source(run, new) && own_channel(run, new), channels)
+        }
         Verb::ReadPutPackets => lists(transfer, same_source, BUFFERS),
         Verb::Reduce | Verb::ReducePackets => reduction(alias, transfer),
     }

@@ -8,7 +8,8 @@
 //! yet, if that leads to its rank and no operation of the block names it; otherwise the first one of the list that
 //! leads there. Where the block lists none, the operation names no channels.
 
-use super::{At, Frame, Reader};
+use super::operands::{self, verb};
+use super::{At, Frame, Reader, short};
 use crate::ir;
 use crate::plan::names::operation_name;
 use crate::plan::{Buff, OPERATIONS, Op};
@@ -74,6 +75,11 @@ impl Operations<'_, '_, '_> {
             self.next += 1;
             match self.action(op, outermost) {
                 Ok(action) => {
+                    if let ir::Action::Transfer(transfer) = &action {
+                        let place = self.reader.place(at);
+                        let found = operands::mistake(&op.name, transfer, place);
+                        found.into_iter().for_each(|report| self.reader.reports.add(report));
+                    }
                     let origin = self.reader.origin(at);
                     rows.push(ir::Op { action, origin, sync: None });
                 }
@@ -85,7 +91,7 @@ impl Operations<'_, '_, '_> {
 
     fn action(&mut self, op: &Op<'_>, outermost: bool) -> Result<ir::Action, Wrong> {
         if !OPERATIONS.contains(&&*op.name) {
-            return Err(format!("MSCCL++'s executor has no operation `{}`", op.name));
+            return Err(format!("MSCCL++'s executor has no operation `{}`", short(&op.name)));
         }
         Ok(match &*op.name {
             "nop" => ir::Action::Sync,
@@ -181,7 +187,7 @@ impl Operations<'_, '_, '_> {
             None | Some("sum") => ir::ReduceOp::Sum,
             Some("min") => ir::ReduceOp::Min,
             Some("max") => ir::ReduceOp::Max,
-            Some(other) => return Err(format!("there is no reduction `{other}`")),
+            Some(other) => return Err(format!("there is no reduction `{}`", short(other))),
         };
         let mut transfer = ir::Transfer {
             verb,
@@ -274,9 +280,9 @@ impl Operations<'_, '_, '_> {
     fn kind(&self, op: &Op<'_>) -> Result<Option<ir::ChannelKind>, Wrong> {
         match op.channel_type.as_deref() {
             None | Some("none") => Ok(None),
-            Some(text) => {
-                super::channel_kind(text).map(Some).ok_or(format!("`{text}` is no channel type"))
-            }
+            Some(text) => super::channel_kind(text)
+                .map(Some)
+                .ok_or_else(|| format!("`{}` is no channel type", short(text))),
         }
     }
 
@@ -360,7 +366,8 @@ impl Operations<'_, '_, '_> {
             .buffer
             .as_deref()
             .ok_or("a buffer has no `type`, `buffer_id` or `switch_channel_id`")?;
-        let buffer = super::buffer(text).ok_or(format!("`{text}` is no buffer type"))?;
+        let buffer =
+            super::buffer(text).ok_or_else(|| format!("`{}` is no buffer type", short(text)))?;
         Ok((ir::Where::Local, buffer))
     }
 }
@@ -380,67 +387,6 @@ fn beyond(what: &str, kind: ir::ChannelKind, count: usize) -> Wrong {
             format!("the block lists {count} {what}s for `{list}`, and this takes one beyond them")
         }
     }
-}
-
-/// Where an operation takes its operands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sides {
-    /// This rank's to this rank's, one by one.
-    Local,
-    /// This rank's to peers', one by one.
-    Out,
-    /// This rank's, once, to all peers.
-    Spread,
-    /// Peers' to this rank's, one by one.
-    In,
-    /// This rank's to a group's.
-    Group,
-    /// The operation's name follows from where they are.
-    Any,
-}
-
-impl Sides {
-    fn fit(self, sources: &[ir::Operand], destinations: &[ir::Operand]) -> bool {
-        let local = |operand: &ir::Operand| matches!(operand.place, ir::Where::Local);
-        let remote = |operand: &ir::Operand| matches!(operand.place, ir::Where::Remote(_));
-        let switch = |operand: &ir::Operand| matches!(operand.place, ir::Where::Switch(_));
-        match self {
-            Sides::Local => sources.iter().all(local) && destinations.iter().all(local),
-            Sides::Out | Sides::Spread => {
-                sources.iter().all(local) && destinations.iter().all(remote)
-            }
-            Sides::In => sources.iter().all(remote) && destinations.iter().all(local),
-            Sides::Group => sources.iter().all(local) && destinations.iter().all(switch),
-            Sides::Any => true,
-        }
-    }
-
-    fn paired(self) -> bool {
-        self != Sides::Any
-    }
-
-    fn one_to_all(self) -> bool {
-        self == Sides::Spread
-    }
-}
-
-fn verb(name: &str) -> Option<(ir::Verb, Sides)> {
-    Some(match name {
-        "copy" => (ir::Verb::Copy, Sides::Local),
-        "cpkt" => (ir::Verb::CopyPackets, Sides::Local),
-        "upkt" => (ir::Verb::UnpackPackets, Sides::Local),
-        "put" => (ir::Verb::Put, Sides::Out),
-        "ppkt" => (ir::Verb::PutPackets, Sides::Out),
-        "rppkt" => (ir::Verb::ReadPutPackets, Sides::Spread),
-        "pws" => (ir::Verb::PutWithSignal, Sides::Out),
-        "pwsf" => (ir::Verb::PutWithSignalAndFlush, Sides::Out),
-        "get" => (ir::Verb::Get, Sides::In),
-        "re" | "res" | "rre" | "rres" | "glres" => (ir::Verb::Reduce, Sides::Any),
-        "repkt" | "respkt" | "recpkt" | "recspkt" => (ir::Verb::ReducePackets, Sides::Any),
-        "gstore" => (ir::Verb::Broadcast, Sides::Group),
-        "gstorepkt" => (ir::Verb::BroadcastPackets, Sides::Group),
-        _ => return None,
-    })
 }
 
 fn slice(op: &Op<'_>) -> Result<Option<ir::Slice>, Wrong> {
