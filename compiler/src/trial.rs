@@ -144,10 +144,11 @@ impl<'a> Trials<'a> {
             if self.subject.interrupt.is_set() {
                 return None;
             }
-            if !errors.is_empty() && !(situation.elsewhere && self.are_known(&errors, situation)) {
-                repair::propose(&version.sources, &mut errors);
-                return Some(errors);
+            if errors.is_empty() || situation.elsewhere && self.are_known(&errors, situation) {
+                continue;
             }
+            repair::propose(&version.sources, &mut errors);
+            return Some(errors);
         }
         Some(Vec::new())
     }
@@ -168,10 +169,10 @@ impl<'a> Trials<'a> {
     /// Whether a fix leaves something out of a program of which nothing is promised, so that nothing shows that it was too
     /// much.
     fn is_needless_anyway(&self, reports: &[&Diagnostic]) -> bool {
-        let removes = |report: &&Diagnostic| matches!(report.change, Some(Change::Remove { .. }));
+        let removes = |report: &Diagnostic| matches!(report.change, Some(Change::Remove { .. }));
         let (mut settings, interrupt) = (self.subject.settings.iter(), self.subject.interrupt);
         let nothing = |settings: &Settings| !self.first.promises_anything(settings, interrupt);
-        reports.iter().any(|report| removes(&report)) && settings.any(nothing)
+        reports.iter().any(|report| removes(report)) && settings.any(nothing)
     }
 }
 

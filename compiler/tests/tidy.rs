@@ -51,7 +51,7 @@ const CONFINED: &[(&str, &[&str])] = &[
         ],
     ),
     ("stdlib", &["resolve.rs", "resolve/"]),
-    ("blake3", &["plan/map.rs"]),
+    ("blake3", &["plan/map.rs", "cuda/mscclpp.rs"]),
     ("clap", &["cli.rs", "cli/"]),
     ("clap_complete", &["cli/args.rs"]),
     ("clap_mangen", &["cli/args.rs"]),
