@@ -98,6 +98,9 @@ impl<'t> Walk<'_, 't> {
                 | Kind::Semicolon
                 | Kind::Colon,
             ) => false,
+            (Kind::RangeHalfOpen | Kind::RangeInclusive | Kind::RangeLength, _) => {
+                self.is_wide_range(i - 1)
+            }
             (_, Kind::LeftParen | Kind::LeftBracket) => !self.takes_bracket(last),
             (_, Kind::RangeHalfOpen | Kind::RangeInclusive | Kind::RangeLength) => {
                 if ends_value(last.kind) {
@@ -105,9 +108,6 @@ impl<'t> Walk<'_, 't> {
                 } else {
                     last.kind != Kind::LeftBracket
                 }
-            }
-            (Kind::RangeHalfOpen | Kind::RangeInclusive | Kind::RangeLength, _) => {
-                self.is_wide_range(i - 1)
             }
             _ => true,
         }
