@@ -51,3 +51,16 @@ fn kernels_can_be_a_native_algorithm() {
     says(&ends(folder.cclc(&words), 2).stderr, &["switch channels"]);
     assert!(!folder.path("n.cu").exists());
 }
+
+/// MSCCL++ compiles a native algorithm again only if its own file changes: so that changes with the kernels.
+#[test]
+fn a_native_algorithm_changes_with_its_kernels() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let native = |threads: u32| {
+        let words = format!("build a.ccl --emit cuda=k.cu --target mscclpp -O threads={threads}");
+        ends(folder.cclc(&words), 0);
+        folder.read("k_mscclpp.cu")
+    };
+    assert_eq!(native(512), native(512));
+    assert_ne!(native(512), native(256));
+}
