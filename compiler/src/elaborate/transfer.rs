@@ -129,11 +129,9 @@ impl<'a> Eval<'_, 'a> {
             let report = sizes_differ(first, *other, &a, &b);
             return Err(self.report(out, around, report));
         }
-        if let Some(plain) = draft
-            .verb
-            .packets(&draft.sources, &draft.destinations)
-            .find(|placed| placed.operand.buffer != ir::Buffer::Scratch)
-        {
+        let (read, packed) = ir::memory::packets(draft.verb, &draft.sources, &draft.destinations);
+        let mut packets = read.into_iter().chain(packed);
+        if let Some(plain) = packets.find(|placed| placed.operand.buffer != ir::Buffer::Scratch) {
             return Err(self.report(out, around, plain_packets(plain.span)));
         }
         let written =

@@ -131,6 +131,20 @@ pub fn writes_packets(verb: Verb, index: usize) -> bool {
     }
 }
 
+/// Those of an operation's operands that are packets, which lie in scratch: what it reads, and what it writes.
+#[must_use]
+pub fn packets<'o, T>(
+    verb: Verb,
+    sources: &'o [T],
+    destinations: &'o [T],
+) -> (Vec<&'o T>, Vec<&'o T>) {
+    let among = |operands: &'o [T], is: fn(Verb, usize) -> bool| {
+        let packets = operands.iter().enumerate().filter(|(index, _)| is(verb, *index));
+        packets.map(|(_, operand)| operand).collect()
+    };
+    (among(sources, reads_packets), among(destinations, writes_packets))
+}
+
 /// One thing that a transfer reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {

@@ -52,30 +52,6 @@ impl Verb {
         }
     }
 
-    /// Those of an operation's operands that are packets: they lie in scratch.
-    pub fn packets<'o, T>(
-        self,
-        sources: &'o [T],
-        destinations: &'o [T],
-    ) -> impl Iterator<Item = &'o T> {
-        let (from, to): (&[T], &[T]) = match self {
-            Verb::PutPackets | Verb::CopyPackets => (&[], destinations),
-            Verb::ReadPutPackets | Verb::BroadcastPackets => (sources, destinations),
-            Verb::UnpackPackets => (sources, &[]),
-            Verb::ReducePackets => {
-                (sources.get(1..).unwrap_or(&[]), destinations.get(1..).unwrap_or(&[]))
-            }
-            Verb::Copy
-            | Verb::Put
-            | Verb::PutWithSignal
-            | Verb::PutWithSignalAndFlush
-            | Verb::Get
-            | Verb::Reduce
-            | Verb::Broadcast => (&[], &[]),
-        };
-        from.iter().chain(to)
-    }
-
     /// As an author writes it.
     #[must_use]
     pub fn word(self) -> &'static str {

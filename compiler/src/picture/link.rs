@@ -1,9 +1,10 @@
 //! The arrows: which event comes before which of another column.
 
 use super::event::{Order, Scene, Who, asks, is_followed_by_a_signal};
+use crate::ir::memory::packets;
 use crate::ir::{
     Action, BarrierId, BlockId, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank, RankId,
-    SemaphoreId, Transfer, Verb, Where,
+    SemaphoreId, Verb, Where,
 };
 use std::collections::BTreeMap;
 
@@ -156,7 +157,8 @@ impl Packets {
     fn add(&mut self, op: &Op, (id, rank): (RankId, &Rank), event: usize) {
         match &op.action {
             Action::Transfer(transfer) => {
-                let (reads, writes) = of_packets(transfer);
+                let (reads, writes) =
+                    packets(transfer.verb, &transfer.sources, &transfer.destinations);
                 self.read.extend(reads.iter().map(|operand| (id, **operand, event)));
                 for operand in writes {
                     let owners: Vec<RankId> = match operand.place {
@@ -197,26 +199,5 @@ fn members(rank: &Rank, channel: ChannelId) -> Vec<RankId> {
     match rank.channels.lookup(channel).map(|end| &end.link) {
         Some(Link::Switch(group)) => group.ranks.clone(),
         _ => Vec::new(),
-    }
-}
-
-/// The operands of a transfer that hold packets: those it reads, and those it writes.
-fn of_packets(transfer: &Transfer) -> (Vec<&Operand>, Vec<&Operand>) {
-    let sources: Vec<&Operand> = transfer.sources.iter().collect();
-    let destinations: Vec<&Operand> = transfer.destinations.iter().collect();
-    match transfer.verb {
-        Verb::PutPackets | Verb::CopyPackets => (Vec::new(), destinations),
-        Verb::ReadPutPackets | Verb::BroadcastPackets => (sources, destinations),
-        Verb::UnpackPackets => (sources, Vec::new()),
-        Verb::ReducePackets => {
-            (sources.into_iter().skip(1).collect(), destinations.into_iter().skip(1).collect())
-        }
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast => (Vec::new(), Vec::new()),
     }
 }

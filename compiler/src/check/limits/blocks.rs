@@ -149,28 +149,34 @@ fn ops(
 }
 
 fn channels_of_operation(findings: &mut Findings<'_>, site: Site<'_>, count: usize) {
-    let threads = findings.program.options.threads;
     if count > CHANNELS_OF_OPERATION {
         let rule = (Code::E0802, "one operation", Group::Place);
         findings.add(rule, site, count as u64, || too_many_channels_at_once(count));
-    } else if count > threads as usize {
-        let rule = (Code::E0802, "threads", Group::Program);
-        findings.add(rule, site, count as u64, || {
-            too_few_threads(Code::E0802, count, "channel", threads)
-        });
+    } else {
+        threads_of_operation(findings, site, count, (Code::E0802, "channel"));
     }
 }
 
 fn semaphores_of_operation(findings: &mut Findings<'_>, site: Site<'_>, count: usize) {
-    let threads = findings.program.options.threads;
     if count > SEMAPHORES_OF_OPERATION {
         let rule = (Code::E0804, "semaphores", Group::Place);
         findings.add(rule, site, count as u64, || too_many_semaphores(count));
-    } else if count > threads as usize {
-        let rule = (Code::E0804, "threads", Group::Program);
-        findings.add(rule, site, count as u64, || {
-            too_few_threads(Code::E0804, count, "semaphore", threads)
-        });
+    } else {
+        threads_of_operation(findings, site, count, (Code::E0804, "semaphore"));
+    }
+}
+
+/// Each entry of a list is for a thread of its own.
+fn threads_of_operation(
+    findings: &mut Findings<'_>,
+    site: Site<'_>,
+    count: usize,
+    (code, what): (Code, &str),
+) {
+    let threads = findings.program.options.threads;
+    if count > threads as usize {
+        let rule = (code, "threads", Group::Program);
+        findings.add(rule, site, count as u64, || too_few_threads(code, count, what, threads));
     }
 }
 

@@ -20,6 +20,7 @@ use super::super::ring::{self, Ring};
 use super::findings::place_at;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
+use crate::ir::memory::{reads_packets, writes_packets};
 use crate::source::Place;
 
 /// The scratch that the executor divides into slots under `reuse_resources`.
@@ -134,10 +135,10 @@ impl Bounds {
     ) {
         let sources = (0..)
             .zip(&transfer.sources)
-            .map(|(k, operand)| (packets(transfer.verb, false, k), operand));
+            .map(|(k, operand)| (reads_packets(transfer.verb, k), operand));
         let destinations = (0..)
             .zip(&transfer.destinations)
-            .map(|(k, operand)| (packets(transfer.verb, true, k), operand));
+            .map(|(k, operand)| (writes_packets(transfer.verb, k), operand));
         for (packets, operand) in sources.chain(destinations) {
             let end = u64::from(operand.index) + u64::from(operand.size);
             let farthest = if packets { &mut self.packets_end } else { &mut self.plain_end };
@@ -285,23 +286,6 @@ fn half(options: &ir::Options, gathers: bool, rank: &ir::Rank) -> u64 {
     // Half of scratch is ceil(largest message / input chunks) * scratch, rounded up to the alignment.
     let space = ((1_u128 << 32) - 1).saturating_sub(scratch + u128::from(options.alignment));
     u64::try_from(space * input / (scratch * (compared + input))).unwrap_or(u64::MAX)
-}
-
-/// Whether the k-th source or destination of a verb is packets.
-fn packets(verb: ir::Verb, destination: bool, k: usize) -> bool {
-    match verb {
-        ir::Verb::ReadPutPackets | ir::Verb::BroadcastPackets => true,
-        ir::Verb::PutPackets | ir::Verb::CopyPackets => destination,
-        ir::Verb::UnpackPackets => !destination,
-        ir::Verb::ReducePackets => k > 0,
-        ir::Verb::Copy
-        | ir::Verb::Put
-        | ir::Verb::PutWithSignal
-        | ir::Verb::PutWithSignalAndFlush
-        | ir::Verb::Get
-        | ir::Verb::Reduce
-        | ir::Verb::Broadcast => false,
-    }
 }
 
 /// What is wrong with a range that goes beyond no bound.

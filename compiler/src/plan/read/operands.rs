@@ -77,7 +77,9 @@ pub(super) fn mistake(name: &str, transfer: &ir::Transfer, place: Place) -> Opti
     if let Some(sizes) = different_sizes(transfer) {
         return Some(sizes_differ(name, sizes, place));
     }
-    let mut packets = transfer.verb.packets(&transfer.sources, &transfer.destinations);
+    let (read, written) =
+        ir::memory::packets(transfer.verb, &transfer.sources, &transfer.destinations);
+    let mut packets = read.into_iter().chain(written);
     let plain = packets.find(|operand| operand.buffer != ir::Buffer::Scratch)?;
     Some(plain_packets(name, plain, place))
 }
