@@ -167,16 +167,16 @@ template <class P> struct Block {
     }
     template <class R, class L = uint32_t> CCL_DEVICE void wait(R from, L lane = 0) const {
         each(from, lane, [&](uint32_t r, uint32_t l) {
-            Word wanted = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l)) + 1;
+            const Word before = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l));
             const Word *at = words() + Words<P>::arrived + end_of(r, l);
-            while (load_acquire_system(at) < wanted) idle(at, wanted);
+            while (load_acquire_system(at) <= before) idle(at, before + 1);
         });
     }
     template <class R, class L = uint32_t> CCL_DEVICE void wait_relaxed(R from, L lane = 0) const {
         each(from, lane, [&](uint32_t r, uint32_t l) {
-            Word wanted = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l)) + 1;
+            const Word before = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l));
             const Word *at = words() + Words<P>::arrived + end_of(r, l);
-            while (load_relaxed_system(at) < wanted) idle(at, wanted);
+            while (load_relaxed_system(at) <= before) idle(at, before + 1);
             heard(rank, r);
         });
     }
@@ -187,9 +187,9 @@ template <class P> struct Block {
     }
     template <class S> CCL_DEVICE void acquire(S semaphore) const {
         each(semaphore, 0u, [&](uint32_t s, uint32_t) {
-            Word wanted = take_relaxed_device(words() + Words<P>::acquired + s) + 1;
+            const Word before = take_relaxed_device(words() + Words<P>::acquired + s);
             const Word *at = words() + Words<P>::released + s;
-            while ((int64_t)(load_acquire_device(at) - wanted) < 0) idle(at, wanted);
+            while ((int64_t)(load_acquire_device(at) - before) <= 0) idle(at, before + 1);
         });
     }
     CCL_DEVICE void barrier(uint32_t number, uint32_t blocks) const {

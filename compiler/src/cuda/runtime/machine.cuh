@@ -207,22 +207,37 @@ struct V4 {
     uint32_t word[1];
 };
 
-template <class V> CCL_DEVICE V load(const char *at) { return *reinterpret_cast<const V *>(at); }
-template <class V> CCL_DEVICE void store(char *at, V value) { *reinterpret_cast<V *>(at) = value; }
+#if defined(__CUDACC__)
+// Whatever a kernel is given lies in global memory: what is called apart cannot see that.
+CCL_DEVICE const char *global(const char *at) {
+    __builtin_assume(__isGlobal(at));
+    return at;
+}
+CCL_DEVICE char *global(char *at) {
+    __builtin_assume(__isGlobal(at));
+    return at;
+}
+#else
+inline const char *global(const char *at) { return at; }
+inline char *global(char *at) { return at; }
+#endif
+
+template <class V> CCL_DEVICE V load(const char *at) { return *reinterpret_cast<const V *>(global(at)); }
+template <class V> CCL_DEVICE void store(char *at, V value) { *reinterpret_cast<V *>(global(at)) = value; }
 #if defined(__CUDACC__)
 template <> CCL_DEVICE V16 load<V16>(const char *at) {
-    uint4 v = *reinterpret_cast<const uint4 *>(at);
+    uint4 v = *reinterpret_cast<const uint4 *>(global(at));
     return V16{{v.x, v.y, v.z, v.w}};
 }
 template <> CCL_DEVICE void store<V16>(char *at, V16 v) {
-    *reinterpret_cast<uint4 *>(at) = make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+    *reinterpret_cast<uint4 *>(global(at)) = make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
 }
 template <> CCL_DEVICE V8 load<V8>(const char *at) {
-    uint2 v = *reinterpret_cast<const uint2 *>(at);
+    uint2 v = *reinterpret_cast<const uint2 *>(global(at));
     return V8{{v.x, v.y}};
 }
 template <> CCL_DEVICE void store<V8>(char *at, V8 v) {
-    *reinterpret_cast<uint2 *>(at) = make_uint2(v.word[0], v.word[1]);
+    *reinterpret_cast<uint2 *>(global(at)) = make_uint2(v.word[0], v.word[1]);
 }
 #endif
 
