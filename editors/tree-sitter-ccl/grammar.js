@@ -329,9 +329,12 @@ module.exports = grammar({
     parenthesized: ($) => seq('(', $._expression, ')'),
 
     set: ($) =>
-      seq('{', optional(choice(seq($.binders, optional(seq(':', field('value', $._expression)))), seq(list1($._expression), optional(',')))), '}'),
+      seq('{', optional(choice($._gathered, seq(list1($._expression), optional(',')))), '}'),
 
-    list: ($) => seq('[', list($._expression), ']'),
+    list: ($) =>
+      seq('[', optional(choice($._gathered, seq(list1($._expression), optional(',')))), ']'),
+
+    _gathered: ($) => seq($.binders, optional(seq(':', field('value', $._expression)))),
 
     conditional: ($) =>
       seq(

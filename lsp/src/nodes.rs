@@ -328,7 +328,7 @@ fn in_expr<'t>(kind: &'t ExprKind, into: &mut Vec<Node<'t>>) {
         ExprKind::List(members) | ExprKind::Set(members) => {
             into.extend(members.iter().map(Node::Expr));
         }
-        ExprKind::Each(binders, value) => {
+        ExprKind::Each(_, binders, value) => {
             into.extend(binders.iter().map(Node::Binder));
             into.extend(value.as_deref().map(Node::Expr));
         }

@@ -224,7 +224,7 @@ impl<'u> Roots<'u> {
             ExprKind::List(members) | ExprKind::Set(members) | ExprKind::Intrinsic(_, members) => {
                 self.exprs.extend(members);
             }
-            ExprKind::Each(binders, value) | ExprKind::Fold(_, binders, value) => {
+            ExprKind::Each(_, binders, value) | ExprKind::Fold(_, binders, value) => {
                 self.binders(binders);
                 self.exprs.push(value);
             }

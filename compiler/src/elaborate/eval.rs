@@ -116,7 +116,7 @@ impl<'a> Eval<'_, 'a> {
             ExprKind::Range(kind, start, end) => self.range(*kind, start, end, expr),
             ExprKind::List(items) => self.values(items).map(list_of),
             ExprKind::Set(items) => self.values(items).map(super::lists::distinct),
-            ExprKind::Each(binders, value) => self.each(binders, value, expr),
+            ExprKind::Each(into, binders, value) => self.each(*into, binders, value, expr),
             ExprKind::If(condition, then, otherwise) => {
                 if self.boolean(condition)? {
                     self.value(then)

@@ -5,6 +5,7 @@ use super::value::{List, Value, list_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::resolve::program::{Binder, Expr, Fold, LocalId, Method};
 use crate::source::Span;
+use crate::syntax::ast::Gathered;
 use std::ops::ControlFlow;
 
 impl<'a> Eval<'_, 'a> {
@@ -41,9 +42,10 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// `{p in peers if ..: value}`
+    /// `{p in peers if ..: value}`, `[p in peers if ..: value]`
     pub(super) fn each(
         &mut self,
+        into: Gathered,
         binders: &'a [Binder],
         value: &'a Expr,
         expr: &'a Expr,
@@ -57,7 +59,10 @@ impl<'a> Eval<'_, 'a> {
             Ok(ControlFlow::Continue(()))
         })?;
         match outcome {
-            ControlFlow::Continue(()) => Ok(distinct(values)),
+            ControlFlow::Continue(()) => Ok(match into {
+                Gathered::List => list_of(values),
+                Gathered::Set => distinct(values),
+            }),
             ControlFlow::Break(()) => Err(self.fail(expr, too_long(expr.span))),
         }
     }

@@ -92,7 +92,7 @@ pub(super) fn mentioned(expr: &Expr, into: &mut Vec<LocalId>) {
             ExprKind::List(items) | ExprKind::Set(items) | ExprKind::Intrinsic(_, items) => {
                 pending.extend(items)
             }
-            ExprKind::Each(binders, value) | ExprKind::Fold(_, binders, value) => {
+            ExprKind::Each(_, binders, value) | ExprKind::Fold(_, binders, value) => {
                 pending.extend(binders.iter().flat_map(parts));
                 pending.push(value);
             }

@@ -9,7 +9,7 @@ use super::types::{self, DEPTH, Ty};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::syntax::ast::BinaryOp;
+use crate::syntax::ast::{BinaryOp, Gathered};
 
 impl Body<'_> {
     /// Resolves an expression of the type that is wanted; reports any other.
@@ -59,7 +59,9 @@ impl Body<'_> {
                 let (members, ty) = self.members(members, want, span);
                 self.typed(ExprKind::Set(members), span, ty)
             }
-            ast::ExprKind::Each(binders, value) => self.each(binders, value.as_deref(), span),
+            ast::ExprKind::Each(into, binders, value) => {
+                self.each(*into, binders, value.as_deref(), span)
+            }
             ast::ExprKind::If(condition, then, otherwise) => {
                 self.conditional(condition, then, otherwise, want, span)
             }
@@ -233,7 +235,13 @@ impl Body<'_> {
         Ty::Error
     }
 
-    fn each(&mut self, binders: &[ast::Binder], value: Option<&ast::Expr>, span: Span) -> Typed {
+    fn each(
+        &mut self,
+        into: Gathered,
+        binders: &[ast::Binder],
+        value: Option<&ast::Expr>,
+        span: Span,
+    ) -> Typed {
         self.scoped(|body| {
             let resolved: Vec<_> = binders.iter().map(|binder| body.binder(binder)).collect();
             let value = match (value, resolved.as_slice()) {
@@ -248,7 +256,7 @@ impl Body<'_> {
                 }
             };
             let ty = body.list_of(value.ty, span);
-            body.typed(ExprKind::Each(resolved, Box::new(value.expr)), span, ty)
+            body.typed(ExprKind::Each(into, resolved, Box::new(value.expr)), span, ty)
         })
     }
 

@@ -26,7 +26,7 @@ pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
         ExprKind::List(members) | ExprKind::Set(members) => {
             members.iter().map(|member| nature(body, member)).reduce(both).unwrap_or(none)
         }
-        ExprKind::Each(_, value) => nature(body, value),
+        ExprKind::Each(_, _, value) => nature(body, value),
         ExprKind::Method(_, base, _) => nature(body, base),
         ExprKind::Int(_)
         | ExprKind::Bool(_)

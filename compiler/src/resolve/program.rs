@@ -4,7 +4,7 @@
 //! for which errors were reported is not elaborated.
 
 use crate::source::{FileId, Span};
-use crate::syntax::ast::{BinaryOp, RangeKind, SynchroniseVerb, TransferVerb, UnaryOp};
+use crate::syntax::ast::{BinaryOp, Gathered, RangeKind, SynchroniseVerb, TransferVerb, UnaryOp};
 use crate::table::{Table, id};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -693,8 +693,8 @@ pub enum ExprKind {
     List(Vec<Expr>),
     /// `{a, b}`: as written, duplicates dropped.
     Set(Vec<Expr>),
-    /// `{p in peers if .. : value}`; the value may be the binder itself. Duplicates dropped.
-    Each(Vec<Binder>, Box<Expr>),
+    /// `{p in peers if .. : value}`, `[p in peers if .. : value]`; the value may be the binder itself.
+    Each(Gathered, Vec<Binder>, Box<Expr>),
     /// `if c { a } else { b }`
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `f(a, b)`: the parameter's position, and its value.

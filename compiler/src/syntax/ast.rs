@@ -609,8 +609,8 @@ pub enum ExprKind {
     List(Vec<Expr>),
     /// `{a, b}`
     Set(Vec<Expr>),
-    /// `{p in peers if p > rank: p.node}`
-    Each(Vec<Binder>, Option<Box<Expr>>),
+    /// `{p in peers if p > rank: p.node}`, `[p in peers: p.node]`
+    Each(Gathered, Vec<Binder>, Option<Box<Expr>>),
     /// `if a { b } else { c }`
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `f(a, b)`
@@ -625,6 +625,15 @@ pub enum ExprKind {
     Index(Box<Expr>, Vec<Index>),
     /// What could not be understood, and was reported.
     Error,
+}
+
+/// What is gathered from values that come one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gathered {
+    /// `[..]`: all of them.
+    List,
+    /// `{..}`: each once.
+    Set,
 }
 
 /// What stands in brackets.

@@ -1,7 +1,7 @@
 //! Words of other languages, and what says the same here: who writes programs here has mostly written others before.
 
 /// How lists are made from others.
-const EACH: &str = "a value for each of a list is `{p in list: value}`, and those that are wanted `{p in list if c}`";
+const EACH: &str = "a value for each of a list is `[p in list: value]`, and those that are wanted `[p in list if c]`";
 
 /// The mark that says what a word between values says elsewhere.
 #[must_use]

@@ -8,7 +8,8 @@ use super::recover::{
 use super::report::{Expected, brackets_apart};
 use super::{Extra, Input, Reader, Rule, kind_at, last, look, mark, note, pick, rest, span};
 use crate::syntax::ast::{
-    Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Index, Name, RangeKind, UnaryOp,
+    Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Gathered, Index, Name, RangeKind,
+    UnaryOp,
 };
 use crate::syntax::lookahead::{begins_surely, holds_statements};
 use crate::syntax::token::{Class, Kind, Token, integer, string};
@@ -285,24 +286,30 @@ fn literal(token: &Token<'_>) -> Option<ExprKind> {
 
 /// `{a, b}` or `{p in peers: p.node}`
 fn set<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
-    let each = look(at_binder)
-        .ignore_then(values.binders.clone())
-        .then(mark(Kind::Colon).ignore_then(values.required("a value")).or_not())
-        .then_ignore(close(Kind::RightBrace))
-        .map(|(binders, value)| ExprKind::Each(binders, value.map(Box::new)));
     let set = listed(values.required("an element"), Kind::RightBrace).map(ExprKind::Set);
     look(|tokens| !holds_statements(tokens.get(1..).unwrap_or_default()))
         .ignore_then(mark(Kind::LeftBrace))
-        .ignore_then(each.or(set))
+        .ignore_then(gathered(values, Gathered::Set, Kind::RightBrace).or(set))
         .map_with(|kind, e| Expr { kind, span: span(e) })
         .boxed()
 }
 
-/// `[a, b]`
+/// `[a, b]` or `[p in peers: p.node]`
 fn list<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let list = listed(values.required("an element"), Kind::RightBracket).map(ExprKind::List);
     mark(Kind::LeftBracket)
-        .ignore_then(listed(values.required("an element"), Kind::RightBracket))
-        .map_with(|elements, e| Expr { kind: ExprKind::List(elements), span: span(e) })
+        .ignore_then(gathered(values, Gathered::List, Kind::RightBracket).or(list))
+        .map_with(|kind, e| Expr { kind, span: span(e) })
+        .boxed()
+}
+
+/// `p in peers: p.node`, up to the bracket that closes it.
+fn gathered<'t>(values: &Values<'t>, into: Gathered, closing: Kind) -> Rule<'t, ExprKind> {
+    look(at_binder)
+        .ignore_then(values.binders.clone())
+        .then(mark(Kind::Colon).ignore_then(values.required("a value")).or_not())
+        .then_ignore(close(closing))
+        .map(move |(binders, value)| ExprKind::Each(into, binders, value.map(Box::new)))
         .boxed()
 }
 

@@ -189,9 +189,12 @@ pub(super) fn r#type<'t>() -> Rule<'t, Option<Type>> {
 
 pub(super) fn require<'t>(values: &Values<'t>) -> Rule<'t, Require> {
     let message = mark(Kind::Comma).ignore_then(text().map(Some).or(no_text()));
+    let without_comma = look(|tokens| kind_at(tokens, 0) == Some(Kind::Str))
+        .ignore_then(expect(Kind::Comma, "before the text", &[]))
+        .ignore_then(text().map(Some));
     head(Kind::Require)
         .ignore_then(values.required("a condition"))
-        .then(message.or_not())
+        .then(message.or(without_comma).or_not())
         .then_ignore(semicolon())
         .map(|(condition, message)| Require { condition, message: message.flatten() })
         .boxed()
