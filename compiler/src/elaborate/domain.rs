@@ -5,6 +5,7 @@
 //! not depend on those before it shares one subtree.
 
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -58,6 +59,10 @@ pub(super) enum Selection {
     One(i64),
     /// `len` consecutive values from `first` on.
     Values(i64, i64),
+    /// Those from this one on, to the end.
+    From(i64),
+    /// Those from the beginning on that are less.
+    Below(i64),
     /// All of them, as one run.
     Whole,
 }
@@ -113,6 +118,17 @@ impl Domain {
             Domain::Leaf => 1,
             Domain::Dimension(dimension) => dimension.start(dimension.values.len()),
         }
+    }
+
+    /// What lies below the first value of the first dimension that is selected.
+    pub(super) fn below_first(&self, selection: &Selection) -> Option<&Domain> {
+        let selected = |value: &i64| match selection {
+            Selection::One(first) | Selection::Values(first, _) => value == first,
+            Selection::From(first) => value >= first,
+            Selection::Below(end) => value < end,
+            Selection::Whole => true,
+        };
+        self.below(self.values().into_iter().find(selected)?)
     }
 
     /// The values of its first dimension; none for a leaf.
@@ -202,6 +218,8 @@ impl Domain {
             Selection::One(value) => (dimension.position(depth, *value)?, 1),
             Selection::Whole => (0, dimension.values.len()),
             Selection::Values(first, len) => dimension.consecutive(depth, *first, *len)?,
+            Selection::From(first) => dimension.from(depth, *first)?,
+            Selection::Below(end) => dimension.before(depth, *end)?,
         };
         if len == 0 {
             return Err(Miss::Empty);
@@ -265,6 +283,24 @@ impl Dimension {
         Err(missing.map_or(Miss::Scattered, |value| Miss::NoMember(depth, value)))
     }
 
+    /// Where the values from `first` on stand; `first` is not before the least.
+    fn from(&self, depth: usize, first: i64) -> Result<(u32, u32), Miss> {
+        match self.values.ends() {
+            Some((least, _)) if first < least => Err(Miss::NoMember(depth, first)),
+            _ => self.values.among(first..i64::MAX),
+        }
+    }
+
+    /// Where the values before `end` stand; `end` is not beyond the one after the greatest.
+    fn before(&self, depth: usize, end: i64) -> Result<(u32, u32), Miss> {
+        match self.values.ends() {
+            Some((_, greatest)) if end.saturating_sub(1) > greatest => {
+                Err(Miss::NoMember(depth, end.saturating_sub(1)))
+            }
+            _ => self.values.among(i64::MIN..end),
+        }
+    }
+
     /// The number of the first member below the value at `position`; with the count of values, of all members.
     fn start(&self, position: u32) -> u64 {
         match &self.below {
@@ -311,6 +347,39 @@ impl Values {
             Values::List { positions, .. } => positions.get(&value).copied(),
         }
     }
+
+    /// The least and the greatest.
+    fn ends(&self) -> Option<(i64, i64)> {
+        match self {
+            Values::Count(count) => (*count > 0).then_some((0, count - 1)),
+            Values::List { values, .. } => {
+                values.iter().min().copied().zip(values.iter().max().copied())
+            }
+        }
+    }
+
+    /// The first position, and the number of positions, of the values in this range: they stand one after the other.
+    fn among(&self, range: Range<i64>) -> Result<(u32, u32), Miss> {
+        let (begin, len) = match self {
+            Values::Count(count) => {
+                let begin = range.start.max(0);
+                (begin, range.end.min(*count).saturating_sub(begin))
+            }
+            Values::List { values, .. } => {
+                let is_meant = |value: &i64| range.contains(value);
+                let begin = values.iter().position(is_meant).ok_or(Miss::Empty)?;
+                let len = values.iter().skip(begin).take_while(|value| is_meant(value)).count();
+                if values.iter().skip(begin + len).any(is_meant) {
+                    return Err(Miss::Scattered);
+                }
+                (begin as i64, len as i64)
+            }
+        };
+        match len > 0 {
+            true => Ok((begin as u32, len as u32)),
+            false => Err(Miss::Empty),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -337,6 +406,27 @@ mod tests {
         assert_eq!(peers.position(&[3]), Ok(2));
         assert_eq!(peers.run(&[Selection::Values(0, 2)]), Ok(Run { first: 0, len: 2 }));
         assert_eq!(peers.run(&[Selection::Values(1, 3)]), Err(Miss::NoMember(0, 2)));
+    }
+
+    #[test]
+    fn open_ends_are_those_of_the_dimension() {
+        let run = |first, len| Ok(Run { first, len });
+        let four = Domain::count(4, Domain::Leaf);
+        assert_eq!(four.run(&[Selection::From(1)]), run(1, 3));
+        assert_eq!(four.run(&[Selection::Below(3)]), run(0, 3));
+        assert_eq!(four.run(&[Selection::From(4)]), Err(Miss::Empty));
+        assert_eq!(four.run(&[Selection::From(-1)]), Err(Miss::NoMember(0, -1)));
+        assert_eq!(four.run(&[Selection::Below(0)]), Err(Miss::Empty));
+        assert_eq!(four.run(&[Selection::Below(6)]), Err(Miss::NoMember(0, 5)));
+        let peers = Domain::list(vec![0, 1, 3], Domain::count(2, Domain::Leaf));
+        assert_eq!(peers.run(&[Selection::From(2)]), run(4, 2));
+        assert_eq!(peers.run(&[Selection::Below(2), Selection::Whole]), run(0, 4));
+        assert_eq!(peers.run(&[Selection::One(3), Selection::From(1)]), run(5, 1));
+        assert_eq!(peers.run(&[Selection::From(0), Selection::From(1)]), Err(Miss::Scattered));
+        assert_eq!(peers.run(&[Selection::Below(5)]), Err(Miss::NoMember(0, 4)));
+        let turned = Domain::list(vec![3, 0, 2], Domain::Leaf);
+        assert_eq!(turned.run(&[Selection::From(2)]), Err(Miss::Scattered));
+        assert_eq!(turned.run(&[Selection::Below(3)]), run(1, 2));
     }
 
     #[test]

@@ -182,14 +182,7 @@ impl<'a> Eval<'_, 'a> {
             BufferName::Scratch(region) => {
                 let mut domain = region_of(declared, region).map(|family| &family.domain);
                 for selection in prefix {
-                    domain = match (domain, selection) {
-                        (Some(domain), Selection::One(value)) => domain.below(*value),
-                        (Some(domain), Selection::Values(first, _)) => domain.below(*first),
-                        (Some(domain), Selection::Whole) => {
-                            domain.values().first().and_then(|value| domain.below(*value))
-                        }
-                        (None, _) => None,
-                    };
+                    domain = domain.and_then(|domain| domain.below_first(selection));
                 }
                 domain.map(Domain::values).unwrap_or_default()
             }
@@ -218,9 +211,9 @@ impl<'a> Eval<'_, 'a> {
             },
             Index::To(expr, inclusive) => {
                 let end = self.int(expr)?;
-                Chosen::Selected(Selection::Values(0, end.saturating_add(i64::from(*inclusive))))
+                Chosen::Selected(Selection::Below(end.saturating_add(i64::from(*inclusive))))
             }
-            Index::From(expr) => Chosen::Selected(Selection::Values(self.int(expr)?, i64::MAX)),
+            Index::From(expr) => Chosen::Selected(Selection::From(self.int(expr)?)),
         })
     }
 
@@ -441,8 +434,9 @@ fn flat(chunks: i64, selections: &[Selection]) -> Result<Run, Bad> {
     let (first, len) = match selections.first() {
         None | Some(Selection::Whole) => (0, chunks),
         Some(Selection::One(index)) => (*index, 1),
-        Some(Selection::Values(first, i64::MAX)) => (*first, chunks.saturating_sub(*first)),
         Some(Selection::Values(first, len)) => (*first, *len),
+        Some(Selection::From(first)) => (*first, chunks.saturating_sub(*first)),
+        Some(Selection::Below(end)) => (0, *end),
     };
     if len <= 0 {
         return Err(Bad::Empty);
