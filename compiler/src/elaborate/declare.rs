@@ -23,6 +23,9 @@ use std::rc::Rc;
 /// The most members a family may have.
 const MAX_MEMBERS: u64 = 1 << 31;
 
+/// How many steps a channel counts for: it takes as long, and hundreds of bytes.
+const CHANNEL: u64 = 4;
+
 /// The indices of a member.
 pub(super) type Indices = SmallVec<[i64; 2]>;
 
@@ -145,7 +148,7 @@ impl<'a> Eval<'_, 'a> {
         let domain = self.domain(&family.dimensions, family.span)?;
         let first = made.ends.len() as u64;
         for indices in domain.members() {
-            self.spend(family.span)?;
+            self.spend_steps(CHANNEL, family.span)?;
             self.bind_member(&family.dimensions, &indices);
             let link = self.link(&family.link, family.span)?;
             let other = match (&link, &family.to, family.peer_dimension) {

@@ -29,6 +29,8 @@ pub(super) type Evaluated<T> = Result<T, Failed>;
 pub(super) const MAX_CALLS: usize = 1000;
 /// How many of the calls that led to a mistake are shown.
 const SHOWN_CALLS: usize = 3;
+/// How many steps a call counts for: it takes as long.
+const CALL: u64 = 4;
 /// How many members a list may have.
 pub(super) const MAX_LIST: i64 = 1 << 24;
 /// Stack that must be left before a call, and how much more is taken where it is not.
@@ -171,11 +173,18 @@ impl<'a> Eval<'_, 'a> {
 
     /// Takes one step of what may be spent.
     pub(super) fn spend(&mut self, span: Span) -> Evaluated<()> {
-        self.shared.fuel = self.shared.fuel.saturating_sub(1);
+        self.spend_steps(1, span)
+    }
+
+    /// The same, for what takes as long as several.
+    pub(super) fn spend_steps(&mut self, steps: u64, span: Span) -> Evaluated<()> {
+        let before = self.shared.fuel;
+        self.shared.fuel = before.saturating_sub(steps);
         if self.shared.fuel == 0 {
             return Err(self.fail_at(String::new(), endless(span)));
         }
-        match self.shared.fuel.is_multiple_of(4096) && self.shared.interrupt.is_set() {
+        let looks = before / 4096 != self.shared.fuel / 4096;
+        match looks && self.shared.interrupt.is_set() {
             true => Err(Failed),
             false => Ok(()),
         }
@@ -397,7 +406,7 @@ impl<'a> Eval<'_, 'a> {
         arguments: &'a [(usize, Expr)],
         expr: &'a Expr,
     ) -> Evaluated<Value> {
-        self.spend(expr.span)?;
+        self.spend_steps(CALL, expr.span)?;
         let world = self.world;
         let function = &world.unit.functions[id];
         let frame =
