@@ -49,6 +49,7 @@ fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, 
         block: (RankId(0), BlockId(0)),
         options: &program.options,
         others: &Others::of(program),
+        sharing: &Sharing::of(program),
     };
     let mut pending = Pending::default();
     pending.add(scene, effects(scene, a, first));
