@@ -218,11 +218,12 @@ fn is_told(told: &[Diagnostic], report: &Diagnostic) -> bool {
 /// What is found only after the passes is no mistake of the author's, and what is only then too large for a proof none at
 /// all.
 fn made_here(report: Diagnostic) -> Diagnostic {
-    let note = match report.code {
-        Code::W0501 | Code::W0502 => {
+    let is_too_large = [Code::W0501, Code::W0502].contains(&report.code);
+    let note = match is_too_large {
+        true => {
             "this is of what the compiler made of the program; of the program as it stands it is proved"
         }
-        _ => {
+        false => {
             "this is in what the compiler made of the program, not in the program: please report it"
         }
     };

@@ -7,6 +7,7 @@ use super::lanes::{Mark, Scene, effects};
 use super::others::Others;
 use super::pending::Pending;
 use crate::ir::build::{acquire, input, local, output, pipeline, program, release, scratch};
+use crate::ir::sharing::Sharing;
 use crate::ir::{Action, BlockId, Program, RankId, Verb};
 
 /// Numbers that are the same in every run.
