@@ -10,7 +10,7 @@ mod swap;
 
 use crate::check::{self, limits};
 use crate::cuda::{self, Network};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::ir;
@@ -20,7 +20,7 @@ use crate::plan::map::Map;
 use crate::plan::{read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
-pub use contract::Known;
+pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
 pub use diff::{Side, diff};
 use std::borrow::Cow;
@@ -169,7 +169,9 @@ fn passed(
     if sound && proof != Proof::Skipped {
         let _checking = phase("check what is written", "");
         let found = check::check_again(&program, &mut known, interrupt);
-        diagnostics.extend(found.into_iter().map(made_here));
+        let new: Vec<Diagnostic> =
+            found.into_iter().filter(|report| !is_told(&diagnostics, report)).collect();
+        diagnostics.extend(new.into_iter().map(made_here));
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
     (kept.then_some(program), diagnostics)
@@ -206,11 +208,26 @@ fn operations(program: &ir::Program) -> u64 {
     blocks.map(|block| ir::count_ops(&block.ops) as u64).sum()
 }
 
-/// What is found only after the passes is no mistake of the author's.
+/// Whether the same is said already: what is not proved of a program is not proved of what becomes of it either.
+fn is_told(told: &[Diagnostic], report: &Diagnostic) -> bool {
+    told.iter().any(|one| {
+        (one.code, &one.message, &one.primary) == (report.code, &report.message, &report.primary)
+    })
+}
+
+/// What is found only after the passes is no mistake of the author's, and what is only then too large for a proof none at
+/// all.
 fn made_here(report: Diagnostic) -> Diagnostic {
-    report.note(
-        "this is in what the compiler made of the program, not in the program: please report it",
-    )
+    let is_too_large = [Code::W0501, Code::W0502].contains(&report.code);
+    let note = match is_too_large {
+        true => {
+            "this is of what the compiler made of the program; of the program as it stands it is proved"
+        }
+        false => {
+            "this is in what the compiler made of the program, not in the program: please report it"
+        }
+    };
+    report.note(note)
 }
 
 /// What the target cannot do of a lowered program.
@@ -317,6 +334,7 @@ pub fn verified(
     let Some(mut program) = program.filter(|_| !has_errors(&diagnostics)) else {
         return (None, diagnostics);
     };
+    known.shared.mark(&mut program);
     let mut found = Vec::new();
     match contract::add(&mut program, known, interrupt) {
         Ok(open) => {
@@ -330,7 +348,7 @@ pub fn verified(
             found.extend(check::check(&program, interrupt));
         }
     }
-    diagnostics.extend(found);
+    diagnostics.extend(found.into_iter().map(acceptable));
     diagnostics.extend(check::written_inputs(&program));
     let limits = limits_of(&program, target);
     // Where too much is used, too much is listed: that is one mistake.
@@ -339,6 +357,14 @@ pub fn verified(
     diagnostics.extend(target.graded(lists));
     diagnostics.extend(limits);
     (Some(program), diagnostics)
+}
+
+/// What may be meant, and how to say so of a plan, which has no word for it.
+fn acceptable(report: Diagnostic) -> Diagnostic {
+    if report.code != Code::E0605 {
+        return report;
+    }
+    report.help("if that is meant, `--allow shared` accepts it, and so does the map of a program with `#[allow(shared)]`")
 }
 
 /// A plan's program, without what its collective promises.

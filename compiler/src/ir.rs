@@ -12,6 +12,7 @@ pub mod memory;
 pub mod print;
 pub mod region;
 pub mod run;
+pub mod sharing;
 pub(crate) mod weave;
 
 mod channel;

@@ -1,16 +1,18 @@
 //! From how many ranks on a limit of the target is exceeded.
 //!
 //! In: a program that exceeds limits, and the reports that say so. Out: the same reports, each with the smallest
-//! number of ranks at which it is made. Smaller numbers are tried in turn, which costs little where the limit is
-//! reached early; where it is not, the search gives up after so many operations, and nothing is said.
+//! number of ranks at which it is made. Larger and larger numbers are tried until one is too large, then numbers between it
+//! and the one before: what is exceeded at some number of ranks mostly is so at all larger ones. Numbers that the program is
+//! not for are passed over. Where that takes too many operations, the search gives up, and nothing is said.
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::driver::{self, Proof, Target};
+use crate::driver::{self, Lowered, Proof, Target};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::resolve::program::{Expr, ExprKind, Program, ProgramId, Type, Unit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// Limits that grow with the number of ranks.
 const GROWING: [Code; 5] = [Code::E0801, Code::E0802, Code::E0803, Code::E0804, Code::E0806];
@@ -31,43 +33,90 @@ pub fn explain(
     let reported = |report: &&mut Diagnostic| {
         report.severity == Severity::Error && GROWING.contains(&report.code)
     };
-    let mut onsets: BTreeMap<Code, Option<usize>> =
-        diagnostics.iter_mut().filter(reported).map(|report| (report.code, None)).collect();
-    if onsets.is_empty()
+    let codes: BTreeSet<Code> =
+        diagnostics.iter_mut().filter(reported).map(|report| report.code).collect();
+    if codes.is_empty()
         || !unit.programs[program].parameters.iter().any(|parameter| parameter.name == "ranks")
     {
         return;
     }
-    let mut made = 0;
-    for fewer in 2..ranks {
-        if made > BUDGET || interrupt.is_set() {
-            return;
-        }
-        let mut settings = with_ranks(&unit.programs[program], settings, fewer);
-        settings.promises = false;
-        let (Some(lowered), _) = driver::lower(unit, program, &settings, Proof::Skipped, interrupt)
-        else {
-            continue;
-        };
-        made += lowered
-            .program()
-            .ranks
-            .iter()
-            .flat_map(|rank| &rank.blocks)
-            .map(|block| ir::count_ops(&block.ops))
-            .sum::<usize>();
-        for report in driver::limits(&lowered, target) {
-            if let Some(onset @ None) = onsets.get_mut(&report.code) {
-                *onset = Some(fewer);
+    let look = |fewer: usize| {
+        let settings =
+            Settings { promises: false, ..with_ranks(&unit.programs[program], settings, fewer) };
+        driver::lower(unit, program, &settings, Proof::Skipped, interrupt).0.map(|lowered| {
+            let found = driver::limits(&lowered, target);
+            (found.into_iter().map(|report| report.code).collect(), operations(&lowered))
+        })
+    };
+    let mut search = Search { look: &look, interrupt, known: BTreeMap::new(), made: 0 };
+    let onsets: Option<BTreeMap<Code, usize>> =
+        codes.into_iter().map(|code| Some((code, search.onset(code, ranks)?))).collect();
+    let Some(onsets) = onsets else { return };
+    for report in diagnostics.iter_mut().filter(reported) {
+        let onset = onsets.get(&report.code).copied().unwrap_or(ranks);
+        report.notes.insert(0, format!("the limit is exceeded from {onset} ranks on"));
+    }
+}
+
+fn operations(lowered: &Lowered) -> usize {
+    let blocks = lowered.program().ranks.iter().flat_map(|rank| &rank.blocks);
+    blocks.map(|block| ir::count_ops(&block.ops)).sum()
+}
+
+/// The limits that are exceeded at a number of ranks, and how many operations were made to find out.
+type Seen = (BTreeSet<Code>, usize);
+
+/// A search among numbers of ranks.
+struct Search<'a> {
+    /// What is found at a number of ranks; nothing where the program is not for it.
+    look: &'a dyn Fn(usize) -> Option<Seen>,
+    interrupt: &'a Interrupt,
+    known: BTreeMap<usize, Option<BTreeSet<Code>>>,
+    made: usize,
+}
+
+impl Search<'_> {
+    /// The smallest number of ranks that exceeds a limit, which `ranks` do; none where that takes too long.
+    fn onset(&mut self, code: Code, ranks: usize) -> Option<usize> {
+        // Up to `fits` it is not exceeded, at `onset` it is, and from `end` up to there nothing is known to be asked.
+        let (mut fits, mut end, mut onset) = (1, ranks, ranks);
+        let mut is_growing = true;
+        while fits + 1 < end {
+            let next = match is_growing {
+                true => (fits + fits / 2 + 1).min(end - 1),
+                false => fits.midpoint(end),
+            };
+            match self.first(next..end)? {
+                Some(other) if !self.exceeds(other, code) => fits = other,
+                found => {
+                    (end, onset) = (next, found.unwrap_or(onset));
+                    is_growing = false;
+                }
             }
         }
-        if onsets.values().all(Option::is_some) {
-            break;
-        }
+        Some(onset)
     }
-    for report in diagnostics.iter_mut().filter(reported) {
-        let onset = onsets.get(&report.code).copied().flatten().unwrap_or(ranks);
-        report.notes.insert(0, format!("the limit is exceeded from {onset} ranks on"));
+
+    /// The first of these numbers that the program is for, if there is one.
+    fn first(&mut self, numbers: Range<usize>) -> Option<Option<usize>> {
+        for number in numbers {
+            if !self.known.contains_key(&number) {
+                if self.made > BUDGET || self.interrupt.is_set() {
+                    return None;
+                }
+                let seen = (self.look)(number);
+                self.made += seen.as_ref().map_or(0, |(_, operations)| *operations);
+                self.known.insert(number, seen.map(|(codes, _)| codes));
+            }
+            if self.known.get(&number).is_some_and(Option::is_some) {
+                return Some(Some(number));
+            }
+        }
+        Some(None)
+    }
+
+    fn exceeds(&self, number: usize, code: Code) -> bool {
+        self.known.get(&number).and_then(Option::as_ref).is_some_and(|codes| codes.contains(&code))
     }
 }
 
@@ -78,4 +127,44 @@ pub(crate) fn with_ranks(program: &Program, settings: &Settings, ranks: usize) -
     let value = Expr { kind: ExprKind::Int(ranks as i64), span: program.span, ty: Type::Int };
     settings.parameters.push(("ranks".to_string(), value));
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The smallest number of ranks that is found where from `onset` on too many are needed, and how many were looked at.
+    fn found(onset: usize, ranks: usize, is_for: fn(usize) -> bool) -> (Option<usize>, usize) {
+        let codes = |number| if number >= onset { [Code::E0801].into() } else { BTreeSet::new() };
+        let look = |number: usize| is_for(number).then(|| (codes(number), number));
+        let interrupt = Interrupt::default();
+        let known = BTreeMap::new();
+        let mut search = Search { look: &look, interrupt: &interrupt, known, made: 0 };
+        let onset = search.onset(Code::E0801, ranks);
+        (onset, search.known.values().flatten().count())
+    }
+
+    #[test]
+    fn the_smallest_number_is_found() {
+        for ranks in [2, 3, 4, 5, 16, 17, 256] {
+            for onset in 2..=ranks {
+                let (smallest, looks) = found(onset, ranks, |_| true);
+                assert_eq!(smallest, Some(onset), "{ranks}");
+                assert!(looks <= 20, "{looks} at {onset} of {ranks}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_the_program_is_not_for_are_passed_over() {
+        assert_eq!(found(65, 256, usize::is_power_of_two).0, Some(128));
+        assert_eq!(found(64, 256, usize::is_power_of_two).0, Some(64));
+        assert_eq!(found(250, 256, usize::is_power_of_two).0, Some(256));
+        assert_eq!(found(2, 256, |number| number == 256).0, Some(256));
+    }
+
+    #[test]
+    fn too_long_a_search_is_given_up() {
+        assert_eq!(found(700_000, 1_000_000, |_| true).0, None);
+    }
 }

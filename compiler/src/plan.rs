@@ -11,6 +11,7 @@ pub mod listing;
 pub mod manifest;
 pub mod map;
 mod names;
+mod object;
 pub mod read;
 pub mod write;
 
@@ -18,6 +19,7 @@ pub use names::action_name;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FileId, Span};
+use object::Object;
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -39,7 +41,7 @@ pub struct Plan<'a> {
     #[serde(default)]
     pub reuse_resources: bool,
     /// One entry a rank, in rank order.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "object::list")]
     pub gpus: Vec<Gpu<'a>>,
     /// Threads per block.
     #[serde(default = "default_threads")]
@@ -70,16 +72,16 @@ pub struct Gpu<'a> {
     /// Chunks of scratch.
     pub scratch_chunks: i64,
     /// Its thread blocks, by id.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "object::list")]
     pub threadblocks: Vec<Block<'a>>,
     /// Its channels: one entry for all of a kind, or several.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "object::list")]
     pub channels: Vec<Channel<'a>>,
     /// The buffers of other ranks that it reaches.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "object::list")]
     pub remote_buffers: Vec<RemoteBuffer<'a>>,
     /// Its semaphores.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::list")]
     pub semaphores: Vec<Semaphore>,
 }
 
@@ -96,7 +98,7 @@ pub struct Channel<'a> {
     #[serde(borrow, default)]
     pub buffer_type: Cow<'a, str>,
     /// Switch: one channel a group.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::list")]
     pub rank_groups: Vec<RankGroup>,
 }
 
@@ -135,13 +137,13 @@ pub struct Block<'a> {
     /// Its number, which must be its position.
     pub id: i64,
     /// Its operations.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "object::list")]
     pub ops: Vec<Op<'a>>,
     /// The channels that it uses; operations count in these lists.
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "object::list")]
     pub channels: Vec<BlockChannels<'a>>,
     /// The remote buffers that it uses; operations count in these lists.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "object::list")]
     pub remote_buffer_refs: Vec<BufferRefs<'a>>,
 }
 
@@ -172,10 +174,10 @@ pub struct Op<'a> {
     #[serde(borrow)]
     pub name: Cow<'a, str>,
     /// What it reads.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "object::list")]
     pub src_buff: Vec<Buff<'a>>,
     /// What it writes.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "object::list")]
     pub dst_buff: Vec<Buff<'a>>,
     /// Positions in the block's channels of `channel_type`.
     #[serde(default)]
@@ -184,7 +186,7 @@ pub struct Op<'a> {
     #[serde(borrow, default)]
     pub channel_type: Option<Cow<'a, str>>,
     /// The part of a group of blocks.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::option")]
     pub tbg_info: Option<Group>,
     /// A barrier's id.
     #[serde(default)]
@@ -196,10 +198,10 @@ pub struct Op<'a> {
     #[serde(default)]
     pub semaphore_ids: Vec<i64>,
     /// A pipeline's window.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::option")]
     pub iter_context: Option<Window>,
     /// A pipeline's body.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "object::list")]
     pub ops: Vec<Op<'a>>,
     /// "sum", "min" or "max"; the executor does not look at it.
     #[serde(borrow, default)]
@@ -284,7 +286,7 @@ pub fn parse(file: FileId, text: &str) -> Result<Plan<'_>, Box<Diagnostic>> {
     // MSCCL++'s loader passes over a byte order mark, too.
     let json = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = (text.len() - json.len()) as u32;
-    serde_json::from_str(json).map_err(|error| {
+    serde_json::from_str(json).map(|Object(plan)| plan).map_err(|error| {
         let span = error_span(file, json, &error);
         let span = Span { start: span.start + skipped, end: span.end + skipped, ..span };
         Box::new(malformed(span, &error))
@@ -353,7 +355,6 @@ fn in_json(reason: &str) -> String {
         "i64" => "a whole number below 2^63",
         "u64" => "a whole number from 0 to 2^64 - 1",
         "a sequence" => "an array",
-        _ if wanted.starts_with("struct ") => "an object",
         other => other,
     };
     format!("{found}, where {wanted} belongs")
@@ -400,7 +401,8 @@ mod tests {
     fn messages_speak_of_json() {
         for (text, said) in [
             ("3", "integer `3`, where an object belongs"),
-            ("[]", "an array of 0, where an object belongs"),
+            ("[]", "an array, where an object belongs"),
+            (r#"{"gpus":[[0]]}"#, "an array, where an object belongs"),
             (r#"{"gpus":{}}"#, "an object, where an array belongs"),
             (
                 r#"{"buffer_alignment":"x"}"#,

@@ -96,11 +96,17 @@ fn why(broken: &Broken) -> String {
     let one = |list: &[(u32, u32)]| {
         list.first().map_or_else(String::new, |(rank, _)| format!("rank {rank}'s contribution"))
     };
-    match (broken.doubled.is_empty(), broken.missing.is_empty()) {
+    match (broken.doubled.is_empty(), broken.missing.first(), broken.unexpected.first()) {
         _ if nobody(&broken.unexpected) => "it holds memory that was never written".to_string(),
-        (false, _) => format!("{} is in it twice", one(&broken.doubled)),
-        (true, false) => format!("{} is missing", one(&broken.missing)),
-        (true, true) => format!("{} does not belong there", one(&broken.unexpected)),
+        (false, ..) => format!("{} is in it twice", one(&broken.doubled)),
+        (true, Some((wanted, chunk)), Some((rank, other))) if wanted == rank => format!(
+            "rank {rank}'s `input[{chunk}]` is missing, and its `input[{other}]` does not belong there"
+        ),
+        (true, Some(_), Some((rank, _))) => {
+            format!("{} is missing, and rank {rank}'s does not belong there", one(&broken.missing))
+        }
+        (true, Some(_), None) => format!("{} is missing", one(&broken.missing)),
+        (true, None, _) => format!("{} does not belong there", one(&broken.unexpected)),
     }
 }
 

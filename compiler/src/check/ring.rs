@@ -37,9 +37,14 @@ pub(super) struct Ring {
 }
 
 impl Ring {
+    /// Whether a slot has as many bytes as it must.
+    pub(super) fn has_room(&self, slot: u64) -> bool {
+        self.bytes <= slot
+    }
+
     /// Whether a slot of scratch of so many bytes is such a ring.
     pub(super) fn is(&self, slot: u64) -> bool {
-        self.bytes <= slot && self.units.iter().all(|unit| slot.is_multiple_of(*unit))
+        self.has_room(slot) && self.units.iter().all(|unit| slot.is_multiple_of(*unit))
     }
 }
 

@@ -54,7 +54,8 @@ pub(crate) struct Reporting {
     /// Treat this warning or note as an error (a code, or `warnings` for all)
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) deny: Vec<String>,
-    /// Do not show this warning or note (a code, or `warnings` for all)
+    /// Do not show this warning or note (a code, or `warnings` for all); `shared`: of a plan, accept several blocks that use
+    /// one end of a channel or one semaphore, as `#[allow(shared)]` does in source
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) allow: Vec<String>,
 }

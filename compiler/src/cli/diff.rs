@@ -30,7 +30,7 @@ pub(crate) fn run(diff: &Diff, reporter: &mut Reporter) -> Result<Status, Failur
         plans.extend(plan);
     }
     let known = defined.left(&plans)?;
-    let known = Known { given: settings::arguments(reporter, &known)?, hints: Vec::new() };
+    let known = Known { given: settings::arguments(reporter, &known)?, ..Known::default() };
     let [left, right] = plans.as_slice() else {
         return Ok(reporter.finish().max(Status::Errors));
     };

@@ -1,4 +1,4 @@
-//! `--warn`, `--deny` and `--allow`: how bad warnings and notes are taken to be.
+//! `--warn`, `--deny` and `--allow`: how bad warnings and notes are taken to be, and what is accepted of plans.
 
 use super::Failure;
 use super::args::Reporting;
@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 /// The word that stands for all warnings.
 const WARNINGS: &str = "warnings";
+
+/// The word that accepts of a plan what `#[allow(shared)]` accepts of what stands after it.
+const SHARED: &str = "shared";
 
 /// What is made of a warning or note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub(crate) enum Level {
 pub(crate) struct Levels {
     codes: BTreeMap<Code, Level>,
     warnings: Option<Level>,
+    /// Whether several blocks of a plan may use one end of a channel, or one semaphore.
+    pub(crate) shared: bool,
 }
 
 impl Reporting {
@@ -46,6 +51,10 @@ impl Reporting {
 impl Levels {
     fn set(&mut self, level: Level, flag: &str, text: &str) -> Result<(), Failure> {
         let before = match text {
+            SHARED if level == Level::Allow => {
+                self.shared = true;
+                return Ok(());
+            }
             WARNINGS => self.warnings.replace(level),
             _ => self.codes.insert(lint(flag, text)?, level),
         };

@@ -6,6 +6,7 @@ use super::levels::Levels;
 use super::{limits, progress};
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Code, Diagnostic, Severity, github, json, sarif};
+use compiler::driver::Shared;
 use compiler::interrupt::Interrupt;
 use compiler::repair;
 use compiler::source::{Place, SourceMap};
@@ -54,6 +55,11 @@ impl Reporter {
             colors: colors(reporting.color, &surroundings()),
             unreadable: false,
         }
+    }
+
+    /// What `--allow` accepts of plans.
+    pub(crate) fn shared(&self) -> Shared {
+        if self.levels.shared { Shared::All } else { Shared::Nothing }
     }
 
     /// Keeps reports for [`Reporter::finish`], in the order of their places; says whether one is an error.

@@ -3,7 +3,7 @@
 use super::args::{Number, Reduction, Run, Target as Goal};
 use super::limits;
 use super::report::Reporter;
-use super::{Failure, Status, build, files, output, settings};
+use super::{Failure, Status, build, files, output, settings, verify};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Proof, Target};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
@@ -92,10 +92,9 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
         }
     };
     let given = settings::arguments(reporter, &run.elaboration.define)?;
-    let known = Known { given, hints: Vec::new() };
+    let known = Known { given, shared: reporter.shared(), ..Known::default() };
     let target = Target { sms: run.elaboration.sms, worst: Severity::Error };
-    let text = reporter.sources.files[file].text.clone();
-    let (program, found) = driver::verified(file, &text, &known, target, &reporter.interrupt);
+    let (program, found) = verify::plan(reporter, &run.file, file, known, target);
     if reporter.is_stopped() {
         return Ok(None);
     }

@@ -9,6 +9,7 @@ use super::report::Reporter;
 use super::{Failure, Status, files, settings};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Target};
+use compiler::ir::Program;
 use compiler::plan::map::{Map, Source};
 use compiler::resolve;
 use compiler::source::{FileId, SourceMap};
@@ -18,11 +19,11 @@ use std::path::Path;
 pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Failure> {
     let target = Target { sms: verify.sms, worst: Severity::Error };
     let given = settings::arguments(reporter, &verify.define)?;
-    let known = Known { given, hints: Vec::new() };
+    let known = Known { given, shared: reporter.shared(), ..Known::default() };
     for path in &verify.plans {
         match files::open(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
             Ok(file) => {
-                let found = plan(reporter, path, file, known.clone(), target);
+                let (_, found) = plan(reporter, path, file, known.clone(), target);
                 if reporter.is_stopped() {
                     break;
                 }
@@ -34,34 +35,35 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
     Ok(reporter.finish())
 }
 
-/// What is wrong with one plan.
-fn plan(
+/// The program of one plan, where it can be read, and what is wrong with it.
+pub(crate) fn plan(
     reporter: &mut Reporter,
     path: &Path,
     file: FileId,
     known: Known,
     target: Target,
-) -> Vec<Diagnostic> {
+) -> (Option<Program>, Vec<Diagnostic>) {
     let (most, interrupt) = (reporter.limits.plan_bytes(), reporter.interrupt.clone());
     let sources = &mut reporter.sources;
     let text = sources.files[file].text.clone();
     let beside = path.with_extension(MAP);
     let map = match map(path, &beside, &text, most) {
-        Ok(None) => return driver::verify(file, &text, &known, target, &interrupt),
+        Ok(None) => return driver::verified(file, &text, &known, target, &interrupt),
         Ok(Some(map)) => map,
         Err(why) => {
-            let found = driver::verify(file, &text, &known, target, &interrupt);
-            return std::iter::once(useless(&beside, &why)).chain(found).collect();
+            let (program, found) = driver::verified(file, &text, &known, target, &interrupt);
+            let found = std::iter::once(useless(&beside, &why)).chain(found).collect();
+            return (program, found);
         }
     };
     let known = known.with_map(&map);
-    let mut found = driver::verify(file, &text, &known, target, &interrupt);
+    let (program, mut found) = driver::verified(file, &text, &known, target, &interrupt);
     if !found.is_empty() {
         let texts: Vec<Option<FileId>> =
             map.sources().map(|source| open(sources, &beside, source, most)).collect();
         map.explain(file, &texts, &mut found);
     }
-    found
+    (program, found)
 }
 
 /// The plan's map, if it has one; why it is of no use, where it is of none.

@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::elaborate::contract::{self, Contract, Open, Question, Sizes};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::plan::map::Map;
+use crate::plan::map::{Accepted, Map};
 use crate::resolve;
 use crate::resolve::program::{Collective, CollectiveId, Expr, ExprKind, ProgramId, Type, Unit};
 use crate::source::{FileId, SourceMap, Span};
@@ -23,17 +23,47 @@ const IMPORT: &str = "use std::collectives::allgather;
 program plan(ranks: int = 1) { collective allgather(ranks); }
 ";
 
-/// What is known of the arguments of a plan's collective.
+/// What is known of a plan beyond what it says.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// What the user says.
+    /// What the user says of the arguments of its collective.
     pub given: Vec<(String, Expr)>,
-    /// What the program that the plan was built from had, before copies were made.
+    /// Those that the program had which the plan was built from, before copies were made.
     pub hints: Vec<(String, Expr)>,
+    /// Which channels and semaphores several blocks may use.
+    pub shared: Shared,
+}
+
+/// Channels and semaphores that several blocks may use, as `#[allow(shared)]` says in source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Shared {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those of which a plan's map says that its author accepts it.
+    Accepted(Accepted),
+    /// All.
+    All,
+}
+
+impl Shared {
+    /// Marks what is shared in a plan's program.
+    pub(super) fn mark(&self, program: &mut ir::Program) {
+        match self {
+            Shared::Nothing => {}
+            Shared::Accepted(accepted) => accepted.mark(program),
+            Shared::All => {
+                for rank in program.ranks.iter_mut() {
+                    rank.channels.iter_mut().for_each(|channel| channel.shared = true);
+                    rank.semaphores.iter_mut().for_each(|semaphore| semaphore.shared = true);
+                }
+            }
+        }
+    }
 }
 
 impl Known {
-    /// Takes the arguments that a plan's map has as hints.
+    /// Takes the arguments that a plan's map has as hints, and what its author accepts.
     #[must_use]
     pub fn with_map(self, map: &Map) -> Known {
         let value = |text: &str| {
@@ -42,7 +72,11 @@ impl Known {
         };
         let arguments = map.arguments().iter();
         let hints = arguments.filter_map(|(name, text)| Some((name.clone(), value(text)?)));
-        Known { hints: hints.collect(), ..self }
+        let shared = match self.shared {
+            Shared::Nothing => Shared::Accepted(map.accepted()),
+            Shared::Accepted(_) | Shared::All => self.shared,
+        };
+        Known { hints: hints.collect(), shared, ..self }
     }
 }
 
@@ -106,7 +140,7 @@ pub(super) fn choose(
     for parameter in open {
         for other in &parameter.others {
             let value = number(*other);
-            let known = Known { given: vec![(parameter.name.clone(), value)], hints: Vec::new() };
+            let known = Known { given: vec![(parameter.name.clone(), value)], ..Known::default() };
             let mut tried = program.clone();
             if add(&mut tried, &known, interrupt).is_ok() {
                 let mut found = check::check(&tried, interrupt);
@@ -313,7 +347,7 @@ mod tests {
         let wanted = program("alltoall(ranks, chunks = 6)");
         let mut found = bare(&wanted);
         let hints = vec![("chunks".to_owned(), number(2))];
-        let known = Known { given: Vec::new(), hints };
+        let known = Known { hints, ..Known::default() };
         assert_eq!(add(&mut found, &known, &Interrupt::default()).expect("it fits"), []);
         assert_eq!(found.collective.arguments, wanted.collective.arguments);
     }
@@ -323,7 +357,7 @@ mod tests {
         for (name, value) in [("root", 9), ("ranks", 5)] {
             let mut plan = bare(&program("broadcast(ranks, root = 0)"));
             let given = vec![(name.to_owned(), number(value))];
-            let known = Known { given, hints: Vec::new() };
+            let known = Known { given, ..Known::default() };
             let why = add(&mut plan, &known, &Interrupt::default()).expect_err("it does not fit");
             assert_eq!(why.code, Code::E0314);
             assert!(why.message.ends_with(&format!("has `{name}` = {value}")), "{}", why.message);

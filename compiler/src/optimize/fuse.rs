@@ -10,12 +10,14 @@
 //!   element for element, which is one thread's work (`fuse::transfer`).
 //!
 //! `signal`, `wait`: same kind of channel, same order, disjoint channels, at most 8. `acquire`, `release`: disjoint
-//! semaphores, at most 16. Data: see [`transfer`].
+//! semaphores, at most 16. What several blocks take from ([`Sharing`]) stays by itself: who holds one lock before it asks
+//! for another means that. Data: see [`transfer`].
 
 pub mod transfer;
 
 use super::blocks;
 use super::operands::{CHANNELS, SEMAPHORES};
+use crate::ir::sharing::Sharing;
 use crate::ir::{self, Action, List, Op, Program, RankId, Signal};
 
 /// Joins neighbours, unless the program's options say not to.
@@ -26,26 +28,28 @@ pub fn fuse(mut program: Program) -> Program {
     }
     // Done once: a dump of what comes out asks for no more.
     program.options.fuse = false;
-    let reads = transfer::ScratchReads::of(&program);
+    let known =
+        Known { reads: transfer::ScratchReads::of(&program), sharing: Sharing::of(&program) };
     blocks::rewrite(&mut program, |program, (rank, _), ops| {
         let piped = matches!(ops.first(), Some(Op { action: Action::Pipeline(_), .. }));
-        if ops.len() > 1 || piped { neighbours(program, &reads, rank, ops) } else { ops }
+        if ops.len() > 1 || piped { neighbours(program, &known, rank, ops) } else { ops }
     });
     program
 }
 
-fn neighbours(
-    program: &Program,
-    reads: &transfer::ScratchReads,
-    rank: RankId,
-    ops: Vec<Op>,
-) -> Vec<Op> {
+/// What is known of the whole program.
+struct Known {
+    reads: transfer::ScratchReads,
+    sharing: Sharing,
+}
+
+fn neighbours(program: &Program, known: &Known, rank: RankId, ops: Vec<Op>) -> Vec<Op> {
     let mut out: Vec<Op> = Vec::with_capacity(ops.len());
     for mut op in ops {
         if let Action::Pipeline(pipeline) = &mut op.action {
-            pipeline.body = neighbours(program, reads, rank, std::mem::take(&mut pipeline.body));
+            pipeline.body = neighbours(program, known, rank, std::mem::take(&mut pipeline.body));
         }
-        match out.last_mut().and_then(|last| Some((join(program, reads, rank, last, &op)?, last))) {
+        match out.last_mut().and_then(|last| Some((join(program, known, rank, last, &op)?, last))) {
             Some((action, last)) => last.action = action,
             None => out.push(op),
         }
@@ -53,14 +57,11 @@ fn neighbours(
     out
 }
 
-fn join(
-    program: &Program,
-    reads: &transfer::ScratchReads,
-    rank: RankId,
-    first: &Op,
-    second: &Op,
-) -> Option<Action> {
+fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op) -> Option<Action> {
     if first.sync.is_some() || second.sync.is_some() {
+        return None;
+    }
+    if [first, second].into_iter().any(|op| known.sharing.is_named(rank, &op.action)) {
         return None;
     }
     let here = program.ranks.lookup(rank)?;
@@ -77,7 +78,7 @@ fn join(
         return disjoint(a, b, SEMAPHORES).map(Action::Release);
     }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
-        return transfer::join(&transfer::Scene { program, reads, rank }, a, b)
+        return transfer::join(&transfer::Scene { program, reads: &known.reads, rank }, a, b)
             .map(Action::Transfer);
     }
     None

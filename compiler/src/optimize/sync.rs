@@ -20,6 +20,7 @@ mod others;
 mod pending;
 
 use super::blocks;
+use crate::ir::sharing::Sharing;
 use crate::ir::{Action, Joins, Op, Program, SyncOverride};
 use lanes::{Mark, Scene};
 use others::Others;
@@ -31,10 +32,10 @@ pub fn sync(mut program: Program) -> Program {
     if program.joins == Joins::Explicit {
         return program;
     }
-    let others = Others::of(&program);
+    let (others, sharing) = (Others::of(&program), Sharing::of(&program));
     blocks::rewrite(&mut program, |program, block, ops| {
         let Program { ranks, options, .. } = program;
-        line(Scene { ranks, block, options, others: &others }, ops)
+        line(Scene { ranks, block, options, others: &others, sharing: &sharing }, ops)
     });
     program.joins = Joins::Explicit;
     program

@@ -6,10 +6,12 @@
 //!
 //! What a map says is not trusted: a number that names no row says nothing.
 
+mod accepted;
 mod trace;
 
 use crate::diagnostic::{Diagnostic, Label};
 use crate::source::{FileId, Place, PlanPlace, Span};
+pub use accepted::Accepted;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
@@ -35,6 +37,9 @@ pub struct Map {
     blocks: Vec<Vec<OriginRow>>,
     /// The rows of `blocks` that each rank has, in order, before copies are made.
     ranks: Vec<Vec<u32>>,
+    /// For each rank, what several of its blocks may use; empty where that is nothing on any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shared: Vec<Vec<accepted::SharedRow>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,6 +262,7 @@ mod tests {
             values,
             blocks: Vec::new(),
             ranks: Vec::new(),
+            shared: Vec::new(),
         };
         assert_eq!(map.loop_values(2), ["i = 1", "i = 2"]);
         assert_eq!(map.loop_values(3), ["i = 3"]);

@@ -3,7 +3,7 @@
 use super::counter::{Counter, gives, packets, takes};
 use super::state::State;
 use crate::check::race::step::{Step, Steps};
-use crate::ir::{self, BlockId, ChannelId, Op, Program, RankId, SemaphoreId, run};
+use crate::ir::{self, Action, BlockId, ChannelId, Op, Program, RankId, SemaphoreId, run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most operations of a program that is searched.
@@ -49,7 +49,8 @@ impl<'p> Scene<'p> {
         };
         scene.find_shared()?;
         scene.find_packets();
-        Some(scene)
+        let hasty = scene.blocks.iter().any(|block| scene.is_hasty(block));
+        (!hasty).then_some(scene)
     }
 
     /// Which counters several blocks take from. None where one of them stands in a list with others: its threads would
@@ -77,6 +78,23 @@ impl<'p> Scene<'p> {
             })
         });
         (!mixed).then_some(())
+    }
+
+    /// Whether a block takes from a shared counter by a thread that has not met others which waited before: it may do so
+    /// before these have heard, and threads are not told apart here.
+    fn is_hasty(&self, block: &Block) -> bool {
+        let mut others = false;
+        block.steps.iter().any(|step| {
+            let op = step.op;
+            if step.joined || matches!(op.action, Action::Sync | Action::Barrier { .. }) {
+                others = false;
+            }
+            let hasty = others && takes(op).any(|counter| self.is_shared(block.rank, counter));
+            let mut reads = false;
+            packets(self.program, block.rank, op, false, &mut |_| reads = true);
+            others |= reads || takes(op).count() > 1;
+            hasty
+        })
     }
 
     pub(super) fn is_shared(&self, rank: RankId, counter: Counter) -> bool {

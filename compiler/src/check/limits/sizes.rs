@@ -40,6 +40,11 @@ enum Reason {
     Half,
     Slots,
     Ring,
+    /// It may, but for a slot that its windows do not fill evenly. With so many chunks of scratch they would; 0 where not with
+    /// a few more.
+    Uneven {
+        chunks: u64,
+    },
     Windows,
 }
 
@@ -154,7 +159,7 @@ impl Bounds {
             let ring = program.options.reuse_resources && operand.buffer == ir::Buffer::Scratch;
             if let Some(pipeline) = within.filter(|_| ring && !self.wraps(program, rank)) {
                 let bytes = slot(&program.options, rank) / u64::from(pipeline.chunks.max(1));
-                self.bound(bytes, Reason::Ring, id, Some(origin));
+                self.bound(bytes, self.why_not_around(program, rank), id, Some(origin));
             }
         }
     }
@@ -163,6 +168,19 @@ impl Bounds {
     fn wraps(&self, program: &ir::Program, rank: &ir::Rank) -> bool {
         let whole = space(&program.options).is_multiple_of(u64::from(rank.scratch_chunks.max(1)));
         whole && self.ring.as_ref().is_some_and(|ring| ring.is(slot(&program.options, rank)))
+    }
+
+    /// Why they may not.
+    fn why_not_around(&self, program: &ir::Program, rank: &ir::Rank) -> Reason {
+        let space = space(&program.options);
+        let fits =
+            |ring: &Ring, chunks: u64| space.is_multiple_of(chunks) && ring.is(space / chunks);
+        let chunks = u64::from(rank.scratch_chunks.max(1));
+        let ring = self.ring.as_ref().filter(|ring| ring.has_room(slot(&program.options, rank)));
+        let enough = ring.map(|ring| {
+            (chunks + 1..=2 * chunks).find(|more| fits(ring, *more)).unwrap_or_default()
+        });
+        enough.map_or(Reason::Ring, |chunks| Reason::Uneven { chunks })
     }
 
     fn bound(
@@ -217,8 +235,10 @@ impl Bounds {
         let from_source =
             program.origins.rows.iter().any(|row| matches!(row.place, Place::Source(_)));
         let note = match (reason, from_source) {
-            (Reason::Ring, true) => ring_note(largest),
-            (Reason::Ring | Reason::Slots, false) => endless_note(largest, reason),
+            (Reason::Ring | Reason::Uneven { .. }, true) => ring_note(largest, reason),
+            (Reason::Ring | Reason::Uneven { .. } | Reason::Slots, false) => {
+                endless_note(largest, reason)
+            }
             (
                 Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows,
                 _,
@@ -331,7 +351,19 @@ fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {
     let report = Diagnostic::without_place(Code::E0805, message)
         .note(why(reason))
         .help(format!("end `message_size` at {literal}, or leave its upper end out"));
-    if reason == Reason::Ring { report.help(ANSWER) } else { report }
+    helped(report, reason)
+}
+
+/// What makes pipelines go round in scratch.
+fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
+    match reason {
+        Reason::Ring => report.help(ANSWER),
+        Reason::Uneven { chunks: 0 } => report,
+        Reason::Uneven { chunks } => report.help(format!(
+            "let scratch have {chunks} chunks, with a region that nothing uses: then slots come out even"
+        )),
+        Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows => report,
+    }
 }
 
 fn why(reason: Reason) -> &'static str {
@@ -350,6 +382,9 @@ fn why(reason: Reason) -> &'static str {
         }
         Reason::Ring => {
             "under `reuse_resources` a pipeline begins again at the first byte of its slot of scratch, and may overwrite what nobody has read yet"
+        }
+        Reason::Uneven { .. } => {
+            "under `reuse_resources` a slot of scratch is no whole number of windows here: the last one before a pipeline begins again would reach beyond it"
         }
         Reason::Windows => "MSCCL++'s executor counts the windows of a pipeline to 65,535",
     }
@@ -380,23 +415,23 @@ fn empty_range(options: &ir::Options, unit: u64) -> Diagnostic {
     .note("served are multiples of `alignment` x chunks x `instances`")
 }
 
-fn ring_note(largest: u64) -> Diagnostic {
-    Diagnostic::without_place(
+fn ring_note(largest: u64, reason: Reason) -> Diagnostic {
+    let note = Diagnostic::without_place(
         Code::N0801,
         format!(
             "the plan serves messages up to {}, so that its pipelines never wrap around in scratch",
             size(largest)
         ),
     )
-    .note(why(Reason::Ring))
-    .help(ANSWER)
+    .note(why(reason));
+    helped(note, reason)
 }
 
 fn endless_note(largest: u64, reason: Reason) -> Diagnostic {
     let message =
         format!("this plan serves messages up to {}, and sets no end to them", size(largest));
     let note = Diagnostic::without_place(Code::N0801, message).note(why(reason));
-    if reason == Reason::Ring { note.help(ANSWER) } else { note }
+    helped(note, reason)
 }
 
 /// The way out of a ring that may not be gone round.

@@ -7,6 +7,7 @@ use super::lanes::{Mark, Scene, effects};
 use super::others::Others;
 use super::pending::Pending;
 use crate::ir::build::{acquire, input, local, output, pipeline, program, release, scratch};
+use crate::ir::sharing::Sharing;
 use crate::ir::{Action, BlockId, Program, RankId, Verb};
 
 /// Numbers that are the same in every run.
@@ -49,6 +50,7 @@ fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, 
         block: (RankId(0), BlockId(0)),
         options: &program.options,
         others: &Others::of(program),
+        sharing: &Sharing::of(program),
     };
     let mut pending = Pending::default();
     pending.add(scene, effects(scene, a, first));

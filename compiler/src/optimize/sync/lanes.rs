@@ -11,6 +11,7 @@
 
 use super::others::Others;
 use crate::ir::memory::{self, Access, Extent};
+use crate::ir::sharing::Sharing;
 use crate::ir::{
     Action, BlockId, Buffer, ChannelKind, List, Operand, Options, Rank, RankId, Signal, Slice,
     Transfer, Verb, Where,
@@ -29,6 +30,8 @@ pub(super) struct Scene<'a> {
     pub(super) options: &'a Options,
     /// What others touch.
     pub(super) others: &'a Others,
+    /// What several blocks take from.
+    pub(super) sharing: &'a Sharing,
 }
 
 /// How the elements of an operand fall to the threads.
@@ -90,6 +93,8 @@ pub(super) struct Effects {
     pub(super) proxied: SmallVec<[Touch; 4]>,
     /// How many threads learn something, from thread 0 on.
     pub(super) acquires: usize,
+    /// Whether what they wait for is what other blocks wait for, too: one that has come may be taken by this one or by them.
+    pub(super) draws: bool,
     /// How many threads let others know something, from thread 0 on.
     pub(super) releases: usize,
     /// Whether what they let others know includes that all data operations before are done.
@@ -106,6 +111,7 @@ pub(super) fn effects(scene: Scene, action: &Action, mark: Mark) -> Effects {
         Action::Signal(signal) => signals(signal),
         Action::Wait(signal) => Effects {
             acquires: signal.channels.len(),
+            draws: scene.sharing.is_drawn(scene.block.0, action),
             uses: uses(&signal.channels, |id| Use::Wait(id.0)),
             ..Effects::default()
         },
@@ -116,6 +122,7 @@ pub(super) fn effects(scene: Scene, action: &Action, mark: Mark) -> Effects {
         },
         Action::Acquire(semaphores) => Effects {
             acquires: semaphores.len(),
+            draws: scene.sharing.is_drawn(scene.block.0, action),
             uses: uses(semaphores, |id| Use::Acquire(id.0)),
             ..Effects::default()
         },

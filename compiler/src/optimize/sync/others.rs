@@ -7,6 +7,7 @@
 use super::lanes::{self, Mark, Scene, Touch};
 use crate::ir::memory::Extent;
 use crate::ir::run::each_op;
+use crate::ir::sharing::Sharing;
 use crate::ir::{Action, BlockId, Buffer, Op, Program, RankId, memory};
 use crate::table::{Id, Table};
 
@@ -38,10 +39,12 @@ impl Others {
         }
         let mut others = Others(program.ranks.iter().map(|_| Default::default()).collect());
         let (ranks, options, nothing) = (&program.ranks, &program.options, Others::default());
+        // Who takes from what is asked of the block itself.
+        let sharing = &Sharing::default();
         for (here, rank) in program.ranks.entries() {
             for (id, block) in rank.blocks.entries() {
                 let by = (here, id);
-                let scene = Scene { ranks, block: by, options, others: &nothing };
+                let scene = Scene { ranks, block: by, options, others: &nothing, sharing };
                 each_op(&block.ops, &mut |op| {
                     let effects = lanes::effects(scene, &op.action, Mark::default());
                     let own = effects.touches.iter().map(|touch| (touch, Some(by)));

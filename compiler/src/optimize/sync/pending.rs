@@ -12,6 +12,8 @@
 //!   relaxed signals included;
 //! - a `put` over a port channel reads or overwrites what a data operation wrote, or overwrites what one read;
 //! - thread k tells others, or puts, after another thread waited or acquired;
+//! - thread k takes from what other blocks take from, too, after another thread waited, acquired or read packets: it would
+//!   hold what it takes while the other one waits;
 //! - thread k signals, waits, puts, flushes or acquires over what another thread used so before.
 //!
 //! Nothing else does: telling orders nothing after it, and waiting nothing before it.
@@ -78,6 +80,8 @@ impl Pending {
         let untold = effects.publishes && !self.touches.is_empty();
         let others =
             self.acquired.max(effects.releases) > 1 && self.acquired > 0 && effects.releases > 0;
+        let before = self.acquired > 0 && self.acquired.max(effects.acquires) > 1;
+        let early = effects.draws && (before || self.heard != Heard::Nobody);
         let shared = || {
             effects
                 .uses
@@ -86,6 +90,7 @@ impl Pending {
         };
         untold
             || others
+            || early
             || shared()
             || effects.proxied.iter().any(|touch| self.conflicts(scene, touch))
     }

@@ -4,7 +4,7 @@
 //! yet. Equal rows are stored once: ranks mostly have the same blocks, and loops bind the same values. Copies that
 //! instances ask for come from the same lines and are not stored at all.
 
-use super::{Collective, File, Map, OriginRow, PlaceRow, VERSION, ValueRow, digest};
+use super::{Collective, File, Map, OriginRow, PlaceRow, VERSION, ValueRow, accepted, digest};
 use crate::ir;
 use crate::optimize::replicate;
 use crate::source::{FileId, Place, SourceMap};
@@ -43,6 +43,7 @@ impl Map {
             values: tracer.values.rows,
             blocks: blocks.rows,
             ranks,
+            shared: accepted::rows(program),
         }
     }
 }

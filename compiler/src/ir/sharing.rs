@@ -1,0 +1,115 @@
+//! Counters that several blocks take from.
+//!
+//! In: a program. Out: the ends of channels on which several blocks wait, and the semaphores that several blocks acquire.
+//! Who takes from such a counter first depends on the schedule, so the order of what is done with it and of other waits is
+//! part of the program: where one block holds the lock `x` before it asks for `y`, and so does another, asking for both
+//! at once may stop both for ever.
+
+use super::run::each_op;
+use super::{Action, Block, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId};
+use crate::table::Table;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::Hash;
+
+/// What several blocks take from, on every rank; empty in most programs.
+#[derive(Clone, Debug, Default)]
+pub struct Sharing {
+    waited: FxHashSet<(RankId, ChannelId)>,
+    acquired: FxHashSet<(RankId, SemaphoreId)>,
+    /// The other ends of those channels.
+    signalled: FxHashSet<(RankId, ChannelId)>,
+}
+
+impl Sharing {
+    /// What a program shares.
+    #[must_use]
+    pub fn of(program: &Program) -> Sharing {
+        let mut sharing = Sharing::default();
+        for (id, rank) in program.ranks.entries().filter(|(_, rank)| may_share(rank)) {
+            let (channels, semaphores) = takers(&rank.blocks);
+            sharing.waited.extend(several(channels).map(|channel| (id, channel)));
+            sharing.acquired.extend(several(semaphores).map(|semaphore| (id, semaphore)));
+        }
+        let other = |(rank, id): &(RankId, ChannelId)| {
+            let channel = program.ranks.lookup(*rank)?.channels.lookup(*id)?;
+            channel.peer().zip(channel.partner)
+        };
+        sharing.signalled = sharing.waited.iter().filter_map(other).collect();
+        sharing
+    }
+
+    /// Whether an operation of a rank takes from what other blocks take from, too.
+    #[must_use]
+    pub fn is_drawn(&self, rank: RankId, action: &Action) -> bool {
+        match action {
+            Action::Wait(signal) => {
+                signal.channels.iter().any(|id| self.waited.contains(&(rank, *id)))
+            }
+            Action::Acquire(list) => list.iter().any(|id| self.acquired.contains(&(rank, *id))),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Flush(_)
+            | Action::Release(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => false,
+        }
+    }
+
+    /// Whether an operation of a rank takes from, or tells, what is shared.
+    #[must_use]
+    pub fn is_named(&self, rank: RankId, action: &Action) -> bool {
+        match action {
+            Action::Wait(_) | Action::Acquire(_) => self.is_drawn(rank, action),
+            Action::Signal(signal) => {
+                signal.channels.iter().any(|id| self.signalled.contains(&(rank, *id)))
+            }
+            Action::Release(list) => list.iter().any(|id| self.acquired.contains(&(rank, *id))),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Flush(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => false,
+        }
+    }
+}
+
+/// Whether its author accepts that anything is shared.
+fn may_share(rank: &Rank) -> bool {
+    rank.channels.iter().any(|channel| channel.shared)
+        || rank.semaphores.iter().any(|semaphore| semaphore.shared)
+}
+
+/// How many blocks take from a counter, and the last of them.
+type Takers<T> = FxHashMap<T, (usize, usize)>;
+
+fn takers(blocks: &Table<BlockId, Block>) -> (Takers<ChannelId>, Takers<SemaphoreId>) {
+    let (mut channels, mut semaphores) = (Takers::default(), Takers::default());
+    for (at, block) in blocks.iter().enumerate() {
+        each_op(&block.ops, &mut |op| match &op.action {
+            Action::Wait(signal) => {
+                signal.channels.iter().for_each(|id| take(&mut channels, *id, at));
+            }
+            Action::Acquire(list) => list.iter().for_each(|id| take(&mut semaphores, *id, at)),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Flush(_)
+            | Action::Release(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => {}
+        });
+    }
+    (channels, semaphores)
+}
+
+fn take<T: Eq + Hash>(takers: &mut Takers<T>, id: T, block: usize) {
+    let row = takers.entry(id).or_insert((1, block));
+    if row.1 != block {
+        *row = (row.0 + 1, block);
+    }
+}
+
+fn several<T>(takers: Takers<T>) -> impl Iterator<Item = T> {
+    takers.into_iter().filter(|(_, (count, _))| *count > 1).map(|(id, _)| id)
+}

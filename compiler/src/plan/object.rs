@@ -1,0 +1,53 @@
+//! JSON objects, and nothing else, as the structures of a plan.
+//!
+//! In: what a JSON reader is at. Out: the structure, or the reader's error at that place. What serde derives for a structure takes
+//! an array of its fields in order, too, which the loader of MSCCL++ does not.
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// What an object holds.
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Object<T>, D::Error> {
+        reader.deserialize_map(Fields(PhantomData)).map(Object)
+    }
+}
+
+/// Takes the fields of an object.
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields))
+    }
+}
+
+/// A list of objects.
+pub(super) fn list<'de, D, T>(reader: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let objects = Vec::<Object<T>>::deserialize(reader)?;
+    Ok(objects.into_iter().map(|object| object.0).collect())
+}
+
+/// An object, or none.
+pub(super) fn option<'de, D, T>(reader: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let object = Option::<Object<T>>::deserialize(reader)?;
+    Ok(object.map(|object| object.0))
+}
