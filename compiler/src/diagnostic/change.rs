@@ -276,9 +276,10 @@ impl Change {
             Change::Handover(Handover { from, after, .. }) => {
                 vec![(*after, format!("`{from}` is done with it here"))]
             }
-            Change::Barrier { first, .. } => {
-                vec![(*first, "the barrier comes after this".to_owned())]
-            }
+            Change::Barrier { first, second } => vec![
+                (*first, "the barrier comes after this".to_owned()),
+                (*second, "the barrier comes before this".to_owned()),
+            ],
             Change::Flush { at, signal: None } => vec![(*at, "here".to_owned())],
             Change::Join { .. }
             | Change::Strong { .. }
