@@ -6,6 +6,8 @@
 mod contract;
 mod decompile;
 mod diff;
+mod idle;
+mod in_place;
 mod swap;
 
 use crate::check::{self, limits};
@@ -154,11 +156,13 @@ fn passed(
     else {
         return (None, diagnostics);
     };
+    diagnostics.extend(idle::check(unit, &unit.programs[program], &elaborated));
     let mut known = check::Known::default();
     if proof != Proof::Skipped {
         let _checking = phase("check the program", "");
         let found = check::check_again(&elaborated, &mut known, interrupt);
         let subject = swap::Subject { unit, program, settings, interrupt };
+        let found = in_place::told(&subject, &elaborated, found);
         diagnostics.extend(swap::told(&subject, &elaborated, found));
     }
     let sound = !has_errors(&diagnostics);

@@ -95,6 +95,10 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
         Change::Barrier { first, second } => {
             (vec![order::meet(&statement(first)?, &statement(second)?)?], Certainty::Sure)
         }
+        // What it is for is the author's to say.
+        Change::InPlace { at } => {
+            (vec![statement(at)?.with_argument("in_place = true")?], Certainty::Guess)
+        }
         Change::Attend { barrier, block } => {
             (vec![statement(barrier)?.with_another(block)?], Certainty::Sure)
         }

@@ -25,6 +25,7 @@ pub mod load;
 mod lost;
 mod name;
 mod nature;
+mod operator;
 mod option;
 mod order;
 pub mod program;
@@ -34,6 +35,7 @@ mod transfer;
 mod types;
 pub mod usage;
 mod verb;
+mod via;
 
 pub use index::index;
 pub use load::{Modules, library_text, load};

@@ -123,6 +123,7 @@ fn a_new_project_is_right_from_the_start() {
     }
     says(&ends(folder.cclc("new there"), 3).stderr, &["it is there already"]);
     says(&ends(folder.cclc("new Two-Words"), 2).stderr, &["small letters"]);
+    says(&ends(folder.cclc("new group"), 2).stderr, &["`group`", "no reserved word"]);
     assert_eq!(folder.names(), ["sub", "there"]);
 }
 

@@ -42,6 +42,17 @@ pub(super) fn first_wait_for(past: &Past, agent: Agent, peer: RankId) -> Option<
     Some(Moment { launch: 0, agent, at: at as u32 })
 }
 
+/// The last signal of a block to a rank that tells of what was done before.
+pub(super) fn last_signal_to(past: &Past, agent: Agent, peer: RankId) -> Option<Moment> {
+    let rank = past.rank(agent);
+    let signals = |line: &Line| {
+        matches!(&line.op.action, Action::Signal(signal)
+            if !signal.relaxed && peers(past, rank, &signal.channels).contains(&peer.0))
+    };
+    let at = past.lines(agent).iter().rposition(signals)?;
+    Some(Moment { launch: 0, agent, at: at as u32 })
+}
+
 /// "block `main` of rank 3"
 pub(super) fn block(past: &Past, moment: Moment) -> String {
     let Some((agent, _)) = past.line(moment) else { return "nobody".to_string() };

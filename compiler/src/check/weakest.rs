@@ -137,6 +137,7 @@ fn orders_blocks(change: &Change) -> bool {
         | Change::Remove { .. }
         | Change::Repeat { .. }
         | Change::Answer { .. }
+        | Change::InPlace { .. }
         | Change::Release { .. } => false,
     }
 }
@@ -319,7 +320,7 @@ impl Demand {
             _ if met(finding).is_none() => Demand::All,
             Change::Remove { .. } | Change::Flush { signal: Some(_), .. } => Demand::All,
             _ if finding.code == Code::E0520 => Demand::All,
-            Change::Attend { .. } | Change::Relay { .. } => Demand::All,
+            Change::Attend { .. } | Change::Relay { .. } | Change::InPlace { .. } => Demand::All,
             Change::Handover(_) | Change::Barrier { .. } | Change::Initial { .. } => {
                 Demand::Promise
             }

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Writes the program, if building it gives the plan again.
 pub(crate) fn run(decompile: &Decompile, reporter: &mut Reporter) -> Result<Status, Failure> {
     let file =
-        match files::open(&mut reporter.sources, &decompile.plan, reporter.limits.plan_bytes()) {
+        match files::plan(&mut reporter.sources, &decompile.plan, reporter.limits.plan_bytes()) {
             Ok(file) => file,
             Err(why) => {
                 reporter.unreadable(&decompile.plan, &why);

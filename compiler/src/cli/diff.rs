@@ -23,7 +23,7 @@ pub(crate) fn run(diff: &Diff, reporter: &mut Reporter) -> Result<Status, Failur
     let mut defined = Defined::new(&diff.elaboration);
     let mut plans = Vec::new();
     for path in paths {
-        let plan = match path.extension().is_some_and(|end| end == "ccl") {
+        let plan = match files::ends_in(path, "ccl") {
             true => program(diff, path, &mut defined, reporter)?,
             false => read(path, reporter),
         };
@@ -72,7 +72,7 @@ impl Plan {
 
 /// Reads a plan; none where it cannot be read, which is then reported.
 fn read(path: &Path, reporter: &mut Reporter) -> Option<Plan> {
-    match files::open(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
+    match files::plan(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
         Ok(file) => {
             let text = reporter.sources.files[file].text.clone();
             Some(Plan { file, text, map: None })

@@ -14,6 +14,29 @@ pub(crate) fn open(sources: &mut SourceMap, path: &Path, most: u64) -> Result<Fi
     Ok(sources.add(name(path), text))
 }
 
+/// The same of a source file: what is a plan, by its name, is not read.
+pub(crate) fn source(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
+    match ends_in(path, "json") {
+        true => Err("a source file is wanted here, and this is a plan, which `cclc verify` checks"
+            .to_owned()),
+        false => open(sources, path, most),
+    }
+}
+
+/// The same of a plan: what is a source file, by its name, is not read.
+pub(crate) fn plan(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
+    match ends_in(path, "ccl") {
+        true => Err("a plan is wanted here, and this is a source file, which `cclc check` checks"
+            .to_owned()),
+        false => open(sources, path, most),
+    }
+}
+
+/// Whether a file's name ends so.
+pub(crate) fn ends_in(path: &Path, end: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == end)
+}
+
 /// What a file is called in reports.
 pub(crate) fn name(path: &Path) -> String {
     if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() }

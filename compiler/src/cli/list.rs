@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Prints the listing.
 pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let file = match files::open(&mut reporter.sources, &list.plan, reporter.limits.plan_bytes()) {
+    let file = match files::plan(&mut reporter.sources, &list.plan, reporter.limits.plan_bytes()) {
         Ok(file) => file,
         Err(why) => {
             reporter.unreadable(&list.plan, &why);

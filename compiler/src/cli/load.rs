@@ -26,7 +26,7 @@ pub(crate) fn load(
     path: &Path,
 ) -> Option<Loaded> {
     let most = reporter.limits.source_bytes();
-    let main = match files::open(&mut reporter.sources, path, most) {
+    let main = match files::source(&mut reporter.sources, path, most) {
         Ok(main) => main,
         Err(why) => {
             reporter.unreadable(path, &why);

@@ -5,6 +5,7 @@
 
 use super::args::New;
 use super::{Failure, Status, report};
+use compiler::syntax::token::{Class, Kind};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     let name = new.folder.file_name().and_then(|name| name.to_str()).filter(|name| is_name(name));
     let Some(name) = name else {
         return Err(Failure::Usage(format!(
-            "`{}`: the last part of the path names the program, in small letters, digits and `_`",
+            "`{}`: the last part of the path names the program, in small letters, digits and `_`, and is no reserved word",
             new.folder.display()
         )));
     };
@@ -68,6 +69,8 @@ fn fill(folder: &Path, name: &str) -> io::Result<()> {
 
 /// Whether a text can name a program and a target of a build.
 fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_lowercase())
+    let reserved = |kind: &Kind| kind.class() == Class::Reserved && kind.text() == text;
+    !Kind::ALL.iter().any(reserved)
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }

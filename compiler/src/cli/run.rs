@@ -69,7 +69,7 @@ fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failur
 }
 
 fn is_plan(run: &Run) -> bool {
-    run.file.extension().is_some_and(|extension| extension == "json")
+    files::ends_in(&run.file, "json")
 }
 
 fn lowered<T>(
@@ -84,7 +84,7 @@ fn lowered<T>(
 }
 
 fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
-    let file = match files::open(&mut reporter.sources, &run.file, reporter.limits.plan_bytes()) {
+    let file = match files::plan(&mut reporter.sources, &run.file, reporter.limits.plan_bytes()) {
         Ok(file) => file,
         Err(why) => {
             reporter.unreadable(&run.file, &why);

@@ -21,7 +21,7 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
     let given = settings::arguments(reporter, &verify.define)?;
     let known = Known { given, shared: reporter.shared(), ..Known::default() };
     for path in &verify.plans {
-        match files::open(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
+        match files::plan(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
             Ok(file) => {
                 let (_, found) = plan(reporter, path, file, known.clone(), target);
                 if reporter.is_stopped() {

@@ -115,6 +115,11 @@ pub enum Change {
         /// The other one.
         second: Place,
     },
+    /// Input and output of a program share memory.
+    InPlace {
+        /// Which collective it implements, and with what.
+        at: Place,
+    },
     /// One more block comes to a barrier.
     Attend {
         /// The barrier.
@@ -217,6 +222,9 @@ impl Change {
             Change::Barrier { .. } => {
                 "put a barrier of all their blocks between the two".to_owned()
             }
+            Change::InPlace { .. } => {
+                "where input and output are to share memory, say so: `in_place = true`".to_owned()
+            }
             Change::Attend { block, .. } => format!("let `{block}` come to the barrier too"),
         }
     }
@@ -229,6 +237,7 @@ impl Change {
             Change::Join { before: at, .. }
             | Change::Remove { at, .. }
             | Change::Attend { barrier: at, .. }
+            | Change::InPlace { at }
             | Change::Initial { at, .. } => vec![*at],
             Change::Flush { at, signal } => std::iter::once(*at).chain(*signal).collect(),
             Change::Move { what, past, .. } => vec![*what, *past],
@@ -267,9 +276,10 @@ impl Change {
             Change::Handover(Handover { from, after, .. }) => {
                 vec![(*after, format!("`{from}` is done with it here"))]
             }
-            Change::Barrier { first, .. } => {
-                vec![(*first, "the barrier comes after this".to_owned())]
-            }
+            Change::Barrier { first, second } => vec![
+                (*first, "the barrier comes after this".to_owned()),
+                (*second, "the barrier comes before this".to_owned()),
+            ],
             Change::Flush { at, signal: None } => vec![(*at, "here".to_owned())],
             Change::Join { .. }
             | Change::Strong { .. }
@@ -277,6 +287,7 @@ impl Change {
             | Change::Move { .. }
             | Change::Option { .. }
             | Change::Handshake { .. }
+            | Change::InPlace { .. }
             | Change::Relay { .. } => Vec::new(),
         }
     }

@@ -336,9 +336,16 @@ impl<'a> Eval<'_, 'a> {
         let diagnostic = match bad {
             Bad::Outside { first, len, chunks } => {
                 let report = outside(expr.span, &name, first, len, chunks);
+                let report = match (&self.world.program.collective, buffer.name) {
+                    (Some(implements), BufferName::Input | BufferName::Output) if chunks == 0 => {
+                        report.and(implements.span, format!("this gives {name} no chunks"))
+                    }
+                    (_, _) => report,
+                };
                 let end = first.saturating_add(len);
                 return self.fail_past_end(expr, report, PastEnd { buffer: name, first, end });
             }
+            Bad::Empty if self.is_clause(expr) => no_chunks(expr.span, &name),
             Bad::Empty => empty(expr.span, &name, is_from_to(expr)),
             Bad::Scattered => scattered(expr.span, &name),
             Bad::NoMember(dimension, value) => {
@@ -347,6 +354,14 @@ impl<'a> Eval<'_, 'a> {
             }
         };
         self.fail(expr, diagnostic)
+    }
+
+    /// Whether a slice says where one of the collective's buffers lies in place.
+    fn is_clause(&self, expr: &Expr) -> bool {
+        let implements = self.world.program.collective.as_ref();
+        let clause = implements
+            .and_then(|one| self.world.unit.collectives[one.collective].in_place.as_ref());
+        clause.is_some_and(|clause| clause.value.span == expr.span)
     }
 
     /// The values of a region's first dimension.
@@ -461,6 +476,11 @@ fn outside(span: Span, name: &str, first: i64, len: i64, chunks: i64) -> Diagnos
         true => diagnostic.help(format!("from chunk {first} on there are {}", chunks - first)),
         false => diagnostic,
     }
+}
+
+fn no_chunks(span: Span, name: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0402, span, format!("this slice of {name} is empty"))
+        .help("a buffer that lies in another one has at least one chunk")
 }
 
 fn empty(span: Span, name: &str, is_from_to: bool) -> Diagnostic {

@@ -32,15 +32,16 @@ impl<'a> Eval<'_, 'a> {
         )?;
         self.names = &collective.frame;
         self.calls.push(implements.span);
-        let done = self.sizes(collective);
+        let done = self.sizes(collective).and_then(|()| match in_place {
+            true if collective.in_place.is_some() => self.alias(collective),
+            _ => Ok(()),
+        });
         self.calls.pop();
-        done?;
-        match (in_place, &collective.in_place) {
-            (true, None) => {
+        match in_place && collective.in_place.is_none() {
+            true if done.is_ok() => {
                 Err(self.fail_at(String::new(), never_in_place(implements.span, collective)))
             }
-            (true, Some(_)) => self.alias(collective),
-            (false, _) => Ok(()),
+            _ => done,
         }
     }
 

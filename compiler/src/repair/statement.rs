@@ -56,6 +56,17 @@ impl<'a> Statement<'a> {
         Some(Edit { span: self.at(self.span.start + end), text: format!(", {name}") })
     }
 
+    /// One more argument at the end of its list.
+    pub(super) fn with_argument(&self, argument: &str) -> Option<Edit> {
+        let before = self.text.strip_suffix(';')?.trim_end().strip_suffix(')')?.trim_end();
+        let text = match before.chars().last()? {
+            '(' => argument.to_owned(),
+            ',' => format!(" {argument}"),
+            _ => format!(", {argument}"),
+        };
+        Some(Edit { span: self.at(self.span.start + before.len() as u32), text })
+    }
+
     /// A declaration with another number behind `=`.
     pub(super) fn with_value(&self, value: i64) -> Option<Edit> {
         let (before, number) = self.text.strip_suffix(';')?.rsplit_once('=')?;

@@ -188,4 +188,5 @@ fn not_a_buffer(text: &str, span: Span) -> Diagnostic {
 fn end_of_switch(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0214, span, "a switch channel has no other end")
         .label("it joins all ranks of its group")
+        .help("leave `to` out")
 }

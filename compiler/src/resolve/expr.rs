@@ -1,12 +1,13 @@
 //! Expressions: in comes a tree, out comes a resolved expression with its type.
 //!
-//! Rules (E0204): operators take numbers, `!`, `&&` and `||` truth values; `==` and `!=` compare numbers, truth values
-//! and lists of them; the branches of an `if` and the members of a list are of one type; a condition is a truth value.
+//! Rules (E0204): `-` takes a number, `!` a truth value; `==` and `!=` compare numbers, truth values and lists of them; the
+//! branches of an `if` and the members of a list are of one type; a condition is a truth value.
 
 use super::body::{Body, Nature, Typed, wrong};
+use super::operator::symbol;
 use super::program::{Expr, ExprKind, Type};
 use super::types::{self, DEPTH, Ty};
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::{BinaryOp, Gathered};
@@ -116,61 +117,13 @@ impl Body<'_> {
         self.typed(ExprKind::Unary(op, Box::new(operand)), span, ty)
     }
 
-    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, span: Span) -> Typed {
-        let (want, ty) = match op {
-            BinaryOp::Or | BinaryOp::And => (Ty::Bool, Ty::Bool),
-            BinaryOp::Equal | BinaryOp::NotEqual => return self.equality(op, left, right, span),
-            BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {
-                (Ty::Int, Ty::Bool)
-            }
-            BinaryOp::BitOr
-            | BinaryOp::BitXor
-            | BinaryOp::BitAnd
-            | BinaryOp::ShiftLeft
-            | BinaryOp::ShiftRight
-            | BinaryOp::Add
-            | BinaryOp::Subtract
-            | BinaryOp::Multiply
-            | BinaryOp::Divide
-            | BinaryOp::Remainder => (Ty::Int, Ty::Int),
-        };
-        let owner = owner(right);
-        let (left, right) = (self.expr(left, Some(&want)), self.expr(right, Some(&want)));
-        if let Some((owner, field)) = owner
-            && matches!(self.types.known(&left.ty), Ty::Int | Ty::Rank)
-            && matches!(self.types.known(&right.ty), Ty::Chunk | Ty::Buffer)
-        {
-            let whole = left.expr.span.to(owner);
-            self.report(field_of_a_part(field, whole, [self.text(whole), self.text(owner)]));
-            return self.error(span);
-        }
-        if let Some(instead) = logical(op)
-            && self.types.known(&left.ty) == Ty::Bool
-            && self.types.known(&right.ty) == Ty::Bool
-        {
-            self.report(bits_of_truth_values(op, instead, &left, &right));
-            return self.error(span);
-        }
-        let (left_span, right_span) = (left.expr.span, right.expr.span);
-        let left = self.side(left, &want, op, right_span);
-        let right = self.side(right, &want, op, left_span);
-        self.typed(ExprKind::Binary(op, Box::new(left), Box::new(right)), span, ty)
-    }
-
-    /// One side of an operator.
-    fn side(&mut self, typed: Typed, want: &Ty, op: BinaryOp, other: Span) -> Expr {
-        if self.types.unify(&typed.ty, want) {
-            return typed.expr;
-        }
-        let span = typed.expr.span;
-        let what = types::describe(&self.types.close(&typed.ty));
-        let wanted = if *want == Ty::Bool { "truth values" } else { "numbers" };
-        let message = format!("{} is {what}; `{}` takes {wanted}", self.text(span), symbol(op));
-        self.report(Diagnostic::new(Code::E0204, span, message).and(other, "the other side"));
-        wrong(span)
-    }
-
-    fn equality(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, span: Span) -> Typed {
+    pub(super) fn equality(
+        &mut self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: Span,
+    ) -> Typed {
         let left = self.expr(left, None);
         let right = self.expr(right, Some(&left.ty));
         if !self.types.unify(&left.ty, &right.ty) {
@@ -328,79 +281,6 @@ impl Body<'_> {
             _ => report,
         }
     }
-}
-
-/// How an operator is written.
-fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Or => "||",
-        BinaryOp::And => "&&",
-        BinaryOp::Equal => "==",
-        BinaryOp::NotEqual => "!=",
-        BinaryOp::Less => "<",
-        BinaryOp::LessEqual => "<=",
-        BinaryOp::Greater => ">",
-        BinaryOp::GreaterEqual => ">=",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::ShiftLeft => "<<",
-        BinaryOp::ShiftRight => ">>",
-        BinaryOp::Add => "+",
-        BinaryOp::Subtract => "-",
-        BinaryOp::Multiply => "*",
-        BinaryOp::Divide => "/",
-        BinaryOp::Remainder => "%",
-    }
-}
-
-/// The operator on truth values that was probably meant.
-fn logical(op: BinaryOp) -> Option<&'static str> {
-    match op {
-        BinaryOp::BitOr => Some("||"),
-        BinaryOp::BitAnd => Some("&&"),
-        BinaryOp::BitXor => Some("!="),
-        BinaryOp::Or
-        | BinaryOp::And
-        | BinaryOp::Equal
-        | BinaryOp::NotEqual
-        | BinaryOp::Less
-        | BinaryOp::LessEqual
-        | BinaryOp::Greater
-        | BinaryOp::GreaterEqual
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRight
-        | BinaryOp::Add
-        | BinaryOp::Subtract
-        | BinaryOp::Multiply
-        | BinaryOp::Divide
-        | BinaryOp::Remainder => None,
-    }
-}
-
-/// What `p.output` or `p.output[0]` is a field of, and the field.
-fn owner(expr: &ast::Expr) -> Option<(Span, &ast::Name)> {
-    let buffer = if let ast::ExprKind::Index(buffer, _) = &expr.kind { buffer } else { expr };
-    let ast::ExprKind::Field(owner, field) = &buffer.kind else { return None };
-    Some((owner.span, field))
-}
-
-fn field_of_a_part(field: &ast::Name, whole: Span, [all, part]: [String; 2]) -> Diagnostic {
-    let message = format!("`{}` is of {part} here, not of {all}", field.text);
-    let edits = vec![
-        Edit { span: Span { end: whole.start, ..whole }, text: "(".to_owned() },
-        Edit { span: Span { start: whole.end, ..whole }, text: ")".to_owned() },
-    ];
-    let sum = if all == "this" { ".." } else { all.trim_matches('`') };
-    let title = format!("write `({sum}).{}`", field.text);
-    Diagnostic::new(Code::E0204, field.span, message).guess(title, edits)
-}
-
-fn bits_of_truth_values(op: BinaryOp, instead: &str, left: &Typed, right: &Typed) -> Diagnostic {
-    let span = left.expr.span.to(right.expr.span);
-    let message = format!("`{}` takes numbers, and these are truth values", symbol(op));
-    Diagnostic::new(Code::E0204, span, message)
-        .help(format!("truth values are combined with `{instead}`"))
 }
 
 fn too_deep(span: Span) -> Diagnostic {

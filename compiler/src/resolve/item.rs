@@ -247,19 +247,26 @@ fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], fou
         let (span, needs, effects) = (head.span(), Needs::default(), Effects::default());
         set(signatures, *member, Signature { parameters, result, needs, effects, span });
     }
+    // What is wrong with a value is said there, and not where it is used.
+    let mut wrong = Vec::new();
     for member in members {
         let (_, ty, mut body) = resolve(globals, signatures, *member, types);
         if let Some(signature) = get(signatures, *member) {
             body.types.unify(&ty, &signature.result);
         }
+        wrong.push(body.types.known(&ty) == Ty::Error);
         types = body.types;
     }
-    for member in members {
+    for (member, wrong) in members.iter().zip(wrong) {
         let Some(signature) = get(signatures, *member).cloned() else { continue };
         let mut body = Body::new(globals, signatures, ModuleId::default(), Level::Function);
         body.types = std::mem::take(&mut types);
         let parameters = settled(&body, &signature.parameters);
-        let result = open(&body.types.close(&signature.result));
+        let is_open = matches!(body.types.known(&signature.result), Ty::Var(_));
+        let result = match wrong && is_open {
+            true => Ty::Error,
+            false => open(&body.types.close(&signature.result)),
+        };
         types = std::mem::take(&mut body.types);
         set(signatures, *member, Signature { parameters, result, ..signature });
     }

@@ -187,6 +187,9 @@ impl Body<'_> {
                 .label(format!("did you mean `{value}`?"))
                 .guess(format!("write `{value}`"), edits);
         }
+        if let Some(help) = foreign::nothing(name) {
+            return report.help(help);
+        }
         let fitting = self.candidates(operand.as_ref());
         let all = self.candidates(None);
         let find = |from: &[(String, Option<Span>)]| {
@@ -204,6 +207,9 @@ impl Body<'_> {
                 report.note(format!("`{name}` is a collective, which only `collective` names"));
         } else if self.level == Level::Function {
             report = report.note("functions and procedures see what they are given, and the file");
+            if matches!(name, "input" | "output") {
+                report = report.help(format!("take it as a parameter: `{name}: buffer`"));
+            }
         }
         report
     }

@@ -171,7 +171,7 @@ impl Body<'_> {
         let switched = operands().any(|operand| operand.nature.side == Some(Side::Switch));
         match (needs_via(verb), remote) {
             (Via::Always, _) | (Via::WhereRemote, Some(_)) if via.is_empty() => {
-                self.report(missing_via(transfer, remote.map(|operand| operand.span)));
+                self.report(missing_via(transfer, remote, self.way_to(verb, remote)));
             }
             (Via::Never, _) => {
                 if let Some(channel) = via.first() {
@@ -301,6 +301,15 @@ fn wrong_side(
         (TransferVerb::Get, Side::Local, _) => {
             report.help("a peer's buffer has the peer in front, as `p.input[i]`")
         }
+        (TransferVerb::Broadcast, Side::Local, _) => report.help(
+            "within a rank it is `copy a -> b`; a group's buffer has its switch channel in front",
+        ),
+        (_, Side::Remote, "writes") if reduces(verb) => {
+            report.help("name a chunk of this rank first, then a peer's: it gets the same")
+        }
+        (_, Side::Remote, "writes") => {
+            report.help("to write a peer's memory: `put a -> p.b via channel`")
+        }
         _ => report,
     }
 }
@@ -344,23 +353,24 @@ fn group_among_sources(span: Span) -> Diagnostic {
         .help("reduce the group's chunks first, then the rest: two operations")
 }
 
-fn missing_via(transfer: &ast::Transfer, remote: Option<Span>) -> Diagnostic {
+fn missing_via(transfer: &ast::Transfer, remote: Option<&Operated>, way: String) -> Diagnostic {
     let message = format!("`{}` needs a channel to reach another rank", word(transfer.verb));
-    let report = Diagnostic::new(Code::E0214, transfer.verb_span, message)
-        .help("name it after the operands: `via mem[p]`");
+    let report = Diagnostic::new(Code::E0214, transfer.verb_span, message).help(way);
     match remote {
-        Some(remote) => report.and(remote, "this is another rank's memory"),
+        Some(remote) => report.and(remote.span, "this is another rank's memory"),
         None => report,
     }
 }
 
 fn needless_via(verb: TransferVerb, span: Span, switched: bool) -> Diagnostic {
     let message = format!("this `{}` uses no channel", word(verb));
-    Diagnostic::new(Code::E0214, span, message).note(if switched {
-        "the operand behind a switch names its channel itself"
-    } else {
-        "all its operands are this rank's memory"
-    })
+    Diagnostic::new(Code::E0214, span, message)
+        .note(if switched {
+            "the operand behind a switch names its channel itself"
+        } else {
+            "all its operands are this rank's memory"
+        })
+        .help("leave `via` out")
 }
 
 fn packets_outside_scratch(verb: TransferVerb, text: &str, span: Span, does: &str) -> Diagnostic {
@@ -435,7 +445,7 @@ fn op_without_reduction(verb: TransferVerb, span: Span) -> Diagnostic {
 
 fn word_elsewhere(setting: &str, verb: &str, span: Span) -> Diagnostic {
     let message = format!("`{verb}` takes no `{setting}`");
-    let report = Diagnostic::new(Code::E0214, span, message);
+    let report = Diagnostic::new(Code::E0214, span, message).help("leave it out");
     match setting {
         "op" => report.note("it reduces nothing"),
         _ => report.note("it moves no data"),

@@ -213,7 +213,8 @@ pub(super) fn describe(ty: &Type) -> String {
     }
 }
 
-fn plural(ty: &Type) -> String {
+/// What several values of the type are, as "channels".
+pub(super) fn plural(ty: &Type) -> String {
     match ty {
         Type::List(member) => format!("lists of {}", plural(member)),
         Type::Int => "numbers".to_owned(),

@@ -9,9 +9,9 @@
 //!   tries the second where the first leads nowhere.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use super::fault::{Fault, Reach};
+use super::fault::{Fault, Reach, colon_for_brace};
 use super::lookahead::{
-    MAX_LOOK, begins_statement, begins_surely, closes, ends_element, ends_value,
+    MAX_LOOK, begins_statement, begins_surely, behind, closes, ends_element, ends_value,
     expects_value_after, holds_statements, is_operator, takes_body,
 };
 use super::token::{Kind, Token};
@@ -71,6 +71,22 @@ struct Open<'t> {
     holds_one: bool,
     /// Whether it holds settings only, and no statement.
     settings: bool,
+    /// Whether it ends with its statement, at a `;`.
+    is_ended: bool,
+    role: Role,
+}
+
+/// What is particular about an open bracket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Nothing.
+    Plain,
+    /// It holds names to import.
+    Import,
+    /// It holds all that a loop of another language says of its turns, `;` and all: told of where it begins.
+    Turns,
+    /// Its `{` was written `:`, which has been said: it ends with the lines that are indented further.
+    Colon,
 }
 
 /// What of expressions still waits for its brace.
@@ -156,6 +172,9 @@ impl<'t> Balance<'t> {
             self.open_missing(token, rest);
         }
         if self.ends_brackets(token, rest) {
+            if let Some(top) = self.open.last_mut().filter(|_| token.kind == Kind::Semicolon) {
+                top.is_ended = true;
+            }
             self.close_missing();
             while self.in_value() && token.kind != Kind::Comma {
                 self.close_missing();
@@ -256,13 +275,31 @@ impl<'t> Balance<'t> {
         self.out.push(token);
         let (dedent, each) = (None, Each::No);
         let (chain, waiting) = (0, Waiting::default());
-        let open = Open { frame, closer, token, dedent, chain, waiting, each, holds_one, settings };
-        self.open.push(open);
+        let role = match (last, token.kind) {
+            (Kind::PathSeparator, _) => Role::Import,
+            (Kind::For, Kind::LeftParen) => Role::Turns,
+            _ => Role::Plain,
+        };
+        let is_ended = false;
+        self.open.push(Open {
+            frame,
+            closer,
+            token,
+            dedent,
+            chain,
+            waiting,
+            each,
+            holds_one,
+            settings,
+            is_ended,
+            role,
+        });
     }
 
     /// Tells a body's brace from a set's.
     fn open_brace(&mut self, token: Token<'t>, after: &[Token<'t>]) {
-        if self.expects_value() && !holds_statements(after) {
+        let imports = self.out.last().is_some_and(|last| last.kind == Kind::PathSeparator);
+        if imports || self.expects_value() && !holds_statements(after) {
             return self.open(Frame::Value, Kind::RightBrace, token);
         }
         if let Some(fewer) = self.waiting().ifs.checked_sub(1) {
@@ -285,6 +322,7 @@ impl<'t> Balance<'t> {
         match token.kind {
             // As other languages write a list of what each of another one makes: told of with its bracket closed.
             Kind::For if !token.first && closes(rest, top.closer) => false,
+            Kind::Semicolon if top.role == Role::Turns => behind(rest.iter(), top.closer).is_none(),
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
             Kind::Comma => top.each == Each::Value || (top.each == Each::No && top.holds_one),
@@ -445,6 +483,15 @@ impl<'t> Balance<'t> {
                 self.close_missing();
             }
             let Some(last) = self.out.last().copied() else { return };
+            if last.kind == Kind::Colon {
+                self.out.pop();
+                self.note(colon_for_brace(last.span));
+                self.open(Frame::Body, Kind::RightBrace, Token { kind: Kind::LeftBrace, ..last });
+                if let Some(open) = self.open.last_mut() {
+                    open.role = Role::Colon;
+                }
+                return;
+            }
             self.faults.push(missing_brace(last));
             self.open(Frame::Body, Kind::RightBrace, made(Kind::LeftBrace, last));
         }
@@ -464,6 +511,10 @@ impl<'t> Balance<'t> {
             for open in deeper.take_while(|open| open.token.indent >= token.indent) {
                 open.dedent.get_or_insert(here);
             }
+        }
+        let ends = |open: &Open<'_>| open.role == Role::Colon && open.token.indent >= token.indent;
+        while token.kind == Kind::Else && self.open.last().is_some_and(ends) {
+            self.close_missing();
         }
         let begins_item = match token.kind {
             Kind::Program | Kind::Proc | Kind::Fn | Kind::Use => true,
@@ -511,7 +562,9 @@ impl<'t> Balance<'t> {
         let end = self.out.len() - usize::from(comma && open.frame != Frame::Body);
         let at = open.dedent.unwrap_or(end);
         let Some(last) = at.checked_sub(1).and_then(|i| self.out.get(i)).copied() else { return };
-        self.faults.push(missing_closer(&open, last));
+        if open.role != Role::Colon {
+            self.faults.push(missing_closer(&open, last));
+        }
         self.insert(at, made(open.closer, last));
         self.end_body(open.frame);
     }
@@ -589,10 +642,10 @@ fn missing(last: Token<'_>, text: &str, message: String) -> Diagnostic {
 
 fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
     let (opener, closer) = (open.token.kind.text(), open.closer.text());
-    let text = if open.frame == Frame::Body {
-        format!("\n{}}}", " ".repeat(open.token.indent as usize))
-    } else {
-        closer.to_owned()
+    let text = match (open.frame, open.role) {
+        (Frame::Body, _) => format!("\n{}}}", " ".repeat(open.token.indent as usize)),
+        (_, Role::Import) if !open.is_ended => format!("{closer};"),
+        (_, _) => closer.to_owned(),
     };
     let report = missing(last, &text, format!("expected `{closer}` to close this `{opener}`"))
         .label(format!("`{closer}` is missing here"))

@@ -7,7 +7,9 @@
 //!   report is kept, since what follows a mistake within one statement is rarely another one.
 //! - A reserved word as a name is reported where it is declared, and not again where it is used.
 
-use crate::diagnostic::Diagnostic;
+use super::foreign;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
 use std::collections::BTreeSet;
 
 /// A report and the place where it was found.
@@ -40,6 +42,14 @@ pub enum Reach {
     Before,
     /// As [`Reach::Statement`]; it is itself an echo where the same has been said before, of the name's declaration.
     Use,
+}
+
+/// A `:` in the place of a body's `{`.
+#[must_use]
+pub fn colon_for_brace(place: Span) -> Fault {
+    let report =
+        Diagnostic::new(Code::E0101, place, "expected `{`, found `:`").help(foreign::BRACES);
+    Fault::new(place.start, Reach::Before, report)
 }
 
 /// The reports that are no echoes. `fences` are the offsets where reading starts anew, in order.

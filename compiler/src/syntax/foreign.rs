@@ -3,6 +3,9 @@
 /// How lists are made from others.
 const EACH: &str = "a value for each of a list is `[p in list: value]`, and those that are wanted `[p in list if c]`";
 
+/// How a body is written, which stands behind `:` elsewhere.
+pub const BRACES: &str = "what belongs to it stands in braces: `for p in peers { .. }`";
+
 /// The mark that says what a word between values says elsewhere.
 #[must_use]
 pub fn operator(word: &str) -> Option<&'static str> {
@@ -10,6 +13,9 @@ pub fn operator(word: &str) -> Option<&'static str> {
         "and" => "&&",
         "or" => "||",
         "is" => "==",
+        "mod" => "%",
+        "div" => "/",
+        "xor" => "^",
         _ => return None,
     })
 }
@@ -23,6 +29,7 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
         "for" => EACH,
         "where" | "when" => "which of a list are wanted is said by `if`: `p in list if c`",
         "in" | "not" => "whether a list holds a value is `list.contains(value)`",
+        "step" | "by" => "every n-th member of a list is `list.step(n)`: `(0..8).step(2)`",
         _ => return None,
     })
 }
@@ -79,6 +86,14 @@ pub fn method(name: &str) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// What is written instead of a value that says elsewhere that there is none.
+#[must_use]
+pub fn nothing(name: &str) -> Option<&'static str> {
+    matches!(name, "None" | "null" | "NULL" | "nil" | "nullptr").then_some(
+        "every value is one; what may be missing is a list with one member or none: `{p in [rank - 1] if rank > 0}`",
+    )
 }
 
 /// The value that has another name elsewhere.

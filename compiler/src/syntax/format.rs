@@ -95,10 +95,22 @@ impl<'t> Printer<'t> {
             let (statement, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
             let lines = self.lines.len();
             self.statement(statement, indent);
+            self.note_moved(lines, piece);
             self.blank = indent == 0 && self.lines.len() > lines + 1 && ends_body(statement);
             rest = after;
         }
         self.blank = false;
+    }
+
+    /// Notes that what was set from a line on stood behind something else before.
+    fn note_moved(&mut self, from: usize, first: &Piece<'t>) {
+        let begun = self.lines.iter_mut().skip(from).find(|line| !line.code.is_empty());
+        if let Some(line) = begun.filter(|_| !first.token.first) {
+            line.moved = true;
+            if let Some((_, column)) = &mut line.comment {
+                *column = 0;
+            }
+        }
     }
 
     /// Sets a statement, a comment, a line of documentation or an attribute.

@@ -165,7 +165,8 @@ pub fn closes(rest: &[Token<'_>], closer: Kind) -> bool {
 }
 
 /// How many tokens there are up to the bracket that closes one open before, this included, if it comes soon.
-fn behind<'t>(rest: impl Iterator<Item = &'t Token<'t>>, closer: Kind) -> Option<usize> {
+#[must_use]
+pub fn behind<'t>(rest: impl Iterator<Item = &'t Token<'t>>, closer: Kind) -> Option<usize> {
     let mut depth = 0_u32;
     for (at, token) in rest.take(MAX_LOOK).enumerate() {
         match token.kind {

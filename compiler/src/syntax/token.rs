@@ -380,22 +380,29 @@ fn bad_number(token: Token<'_>) -> Fault {
     let unit = token.text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
     let report =
         Diagnostic::new(Code::E0104, token.span, format!("`{}` is not a number", token.text));
-    let report = match unit {
-        "" | "KiB" | "MiB" | "GiB" => Diagnostic::new(
+    let report = match (unit, other_unit(unit)) {
+        ("" | "KiB" | "MiB" | "GiB", _) => Diagnostic::new(
             Code::E0104,
             token.span,
             format!("`{}` is too large: integers have 64 bits", token.text),
         )
         .note("the largest is 9223372036854775807, just below 8589934592GiB"),
-        "K" | "k" | "KB" | "kB" | "kb" | "Kb" | "kib" | "KIB" => {
-            report.help("1024 bytes are `1KiB`")
-        }
-        "M" | "m" | "MB" | "mb" | "Mb" | "mib" | "MIB" => report.help("1024 KiB are `1MiB`"),
-        "G" | "g" | "GB" | "gb" | "Gb" | "gib" | "GIB" => report.help("1024 MiB are `1GiB`"),
-        unit if unit.starts_with('.') => report.help("all numbers are integers"),
-        _ => report.help(
+        (_, Some(help)) => report.help(help),
+        (unit, None) if unit.starts_with('.') => report.help("all numbers are integers"),
+        (_, None) => report.help(
             "a number is decimal, with `_` between digits and `KiB`, `MiB` or `GiB` after them",
         ),
     };
     fault(token.span, report)
+}
+
+/// What is written instead of a unit that is not one here.
+#[must_use]
+pub fn other_unit(unit: &str) -> Option<&'static str> {
+    Some(match unit {
+        "K" | "k" | "KB" | "kB" | "kb" | "Kb" | "kib" | "KIB" => "1024 bytes are `1KiB`",
+        "M" | "m" | "MB" | "mb" | "Mb" | "mib" | "MIB" => "1024 KiB are `1MiB`",
+        "G" | "g" | "GB" | "gb" | "Gb" | "gib" | "GIB" => "1024 MiB are `1GiB`",
+        _ => return None,
+    })
 }

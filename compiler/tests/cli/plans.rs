@@ -23,6 +23,20 @@ fn plans_are_listed_and_verified() {
 }
 
 #[test]
+fn a_command_says_which_one_is_for_the_other_kind_of_file() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    for command in ["verify a.ccl", "list a.ccl", "decompile a.ccl"] {
+        let run = ends(folder.cclc(command), 3);
+        says(&run.stderr, &["E0901", "a.ccl", "`cclc check` checks"]);
+    }
+    for command in ["check a.json", "build a.json", "dump a.json", "fmt a.json"] {
+        let run = ends(folder.cclc(command), 3);
+        says(&run.stderr, &["E0901", "a.json", "`cclc verify` checks"]);
+    }
+}
+
+#[test]
 fn plans_are_compared() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);

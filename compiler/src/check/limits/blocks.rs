@@ -45,7 +45,7 @@ pub(super) fn rank(
             findings.add(rule, site, count as u64, || too_many_operations(&block.name, count));
         }
         ops(findings, site, rank, &block.ops, &mut uses);
-        uses.report(findings, site);
+        uses.report(findings, site, rank);
     }
 }
 
@@ -57,6 +57,19 @@ struct Uses {
     block: u32,
     channels: [usize; 3],
     remotes: [SmallVec<[(ir::RankId, ir::Buffer); REMOTE_BUFFERS]>; 2],
+}
+
+const KINDS: [(ir::ChannelKind, &str); 3] = [
+    (ir::ChannelKind::Memory, "memory"),
+    (ir::ChannelKind::Port, "port"),
+    (ir::ChannelKind::Switch, "switch"),
+];
+
+/// Channels of one family that a block uses.
+struct Used<'r> {
+    name: &'r str,
+    count: usize,
+    origin: ir::OriginId,
 }
 
 impl Uses {
@@ -92,12 +105,31 @@ impl Uses {
         }
     }
 
-    fn report(&self, findings: &mut Findings<'_>, site: Site<'_>) {
+    /// The families of the channels of a kind that the block uses, each with how many of it, in their order.
+    fn families<'r>(&self, rank: &'r ir::Rank, kind: ir::ChannelKind) -> Vec<Used<'r>> {
+        let mut families: Vec<Used<'r>> = Vec::new();
+        for (seen, channel) in self.seen.iter().zip(rank.channels.iter()) {
+            if *seen != self.block || channel.kind() != kind {
+                continue;
+            }
+            let name = channel.name.split('[').next().unwrap_or_default();
+            match families.iter_mut().find(|family| family.name == name) {
+                Some(family) => family.count += 1,
+                None => families.push(Used { name, count: 1, origin: channel.origin }),
+            }
+        }
+        families
+    }
+
+    fn report(&self, findings: &mut Findings<'_>, site: Site<'_>, rank: &ir::Rank) {
         let name = site.block.map_or("", |block| &*block.name);
-        for (kind, count) in ["memory", "port", "switch"].into_iter().zip(self.channels) {
+        for ((kind, word), count) in KINDS.into_iter().zip(self.channels) {
             if count > CHANNELS_OF_BLOCK {
-                let rule = (Code::E0802, kind, Group::Place);
-                findings.add(rule, site, count as u64, || too_many_channels(name, kind, count));
+                let rule = (Code::E0802, word, Group::Place);
+                let program = findings.program;
+                findings.add(rule, site, count as u64, || {
+                    too_many_channels(program, name, (word, count), &self.families(rank, kind))
+                });
             }
         }
         for (kind, list) in ["memory", "port"].into_iter().zip(&self.remotes) {
@@ -212,12 +244,32 @@ fn too_many_operations(name: &str, count: usize) -> Diagnostic {
         .help("spread the steps over several blocks that hand over by semaphore")
 }
 
-fn too_many_channels(name: &str, kind: &str, count: usize) -> Diagnostic {
+fn too_many_channels(
+    program: &ir::Program,
+    name: &str,
+    (kind, count): (&str, usize),
+    families: &[Used<'_>],
+) -> Diagnostic {
     let message = format!(
         "block `{name}` uses {count} {kind} channels; MSCCL++'s executor has room for {CHANNELS_OF_BLOCK} in one block"
     );
-    Diagnostic::without_place(Code::E0802, message)
-        .help("spread the peers over several blocks, as `block main[t in 0..2]`, each with its part of them")
+    let parts = count.div_ceil(CHANNELS_OF_BLOCK);
+    let report = Diagnostic::without_place(Code::E0802, message);
+    // Those of a plan have numbers only.
+    let named = families.iter().filter(|family| family.name.parse::<u32>().is_err());
+    let Some(most) = named.max_by_key(|family| family.count) else {
+        return report.help(format!("spread them over {parts} blocks"));
+    };
+    let of = if most.count == count { "all".to_owned() } else { most.count.to_string() };
+    let block = match name.split_once('[') {
+        None => format!("block {name}[t in 0..{parts}]"),
+        Some((family, _)) => format!("block {family}[.., t in 0..{parts}]"),
+    };
+    report.and(program.origins.at(most.origin), format!("{of} of them are `{}`", most.name)).help(format!(
+        "let {parts} blocks share `{}`, as `{block}`: `share(list, t, {parts})` of `std::patterns` is t's part of the list \
+         that it runs through",
+        most.name
+    ))
 }
 
 fn too_many_remotes(name: &str, kind: &str, count: usize) -> Diagnostic {

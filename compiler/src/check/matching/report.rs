@@ -19,11 +19,16 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
         Some(times) => format!("{from} signals over `{name}` {times}"),
         None => format!("{from} never signals over `{name}`"),
     };
+    let apart = awaited(program, flow).filter(|end| family(end) != family(name));
+    let on = apart.map_or_else(String::new, |end| format!(" on `{end}`"));
     let waits = match flow.waits.times() {
-        Some(times) => format!("{to} waits {times}"),
-        None => format!("{to} never waits"),
+        Some(times) => format!("{to} waits {times}{on}"),
+        None => format!("{to} never waits{on}"),
     };
+    // What nobody has written but in its declaration is not what a report begins with.
+    let only_waits = apart.is_some() && flow.signals.total() == 0;
     let message = match (flow.from, flow.to) {
+        (Some(_), Some(_)) if only_waits => format!("{waits}, and {signals}, its other end"),
         (Some(_), Some(_)) => format!("{signals}, and {waits}"),
         (Some(_), None) => format!("{signals}, whose other end nobody has"),
         (None, _) => format!("{waits} on `{name}`, whose other end nobody has"),
@@ -41,7 +46,7 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
     let report = Diagnostic::new(code, here.0.unwrap_or(channel.clone()), message).label(here.1);
     let report = match there.0 {
         Some(place) => report.and(place, there.1),
-        None => report.and(channel, "the channel"),
+        None => report.and(channel, if only_waits { "its other end" } else { "the channel" }),
     };
     let origins = &program.origins;
     let wait = calls::left_out(origins, place(flow.waits).as_ref(), "wait");
@@ -83,6 +88,11 @@ fn awaited<'p>(program: &'p ir::Program, flow: &Flow) -> Option<&'p str> {
     Some(&program.ranks.lookup(rank)?.channels.lookup(end)?.name)
 }
 
+/// The family of a name, without indices.
+fn family(name: &str) -> &str {
+    name.split('[').next().unwrap_or(name)
+}
+
 /// Adds the wait that is never answered, or the signal too many.
 pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diagnostic {
     let Some((rank, end)) = flow.end else { return report };
@@ -90,7 +100,8 @@ pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diag
     match waits.get(signals.len()) {
         Some(wait) => {
             let answered = waits.get(..signals.len()).unwrap_or_default();
-            stands(past, (answered, *wait), format!("a signal on `{}`", flow.name), report)
+            let name = awaited(past.program, flow).unwrap_or(flow.name);
+            stands(past, (answered, *wait), format!("a signal on `{name}`"), report)
         }
         None => match signals.last() {
             Some(last) => {
@@ -196,7 +207,7 @@ pub(super) fn several_users(
     };
     report.help(format!(
         "give each of the blocks {own} of its own: one more index of the family of `{}`",
-        name.split('[').next().unwrap_or(name)
+        family(name)
     ))
 }
 

@@ -16,7 +16,8 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
             changed.options.double_scratch = *value == "true";
             return Some(changed);
         }
-        Change::Option { .. } => return None,
+        // Whose operands lie elsewhere then is not known of operations.
+        Change::Option { .. } | Change::InPlace { .. } => return None,
         Change::Initial { at, value, .. } => {
             let semaphores = changed.ranks.iter_mut().flat_map(|rank| rank.semaphores.iter_mut());
             for row in semaphores.filter(|row| program.origins.place(row.origin) == *at) {
@@ -77,7 +78,8 @@ impl Scene<'_> {
             | Change::Handover(_)
             | Change::Relay { .. }
             | Change::Barrier { .. }
-            | Change::Attend { .. } => Some(list),
+            | Change::Attend { .. }
+            | Change::InPlace { .. } => Some(list),
         }
     }
 
@@ -165,7 +167,8 @@ impl Scene<'_> {
             | Change::Handover(_)
             | Change::Relay { .. }
             | Change::Barrier { .. }
-            | Change::Attend { .. } => list.push(op),
+            | Change::Attend { .. }
+            | Change::InPlace { .. } => list.push(op),
         }
         Some(())
     }

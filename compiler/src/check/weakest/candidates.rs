@@ -87,6 +87,9 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     if let Some(first) = first.filter(|_| code == Code::E0501) {
         changes.extend(order::of_blocks(past, first, second));
     }
+    if let Some(first) = first.filter(|_| code == Code::E0512) {
+        changes.extend(order::of_end(past, RankId(race.memory.rank), first));
+    }
     let first_place = first_access.and_then(|first| first.event.place);
     if let Some(at) = first_place.filter(|_| across || matches!(code, Code::E0501 | Code::E0512)) {
         changes.push(Change::Handshake { at, side: Side::After, relaxed: false });

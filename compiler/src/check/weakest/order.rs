@@ -114,6 +114,24 @@ pub(super) fn of_start(past: &Past, owner: RankId, touch: Moment) -> Vec<Change>
     handovers.filter_map(|times| handover(past, (heard, touch), times, 0)).collect()
 }
 
+/// Changes by which a block that tells a rank at last that all is done knows what another one of its rank has done there.
+pub(super) fn of_end(past: &Past, owner: RankId, touch: Moment) -> Vec<Change> {
+    let Some((agent, at)) = past.line(touch) else { return Vec::new() };
+    let touch = Moment { agent, at, ..touch };
+    let rank = past.rank(agent);
+    let mut others = past.all_blocks().filter(|other| *other != agent && past.rank(*other) == rank);
+    let told = others.find_map(|agent| nearest::last_signal_to(past, agent, owner));
+    let Some(told) = told else { return Vec::new() };
+    if is_shared_out(past, touch) {
+        return barrier(past, touch, told).into_iter().collect();
+    }
+    if past.program.joins == Joins::Explicit {
+        return Vec::new();
+    }
+    let handovers = [Times::Each, Times::Once].into_iter();
+    handovers.filter_map(|times| handover(past, (touch, told), times, 0)).collect()
+}
+
 /// The next barrier of each block behind what it does, and the last one before, to which the other one does not come.
 fn attend(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
@@ -195,10 +213,13 @@ fn is_shared_out(past: &Past, moment: Moment) -> bool {
     transfer.slice.is_some_and(|slice| slice.count > 1)
 }
 
+/// A barrier between two statements: in the order of the text, where they are of one.
 fn barrier(past: &Past, first: Moment, second: Moment) -> Option<Change> {
     let (one, other) = (past.event(first).place?, past.event(second).place?);
     let same = past.rank(first.agent) == past.rank(second.agent) && one != other;
-    same.then(|| Change::Barrier { first: one.min(other), second: one.max(other) })
+    let theirs = [one, other].iter().any(|at| past.program.origins.is_library(*at));
+    let (first, second) = if theirs { (one, other) } else { (one.min(other), one.max(other)) };
+    same.then_some(Change::Barrier { first, second })
 }
 
 /// Threads of one block that use a counter: they meet in between.

@@ -1,7 +1,7 @@
 //! What is said of indices and fields that are not there.
 
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
-use crate::resolve::body::{BUILTINS, Body, Side, Typed};
+use crate::resolve::body::{BUILTINS, Body, Level, Side, Typed};
 use crate::resolve::call::counted;
 use crate::resolve::family::{Family, LinkKind};
 use crate::resolve::program::{BufferName, Expr, ExprKind, Type};
@@ -41,6 +41,9 @@ impl Body<'_> {
         }
         let message = format!("{noun} has no `{name}`");
         let report = Diagnostic::new(Code::E0208, field.span, message);
+        if self.level == Level::Function && matches!(name, "input" | "output") {
+            return Some(self.not_given(base, field));
+        }
         let mut known: Vec<&str> = Vec::new();
         if noun == "a rank" {
             known.extend(BUILTINS.iter().map(|(name, _)| *name));
@@ -54,7 +57,10 @@ impl Body<'_> {
         if self.buffer("input").is_some() {
             known.extend(["input", "output"]);
         }
-        let Some(near) = nearest(name, known).map(str::to_owned) else { return Some(report) };
+        let Some(near) = nearest(name, known).map(str::to_owned) else {
+            let given = self.level == Level::Function && !is_channel;
+            return Some(if given { self.not_given(base, field) } else { report });
+        };
         let families = self.families.as_mut();
         if let Some(families) = families
             && let Some(family) = families.names.get(&near).copied()
@@ -62,6 +68,21 @@ impl Body<'_> {
             families.get_mut(family).used = true;
         }
         Some(report.label(format!("did you mean `{near}`?")))
+    }
+
+    /// A buffer of another rank, in a function or procedure that was not given this rank's.
+    fn not_given(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
+        let (name, whole) = (&field.text, self.text(base.expr.span.to(field.span)));
+        let message = format!("no buffer is called `{name}` here");
+        let report = Diagnostic::new(Code::E0208, field.span, message)
+            .note("functions and procedures see what they are given, and the file");
+        match whole.as_str() {
+            "this" => report.help(format!("take it as a parameter: `{name}: buffer`")),
+            whole => report.help(format!(
+                "take it as a parameter, `{name}: buffer`: {whole} is that of {} then",
+                self.text(base.expr.span)
+            )),
+        }
     }
 
     /// What a name is that cannot be a field.

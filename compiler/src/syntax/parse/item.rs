@@ -1,17 +1,18 @@
 //! Files and declarations: everything from `file` to `semaphore` in the grammar.
 
 use super::declaration::{declaration, opens_body};
-use super::expression::Values;
+use super::expression::{Values, condition};
 use super::recover::{
     close, expect, inner_word, listed, listed_some, misspelt_head, no_body, open, required_name,
     semicolon, unknown, word,
 };
+use super::report::in_no_braces;
 use super::statement::{body, dangling, r#let, require, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Attribute, Body, Collective, CollectiveItem, CollectiveItemKind, Doc, Ensures, Function,
+    Attribute, Body, Collective, CollectiveItem, CollectiveItemKind, Doc, Ensures, Expr, Function,
     InPlace, Item, ItemKind, Name, Parameter, Procedure, Program, ProgramItem, ProgramItemKind,
     Size, Use, UseName, UseRoot,
 };
@@ -356,11 +357,26 @@ fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
     let promise = open()
         .ignore_then(values.required("a promise"))
         .then_ignore(close(Kind::RightBrace))
+        .or(bare_promise(values))
         .or(no_body().ignore_then(values.required("a promise")));
     head(Kind::Ensures)
         .ignore_then(mark(Kind::For).ignore_then(values.binders.clone()).or_not())
         .then(promise)
         .map(|(binders, promise)| Ensures { binders: binders.unwrap_or_default(), promise })
+        .boxed()
+}
+
+/// A promise without braces, to its `;`.
+fn bare_promise<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    let begins = |token: &Token<'_>| token.kind == Kind::Output && !token.first;
+    look(move |tokens| tokens.first().is_some_and(begins))
+        .ignore_then(values.required("a promise"))
+        .then(mark(Kind::Semicolon).or_not())
+        .map_with(|(promise, end), e| {
+            let fault = in_no_braces(promise.span, end.map(|token| token.span));
+            e.state().log.push(Note::Fault(Box::new(fault)));
+            promise
+        })
         .boxed()
 }
 
@@ -449,6 +465,26 @@ fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Opti
 
 /// Declarations and statements that stand in a collective.
 fn stray_in_collective<'t>(
+    values: &Values<'t>,
+    body: Rule<'t, Body>,
+) -> Rule<'t, Option<CollectiveItemKind>> {
+    let guarded = mark(Kind::If)
+        .ignore_then(condition(&values.expression))
+        .then_ignore(mark(Kind::LeftBrace))
+        .then(ensures(values).repeated().at_least(1).collect::<Vec<_>>())
+        .then_ignore(close(Kind::RightBrace))
+        .map_with(|_, e| {
+            misplaced(
+                e,
+                "cannot stand in a collective",
+                "which values a promise is for is said in it: `ensures for c in 0..n if rank == 0 { .. }`",
+            );
+            None
+        });
+    guarded.or(stray_statement(values, body)).boxed()
+}
+
+fn stray_statement<'t>(
     values: &Values<'t>,
     body: Rule<'t, Body>,
 ) -> Rule<'t, Option<CollectiveItemKind>> {

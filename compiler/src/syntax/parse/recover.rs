@@ -8,9 +8,9 @@ use super::report::{
 use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
 use crate::diagnostic::nearest;
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::fault::{Fault, Reach, colon_for_brace};
 use crate::syntax::foreign;
-use crate::syntax::lookahead::{MAX_LOOK, begins_statement, is_operator, left_out};
+use crate::syntax::lookahead::{MAX_LOOK, begins_statement, behind, is_operator, left_out};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
@@ -277,8 +277,14 @@ pub(super) fn word<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Cl
 /// Reports that a body is missing.
 pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
-        let mut fault = missing(input, "{", "to open a body");
-        fault.reach = Reach::Before;
+        let colon = rest(input).first().filter(|token| token.kind == Kind::Colon && !token.first);
+        let fault = match colon {
+            Some(colon) => {
+                input.next_ref();
+                colon_for_brace(colon.span)
+            }
+            None => Fault { reach: Reach::Before, ..missing(input, "{", "to open a body") },
+        };
         note(input, fault);
         if input.peek_ref().is_some_and(|token| token.kind == Kind::Semicolon) {
             input.next_ref();
@@ -354,7 +360,7 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
         let tokens = rest(input);
         let token = tokens.first().filter(|token| !is_closer(token.kind));
         let token = token.ok_or_else(EmptyErr::default)?;
-        note(input, no_statement(token, kind_at(tokens, 1), what.into()));
+        note(input, no_statement(token, behind_indices(tokens), what.into()));
         if token.kind == Kind::Semicolon {
             input.next_ref();
             return Ok(());
@@ -374,6 +380,15 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
         Ok(())
     })
     .boxed()
+}
+
+/// The token behind the first one; where that is indexed and a field follows, the `.`.
+fn behind_indices(tokens: &[Token<'_>]) -> Option<Kind> {
+    let next = kind_at(tokens, 1)?;
+    let inner = tokens.get(2..).filter(|_| next == Kind::LeftBracket).unwrap_or_default();
+    let end = behind(inner.iter(), Kind::RightBracket);
+    let dot = end.and_then(|end| kind_at(inner, end)).filter(|kind| *kind == Kind::Dot);
+    dot.or(Some(next))
 }
 
 /// Skips to the end of a statement.

@@ -7,7 +7,7 @@ use crate::source::Span;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::lookahead::is_operator;
-use crate::syntax::token::{Class, Kind, Token};
+use crate::syntax::token::{Class, Kind, Token, integer, other_unit};
 use std::fmt;
 
 /// What should stand somewhere.
@@ -118,7 +118,20 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
             | Kind::Greater
             | Kind::GreaterEqual
     );
+    let behind = before.map_or(Kind::Semicolon, |before| before.kind);
+    let touches = before.is_some_and(|before| before.span.end == token.span.start);
     let report = match (token.kind, wanted) {
+        (Kind::If, _) if behind == Kind::Ensures => report
+            .help("which values it is for is said behind `for`: `ensures for c in 0..n if rank == 0 { .. }`"),
+        (Kind::Star, _) if behind == Kind::Star && touches => {
+            report.help("a power of two is `1 << n`; of others there is no operator")
+        }
+        (Kind::Name, _) if behind == Kind::Int && !touches => match unit_apart(before, token) {
+            Some(help) => report.help(help),
+            None => report,
+        },
+        (Kind::LeftParen, _) if behind == Kind::For => report.help("a loop is `for i in 0..n { .. }`, without parentheses"),
+        (Kind::Colon, Expected::Body) => report.help(foreign::BRACES),
         _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
         (Kind::Comma, Expected::Semicolon) => {
             report.help("every declaration is one of its own: end it with `;`, and begin the next one with its word")
@@ -144,6 +157,15 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
         },
     };
     Fault::new(token.span.start, Reach::Statement, report)
+}
+
+/// What is said of a unit that stands apart from its number.
+fn unit_apart(number: Option<&Token<'_>>, unit: &Token<'_>) -> Option<String> {
+    let whole = format!("{}{}", number?.text, unit.text);
+    match integer(&whole) {
+        Some(_) => Some(format!("a unit stands right behind its number: `{whole}`")),
+        None => other_unit(unit.text).map(str::to_owned),
+    }
 }
 
 /// `text` is missing after the last token.
@@ -239,6 +261,18 @@ pub(super) fn bare_option(setting: Span) -> Fault {
     let report = Diagnostic::new(Code::E0105, setting, "options stand in braces")
         .fix("write `options { .. }`", edits);
     Fault::new(setting.start, Reach::Statement, report)
+}
+
+/// A promise that is in no braces, and the `;` behind it.
+pub(super) fn in_no_braces(promise: Span, end: Option<Span>) -> Fault {
+    let after = end.unwrap_or(Span { start: promise.end, ..promise });
+    let edits = vec![
+        Edit { span: Span { end: promise.start, ..promise }, text: "{ ".to_owned() },
+        Edit { span: after, text: " }".to_owned() },
+    ];
+    let report = Diagnostic::new(Code::E0105, promise, "a promise stands in braces")
+        .fix("write `ensures { .. }`", edits);
+    Fault::new(promise.start, Reach::Before, report)
 }
 
 /// A token that begins no statement, with the one behind it.

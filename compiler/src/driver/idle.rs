@@ -1,0 +1,49 @@
+//! Programs of which nothing is asked.
+//!
+//! In: a program as it is resolved and as it runs. Out: a warning where it does nothing, for a collective that promises
+//! nothing, and requires nothing: that it is found to be right means nothing then.
+
+use super::operations;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::resolve::program::{Program, ProgramItem, Stmt, StmtKind, Unit};
+
+/// Warns of a program in which there is nothing to check.
+pub(super) fn check(unit: &Unit, program: &Program, concrete: &ir::Program) -> Option<Diagnostic> {
+    let promised = concrete.ranks.iter().any(|rank| !rank.promises.is_empty());
+    let asked = program.body.iter().any(|item| match item {
+        ProgramItem::Statement(statement) => asks(statement),
+        ProgramItem::Scratch(_)
+        | ProgramItem::Channel(_)
+        | ProgramItem::Semaphore(_)
+        | ProgramItem::Block(_) => false,
+    });
+    if promised || asked || operations(concrete) > 0 {
+        return None;
+    }
+    let implements = program.collective.as_ref()?;
+    let name = &unit.collectives[implements.collective].name;
+    let message =
+        format!("`{name}` promises nothing, and this program does nothing: nothing is checked");
+    let report = Diagnostic::new(Code::W0501, implements.span, message);
+    Some(
+        report.note("a promise is of what outputs hold, and not of ranks that wait for each other"),
+    )
+}
+
+/// Whether something is required in a statement, or may be.
+fn asks(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Require(..) | StmtKind::Call(..) => true,
+        StmtKind::If(_, then, otherwise) => then.iter().chain(otherwise).any(asks),
+        StmtKind::For(_, body)
+        | StmtKind::Block(_, _, body)
+        | StmtKind::Group(_, body)
+        | StmtKind::Pipeline { body, .. } => body.iter().any(asks),
+        StmtKind::Let(..)
+        | StmtKind::Barrier(_)
+        | StmtKind::Sync
+        | StmtKind::Transfer(_)
+        | StmtKind::Synchronise(_) => false,
+    }
+}

@@ -1,0 +1,240 @@
+//! Operators between two values: in come a sign and two trees, out comes a resolved expression with its type.
+//!
+//! Rules (E0204): arithmetic, shifts and `<` take numbers, `&&` and `||` truth values. What has been said of one or both
+//! sides is not said again of what holds the result.
+
+use super::body::{Body, Typed};
+use super::program::{ExprKind, Type};
+use super::types::{self, Ty};
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::syntax::ast::BinaryOp;
+
+impl Body<'_> {
+    /// Resolves an operator and its two sides.
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: Span,
+    ) -> Typed {
+        let (want, ty) = match op {
+            BinaryOp::Or | BinaryOp::And => (Ty::Bool, Ty::Bool),
+            BinaryOp::Equal | BinaryOp::NotEqual => return self.equality(op, left, right, span),
+            BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {
+                (Ty::Int, Ty::Bool)
+            }
+            BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::BitAnd
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder => (Ty::Int, Ty::Int),
+        };
+        let owner = owner(right);
+        let (left, right) = (self.expr(left, Some(&want)), self.expr(right, Some(&want)));
+        if let Some((owner, field)) = owner
+            && matches!(self.types.known(&left.ty), Ty::Int | Ty::Rank)
+            && matches!(self.types.known(&right.ty), Ty::Chunk | Ty::Buffer)
+        {
+            let whole = left.expr.span.to(owner);
+            self.report(field_of_a_part(field, whole, [self.text(whole), self.text(owner)]));
+            return self.error(span);
+        }
+        if let Some(instead) = logical(op)
+            && self.types.known(&left.ty) == Ty::Bool
+            && self.types.known(&right.ty) == Ty::Bool
+        {
+            self.report(bits_of_truth_values(op, instead, &left, &right));
+            return self.error(span);
+        }
+        // What is wrong with one side has been said, and the other may suit what was meant.
+        if [&left, &right].iter().any(|side| self.types.known(&side.ty) == Ty::Error) {
+            return self.error(span);
+        }
+        let fits = [&left, &right].map(|side| self.types.unify(&side.ty, &want));
+        if fits != [true, true] {
+            self.report(self.wrong_sides(op, [&left, &right], fits));
+            return self.error(span);
+        }
+        let (left, right) = (Box::new(left.expr), Box::new(right.expr));
+        self.typed(ExprKind::Binary(op, left, right), span, ty)
+    }
+
+    /// One side of an operator, or both, are of a type that it does not take.
+    fn wrong_sides(&self, op: BinaryOp, sides: [&Typed; 2], fits: [bool; 2]) -> Diagnostic {
+        let [one, other] = sides.map(|side| Side {
+            span: side.expr.span,
+            text: self.text(side.expr.span),
+            ty: self.types.close(&side.ty),
+        });
+        let is_logical = matches!(op, BinaryOp::Or | BinaryOp::And);
+        let wanted = if is_logical { "truth values" } else { "numbers" };
+        let takes = format!("`{}` takes {wanted}", symbol(op));
+        let alone = |side: &Side, other: &Side| {
+            let message = format!("{} is {}; {takes}", side.text, types::describe(&side.ty));
+            Diagnostic::new(Code::E0204, side.span, message).and(other.span, "the other side")
+        };
+        let report = match fits {
+            [false, false] => both_wrong(&one, &other, &takes),
+            [false, true] => alone(&one, &other),
+            [true, _] => alone(&other, &one),
+        };
+        match instead(op, &one, &other) {
+            Some(help) => report.help(help),
+            None => report,
+        }
+    }
+}
+
+/// One side of an operator.
+struct Side {
+    span: Span,
+    /// As it is written, in quotes; `this` where it is long.
+    text: String,
+    ty: Type,
+}
+
+impl Side {
+    /// As it is written, if it is short.
+    fn written(&self) -> Option<&str> {
+        self.text.strip_prefix('`')?.strip_suffix('`')
+    }
+
+    fn is_list(&self) -> bool {
+        matches!(self.ty, Type::List(_))
+    }
+}
+
+fn both_wrong(one: &Side, other: &Side, takes: &str) -> Diagnostic {
+    let [first, second] = [one, other].map(|side| types::describe(&side.ty));
+    let message = match one.ty == other.ty {
+        true => {
+            format!("{} and {} are {}; {takes}", one.text, other.text, types::plural(&one.ty))
+        }
+        false => format!("{} is {first}, and {} is {second}; {takes}", one.text, other.text),
+    };
+    Diagnostic::new(Code::E0204, one.span, message).label(first).and(other.span, second)
+}
+
+/// What says the same of lists and chunks, which no operator takes.
+fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
+    if op == BinaryOp::Add && one.ty == Type::Chunk && other.ty == Type::Chunk {
+        return Some("chunks are added up by an operation: `reduce a, b -> c;`".to_owned());
+    }
+    let (a, b, sign) = (one.written()?, other.written()?, symbol(op));
+    let asks = gives_truth_values(op);
+    Some(match (one.is_list(), other.is_list(), op) {
+        (true, true, BinaryOp::Add | BinaryOp::BitOr) => {
+            format!("the members of both, each once, are `{{l in [{a}, {b}], x in l: x}}`")
+        }
+        (true, true, BinaryOp::Subtract) => {
+            format!(
+                "the members of the first that the second lacks are `{{x in {a} if !{b}.contains(x)}}`"
+            )
+        }
+        (true, true, BinaryOp::BitAnd) => {
+            format!("the members that both have are `{{x in {a} if {b}.contains(x)}}`")
+        }
+        (true, false, _) if asks => {
+            format!("whether it holds for all is `all(x in {a}: x {sign} {b})`")
+        }
+        (false, true, _) if asks => {
+            format!("whether it holds for all is `all(x in {b}: {a} {sign} x)`")
+        }
+        (true, false, _) => format!("the same of each member is `{{x in {a}: x {sign} {b}}}`"),
+        (false, true, _) => format!("the same of each member is `{{x in {b}: {a} {sign} x}}`"),
+        (_, _, _) => return None,
+    })
+}
+
+fn gives_truth_values(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Or
+            | BinaryOp::And
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+    )
+}
+
+/// How an operator is written.
+pub(super) fn symbol(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Or => "||",
+        BinaryOp::And => "&&",
+        BinaryOp::Equal => "==",
+        BinaryOp::NotEqual => "!=",
+        BinaryOp::Less => "<",
+        BinaryOp::LessEqual => "<=",
+        BinaryOp::Greater => ">",
+        BinaryOp::GreaterEqual => ">=",
+        BinaryOp::BitOr => "|",
+        BinaryOp::BitXor => "^",
+        BinaryOp::BitAnd => "&",
+        BinaryOp::ShiftLeft => "<<",
+        BinaryOp::ShiftRight => ">>",
+        BinaryOp::Add => "+",
+        BinaryOp::Subtract => "-",
+        BinaryOp::Multiply => "*",
+        BinaryOp::Divide => "/",
+        BinaryOp::Remainder => "%",
+    }
+}
+
+/// The operator on truth values that was probably meant.
+fn logical(op: BinaryOp) -> Option<&'static str> {
+    match op {
+        BinaryOp::BitOr => Some("||"),
+        BinaryOp::BitAnd => Some("&&"),
+        BinaryOp::BitXor => Some("!="),
+        BinaryOp::Or
+        | BinaryOp::And
+        | BinaryOp::Equal
+        | BinaryOp::NotEqual
+        | BinaryOp::Less
+        | BinaryOp::LessEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterEqual
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRight
+        | BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Multiply
+        | BinaryOp::Divide
+        | BinaryOp::Remainder => None,
+    }
+}
+
+/// What `p.output` or `p.output[0]` is a field of, and the field.
+fn owner(expr: &ast::Expr) -> Option<(Span, &ast::Name)> {
+    let buffer = if let ast::ExprKind::Index(buffer, _) = &expr.kind { buffer } else { expr };
+    let ast::ExprKind::Field(owner, field) = &buffer.kind else { return None };
+    Some((owner.span, field))
+}
+
+fn field_of_a_part(field: &ast::Name, whole: Span, [all, part]: [String; 2]) -> Diagnostic {
+    let message = format!("`{}` is of {part} here, not of {all}", field.text);
+    let edits = vec![
+        Edit { span: Span { end: whole.start, ..whole }, text: "(".to_owned() },
+        Edit { span: Span { start: whole.end, ..whole }, text: ")".to_owned() },
+    ];
+    let sum = if all == "this" { ".." } else { all.trim_matches('`') };
+    let title = format!("write `({sum}).{}`", field.text);
+    Diagnostic::new(Code::E0204, field.span, message).guess(title, edits)
+}
+
+fn bits_of_truth_values(op: BinaryOp, instead: &str, left: &Typed, right: &Typed) -> Diagnostic {
+    let span = left.expr.span.to(right.expr.span);
+    let message = format!("`{}` takes numbers, and these are truth values", symbol(op));
+    Diagnostic::new(Code::E0204, span, message)
+        .help(format!("truth values are combined with `{instead}`"))
+}

@@ -1,0 +1,62 @@
+//! Which channel an operation goes over that names none: in comes its verb and what it reaches, out comes what to write.
+
+use super::body::Body;
+use super::family::{Declaration, LinkKind};
+use super::program::{Expr, ExprKind, Operand};
+use super::stmt::Operated;
+use super::types::Ty;
+use super::verb::links;
+use crate::syntax::ast::TransferVerb;
+
+impl Body<'_> {
+    /// What to write behind the operands: a channel that there is, or how there comes to be one.
+    pub(super) fn way_to(&self, verb: TransferVerb, remote: Option<&Operated>) -> String {
+        let Some(families) = &self.families else {
+            let is_channel = |ty: &Ty| self.types.known(ty) == Ty::Channel;
+            let mut own = self.visible_locals().filter(|(_, local)| {
+                self.locals.lookup(*local).is_some_and(|known| is_channel(&known.ty))
+            });
+            return match own.next() {
+                Some((name, _)) => format!("name it after the operands: `via {name}`"),
+                None => {
+                    "take one as a parameter, `c: channel`, and name it after the operands: `via c`"
+                        .to_owned()
+                }
+            };
+        };
+        let fits = |row: &&Declaration| row.link.is_some_and(|link| links(verb).contains(&link));
+        if let Some(row) = families.channels.iter().find(fits) {
+            return format!("name it after the operands: `via {}`", self.leading(row, remote));
+        }
+        let word = match links(verb) {
+            [LinkKind::Port, ..] => "port",
+            _ => "memory",
+        };
+        format!(
+            "declare one, `channel c[p in peers] = {word}(p);`, and name it after the operands: `via c[p]`"
+        )
+    }
+
+    /// A member of a family that probably leads where an operand lies.
+    fn leading(&self, row: &Declaration, remote: Option<&Operated>) -> String {
+        let name = &row.name;
+        match (row.arity, remote.map(|operand| &operand.operand)) {
+            (0, _) => name.clone(),
+            (1, Some(Operand::One(chunk))) => match owner(chunk).map(|rank| self.text(rank.span)) {
+                Some(rank) if rank != "this" => format!("{name}[{}]", rank.trim_matches('`')),
+                _ => format!("{name}[p]"),
+            },
+            (_, _) => format!("{name}[{}]", vec!["*"; row.arity].join(", ")),
+        }
+    }
+}
+
+/// The rank whose memory a chunk lies in.
+fn owner(chunk: &Expr) -> Option<&Expr> {
+    let mut expr = chunk;
+    while let ExprKind::Slice(base, _) | ExprKind::Element(base, _) = &expr.kind {
+        expr = base;
+    }
+    let ExprKind::RemoteBuffer(owner, _) = &expr.kind else { return None };
+    Some(owner)
+}
