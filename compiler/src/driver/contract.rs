@@ -13,7 +13,9 @@ use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::plan::map::{Accepted, Map};
 use crate::resolve;
-use crate::resolve::program::{Collective, CollectiveId, Expr, ExprKind, ProgramId, Type, Unit};
+use crate::resolve::program::{
+    Collective, CollectiveId, Expr, ExprKind, Parameter, ProgramId, Type, Unit,
+};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax;
 use crate::table::Id;
@@ -122,8 +124,19 @@ pub(super) fn add(
         return Ok(agree(program, contract));
     }
     let without = Question { given: &[], ..question };
-    let fits = !known.given.is_empty() && solved(&without).is_some();
-    Err(Box::new(if fits { wrong_value(program, &known.given) } else { misfit(program) }))
+    let is_in = |arguments: &[(String, Expr)], parameter: &Parameter| {
+        arguments.iter().any(|(name, _)| *name == parameter.name)
+    };
+    let table =
+        collective.parameters.iter().find(|parameter| matches!(parameter.ty, Type::List(_)));
+    // Sizes follow from a table, and not the other way round.
+    let is_given = table.is_some_and(|table| is_in(&known.given, table));
+    let fits = is_given || (!known.given.is_empty() && solved(&without).is_some());
+    Err(Box::new(match table {
+        _ if fits => wrong_value(program, &known.given),
+        Some(table) if !is_in(&known.hints, table) => untold(program, table),
+        _ => misfit(program),
+    }))
 }
 
 /// Tries the other values of what was left open where the promise is broken as it was taken; the program and the
@@ -221,6 +234,16 @@ fn misfit(program: &ir::Program) -> Diagnostic {
         )),
         None => report,
     }
+}
+
+/// Sizes of buffers do not say what stands in a table.
+fn untold(program: &ir::Program, table: &Parameter) -> Diagnostic {
+    let (collective, name) = (&program.collective.name, &table.name);
+    let message = format!(
+        "`{name}` of `{collective}` does not follow from the sizes of the buffers: what the outputs hold is not checked"
+    );
+    Diagnostic::without_place(Code::N0901, message)
+        .help(format!("`-D {name}=..` sets it; or build the plan with `--emit map`, which says it"))
 }
 
 /// What the user says of the arguments is what does not fit.

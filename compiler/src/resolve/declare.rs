@@ -191,11 +191,12 @@ impl Body<'_> {
         let text = module.text.get(span.start as usize..span.end as usize).unwrap_or("");
         let swallowed = |word: &str| module.is_broken() && text.contains(word);
         let name = &declared.ast.name;
-        if ranks.is_none() && !swallowed("ranks:") && !swallowed("ranks ") {
+        let is_named = !name.text.is_empty();
+        if ranks.is_none() && is_named && !swallowed("ranks:") && !swallowed("ranks ") {
             self.report(without_ranks(name));
         }
         let said = self.reports.iter().any(|report| report.code == Code::E0212);
-        if !implements && !said && !swallowed("collective") {
+        if !implements && !said && is_named && !swallowed("collective") {
             self.report(without_collective(name));
         }
     }

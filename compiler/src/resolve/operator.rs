@@ -132,7 +132,9 @@ fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
     let asks = gives_truth_values(op);
     Some(match (one.is_list(), other.is_list(), op) {
         (true, true, BinaryOp::Add | BinaryOp::BitOr) => {
-            format!("the members of both, each once, are `{{l in [{a}, {b}], x in l: x}}`")
+            format!(
+                "one behind the other they are `[l in [{a}, {b}], x in l: x]`; with `{{..}}` around it, each member once"
+            )
         }
         (true, true, BinaryOp::Subtract) => {
             format!(

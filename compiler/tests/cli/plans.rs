@@ -244,6 +244,40 @@ fn a_plan_is_held_to_the_collective_that_it_names() {
     says(&ends(verify(&|_| (), "-D ranks=3"), 1).stderr, &["E0314", "has `ranks` = 3"]);
 }
 
+const COUNTED: &str = "
+use std::collectives::alltoallv;
+
+fn first(counts: int[][], from: int, to: int) -> int = sum(q in 0..from: counts[q][to]);
+
+program counted(ranks: int = 2, counts: int[][] = [[1, 2], [3, 1]]) {
+    collective alltoallv(ranks, counts);
+    channel mem[p in peers] = memory(p);
+    let mine = [p in 0..ranks: sum(q in 0..p: counts[rank][q])];
+    block main {
+        signal mem[*] relaxed;
+        wait mem[*] relaxed;
+        copy input[mine[rank]..+counts[rank][rank]] -> output[first(counts, rank, rank)..+counts[rank][rank]];
+        for p in peers {
+            put input[mine[p]..+counts[rank][p]] -> p.output[first(counts, rank, p)..+counts[rank][p]] via mem[p];
+        }
+        signal mem[*];
+        wait mem[*];
+    }
+}
+";
+
+#[test]
+fn a_table_does_not_follow_from_sizes() {
+    let folder = Folder::with("a.ccl", COUNTED);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    let run = ends(folder.cclc("verify a.json"), 0);
+    says(&run.stderr, &["N0901", "`counts` of `alltoallv`", "`-D counts=..`"]);
+    assert_eq!(ends(folder.cclc("verify a.json -D counts=[[1,2],[3,1]]"), 0).stderr, "");
+    says(&ends(folder.cclc("verify a.json -D counts=[[1,3],[2,1]]"), 1).stderr, &["E0314"]);
+    ends(folder.cclc("build a.ccl -o a.json --emit plan,map"), 0);
+    assert_eq!(ends(folder.cclc("verify a.json"), 0).stderr, "");
+}
+
 /// The chunks of a broadcast's plan do not say who its root is.
 #[test]
 fn a_root_is_found_by_what_the_outputs_hold() {
