@@ -98,6 +98,17 @@ impl Workspace {
         names.into_iter().collect()
     }
 
+    /// The folder that a path in an import leads to, from the file in which it stands; none where nothing may be imported
+    /// from there.
+    #[must_use]
+    pub fn folder(&self, from: &str, path: &str) -> Option<PathBuf> {
+        let beside = self.path(from).parent()?.join(path);
+        let folder = fs::canonicalize(beside).ok()?;
+        let inside = |root: &PathBuf| folder.starts_with(root);
+        let may = Path::new(from).is_absolute() || self.root.as_ref().is_some_and(inside);
+        (may && !path.starts_with('/')).then_some(folder)
+    }
+
     fn named(&self, path: &Path) -> String {
         let below = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
         below.unwrap_or(path).to_string_lossy().replace('\\', "/")

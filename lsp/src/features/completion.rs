@@ -5,11 +5,15 @@
 //! resolved. Nothing is elaborated.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
+mod imports;
 mod items;
 mod library;
+mod procedures;
+mod receiver;
 mod scope;
 
 use crate::analysis::Analysis;
+use crate::features::signature;
 use compiler::resolve::import::Wanted;
 use compiler::source::FileId;
 use compiler::syntax::token::{Class, Kind, Token, tokens};
@@ -31,6 +35,9 @@ pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> 
         return Vec::new();
     }
     cut.tokens.retain(|token| !is_doc(token));
+    if let Some(string) = cut.tokens.iter().position(|token| is_within(token, at)) {
+        return in_string(analysis, &cut.tokens, string, at, offset);
+    }
     let is_word = |token: &Token<'_>| token.kind.class() != Class::Mark || token.kind == Kind::Int;
     let typed = |token: &&Token<'_>| token.span.end < at || token.span.end == at && !is_word(token);
     let before: Vec<Token<'_>> = cut.tokens.iter().filter(typed).copied().collect();
@@ -61,40 +68,185 @@ pub fn unmarked(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     items
 }
 
+/// Whether an offset is between the quotes of a string, or behind the one of a string without an end.
+fn is_within(token: &Token<'_>, at: u32) -> bool {
+    let inner = token.text.get(1..).unwrap_or_default();
+    let slashes =
+        inner.trim_end_matches('"').bytes().rev().take_while(|byte| *byte == b'\\').count();
+    let closed = inner.ends_with('"') && slashes % 2 == 0;
+    token.kind == Kind::Str
+        && token.span.start < at
+        && (at < token.span.end || at == token.span.end && !closed)
+}
+
+/// The path of an import; any other text is its author's.
+fn in_string(
+    analysis: &Analysis<'_>,
+    tokens: &[Token<'_>],
+    string: usize,
+    at: u32,
+    offset: u32,
+) -> Vec<CompletionItem> {
+    let before = string.checked_sub(1).and_then(|i| tokens.get(i)).map(|token| token.kind);
+    let Some(token) = tokens.get(string).filter(|_| before == Some(Kind::Use)) else {
+        return Vec::new();
+    };
+    let written = token.text.get(1..(at - token.span.start) as usize).unwrap_or_default();
+    imports::paths(analysis, written, offset)
+}
+
 /// `statement` is what was written of the statement, the word at the cursor aside.
 fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
-    let last = statement.last().map(|token| token.text);
+    let Some(last) = statement.last() else { return at_start(scope) };
     let first = statement.first().map(|token| token.kind);
-    match (first, last) {
-        (_, Some(".")) => return after_dot(scope, statement),
-        (Some(Kind::Hash), Some("[")) => {
-            return vec![snippet("allow", "allow(${1:word}, \"${2:why}\")")];
-        }
-        (Some(Kind::Hash), Some("(")) => return kind_words(grammar::Kind::Attribute, &["allow"]),
-        (Some(Kind::Use), _) => return items::imports(statement),
-        (_, None) => return at_start(scope),
-        (Some(_) | None, Some(_)) => {}
+    match (first, last.kind) {
+        (_, Kind::Dot) => return after_dot(scope, statement),
+        (Some(Kind::Hash), _) => return attribute(statement),
+        (Some(Kind::Use), _) => return imports::imports(scope.analysis(), statement),
+        _ if is_new_name(scope, statement) => return Vec::new(),
+        _ => {}
     }
     if scope.level() == Level::Options {
         return option_value(scope, statement);
     }
-    if last == Some(":") && !scope.in_fold(statement) {
-        return kind_words(grammar::Kind::Type, &[]);
+    let result = first == Some(Kind::Fn) && last.kind == Kind::Arrow;
+    if last.kind == Kind::Colon && !scope.in_fold(statement) || result {
+        return items::types(first);
     }
     match first {
         Some(kind) if items::is_transfer(kind) => transfer(scope, kind, statement),
         Some(Kind::Signal | Kind::Wait | Kind::Flush | Kind::Acquire | Kind::Release) => {
             synchronization(scope, statement)
         }
-        Some(Kind::Barrier | Kind::Group) if is_open(statement) => expression(scope),
+        Some(Kind::Barrier | Kind::Group) if is_open(statement) => expression(scope, statement),
         Some(Kind::Barrier | Kind::Group) => scope.blocks().map(name).collect(),
-        Some(Kind::Channel) if last == Some("=") => items::links(),
-        Some(Kind::Collective) if statement.len() == 1 && scope.level() == Level::Program => {
-            let own = scope.collectives().into_iter();
-            own.chain(library::names(scope, Wanted::Collective)).collect()
+        Some(Kind::Channel) => channel(scope, statement),
+        Some(Kind::Pipeline) => pipeline(scope, statement),
+        Some(Kind::Collective) if scope.level() == Level::Program => implements(scope, statement),
+        Some(Kind::Input | Kind::Output) if scope.level() == Level::InPlace => {
+            shared(scope, statement)
         }
-        Some(_) | None => expression(scope),
+        Some(Kind::Ensures) if statement.len() == 1 => vec![items::word("for")],
+        Some(_) if scope.level() == Level::Ensures => promised(scope, statement),
+        Some(_) | None => expression(scope, statement),
     }
+}
+
+/// What an attribute takes.
+fn attribute(statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let given = |item: &CompletionItem| statement.iter().any(|token| token.text == item.label);
+    match statement.last().map(|token| token.kind) {
+        Some(Kind::LeftBracket) => vec![snippet("allow", "allow(${1:word}, \"${2:why}\")")],
+        Some(Kind::LeftParen | Kind::Comma) => {
+            items::accepted().into_iter().filter(|item| !given(item)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a name is declared at the cursor: a parameter, a binder, or what the first word says.
+fn is_new_name(scope: &Scope<'_>, statement: &[Token<'_>]) -> bool {
+    let (Some(first), Some(last)) = (statement.first(), statement.last()) else { return false };
+    let declares = match first.kind {
+        Kind::Fn | Kind::Proc | Kind::Program => true,
+        Kind::Collective => scope.level() == Level::File,
+        _ => false,
+    };
+    let named = matches!(first.kind, Kind::Let | Kind::Channel | Kind::Scratch | Kind::Semaphore);
+    if statement.len() == 1 && (declares || named) {
+        return true;
+    }
+    let binders = matches!(first.kind, Kind::For | Kind::Ensures) && !is_open(statement);
+    if binders && matches!(last.kind, Kind::For | Kind::Comma) {
+        return true;
+    }
+    let parameters = statement.get(2).is_some_and(|token| token.kind == Kind::LeftParen);
+    declares
+        && parameters
+        && depth(statement) == 1
+        && match last.kind {
+            Kind::LeftParen | Kind::Comma => true,
+            // A name that is finished.
+            kind => kind.is_name() && is_after_separator(statement),
+        }
+}
+
+/// Whether the last token begins an argument or parameter.
+fn is_after_separator(statement: &[Token<'_>]) -> bool {
+    let [.., separator, _] = statement else { return false };
+    matches!(separator.kind, Kind::LeftParen | Kind::Comma)
+}
+
+/// A channel's peer and, behind `to`, its other end.
+fn channel(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let last = statement.last().map(|token| token.kind);
+    let linked = statement.iter().any(|token| token.kind == Kind::Equal);
+    if is_open(statement) {
+        return match signature::called(statement) {
+            Some(("switch", 1)) if last == Some(Kind::Comma) => {
+                scope.buffers().map(|(buffer, detail)| items::buffer(buffer, detail)).collect()
+            }
+            _ => expression(scope, statement),
+        };
+    }
+    match last {
+        Some(Kind::Equal) => items::links(),
+        Some(Kind::To) if linked => scope.ends().collect(),
+        Some(Kind::RightParen | Kind::Name) if linked && !statement.iter().any(is_to) => {
+            vec![items::word("to")]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_to(token: &Token<'_>) -> bool {
+    token.kind == Kind::To
+}
+
+/// What a pipeline is cut by.
+fn pipeline(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let last = statement.last().map(|token| token.kind);
+    let given = |item: &CompletionItem| statement.iter().any(|token| token.text == item.label);
+    match last {
+        _ if is_open(statement) => expression(scope, statement),
+        Some(Kind::Pipeline | Kind::Comma) => {
+            items::windows().into_iter().filter(|item| !given(item)).collect()
+        }
+        Some(Kind::Int | Kind::RightParen | Kind::RightBracket) => Vec::new(),
+        Some(kind) if kind.is_name() => Vec::new(),
+        _ => expression(scope, statement),
+    }
+}
+
+/// The collective of a program, with its arguments.
+fn implements(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    if statement.len() == 1 {
+        let own = scope.collectives().into_iter();
+        return own.chain(library::names(scope, Wanted::Collective)).collect();
+    }
+    setting(statement).unwrap_or_else(|| expression(scope, statement))
+}
+
+/// The buffer that the other is a part of.
+fn shared(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    match statement {
+        [one, equal] if equal.kind == Kind::Equal => {
+            let other = if one.kind == Kind::Input { "output" } else { "input" };
+            vec![items::slice(other, "buffer")]
+        }
+        [_] => vec![items::word("=")],
+        _ if is_open(statement) => expression(scope, statement),
+        _ => Vec::new(),
+    }
+}
+
+/// A promise: a chunk of this rank's output is one of a rank's input, or a reduction of several.
+fn promised(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let mut found = expression(scope, statement);
+    if statement.last().is_some_and(|token| token.kind == Kind::EqualEqual) && !is_open(statement) {
+        found.insert(0, items::reduction());
+    }
+    found
 }
 
 /// Where a statement or declaration begins.
@@ -102,36 +254,45 @@ fn at_start(scope: &Scope<'_>) -> Vec<CompletionItem> {
     let level = scope.level();
     let mut found = match level {
         Level::File => return items::declarations(),
-        Level::Options => return items::options(),
+        Level::Options => {
+            let options = items::options().into_iter();
+            return options.filter(|item| !scope.is_set(&item.label)).collect();
+        }
         Level::Collective => return items::clauses(),
+        Level::InPlace => return items::shared(),
+        Level::Ensures => return vec![items::promise()],
         Level::Program => items::program_words(),
-        Level::Block | Level::Group | Level::Procedure | Level::Window => Vec::new(),
+        Level::Block | Level::Round | Level::Group | Level::Procedure | Level::Window => Vec::new(),
     };
-    found.extend(items::statements(level));
-    if matches!(level, Level::Block | Level::Group | Level::Procedure) {
-        found.extend(operation(grammar::Kind::Transfer));
+    if scope.follows_if() {
+        found.push(items::otherwise());
     }
-    if matches!(level, Level::Block | Level::Procedure) {
+    found.extend(items::statements(level));
+    if matches!(level, Level::Block | Level::Round | Level::Group | Level::Procedure) {
+        let packets = |item: &CompletionItem| item.label.ends_with("packets");
+        let verbs = operation(grammar::Kind::Transfer).into_iter();
+        found.extend(verbs.filter(|item| level != Level::Round || !packets(item)));
+    }
+    if matches!(level, Level::Block | Level::Round | Level::Procedure) {
         found.extend(operation(grammar::Kind::Synchronise));
     }
     found.extend(scope.procedures());
-    if level != Level::Program {
-        found.extend(library::names(scope, Wanted::Procedure));
-    }
+    found.extend(library::names(scope, Wanted::Procedure));
     found
 }
 
 /// Fields, buffers and methods of what stands before a dot.
 fn after_dot(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
-    let receiver = statement.len().checked_sub(2).and_then(|i| statement.get(i));
-    let named = receiver.filter(|token| token.kind.is_name()).map(|token| token.text);
-    let ty = named.and_then(|name| scope.type_of(name));
+    let ty = statement.split_last().and_then(|(_, before)| receiver::type_of(scope, before));
     let buffers = || scope.buffers().map(|(buffer, detail)| field(buffer, detail));
     match ty.as_deref() {
         Some(ty) if ty.ends_with("[]") => kind_words(grammar::Kind::Method, &[]),
         Some("channel") => buffers().collect(),
         Some("rank" | "int") | None => {
-            let fields = kind_words(grammar::Kind::Field, &[]);
+            let fields = match scope.in_collective() {
+                true => Vec::new(),
+                false => kind_words(grammar::Kind::Field, &[]),
+            };
             let methods = match ty {
                 Some(_) => Vec::new(),
                 None => kind_words(grammar::Kind::Method, &[]),
@@ -148,7 +309,7 @@ fn transfer(scope: &Scope<'_>, verb: Kind, statement: &[Token<'_>]) -> Vec<Compl
         return values;
     }
     if is_open(statement) {
-        return expression(scope);
+        return expression(scope, statement);
     }
     let has = |text: &str| statement.iter().any(|token| token.text == text);
     let finished = is_finished(statement);
@@ -214,7 +375,7 @@ fn synchronization(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<Completion
         return values;
     }
     if is_open(statement) {
-        return expression(scope);
+        return expression(scope, statement);
     }
     let verb = statement.first().map_or(Kind::Signal, |token| token.kind);
     if is_finished(statement) {
@@ -227,12 +388,13 @@ fn synchronization(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<Completion
     }
 }
 
-/// The words behind `sync =` and `op =`.
+/// The words behind `sync =`, `op =` and `in_place =`.
 fn setting(statement: &[Token<'_>]) -> Option<Vec<CompletionItem>> {
     let [.., name, equal] = statement else { return None };
     match (name.text, equal.kind) {
         ("sync", Kind::Equal) => Some(["before", "after", "both", "none"].map(items::word).into()),
         ("op", Kind::Equal) => Some(["sum", "min", "max"].map(items::word).into()),
+        ("in_place", Kind::Equal) => Some(["true", "false"].map(items::word).into()),
         _ => None,
     }
 }
@@ -245,17 +407,26 @@ fn option_value(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionIte
         "fuse" | "auto_sync" | "double_scratch" | "reuse_resources" => {
             ["true", "false"].map(items::word).into()
         }
-        _ => expression(scope),
+        _ => expression(scope, statement),
     }
 }
 
-/// Values: names in scope, names of the language, functions.
-fn expression(scope: &Scope<'_>) -> Vec<CompletionItem> {
-    let mut found: Vec<CompletionItem> = scope.values().collect();
+/// Values: names in scope, names of the language, functions; before them what an argument can be named.
+fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let argument =
+        statement.last().is_some_and(|token| matches!(token.kind, Kind::LeftParen | Kind::Comma));
+    let mut found = Vec::new();
+    if argument {
+        let names = signature::names(scope.analysis(), scope.part(), statement);
+        found.extend(names.iter().map(|name| items::argument(name)));
+    }
+    found.extend(scope.values());
     found.extend(scope.functions());
+    let known = |item: &CompletionItem| !scope.in_collective() || item.label == "rank";
     let builtin = kind_words(grammar::Kind::Builtin, &[]).into_iter();
-    found.extend(builtin.filter(|item| !scope.binds(&item.label)));
-    let functions = kind_words(grammar::Kind::Function, &[]).into_iter();
+    found.extend(builtin.filter(|item| known(item) && !scope.binds(&item.label)));
+    let nodes: &[&str] = if scope.in_collective() { &["rank_at"] } else { &[] };
+    let functions = kind_words(grammar::Kind::Function, nodes).into_iter();
     found.extend(
         functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item }),
     );
@@ -265,12 +436,16 @@ fn expression(scope: &Scope<'_>) -> Vec<CompletionItem> {
 
 /// Whether a bracket is open in a statement.
 fn is_open(statement: &[Token<'_>]) -> bool {
-    let depth = statement.iter().fold(0_i32, |depth, token| match token.kind {
+    depth(statement) > 0
+}
+
+/// How many brackets are open in a statement.
+fn depth(statement: &[Token<'_>]) -> i32 {
+    statement.iter().fold(0_i32, |depth, token| match token.kind {
         Kind::LeftBracket | Kind::LeftParen | Kind::LeftBrace => depth + 1,
         Kind::RightBracket | Kind::RightParen | Kind::RightBrace => depth - 1,
         _ => depth,
-    });
-    depth > 0
+    })
 }
 
 /// Whether an operand is complete: it ends with a name or a bracket.

@@ -3,7 +3,7 @@
 //! The brackets around the cursor are found among the tokens, so that half a call is enough.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Part, Semantics};
 use crate::declared::{self, Declared};
 use compiler::resolve::program::Parameter;
 use compiler::source::{FileId, Span};
@@ -33,29 +33,9 @@ pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
     let text = part.declaration.text(analysis.database);
     let cut = tokens(FileId(0), &text).tokens;
     let before = cut.partition_point(|token| token.span.end <= offset - part.start);
-    let call = call(cut.get(..before)?)?;
     let semantics = analysis.semantics(part);
-    let unit = &semantics.resolved.unit;
-    let written = |span: Span| declared::written(analysis, &semantics, span);
-    let place = semantics.place(call.name.span);
-    let definition = declared::definition(&semantics, place);
-    let declared = definition.and_then(|at| declared::declared(unit, at));
-    let texts = |list: &[Parameter]| -> Vec<String> {
-        list.iter().map(|one| declared::parameter(one, &written)).collect()
-    };
-    let (word, parameters, result) = match declared {
-        Some(Declared::Function(_, list, result)) => ("fn ", texts(list), format!(" -> {result}")),
-        Some(Declared::Procedure(_, list)) => ("proc ", texts(list), String::new()),
-        Some(Declared::Collective(_, list)) => {
-            let mut texts = texts(list);
-            texts.extend(["in_place: bool = false".to_owned(), "op = sum".to_owned()]);
-            ("collective ", texts, String::new())
-        }
-        Some(_) | None => {
-            let (_, list) = BUILTIN.iter().find(|(name, _)| *name == call.name.text)?;
-            ("", list.iter().map(|text| (*text).to_owned()).collect(), String::new())
-        }
-    };
+    let taken = taken(analysis, &semantics, cut.get(..before)?)?;
+    let Taken { call, definition, word, parameters, result } = taken;
     let documentation = definition
         .and_then(|at| declared::documentation(analysis, &semantics, at))
         .or_else(|| builtin_text(call.name.text));
@@ -77,6 +57,72 @@ pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
     })
 }
 
+/// What the call at the end of some tokens takes.
+struct Taken<'t> {
+    call: Call<'t>,
+    /// Where the callee is declared; none for what the language has.
+    definition: Option<Span>,
+    word: &'static str,
+    parameters: Vec<String>,
+    result: String,
+}
+
+fn taken<'t>(
+    analysis: &Analysis<'_>,
+    semantics: &Semantics<'_>,
+    before: &[Token<'t>],
+) -> Option<Taken<'t>> {
+    let call = call(before)?;
+    let unit = &semantics.resolved.unit;
+    let written = |span: Span| declared::written(analysis, semantics, span);
+    let definition = declared::definition(semantics, semantics.place(call.name.span));
+    let declared = definition.and_then(|at| declared::declared(unit, at));
+    let texts = |list: &[Parameter]| -> Vec<String> {
+        list.iter().map(|one| declared::parameter(one, &written)).collect()
+    };
+    let (word, parameters, result) = match declared {
+        Some(Declared::Function(_, list, result)) => ("fn ", texts(list), format!(" -> {result}")),
+        Some(Declared::Procedure(_, list)) => ("proc ", texts(list), String::new()),
+        Some(Declared::Collective(_, list)) => {
+            let mut texts = texts(list);
+            texts.extend(["in_place: bool = false".to_owned(), "op = sum".to_owned()]);
+            ("collective ", texts, String::new())
+        }
+        Some(_) | None => {
+            let (_, list) = BUILTIN.iter().find(|(name, _)| *name == call.name.text)?;
+            ("", list.iter().map(|text| (*text).to_owned()).collect(), String::new())
+        }
+    };
+    Some(Taken { call, definition, word, parameters, result })
+}
+
+/// The names that an argument may be given by which begins behind some tokens of a declaration.
+#[must_use]
+pub fn names(analysis: &Analysis<'_>, part: Part<'_>, before: &[Token<'_>]) -> Vec<String> {
+    let semantics = analysis.semantics(part);
+    match taken(analysis, &semantics, before) {
+        // What the language has takes its arguments by their place.
+        Some(taken) if !taken.word.is_empty() && !taken.call.inner => {
+            let Call { position, given, .. } = &taken.call;
+            let by_place = position.saturating_sub(given.len());
+            let names = taken.parameters.iter().skip(by_place).map(|text| name_of(text));
+            names.filter(|name| !given.contains(name)).map(str::to_owned).collect()
+        }
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// The name of the call that is open at the end of some tokens, and how many of its arguments are finished; none within
+/// brackets of an argument.
+pub(super) fn called<'t>(before: &[Token<'t>]) -> Option<(&'t str, usize)> {
+    let call = call(before).filter(|call| !call.inner)?;
+    Some((call.name.text, call.position))
+}
+
+fn name_of(parameter: &str) -> &str {
+    parameter.split([':', ' ']).next().unwrap_or(parameter)
+}
+
 fn builtin_text(name: &str) -> Option<String> {
     use grammar::Kind as Words;
     let kinds = [Words::Link, Words::Function, Words::Method];
@@ -91,13 +137,16 @@ struct Call<'t> {
     position: usize,
     /// The name that the current argument gives.
     named: Option<&'t str>,
+    /// The names that arguments gave.
+    given: Vec<&'t str>,
+    /// Whether a bracket of the current argument is open.
+    inner: bool,
 }
 
 impl Call<'_> {
     fn active(&self, parameters: &[String]) -> u32 {
-        let named = self.named.and_then(|name| {
-            parameters.iter().position(|text| text.split([':', ' ']).next() == Some(name))
-        });
+        let named =
+            self.named.and_then(|name| parameters.iter().position(|text| name_of(text) == name));
         named.unwrap_or(self.position) as u32
     }
 }
@@ -105,23 +154,29 @@ impl Call<'_> {
 /// The innermost bracket that is open behind a name.
 fn call<'t>(before: &[Token<'t>]) -> Option<Call<'t>> {
     let (mut depth, mut position, mut named) = (0_usize, 0, None);
+    let (mut given, mut inner) = (Vec::new(), false);
     for (i, token) in before.iter().enumerate().rev() {
         match token.kind {
             Kind::RightParen | Kind::RightBracket | Kind::RightBrace => depth += 1,
             Kind::LeftParen if depth == 0 => {
                 let name = i.checked_sub(1).and_then(|i| before.get(i))?;
-                return name.kind.is_name().then_some(Call { name: *name, position, named });
+                let call = Call { name: *name, position, named, given, inner };
+                return name.kind.is_name().then_some(call);
             }
             // In the brackets of an argument.
-            Kind::LeftBracket if depth == 0 => {}
+            Kind::LeftBracket if depth == 0 => inner = true,
             Kind::LeftBrace | Kind::Semicolon if depth == 0 => return None,
             Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => {
                 depth = depth.saturating_sub(1);
             }
             Kind::Comma if depth == 0 => position += 1,
-            Kind::Equal if depth == 0 && position == 0 => {
+            Kind::Equal if depth == 0 => {
                 let name = i.checked_sub(1).and_then(|i| before.get(i));
-                named = name.filter(|name| name.kind.is_name()).map(|name| name.text);
+                let name = name.filter(|name| name.kind.is_name()).map(|name| name.text);
+                given.extend(name);
+                if position == 0 {
+                    named = name;
+                }
             }
             _ => {}
         }

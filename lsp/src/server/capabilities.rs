@@ -129,7 +129,9 @@ pub(super) fn capabilities(encoding: Encoding, pulls: bool) -> ServerCapabilitie
             work_done_progress_options: WorkDoneProgressOptions::default(),
         })),
         completion_provider: Some(CompletionOptions {
-            trigger_characters: Some([".", ":", "[", "(", " "].map(str::to_owned).into()),
+            trigger_characters: Some(
+                [".", ":", "[", "(", " ", "\"", "/"].map(str::to_owned).into(),
+            ),
             ..CompletionOptions::default()
         }),
         signature_help_provider: Some(SignatureHelpOptions {

@@ -1,10 +1,8 @@
 //! Words, snippets and names as items of a completion.
 
 use super::scope::Level;
-use compiler::resolve::{index, library_text};
-use compiler::source::FileId;
-use compiler::syntax;
-use compiler::syntax::token::{Kind, Token};
+use compiler::diagnostic::{Code, Severity};
+use compiler::syntax::token::Kind;
 use lsp_types::{
     CompletionItem, CompletionItemKind, Documentation, InsertTextFormat, MarkupContent, MarkupKind,
 };
@@ -46,6 +44,13 @@ const CLAUSES: &[(&str, &str)] = &[
     ("let", "let ${1:name} = $2;"),
     ("require", "require ${1:condition}, \"${2:why}\";"),
 ];
+
+/// What shares memory, in an `in_place`.
+const SHARED: &[(&str, &str)] =
+    &[("input", "input = output[$1];"), ("output", "output = input[$1];")];
+
+/// What a promise begins with.
+const PROMISE: (&str, &str) = ("output", "output[$1] == $0");
 
 /// What can stand in every body.
 const STATEMENTS: &[(&str, &str)] = &[
@@ -104,6 +109,71 @@ pub(super) fn clauses() -> Vec<CompletionItem> {
     snippets(CLAUSES)
 }
 
+/// What an `in_place` says.
+pub(super) fn shared() -> Vec<CompletionItem> {
+    snippets(SHARED)
+}
+
+/// What a promise begins with.
+pub(super) fn promise() -> CompletionItem {
+    snippet(PROMISE.0, PROMISE.1)
+}
+
+/// What a promise has instead of one chunk.
+pub(super) fn reduction() -> CompletionItem {
+    snippet("reduce", "reduce(${1:r} in ${2:0..ranks}: ${1:r}.input[$3])")
+}
+
+/// What follows the body of an `if`.
+pub(super) fn otherwise() -> CompletionItem {
+    snippet("else", "else {\n    $0\n}")
+}
+
+/// The settings of a pipeline.
+pub(super) fn windows() -> [CompletionItem; 2] {
+    [snippet("unit", "unit = ${1:512KiB}"), snippet("chunks", "chunks = ${1:1}")]
+}
+
+/// An argument that is given by name.
+pub(super) fn argument(name: &str) -> CompletionItem {
+    CompletionItem {
+        kind: Some(CompletionItemKind::PROPERTY),
+        documentation: None,
+        insert_text_format: None,
+        ..snippet(&format!("{name} ="), &format!("{name} = "))
+    }
+}
+
+/// The types that a parameter or value may have.
+pub(super) fn types(declares: Option<Kind>) -> Vec<CompletionItem> {
+    let numbers = ["int", "bool", "rank"];
+    match declares {
+        // These are given values on a command line, or by such.
+        Some(Kind::Program | Kind::Collective) => numbers.map(word).into(),
+        Some(_) | None => {
+            let mut found = kind_words(grammar::Kind::Type, &[]);
+            found.extend(["channel", "semaphore", "block"].map(word));
+            found
+        }
+    }
+}
+
+/// What an attribute can accept.
+pub(super) fn accepted() -> Vec<CompletionItem> {
+    let mut found = kind_words(grammar::Kind::Attribute, &["allow"]);
+    found.push(CompletionItem {
+        documentation: Some(Documentation::String("names may have no use".to_owned())),
+        ..word("unused")
+    });
+    let codes = Code::ALL.iter().filter(|code| code.severity() != Severity::Error);
+    found.extend(codes.map(|code| CompletionItem {
+        kind: Some(CompletionItemKind::CONSTANT),
+        detail: Some(code.title().to_owned()),
+        ..name(code.id())
+    }));
+    found
+}
+
 /// Statements that move nothing.
 pub(super) fn statements(level: Level) -> Vec<CompletionItem> {
     let mut found = snippets(STATEMENTS);
@@ -113,7 +183,7 @@ pub(super) fn statements(level: Level) -> Vec<CompletionItem> {
     if level == Level::Window {
         found.extend(snippets(PROGRAM).into_iter().filter(|item| item.label == "block"));
     }
-    if matches!(level, Level::Block | Level::Procedure) {
+    if matches!(level, Level::Block | Level::Round | Level::Procedure) {
         found.push(snippet("sync", "sync;"));
     }
     found
@@ -204,6 +274,11 @@ pub(super) fn name(name: &str) -> CompletionItem {
     }
 }
 
+/// A buffer as a whole.
+pub(super) fn buffer(buffer: &str, detail: &str) -> CompletionItem {
+    CompletionItem { detail: Some(detail.to_owned()), ..name(buffer) }
+}
+
 /// A buffer behind a dot.
 pub(super) fn field(buffer: &str, detail: &str) -> CompletionItem {
     CompletionItem { kind: Some(CompletionItemKind::FIELD), ..slice(buffer, detail) }
@@ -233,31 +308,4 @@ pub(super) fn family(family: &str, indices: bool, detail: &str) -> CompletionIte
         documentation: None,
         ..snippet(family, &text)
     }
-}
-
-/// What can follow `use`: modules of the library, and the names in one.
-pub(super) fn imports(statement: &[Token<'_>]) -> Vec<CompletionItem> {
-    let words: Vec<&str> = statement.iter().skip(1).map(|token| token.text).collect();
-    match words.as_slice() {
-        [] => vec![snippet("std", "std::")],
-        ["std", "::"] => library().into_iter().map(|module| name(&module)).collect(),
-        ["std", "::", module, "::", ..] => {
-            let Some(text) = library_text(&format!("std::{module}")) else { return Vec::new() };
-            let (file, _) = syntax::parse(FileId(0), text);
-            let entries = index(&file).entries.into_iter();
-            entries
-                .map(|entry| CompletionItem {
-                    detail: Some(entry.kind.noun().to_owned()),
-                    ..name(&entry.name)
-                })
-                .collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The modules of the library that can be imported from.
-fn library() -> Vec<String> {
-    let modules = stdlib::FILES.iter().map(|(name, _)| *name);
-    modules.filter(|name| !name.contains('/')).map(str::to_owned).collect()
 }

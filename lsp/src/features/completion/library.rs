@@ -1,5 +1,6 @@
 //! Names of the library that a file does not import yet: who takes one imports it.
 
+use super::procedures::library_allowed;
 use super::scope::{Scope, called, procedure};
 use crate::analysis::Analysis;
 use compiler::diagnostic::Import;
@@ -15,6 +16,10 @@ pub(super) fn names(scope: &Scope<'_>, wanted: Wanted) -> Vec<CompletionItem> {
     // What an algorithm declares is for itself.
     let all = library(wanted).filter(|(_, module)| module.matches("::").count() == 1);
     let missing = all.filter(|(name, _)| !scope.is_named(name) && !scope.binds(name));
+    let level = scope.level();
+    let missing = missing.filter(|(name, module)| {
+        wanted != Wanted::Procedure || library_allowed(analysis, module, name, level)
+    });
     missing
         .map(|(name, module)| {
             let import = Import { from: module.to_owned(), name: name.to_owned() };

@@ -4,10 +4,10 @@
 //! closed before the cursor hide what they bind.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
 
-use super::items;
+use super::{items, procedures};
 use crate::analysis::{Analysis, Part};
 use crate::database::Resolved;
-use compiler::resolve::program::Frame;
+use compiler::resolve::program::{Frame, Unit};
 use compiler::syntax::token::{Kind, Token};
 use lsp_types::{CompletionItem, CompletionItemKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,12 +20,18 @@ pub(super) enum Level {
     File,
     /// In a collective's declaration.
     Collective,
+    /// In its `in_place`.
+    InPlace,
+    /// In a promise of it.
+    Ensures,
     /// At the top level of a program.
     Program,
     /// In `options`.
     Options,
-    /// In a block, or a pipeline in one.
+    /// In a block.
     Block,
+    /// In a pipeline in a block.
+    Round,
     /// In a group.
     Group,
     /// In a procedure.
@@ -56,12 +62,17 @@ pub(super) struct Scope<'a> {
     level: Level,
     /// Where the statement at the cursor begins among the tokens before it.
     start: usize,
+    /// Whether the body of an `if` ends there.
+    after_if: bool,
+    /// The options that are set somewhere.
+    options: BTreeSet<String>,
     families: Vec<Family>,
     /// Names that are bound around the cursor.
     bound: BTreeSet<String>,
     types: BTreeMap<String, String>,
     resolved: Arc<Resolved>,
     analysis: &'a Analysis<'a>,
+    part: Part<'a>,
 }
 
 impl<'a> Scope<'a> {
@@ -73,7 +84,7 @@ impl<'a> Scope<'a> {
         all: &[Token<'_>],
     ) -> Scope<'a> {
         let resolved = crate::database::resolved(analysis.database, part.declaration);
-        let (level, start, bound) = read(before);
+        let Reader { open, start, after_if, bound, .. } = read(before);
         let mut types = BTreeMap::new();
         let unit = &resolved.unit;
         let frames: Vec<&Frame> = unit
@@ -87,7 +98,8 @@ impl<'a> Scope<'a> {
         for local in frames.into_iter().rev().flat_map(|frame| frame.iter()) {
             types.insert(local.name.clone(), local.ty.to_string());
         }
-        Scope { level, start, families: families(all), bound, types, resolved, analysis }
+        let (level, families, options) = (level(&open), families(all), options(all));
+        Scope { level, start, after_if, options, families, bound, types, resolved, analysis, part }
     }
 
     /// Where the cursor stands.
@@ -98,6 +110,32 @@ impl<'a> Scope<'a> {
     /// The file.
     pub(super) fn analysis(&self) -> &'a Analysis<'a> {
         self.analysis
+    }
+
+    /// The declaration.
+    pub(super) fn part(&self) -> Part<'a> {
+        self.part
+    }
+
+    /// Whether the cursor is in a collective's body, where the names of a program mean nothing.
+    pub(super) fn in_collective(&self) -> bool {
+        matches!(self.level, Level::Collective | Level::InPlace | Level::Ensures)
+    }
+
+    /// Whether the statement at the cursor would follow the body of an `if`.
+    pub(super) fn follows_if(&self) -> bool {
+        self.after_if
+    }
+
+    /// Whether an option is set somewhere.
+    pub(super) fn is_set(&self, option: &str) -> bool {
+        self.options.contains(option)
+    }
+
+    /// The type that a function gives.
+    pub(super) fn result_of(&self, function: &str) -> Option<String> {
+        let named = self.resolved.unit.functions.iter().find(|row| row.name == function);
+        named.map(|row| row.result.to_string()).filter(|ty| ty != "?")
     }
 
     /// The tokens of the statement at the cursor.
@@ -189,10 +227,20 @@ impl<'a> Scope<'a> {
         functions.chain(constants)
     }
 
-    /// Procedures that can be called.
+    /// Procedures that can be called where the cursor is.
     pub(super) fn procedures(&self) -> impl Iterator<Item = CompletionItem> {
-        let named = self.names(|unit| unit.procedures.iter().map(|row| row.name.clone()).collect());
-        named.into_iter().map(|name| procedure(&name))
+        let allowed = |unit: &Unit| -> Vec<String> {
+            let rows = unit.procedures.iter();
+            let rows = rows.filter(|row| procedures::allowed(unit, row, self.level));
+            rows.map(|row| row.name.clone()).collect()
+        };
+        self.names(allowed).into_iter().map(|name| procedure(&name))
+    }
+
+    /// Channels by their names, as the other end of one.
+    pub(super) fn ends(&self) -> impl Iterator<Item = CompletionItem> {
+        let families = self.of(Kind::Channel);
+        families.filter(|family| family.link != Some(Link::Switch)).map(item)
     }
 
     /// Collectives that can be implemented.
@@ -202,10 +250,7 @@ impl<'a> Scope<'a> {
         named.iter().map(|name| called(name, CompletionItemKind::INTERFACE)).collect()
     }
 
-    fn names(
-        &self,
-        of: impl Fn(&compiler::resolve::program::Unit) -> Vec<String>,
-    ) -> BTreeSet<String> {
+    fn names(&self, of: impl Fn(&Unit) -> Vec<String>) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for part in self.analysis.parts() {
             // Imports and declarations know what they bring.
@@ -288,22 +333,41 @@ fn families(all: &[Token<'_>]) -> Vec<Family> {
     found
 }
 
+/// The options that a program sets, wherever the cursor is.
+fn options(all: &[Token<'_>]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let (mut depth, mut last) = (0_usize, None);
+    for token in all.iter().skip_while(|token| token.kind != Kind::Options) {
+        match token.kind {
+            Kind::LeftBrace => depth += 1,
+            Kind::RightBrace if depth <= 1 => break,
+            Kind::RightBrace => depth -= 1,
+            Kind::Equal if depth == 1 => found.extend(last.map(str::to_owned)),
+            _ => {}
+        }
+        last = token.kind.is_name().then_some(token.text);
+    }
+    found
+}
+
 /// A bracket that is open.
 struct Open {
     /// The word that the statement before it begins with.
     head: Option<Kind>,
+    /// Whether that is an `if`.
+    chosen: bool,
     bracket: Kind,
     /// What was bound before the statement that it stands in, and is again when a body closes.
     bound: BTreeSet<String>,
 }
 
 /// Where the cursor is, where its statement begins, and what is bound there.
-fn read(before: &[Token<'_>]) -> (Level, usize, BTreeSet<String>) {
+fn read(before: &[Token<'_>]) -> Reader {
     let mut reader = Reader::default();
     for (i, token) in before.iter().enumerate() {
         reader.token(before, i, token.kind);
     }
-    (level(&reader.open), reader.start, reader.bound)
+    reader
 }
 
 /// What was read so far.
@@ -314,11 +378,17 @@ struct Reader {
     base: BTreeSet<String>,
     /// What is bound in it.
     bound: BTreeSet<String>,
+    /// What binders bind behind their lists, with how many brackets are open there.
+    binding: Vec<(usize, String)>,
     start: usize,
+    /// Whether the last token ends the body of an `if`.
+    after_if: bool,
 }
 
 impl Reader {
     fn token(&mut self, before: &[Token<'_>], i: usize, kind: Kind) {
+        self.after_if = false;
+        self.ends_list(before, i, kind);
         if self.ends_parameter(before, i, kind) {
             self.bound.extend(name_at(before, i.checked_sub(1)));
         }
@@ -330,9 +400,13 @@ impl Reader {
                     self.base.extend(name_at(before, Some(self.start + 1)));
                 }
                 self.bound.clone_from(&self.base);
+                self.binding.clear();
                 self.start = i + 1;
             }
-            Kind::In => self.bound.extend(name_at(before, i.checked_sub(1))),
+            Kind::In => {
+                let name = name_at(before, i.checked_sub(1));
+                self.binding.extend(name.map(|name| (self.open.len(), name)));
+            }
             _ => {}
         }
     }
@@ -347,13 +421,36 @@ impl Reader {
             && matches!(only.head, Some(Kind::Program | Kind::Proc | Kind::Fn | Kind::Collective))
     }
 
-    fn opens(&mut self, before: &[Token<'_>], i: usize, kind: Kind) {
+    /// Binds the names of binders whose lists a token ends.
+    fn ends_list(&mut self, before: &[Token<'_>], i: usize, kind: Kind) {
+        let ends = match kind {
+            Kind::If | Kind::Colon | Kind::Comma => true,
+            Kind::RightBrace | Kind::RightBracket | Kind::RightParen => true,
+            Kind::LeftBrace => self.is_body(before, i),
+            _ => false,
+        };
+        let depth = self.open.len();
+        while let Some((_, name)) = self.binding.pop_if(|(at, _)| ends && *at >= depth) {
+            self.bound.insert(name);
+        }
+    }
+
+    /// Whether a brace opens a body.
+    fn is_body(&self, before: &[Token<'_>], i: usize) -> bool {
         let head = before.get(self.start).map(|token| token.kind);
         let last = i.checked_sub(1).and_then(|i| before.get(i)).map(|token| token.kind);
         let value = matches!(last, Some(Kind::In | Kind::Equal | Kind::LeftParen | Kind::Comma));
-        let body = kind == Kind::LeftBrace && !value;
+        let bodiless = matches!(head, Some(Kind::Use | Kind::Let | Kind::Require | Kind::Fn));
+        !value && !bodiless
+    }
+
+    fn opens(&mut self, before: &[Token<'_>], i: usize, kind: Kind) {
+        let head = before.get(self.start).map(|token| token.kind);
+        let body = kind == Kind::LeftBrace && self.is_body(before, i);
         let bracket = if body { Kind::LeftBrace } else { Kind::LeftParen };
-        self.open.push(Open { head, bracket, bound: self.base.clone() });
+        let chosen = before.get(self.start + 1).is_some_and(|token| token.kind == Kind::If);
+        let chosen = head == Some(Kind::If) || head == Some(Kind::Else) && chosen;
+        self.open.push(Open { head, chosen, bracket, bound: self.base.clone() });
         if body {
             self.base.clone_from(&self.bound);
             self.start = i + 1;
@@ -366,6 +463,7 @@ impl Reader {
             self.base = closed.bound;
             self.bound.clone_from(&self.base);
             self.start = i + 1;
+            self.after_if = closed.chosen;
         } else if closed.head == Some(Kind::Hash) && kind == Kind::RightBracket {
             // An attribute comes before what it is for.
             self.start = i + 1;
@@ -385,10 +483,13 @@ fn level(open: &[Open]) -> Level {
             (Some(Kind::Program), _) => Level::Program,
             (Some(Kind::Proc), _) => Level::Procedure,
             (Some(Kind::Collective), Level::File) => Level::Collective,
+            (Some(Kind::InPlace), Level::Collective) => Level::InPlace,
+            (Some(Kind::Ensures), Level::Collective) => Level::Ensures,
             (Some(Kind::Options), _) => Level::Options,
             (Some(Kind::Block), _) => Level::Block,
             (Some(Kind::Group), _) => Level::Group,
             (Some(Kind::Pipeline), Level::Program) => Level::Window,
+            (Some(Kind::Pipeline), Level::Block) => Level::Round,
             (Some(_) | None, level) => level,
         };
     }

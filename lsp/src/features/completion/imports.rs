@@ -1,0 +1,97 @@
+//! What an import names: modules of the library, files beside this one, and the names in either.
+
+use super::items::{name, snippet, word};
+use crate::analysis::Analysis;
+use crate::database::Db as _;
+use compiler::resolve::{index, load};
+use compiler::source::FileId;
+use compiler::syntax::token::{Kind, Token};
+use compiler::syntax::{self, ast};
+use lsp_types::{CompletionItem, CompletionItemKind, CompletionTextEdit, TextEdit};
+use std::fs;
+
+/// What can follow `use` and what was written of it.
+pub(super) fn imports(analysis: &Analysis<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let words: Vec<&str> = statement.iter().skip(1).map(|token| token.text).collect();
+    match (words.as_slice(), statement.last().map(|token| token.kind)) {
+        ([], _) => vec![snippet("std", "std::")],
+        (["std", "::"], _) => library().into_iter().map(|module| name(&module)).collect(),
+        // Behind `as` stands a new name.
+        (_, Some(Kind::As)) | (["std"], _) => Vec::new(),
+        (["std", "::", _, "::", ..], Some(last)) if last.is_name() => renamed(&words),
+        (["std", "::", _, "::", rest @ ..], _) => declared(analysis, &words, rest),
+        ([_, "::", ..], Some(last)) if last.is_name() => renamed(&words),
+        ([path, "::", rest @ ..], _) if path.starts_with('"') => declared(analysis, &words, rest),
+        _ => Vec::new(),
+    }
+}
+
+/// `as`, where a name is finished that has no other yet.
+fn renamed(words: &[&str]) -> Vec<CompletionItem> {
+    match words {
+        [.., "as", _] => Vec::new(),
+        _ => vec![word("as")],
+    }
+}
+
+/// What the module declares and the import does not name yet.
+fn declared(analysis: &Analysis<'_>, words: &[&str], named: &[&str]) -> Vec<CompletionItem> {
+    let module = words.iter().position(|word| *word == "{").unwrap_or(words.len());
+    let module = words.get(..module).unwrap_or_default().concat();
+    let module = module.trim_end_matches("::");
+    let (file, _) = syntax::parse(FileId(0), &format!("use {module}::it;"));
+    let Some(ast::ItemKind::Use(used)) = file.items.into_iter().next().map(|item| item.kind) else {
+        return Vec::new();
+    };
+    let Some(name_of) = load::imported(&analysis.name(), &used) else { return Vec::new() };
+    let Ok(text) = analysis.database.document(&name_of).text(analysis.database) else {
+        return Vec::new();
+    };
+    let entries = index(&syntax::parse(FileId(0), &text).0).entries.into_iter();
+    entries
+        .filter(|entry| !named.contains(&entry.name.as_str()))
+        .map(|entry| CompletionItem {
+            detail: Some(entry.kind.noun().to_owned()),
+            ..name(&entry.name)
+        })
+        .collect()
+}
+
+/// The modules of the library that can be imported from.
+fn library() -> Vec<String> {
+    let modules = stdlib::FILES.iter().map(|(name, _)| *name);
+    modules.filter(|name| !name.contains('/')).map(str::to_owned).collect()
+}
+
+/// The source files and folders that a path may go on with; `written` is what stands of it before the cursor.
+pub(super) fn paths(analysis: &Analysis<'_>, written: &str, cursor: u32) -> Vec<CompletionItem> {
+    let (folder, begun) = written.rsplit_once('/').map_or(("", written), |(folder, begun)| {
+        (written.get(..=folder.len()).unwrap_or(folder), begun)
+    });
+    let Some(place) = analysis.workspace.folder(&analysis.name(), folder) else {
+        return Vec::new();
+    };
+    let Ok(entries) = fs::read_dir(&place) else { return Vec::new() };
+    let range = analysis.lines.range(cursor - begun.len() as u32..cursor);
+    let item = |label: String, kind: CompletionItemKind| CompletionItem {
+        kind: Some(kind),
+        text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(range, label.clone()))),
+        ..name(&label)
+    };
+    let mut found: Vec<CompletionItem> = Vec::new();
+    for entry in entries.flatten() {
+        let (Ok(label), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
+            continue;
+        };
+        let own =
+            matches!(folder, "" | "./") && analysis.name().rsplit('/').next() == Some(&*label);
+        let hidden = label.starts_with('.') || label == "target";
+        if kind.is_dir() && !hidden {
+            found.push(item(label + "/", CompletionItemKind::FOLDER));
+        } else if kind.is_file() && label.ends_with(".ccl") && !own {
+            found.push(item(label, CompletionItemKind::FILE));
+        }
+    }
+    found.sort_by(|a, b| a.label.cmp(&b.label));
+    found
+}

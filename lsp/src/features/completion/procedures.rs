@@ -1,0 +1,91 @@
+//! What procedures do, and where that may be done.
+
+use super::scope::Level;
+use crate::analysis::{Analysis, parts};
+use crate::database::{self, Db as _};
+use compiler::resolve::program::{Procedure, Stmt, StmtKind, Unit};
+use std::collections::BTreeSet;
+
+/// What a body may do that is not allowed everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Deed {
+    /// It moves data.
+    Moves,
+    /// It synchronises.
+    Synchronises,
+    /// It opens blocks.
+    Opens,
+    /// It opens groups, or lets blocks meet.
+    Groups,
+    /// It repeats over windows.
+    Repeats,
+}
+
+/// Whether a procedure may be called somewhere.
+pub(super) fn allowed(unit: &Unit, procedure: &Procedure, level: Level) -> bool {
+    let mut deeds = BTreeSet::new();
+    let mut seen: Vec<&str> = vec![&procedure.name];
+    read(unit, &procedure.body, &mut deeds, &mut seen);
+    deeds.iter().all(|deed| allows(level, *deed))
+}
+
+/// Whether a procedure of the library may be called somewhere.
+pub(super) fn library_allowed(
+    analysis: &Analysis<'_>,
+    module: &str,
+    name: &str,
+    level: Level,
+) -> bool {
+    let database = analysis.database;
+    parts(database, database.document(module)).into_iter().any(|part| {
+        let unit = &database::resolved(database, part.declaration).unit;
+        let named = unit.procedures.iter().find(|row| row.name == name);
+        named.is_some_and(|row| allowed(unit, row, level))
+    })
+}
+
+fn allows(level: Level, deed: Deed) -> bool {
+    match level {
+        Level::Procedure => true,
+        Level::Program => matches!(deed, Deed::Opens | Deed::Groups | Deed::Repeats),
+        Level::Block => matches!(deed, Deed::Moves | Deed::Synchronises | Deed::Repeats),
+        Level::Round => matches!(deed, Deed::Moves | Deed::Synchronises),
+        Level::Group => deed == Deed::Moves,
+        Level::Window => deed == Deed::Opens,
+        Level::File | Level::Collective | Level::InPlace | Level::Ensures | Level::Options => false,
+    }
+}
+
+fn read<'u>(unit: &'u Unit, body: &'u [Stmt], deeds: &mut BTreeSet<Deed>, seen: &mut Vec<&'u str>) {
+    for statement in body {
+        let deed = match &statement.kind {
+            StmtKind::Let(..) | StmtKind::Require(..) => continue,
+            StmtKind::For(_, body) => {
+                read(unit, body, deeds, seen);
+                continue;
+            }
+            StmtKind::If(_, then, otherwise) => {
+                read(unit, then, deeds, seen);
+                read(unit, otherwise, deeds, seen);
+                continue;
+            }
+            StmtKind::Call(called, _) => {
+                let called = unit.procedures.lookup(*called);
+                if let Some(called) = called.filter(|row| !seen.contains(&row.name.as_str())) {
+                    seen.push(&called.name);
+                    read(unit, &called.body, deeds, seen);
+                }
+                continue;
+            }
+            StmtKind::Pipeline { body, .. } => {
+                read(unit, body, deeds, seen);
+                Deed::Repeats
+            }
+            StmtKind::Block(..) => Deed::Opens,
+            StmtKind::Group(..) | StmtKind::Barrier(_) => Deed::Groups,
+            StmtKind::Sync | StmtKind::Synchronise(_) => Deed::Synchronises,
+            StmtKind::Transfer(_) => Deed::Moves,
+        };
+        deeds.insert(deed);
+    }
+}
