@@ -200,6 +200,26 @@ fn names_lead_to_each_other() {
 }
 
 #[test]
+fn parameters_that_the_compiler_looks_for_keep_their_names() {
+    let mut client = Client::new(None, json!({}));
+    let text = GATHER.replacen("ranks: int = 4", "ranks: int = 4, ranks_per_node: int = 2", 1);
+    client.open(URI, &format!("{text}fn half(ranks: int) = ranks / 2;\n"));
+    client.settled(URI, 1);
+    // Declared, and used; and of a function, where the name is any name.
+    for (line, column, refused) in [(2, 16, true), (2, 32, true), (3, 25, true), (14, 8, false)] {
+        for method in ["textDocument/prepareRename", "textDocument/rename"] {
+            let mut asked = at(URI, line, column);
+            asked["newName"] = json!("many");
+            let id = client.ask(method, asked);
+            let response = client.response(id);
+            let why = response["error"]["message"].as_str().unwrap_or("");
+            assert_eq!(why.contains("finds it by this name"), refused, "{method}: {response}");
+        }
+    }
+    client.finish();
+}
+
+#[test]
 fn a_signal_leads_to_its_waits_and_a_channel_to_its_other_end() {
     let mut client = Client::new(None, json!({}));
     let text = GATHER

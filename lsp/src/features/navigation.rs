@@ -1,13 +1,15 @@
 //! Definition, references, highlights and rename.
 //!
 //! Rename changes the places where the old name stands, and so not those where an import gave it another one. It is
-//! refused where the new name is no name or is taken in a declaration that it would change, and for the library.
+//! refused where the new name is no name or is taken in a declaration that it would change, for the library, and for
+//! the parameters of a program that the compiler knows by their names.
 
 use super::occurrences::{self, Occurrence};
 use super::partners;
 use crate::actor::Snapshot;
-use crate::analysis::{Analysis, Spot};
+use crate::analysis::{self, Analysis, Spot};
 use crate::database::{self, Db as _};
+use compiler::syntax::ast;
 use lsp_types::{
     DocumentHighlight, DocumentHighlightKind, Location, Position, PrepareRenameResponse, TextEdit,
     Url, WorkspaceEdit,
@@ -61,18 +63,57 @@ pub fn highlights(analysis: &Analysis<'_>, position: Position) -> Option<Vec<Doc
 }
 
 /// Whether the name at a position can be changed, and where it stands.
-#[must_use]
+///
+/// # Errors
+/// Why it cannot be changed.
 pub fn prepare_rename(
     snapshot: &Snapshot,
     url: &Url,
     position: Position,
-) -> Option<PrepareRenameResponse> {
+) -> Result<Option<PrepareRenameResponse>, String> {
     let analysis = snapshot.analysis(url);
-    let Occurrence { place, target } = occurrences::at(&analysis, analysis.lines.offset(position))?;
-    let placeholder = analysis.text().get(place.start as usize..place.end as usize)?.to_owned();
-    let range = analysis.lines.range(place.start..place.end);
-    let own = !target.name.starts_with("std::") || !is_original(snapshot, &target, &placeholder);
-    own.then_some(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
+    let Some(found) = occurrences::at(&analysis, analysis.lines.offset(position)) else {
+        return Ok(None);
+    };
+    let placeholder = text(snapshot, &found.place);
+    refuse(snapshot, &found, &placeholder)?;
+    let range = analysis.lines.range(found.place.start..found.place.end);
+    Ok(Some(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder }))
+}
+
+/// Says why a name cannot be changed, whatever the new one is.
+fn refuse(snapshot: &Snapshot, found: &Occurrence, old: &str) -> Result<(), String> {
+    if !is_original(snapshot, &found.target, old) {
+        return Ok(());
+    }
+    if found.target.name.starts_with("std::") {
+        return Err("what the library declares cannot be renamed".to_owned());
+    }
+    if INTERFACE.contains(&old) && is_program_parameter(snapshot, &found.target) {
+        return Err(format!("`{old}` cannot be renamed: the compiler finds it by this name"));
+    }
+    Ok(())
+}
+
+/// The parameters of programs that say on how many ranks they run; the compiler looks for these names.
+const INTERFACE: [&str; 2] = ["ranks", "ranks_per_node"];
+
+fn is_program_parameter(snapshot: &Snapshot, target: &Spot) -> bool {
+    let document = snapshot.database.document(&target.name);
+    let parts = analysis::parts(&snapshot.database, document);
+    let Some(part) = parts.iter().rfind(|part| part.start <= target.start) else { return false };
+    let parsed = database::parsed(&snapshot.database, part.declaration);
+    let place = target.start - part.start;
+    parsed.file.items.iter().any(|item| match &item.kind {
+        ast::ItemKind::Program(program) => {
+            program.parameters.iter().any(|parameter| parameter.name.span.start == place)
+        }
+        ast::ItemKind::Use(_)
+        | ast::ItemKind::Let(_)
+        | ast::ItemKind::Function(_)
+        | ast::ItemKind::Procedure(_)
+        | ast::ItemKind::Collective(_) => false,
+    })
 }
 
 /// The edits that give the name at a position another one.
@@ -93,9 +134,7 @@ pub fn rename(
         return Ok(None);
     };
     let old = text(snapshot, &found.place);
-    if found.target.name.starts_with("std::") && is_original(snapshot, &found.target, &old) {
-        return Err("what the library declares cannot be renamed".to_owned());
-    }
+    refuse(snapshot, &found, &old)?;
     let places = everywhere(snapshot, &found.target);
     let places: Vec<Spot> =
         places.into_iter().filter(|place| text(snapshot, place) == old).collect();
