@@ -220,6 +220,17 @@ fn parameters_that_the_compiler_looks_for_keep_their_names() {
 }
 
 #[test]
+fn lines_end_with_carriage_returns_too() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, "let a = 1;\rlet b = (;\r");
+    assert_eq!(client.settled(URI, 1)[0]["range"]["start"]["line"], 1);
+    let range = json!({"start": position(1, 8), "end": position(1, 9)});
+    client.change(URI, 2, json!([{"range": range, "text": "2"}]));
+    assert!(Client::codes(&client.settled(URI, 2)).iter().all(|code| code.starts_with('W')));
+    client.finish();
+}
+
+#[test]
 fn a_signal_leads_to_its_waits_and_a_channel_to_its_other_end() {
     let mut client = Client::new(None, json!({}));
     let text = GATHER
