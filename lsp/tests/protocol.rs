@@ -220,6 +220,17 @@ fn parameters_that_the_compiler_looks_for_keep_their_names() {
 }
 
 #[test]
+fn a_file_of_mistakes_is_shown_in_part_and_soon() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, &"; ".repeat(4000));
+    let found = client.settled(URI, 1);
+    assert_eq!(found.len(), 1001);
+    let last = found[1000]["message"].as_str().unwrap();
+    assert!(last.contains("1000 of "), "{last}");
+    client.finish();
+}
+
+#[test]
 fn lines_end_with_carriage_returns_too() {
     let mut client = Client::new(None, json!({}));
     client.open(URI, "let a = 1;\rlet b = (;\r");
