@@ -242,6 +242,15 @@ fn lines_end_with_carriage_returns_too() {
 }
 
 #[test]
+fn an_unknown_request_is_answered_whatever_its_name() {
+    let mut client = Client::new(None, json!({}));
+    client.notify("$/unknown", json!({}));
+    let id = client.ask("$/unknown", json!({}));
+    assert_eq!(client.response(id)["error"]["code"], -32601);
+    client.finish();
+}
+
+#[test]
 fn a_signal_leads_to_its_waits_and_a_channel_to_its_other_end() {
     let mut client = Client::new(None, json!({}));
     let text = GATHER
