@@ -315,8 +315,9 @@ impl LanguageServer for Ccl {
 
     async fn rename(&self, params: lsp::RenameParams) -> Result<Option<lsp::WorkspaceEdit>> {
         let new = params.new_name;
+        let versioned = self.session.get().is_some_and(|session| session.abilities.versions);
         let edit = self.place(params.text_document_position, move |snapshot, url, position| {
-            navigation::rename(snapshot, url, position, &new)
+            navigation::rename(snapshot, url, position, &new, versioned)
         });
         edit.await?.map_err(failed)
     }

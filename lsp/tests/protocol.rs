@@ -200,6 +200,39 @@ fn names_lead_to_each_other() {
 }
 
 #[test]
+fn a_new_name_is_for_the_version_that_was_looked_at() {
+    let can = json!({"workspace": {"workspaceEdit": {"documentChanges": true}}});
+    let mut client = Client::new(None, can);
+    client.open(URI, GATHER);
+    client.settled(URI, 1);
+    let mut asked = at(URI, 8, 66);
+    asked["newName"] = json!("memory_of");
+    let edit = client.request("textDocument/rename", asked.clone());
+    let changes = edit["documentChanges"][0].clone();
+    assert_eq!(changes["textDocument"], json!({"uri": URI, "version": 1}));
+    assert_eq!(changes["edits"].as_array().unwrap().len(), 6);
+    asked["newName"] = json!("mem");
+    assert_eq!(client.request("textDocument/rename", asked), json!({}), "it has this name");
+    client.finish();
+}
+
+#[test]
+fn a_program_may_have_the_name_of_a_function() {
+    let mut client = Client::new(None, json!({}));
+    let other = GATHER.split_once("program").unwrap().1.replacen("gather", "other", 1);
+    client.open(URI, &format!("{GATHER}fn half(n: int) = n / 2;\nprogram{other}"));
+    client.settled(URI, 1);
+    for (new, free) in [("half", true), ("mem", true), ("other", false)] {
+        let mut asked = at(URI, 2, 9);
+        asked["newName"] = json!(new);
+        let id = client.ask("textDocument/rename", asked);
+        let response = client.response(id);
+        assert_eq!(response.get("error").is_none(), free, "{response}");
+    }
+    client.finish();
+}
+
+#[test]
 fn parameters_that_the_compiler_looks_for_keep_their_names() {
     let mut client = Client::new(None, json!({}));
     let text = GATHER.replacen("ranks: int = 4", "ranks: int = 4, ranks_per_node: int = 2", 1);
