@@ -171,7 +171,9 @@ pub fn whole(
     let mut findings = Vec::new();
     for (report, home) in reports.iter().zip(homes) {
         let Some(finding) = finding(report, &place) else { continue };
-        let home = home.map(place).or_else(|| import(name, &text, &finding.spot.name));
+        let elsewhere = finding.spot.name != name;
+        let import = || if elsewhere { import(name, &text, &finding.spot.name) } else { None };
+        let home = home.map(place).or_else(import);
         findings.push(at_home(finding, home.as_ref()));
     }
     findings.extend(complaints.into_iter().map(|(span, why)| complaint(place(span), why)));

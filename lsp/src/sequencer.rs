@@ -6,6 +6,7 @@
 //!   actor's queue is there in the order of arrival. Without this four of them run side by side.
 //! - `exit` ends the process: the library waits for a peer that may never close its end.
 //! - What was no message is answered with an error, as JSON-RPC wants it: without an id.
+//! - A request whose name begins with `$/` is answered like any other that nobody knows; the library answers none.
 //! - `"params": null` is as good as none.
 //! - What the protocol calls `workspace.diagnostics` among a client's abilities, lsp-types calls `workspace.diagnostic`.
 
@@ -61,6 +62,12 @@ where
             UNREADABLE => {
                 let answer = Response::from_error(Id::Null, Error::invalid_request());
                 return Box::pin(future::ready(Ok(Some(answer))));
+            }
+            method if method.starts_with("$/") => {
+                if let Some(id) = request.id() {
+                    let answer = Response::from_error(id.clone(), Error::method_not_found());
+                    return Box::pin(future::ready(Ok(Some(answer))));
+                }
             }
             "shutdown" => self.shut_down.store(true, Ordering::Relaxed),
             _ => {}

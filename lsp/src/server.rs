@@ -141,6 +141,10 @@ fn refused(refusal: Refusal) -> Error {
     }
 }
 
+fn failed(why: String) -> Error {
+    Error { code: ErrorCode::ServerError(REQUEST_FAILED), message: why.into(), data: None }
+}
+
 #[tower_lsp::async_trait]
 impl LanguageServer for Ccl {
     async fn initialize(&self, params: lsp::InitializeParams) -> Result<lsp::InitializeResult> {
@@ -306,19 +310,16 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::TextDocumentPositionParams,
     ) -> Result<Option<lsp::PrepareRenameResponse>> {
-        self.place(params, navigation::prepare_rename).await
+        self.place(params, navigation::prepare_rename).await?.map_err(failed)
     }
 
     async fn rename(&self, params: lsp::RenameParams) -> Result<Option<lsp::WorkspaceEdit>> {
         let new = params.new_name;
+        let versioned = self.session.get().is_some_and(|session| session.abilities.versions);
         let edit = self.place(params.text_document_position, move |snapshot, url, position| {
-            navigation::rename(snapshot, url, position, &new)
+            navigation::rename(snapshot, url, position, &new, versioned)
         });
-        edit.await?.map_err(|why| Error {
-            code: ErrorCode::ServerError(REQUEST_FAILED),
-            message: why.into(),
-            data: None,
-        })
+        edit.await?.map_err(failed)
     }
 
     async fn completion(

@@ -36,14 +36,6 @@ impl Encoding {
         }
     }
 
-    /// How many units a text has.
-    fn units(self, text: &str) -> usize {
-        match self {
-            Encoding::Utf8 => text.len(),
-            Encoding::Utf16 => text.encode_utf16().count(),
-        }
-    }
-
     /// The offset of a column in a line: that of the last character which begins at or before it.
     fn offset(self, line: &str, column: usize) -> usize {
         let mut units = 0;
@@ -62,11 +54,13 @@ impl Encoding {
     }
 }
 
-/// A text with the beginnings of its lines.
+/// A text with the beginnings of its lines. A line ends with `\n`, `\r` or both, as the protocol has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     text: Arc<str>,
     starts: Vec<u32>,
+    /// Where the characters end that have fewer units than bytes, and how many units fewer the text up to there has.
+    short: Vec<(u32, u32)>,
     encoding: Encoding,
 }
 
@@ -74,9 +68,19 @@ impl Lines {
     /// The lines of a text.
     #[must_use]
     pub fn new(text: Arc<str>, encoding: Encoding) -> Lines {
-        let mut starts = vec![0];
-        starts.extend(text.match_indices('\n').map(|(at, _)| at as u32 + 1));
-        Lines { text, starts, encoding }
+        let bytes = text.as_bytes();
+        let ends = |at: &usize| match bytes.get(*at) {
+            Some(b'\n') => true,
+            Some(b'\r') => bytes.get(at + 1) != Some(&b'\n'),
+            Some(_) | None => false,
+        };
+        let starts = (0..bytes.len()).filter(ends).map(|at| at as u32 + 1);
+        let starts = std::iter::once(0).chain(starts).collect();
+        let short = match encoding {
+            Encoding::Utf8 => Vec::new(),
+            Encoding::Utf16 => short(&text),
+        };
+        Lines { text, starts, short, encoding }
     }
 
     /// The whole text.
@@ -96,9 +100,7 @@ impl Lines {
     pub fn line(&self, line: u32) -> &str {
         let start = self.start(line) as usize;
         let end = self.starts.get(line as usize + 1).map_or(self.text.len(), |next| *next as usize);
-        let line = self.text.get(start..end).unwrap_or("");
-        let line = line.strip_suffix('\n').unwrap_or(line);
-        line.strip_suffix('\r').unwrap_or(line)
+        self.text.get(start..end).unwrap_or("").trim_end_matches(['\r', '\n'])
     }
 
     /// The offset at which a line begins; that of the end for lines that there are not.
@@ -123,20 +125,20 @@ impl Lines {
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
-        let before = self.text.get(self.start(line) as usize..end).unwrap_or("");
-        Position::new(line, self.encoding.units(before) as u32)
+        Position::new(line, self.units(end as u32) - self.units(self.start(line)))
+    }
+
+    /// How many units the text has up to an offset.
+    fn units(&self, offset: u32) -> u32 {
+        let before = self.short.partition_point(|(end, _)| *end <= offset).checked_sub(1);
+        let fewer = before.and_then(|last| self.short.get(last)).map_or(0, |(_, fewer)| *fewer);
+        offset - fewer
     }
 
     /// The range between two offsets.
     #[must_use]
     pub fn range(&self, offsets: std::ops::Range<u32>) -> Range {
         Range::new(self.position(offsets.start), self.position(offsets.end.max(offsets.start)))
-    }
-
-    /// The positions of ascending offsets, in the time that one reading of the text takes.
-    #[must_use]
-    pub fn walk(&self) -> Walk<'_> {
-        Walk { lines: self, offset: 0, position: Position::default() }
     }
 
     /// The offsets of a range.
@@ -147,29 +149,15 @@ impl Lines {
     }
 }
 
-/// A way through a text, from the front.
-pub struct Walk<'t> {
-    lines: &'t Lines,
-    offset: u32,
-    position: Position,
-}
-
-impl Walk<'_> {
-    /// The position of an offset that does not lie before the last one.
-    pub fn to(&mut self, offset: u32) -> Position {
-        let between = self.lines.text.get(self.offset as usize..offset as usize).unwrap_or("");
-        let line = match between.rfind('\n') {
-            Some(last) => {
-                self.position.line += between.matches('\n').count() as u32;
-                self.position.character = 0;
-                between.get(last + 1..).unwrap_or("")
-            }
-            None => between,
-        };
-        self.position.character += self.lines.encoding.units(line) as u32;
-        self.offset = offset;
-        self.position
-    }
+/// The ends of the characters that have fewer units of 16 bits than bytes; see [`Lines`].
+fn short(text: &str) -> Vec<(u32, u32)> {
+    let mut fewer = 0;
+    let short = text.char_indices().filter(|(_, character)| !character.is_ascii());
+    let entry = |(at, character): (usize, char)| {
+        fewer += (character.len_utf8() - character.len_utf16()) as u32;
+        ((at + character.len_utf8()) as u32, fewer)
+    };
+    short.map(entry).collect()
 }
 
 /// The text after changes, each of which is about the text that the one before it left.
@@ -218,13 +206,26 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_meets_the_same_positions() {
-        let text: Arc<str> = "a\né𝔘x\r\n\nend".into();
+    fn a_line_ends_with_a_carriage_return_too() {
+        let lines = Lines::new("a\rb\r\nc\n\rd\r".into(), Encoding::Utf16);
+        assert_eq!(lines.count(), 6);
+        let shown: Vec<&str> = (0..6).map(|line| lines.line(line)).collect();
+        assert_eq!(shown, ["a", "b", "c", "", "d", ""]);
+        assert_eq!(lines.offset(Position::new(1, 9)), 3);
+        assert_eq!(lines.offset(Position::new(4, 0)), 8);
+        assert_eq!(lines.position(8), Position::new(4, 0));
+        assert_eq!(lines.position(4), Position::new(1, 2));
+    }
+
+    #[test]
+    fn positions_lead_back() {
+        let text: Arc<str> = "a\né𝔘x\r\n\nend\r𝔘é".into();
         for encoding in [Encoding::Utf8, Encoding::Utf16] {
             let lines = Lines::new(text.clone(), encoding);
-            let mut walk = lines.walk();
-            for (at, _) in text.char_indices() {
-                assert_eq!(walk.to(at as u32), lines.position(at as u32));
+            // The second half of a line break is no place of its own.
+            for (at, character) in text.char_indices().filter(|(at, _)| *at != 10) {
+                let position = lines.position(at as u32);
+                assert_eq!(lines.offset(position), at as u32, "{character:?}");
             }
         }
     }

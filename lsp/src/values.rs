@@ -23,7 +23,7 @@ pub enum Values {
     Each(Vec<(u32, String)>),
 }
 
-/// The values of a place, none where it was not evaluated.
+/// The values of a place, none where it was not evaluated, or is worth nothing that is kept (as a family of blocks).
 #[must_use]
 pub fn values(observed: &Observed, span: Span, program: Option<&ir::Program>) -> Option<Values> {
     let once = observed.values.get(&(span, None));
@@ -34,9 +34,11 @@ pub fn values(observed: &Observed, span: Span, program: Option<&ir::Program>) ->
         .map(|(rank, worths)| {
             (rank, several(worths, program.and_then(|all| all.ranks.lookup(ir::RankId(rank)))))
         })
+        .filter(|(_, text)| !text.is_empty())
         .collect();
     let Some((_, first)) = each.first() else {
-        return Some(Values::Same(several(once?, None)));
+        let text = several(once?, None);
+        return (!text.is_empty()).then_some(Values::Same(text));
     };
     let ranks = program.map_or(each.len(), |program| program.ranks.len());
     let same = each.len() == ranks && each.iter().all(|(_, text)| text == first);

@@ -200,6 +200,90 @@ fn names_lead_to_each_other() {
 }
 
 #[test]
+fn a_new_name_is_for_the_version_that_was_looked_at() {
+    let can = json!({"workspace": {"workspaceEdit": {"documentChanges": true}}});
+    let mut client = Client::new(None, can);
+    client.open(URI, GATHER);
+    client.settled(URI, 1);
+    let mut asked = at(URI, 8, 66);
+    asked["newName"] = json!("memory_of");
+    let edit = client.request("textDocument/rename", asked.clone());
+    let changes = edit["documentChanges"][0].clone();
+    assert_eq!(changes["textDocument"], json!({"uri": URI, "version": 1}));
+    assert_eq!(changes["edits"].as_array().unwrap().len(), 6);
+    asked["newName"] = json!("mem");
+    assert_eq!(client.request("textDocument/rename", asked), json!({}), "it has this name");
+    client.finish();
+}
+
+#[test]
+fn a_program_may_have_the_name_of_a_function() {
+    let mut client = Client::new(None, json!({}));
+    let other = GATHER.split_once("program").unwrap().1.replacen("gather", "other", 1);
+    client.open(URI, &format!("{GATHER}fn half(n: int) = n / 2;\nprogram{other}"));
+    client.settled(URI, 1);
+    for (new, free) in [("half", true), ("mem", true), ("other", false)] {
+        let mut asked = at(URI, 2, 9);
+        asked["newName"] = json!(new);
+        let id = client.ask("textDocument/rename", asked);
+        let response = client.response(id);
+        assert_eq!(response.get("error").is_none(), free, "{response}");
+    }
+    client.finish();
+}
+
+#[test]
+fn parameters_that_the_compiler_looks_for_keep_their_names() {
+    let mut client = Client::new(None, json!({}));
+    let text = GATHER.replacen("ranks: int = 4", "ranks: int = 4, ranks_per_node: int = 2", 1);
+    client.open(URI, &format!("{text}fn half(ranks: int) = ranks / 2;\n"));
+    client.settled(URI, 1);
+    // Declared, and used; and of a function, where the name is any name.
+    for (line, column, refused) in [(2, 16, true), (2, 32, true), (3, 25, true), (14, 8, false)] {
+        for method in ["textDocument/prepareRename", "textDocument/rename"] {
+            let mut asked = at(URI, line, column);
+            asked["newName"] = json!("many");
+            let id = client.ask(method, asked);
+            let response = client.response(id);
+            let why = response["error"]["message"].as_str().unwrap_or("");
+            assert_eq!(why.contains("finds it by this name"), refused, "{method}: {response}");
+        }
+    }
+    client.finish();
+}
+
+#[test]
+fn a_file_of_mistakes_is_shown_in_part_and_soon() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, &"; ".repeat(4000));
+    let found = client.settled(URI, 1);
+    assert_eq!(found.len(), 1001);
+    let last = found[1000]["message"].as_str().unwrap();
+    assert!(last.contains("1000 of "), "{last}");
+    client.finish();
+}
+
+#[test]
+fn lines_end_with_carriage_returns_too() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, "let a = 1;\rlet b = (;\r");
+    assert_eq!(client.settled(URI, 1)[0]["range"]["start"]["line"], 1);
+    let range = json!({"start": position(1, 8), "end": position(1, 9)});
+    client.change(URI, 2, json!([{"range": range, "text": "2"}]));
+    assert!(Client::codes(&client.settled(URI, 2)).iter().all(|code| code.starts_with('W')));
+    client.finish();
+}
+
+#[test]
+fn an_unknown_request_is_answered_whatever_its_name() {
+    let mut client = Client::new(None, json!({}));
+    client.notify("$/unknown", json!({}));
+    let id = client.ask("$/unknown", json!({}));
+    assert_eq!(client.response(id)["error"]["code"], -32601);
+    client.finish();
+}
+
+#[test]
 fn a_signal_leads_to_its_waits_and_a_channel_to_its_other_end() {
     let mut client = Client::new(None, json!({}));
     let text = GATHER

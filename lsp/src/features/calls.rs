@@ -20,7 +20,7 @@ struct Found<'db> {
     start: u32,
 }
 
-/// The function or procedure that is named at a position.
+/// The function, procedure or program that is named at a position.
 #[must_use]
 pub fn prepare(
     snapshot: &Snapshot,
@@ -110,9 +110,9 @@ fn around<'db>(snapshot: &'db Snapshot, place: &Spot) -> Option<Found<'db>> {
     })
 }
 
-/// Whether a place is that of the name of what can be called.
+/// Whether a place is that of the name of what calls or is called.
 fn is_name_of(found: &Found<'_>, place: &Spot) -> bool {
-    found.kind != SymbolKind::CLASS && found.start + found.name.span.start == place.start
+    found.start + found.name.span.start == place.start
 }
 
 fn entry(snapshot: &Snapshot, file: &str, found: &Found<'_>) -> Option<CallHierarchyItem> {

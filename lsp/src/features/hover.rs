@@ -175,7 +175,14 @@ impl<'a, 'db> Scene<'a, 'db> {
         let unit = &self.semantics.resolved.unit;
         let text = |span: Span| declared::written(self.analysis, &self.semantics, span);
         let Some(declared) = declared::declared(unit, definition) else { return Vec::new() };
-        let mut said = vec![code(&declared.introduction(&text))];
+        let introduction = if let Declared::Local(name, ty) = declared
+            && !self.is_let(definition)
+        {
+            format!("{name}: {ty}")
+        } else {
+            declared.introduction(&text)
+        };
+        let mut said = vec![code(&introduction)];
         let worth = match self.expression(path) {
             Some(expr) => self.worth(expr),
             None => self.lines(definition).into_iter().collect(),
@@ -184,6 +191,12 @@ impl<'a, 'db> Scene<'a, 'db> {
         said.extend(declared::documentation(self.analysis, &self.semantics, definition));
         said.extend(self.facts(&declared, path));
         said
+    }
+
+    /// Whether a name is bound by a `let`, and not by a binder.
+    fn is_let(&self, definition: Span) -> bool {
+        let before = Span { start: 0, end: definition.start, ..definition };
+        self.semantics.resolved.sources.slice(before).trim_end().ends_with("let")
     }
 
     /// What is to be said of families, programs and calls at the program's parameters.

@@ -1,16 +1,19 @@
 //! Definition, references, highlights and rename.
 //!
 //! Rename changes the places where the old name stands, and so not those where an import gave it another one. It is
-//! refused where the new name is no name or is taken in a declaration that it would change, and for the library.
+//! refused where the new name is no name or is taken in a declaration that it would change, for the library, and for
+//! the parameters of a program that the compiler knows by their names.
 
 use super::occurrences::{self, Occurrence};
 use super::partners;
 use crate::actor::Snapshot;
-use crate::analysis::{Analysis, Spot};
+use crate::analysis::{self, Analysis, Spot};
 use crate::database::{self, Db as _};
+use compiler::syntax::ast;
 use lsp_types::{
-    DocumentHighlight, DocumentHighlightKind, Location, Position, PrepareRenameResponse, TextEdit,
-    Url, WorkspaceEdit,
+    DocumentChanges, DocumentHighlight, DocumentHighlightKind, Location, OneOf,
+    OptionalVersionedTextDocumentIdentifier, Position, PrepareRenameResponse, TextDocumentEdit,
+    TextEdit, Url, WorkspaceEdit,
 };
 use std::collections::BTreeMap;
 
@@ -61,21 +64,72 @@ pub fn highlights(analysis: &Analysis<'_>, position: Position) -> Option<Vec<Doc
 }
 
 /// Whether the name at a position can be changed, and where it stands.
-#[must_use]
+///
+/// # Errors
+/// Why it cannot be changed.
 pub fn prepare_rename(
     snapshot: &Snapshot,
     url: &Url,
     position: Position,
-) -> Option<PrepareRenameResponse> {
+) -> Result<Option<PrepareRenameResponse>, String> {
     let analysis = snapshot.analysis(url);
-    let Occurrence { place, target } = occurrences::at(&analysis, analysis.lines.offset(position))?;
-    let placeholder = analysis.text().get(place.start as usize..place.end as usize)?.to_owned();
-    let range = analysis.lines.range(place.start..place.end);
-    let own = !target.name.starts_with("std::") || !is_original(snapshot, &target, &placeholder);
-    own.then_some(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder })
+    let Some(found) = occurrences::at(&analysis, analysis.lines.offset(position)) else {
+        return Ok(None);
+    };
+    let placeholder = text(snapshot, &found.place);
+    refuse(snapshot, &found, &placeholder)?;
+    let range = analysis.lines.range(found.place.start..found.place.end);
+    Ok(Some(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder }))
 }
 
-/// The edits that give the name at a position another one.
+/// Says why a name cannot be changed, whatever the new one is.
+fn refuse(snapshot: &Snapshot, found: &Occurrence, old: &str) -> Result<(), String> {
+    if !is_original(snapshot, &found.target, old) {
+        return Ok(());
+    }
+    if found.target.name.starts_with("std::") {
+        return Err("what the library declares cannot be renamed".to_owned());
+    }
+    if INTERFACE.contains(&old) && is_program_parameter(snapshot, &found.target) {
+        return Err(format!("`{old}` cannot be renamed: the compiler finds it by this name"));
+    }
+    Ok(())
+}
+
+/// The parameters of programs that say on how many ranks they run; the compiler looks for these names.
+const INTERFACE: [&str; 2] = ["ranks", "ranks_per_node"];
+
+fn is_program_parameter(snapshot: &Snapshot, target: &Spot) -> bool {
+    is_in_program(snapshot, target, |program, place| {
+        program.parameters.iter().any(|parameter| parameter.name.span.start == place)
+    })
+}
+
+fn is_program(snapshot: &Snapshot, target: &Spot) -> bool {
+    is_in_program(snapshot, target, |program, place| program.name.span.start == place)
+}
+
+/// Whether something holds of a program of the declaration around a place, and of that place in its tree.
+fn is_in_program(
+    snapshot: &Snapshot,
+    target: &Spot,
+    holds: impl Fn(&ast::Program, u32) -> bool,
+) -> bool {
+    let document = snapshot.database.document(&target.name);
+    let parts = analysis::parts(&snapshot.database, document);
+    let Some(part) = parts.iter().rfind(|part| part.start <= target.start) else { return false };
+    let parsed = database::parsed(&snapshot.database, part.declaration);
+    parsed.file.items.iter().any(|item| match &item.kind {
+        ast::ItemKind::Program(program) => holds(program, target.start - part.start),
+        ast::ItemKind::Use(_)
+        | ast::ItemKind::Let(_)
+        | ast::ItemKind::Function(_)
+        | ast::ItemKind::Procedure(_)
+        | ast::ItemKind::Collective(_) => false,
+    })
+}
+
+/// The edits that give the name at a position another one; `versioned`, of the versions of files that are open.
 ///
 /// # Errors
 /// Why that cannot be done.
@@ -84,6 +138,7 @@ pub fn rename(
     url: &Url,
     position: Position,
     new: &str,
+    versioned: bool,
 ) -> Result<Option<WorkspaceEdit>, String> {
     if !occurrences::is_name(new) {
         return Err(format!("`{new}` is no name"));
@@ -93,13 +148,18 @@ pub fn rename(
         return Ok(None);
     };
     let old = text(snapshot, &found.place);
-    if found.target.name.starts_with("std::") && is_original(snapshot, &found.target, &old) {
-        return Err("what the library declares cannot be renamed".to_owned());
+    refuse(snapshot, &found, &old)?;
+    if new == old {
+        return Ok(Some(WorkspaceEdit::default()));
     }
     let places = everywhere(snapshot, &found.target);
     let places: Vec<Spot> =
         places.into_iter().filter(|place| text(snapshot, place) == old).collect();
-    if let Some(place) = places.iter().find(|place| is_taken(snapshot, place, new)) {
+    let clash = |place: &&Spot| match is_program(snapshot, &found.target) {
+        true => is_program_name(snapshot, place, new),
+        false => is_taken(snapshot, place, new),
+    };
+    if let Some(place) = places.iter().find(clash) {
         return Err(format!("`{new}` is taken in `{}`", place.name));
     }
     let mut changes: BTreeMap<Url, Vec<TextEdit>> = BTreeMap::new();
@@ -107,7 +167,23 @@ pub fn rename(
         let edit = TextEdit::new(location.range, new.to_owned());
         changes.entry(location.uri).or_default().push(edit);
     }
-    Ok(Some(WorkspaceEdit { changes: Some(changes.into_iter().collect()), ..Default::default() }))
+    Ok(Some(if versioned {
+        let edits = changes.into_iter().map(|(uri, edits)| of_version(snapshot, uri, edits));
+        let document_changes = Some(DocumentChanges::Edits(edits.collect()));
+        WorkspaceEdit { document_changes, ..WorkspaceEdit::default() }
+    } else {
+        let changes = Some(changes.into_iter().collect());
+        WorkspaceEdit { changes, ..WorkspaceEdit::default() }
+    }))
+}
+
+/// Edits of the version of a file that was looked at.
+fn of_version(snapshot: &Snapshot, uri: Url, edits: Vec<TextEdit>) -> TextDocumentEdit {
+    let version = snapshot.version(&uri);
+    TextDocumentEdit {
+        text_document: OptionalVersionedTextDocumentIdentifier { uri, version },
+        edits: edits.into_iter().map(OneOf::Left).collect(),
+    }
 }
 
 fn everywhere(snapshot: &Snapshot, target: &Spot) -> Vec<Spot> {
@@ -137,4 +213,10 @@ fn is_taken(snapshot: &Snapshot, place: &Spot, name: &str) -> bool {
         database::names(database, *declaration).mentions.contains(name)
     });
     mentions || database::directory(database, document).declaring.contains_key(name)
+}
+
+/// Whether a program of the file around a place has a name; programs have names of their own.
+fn is_program_name(snapshot: &Snapshot, place: &Spot, name: &str) -> bool {
+    let document = snapshot.database.document(&place.name);
+    database::directory(&snapshot.database, document).programs.contains(name)
 }

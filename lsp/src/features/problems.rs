@@ -19,6 +19,7 @@ use lsp_types::{
     Location, NumberOrString, TextEdit, Url,
 };
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -111,7 +112,41 @@ pub fn problems(context: &Context<'_>, name: &str, findings: &[Finding]) -> Vec<
         let other = problem.as_ref().filter(|_| has_sides(finding)).and_then(counterpart);
         problem.into_iter().chain(other)
     };
-    findings.iter().flat_map(both).collect()
+    let here = findings.iter().filter(|finding| place(name, finding).is_some()).collect();
+    let (shown, more) = shown(here);
+    shown.into_iter().chain(&more).flat_map(both).collect()
+}
+
+/// How many findings of a file are shown; `cclc` shows as many.
+const MOST_SHOWN: usize = 1000;
+
+/// The findings that are shown, and what says how many are not: warnings are left out first.
+fn shown(mut findings: Vec<&Finding>) -> (Vec<&Finding>, Option<Finding>) {
+    if findings.len() <= MOST_SHOWN {
+        return (findings, None);
+    }
+    let all = findings.len();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    let rest = findings.split_off(MOST_SHOWN);
+    findings.sort_by_key(|finding| &finding.spot);
+    let more = rest.first().map(|first| Finding {
+        code: None,
+        severity: Severity::Note,
+        message: format!("{MOST_SHOWN} of {all} reports about this file are shown"),
+        label: String::new(),
+        related: Vec::new(),
+        notes: Vec::new(),
+        helps: Vec::new(),
+        fix: None,
+        ..(*first).clone()
+    });
+    (findings, more)
+}
+
+/// Where a finding is shown in a file.
+fn place<'f>(name: &str, finding: &'f Finding) -> Option<&'f Spot> {
+    let own = (finding.spot.name == name).then_some(&finding.spot);
+    own.or(finding.home.as_ref())
 }
 
 /// Whether a finding is about operations that meet at run time, so that each of them is where the mistake is.
@@ -144,10 +179,9 @@ fn counterpart(problem: &Problem) -> Option<Problem> {
 }
 
 fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Problem> {
-    let own = (finding.spot.name == name).then_some(&finding.spot);
-    let place = own.or(finding.home.as_ref())?;
+    let place = place(name, finding)?;
     let lines = context.lines(&place.name)?;
-    let elsewhere = own.is_none().then_some((&finding.spot, finding.label.as_str()));
+    let elsewhere = (finding.spot.name != name).then_some((&finding.spot, finding.label.as_str()));
     let others = finding.related.iter().map(|(spot, text)| (spot, text.as_str()));
     let related = elsewhere.into_iter().chain(others).filter_map(|(spot, text)| {
         let message = if text.is_empty() { "here".to_owned() } else { text.to_owned() };

@@ -85,7 +85,7 @@ pub fn all(analysis: &Analysis<'_>) -> Vec<SemanticToken> {
 /// The tokens of the declarations that a range of a file touches.
 #[must_use]
 pub fn tokens_in(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<SemanticToken> {
-    let mut walk = analysis.lines.walk();
+    let lines = &analysis.lines;
     let mut last = Position::default();
     let mut encoded = Vec::new();
     for part in analysis.parts() {
@@ -93,8 +93,10 @@ pub fn tokens_in(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<SemanticToke
             continue;
         }
         for token in &*of_declaration(analysis.database, part.declaration) {
-            let start = walk.to(part.start + token.start);
-            let end = walk.to(part.start + token.end);
+            let start = lines.position(part.start + token.start);
+            // A comment goes on behind a lone `\r`, a token ends with its line.
+            let line_end = lines.start(start.line) + lines.line(start.line).len() as u32;
+            let end = lines.position((part.start + token.end).min(line_end));
             let before = if start.line == last.line { last.character } else { 0 };
             encoded.push(SemanticToken {
                 delta_line: start.line - last.line,

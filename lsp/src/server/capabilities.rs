@@ -26,6 +26,8 @@ pub(super) struct Abilities {
     pub(super) snippets: bool,
     /// It shows documentation of what it completes as Markdown.
     pub(super) markdown: bool,
+    /// It takes edits of versions of files.
+    pub(super) versions: bool,
     /// What it asks for again when it is told that it has changed.
     pub(super) refreshes: Refreshes,
 }
@@ -45,6 +47,7 @@ impl Abilities {
         let text = params.capabilities.text_document.as_ref();
         let workspace = params.capabilities.workspace.as_ref();
         let watching = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
+        let editing = workspace.and_then(|workspace| workspace.workspace_edit.as_ref());
         let completion = text.and_then(|text| text.completion.as_ref());
         let item = completion.and_then(|completion| completion.completion_item.as_ref());
         let formats = item.and_then(|item| item.documentation_format.as_ref());
@@ -53,6 +56,7 @@ impl Abilities {
             pulls: text.is_some_and(|text| text.diagnostic.is_some()),
             watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
             snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
+            versions: editing.and_then(|editing| editing.document_changes).unwrap_or(false),
             refreshes: Refreshes::of(params),
         }
     }
