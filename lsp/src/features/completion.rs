@@ -289,10 +289,7 @@ fn after_dot(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> 
         Some(ty) if ty.ends_with("[]") => kind_words(grammar::Kind::Method, &[]),
         Some("channel") => buffers().collect(),
         Some("rank" | "int") | None => {
-            let fields = match scope.in_collective() {
-                true => Vec::new(),
-                false => kind_words(grammar::Kind::Field, &[]),
-            };
+            let fields = kind_words(grammar::Kind::Field, &[]);
             let methods = match ty {
                 Some(_) => Vec::new(),
                 None => kind_words(grammar::Kind::Method, &[]),
@@ -422,11 +419,9 @@ fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem>
     }
     found.extend(scope.values());
     found.extend(scope.functions());
-    let known = |item: &CompletionItem| !scope.in_collective() || item.label == "rank";
     let builtin = kind_words(grammar::Kind::Builtin, &[]).into_iter();
-    found.extend(builtin.filter(|item| known(item) && !scope.binds(&item.label)));
-    let nodes: &[&str] = if scope.in_collective() { &["rank_at"] } else { &[] };
-    let functions = kind_words(grammar::Kind::Function, nodes).into_iter();
+    found.extend(builtin.filter(|item| !scope.binds(&item.label)));
+    let functions = kind_words(grammar::Kind::Function, &[]).into_iter();
     found.extend(
         functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item }),
     );

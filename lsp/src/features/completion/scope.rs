@@ -117,11 +117,6 @@ impl<'a> Scope<'a> {
         self.part
     }
 
-    /// Whether the cursor is in a collective's body, where the names of a program mean nothing.
-    pub(super) fn in_collective(&self) -> bool {
-        matches!(self.level, Level::Collective | Level::InPlace | Level::Ensures)
-    }
-
     /// Whether the statement at the cursor would follow the body of an `if`.
     pub(super) fn follows_if(&self) -> bool {
         self.after_if
