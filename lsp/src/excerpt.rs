@@ -85,7 +85,7 @@ pub fn names(file: &ast::File, canon: &str) -> Names {
     for item in &file.items {
         if let ast::ItemKind::Use(used) = &item.kind {
             leaf = true;
-            let here = used.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
+            let here = used.names.iter().map(|name| name.known_as());
             declares.extend(here.map(|name| (None, name.text.clone())));
         }
     }

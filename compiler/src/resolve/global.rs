@@ -179,7 +179,7 @@ impl<'m> Globals<'m> {
         name: &ast::UseName,
         reports: &mut Vec<Diagnostic>,
     ) {
-        let here = name.alias.as_ref().unwrap_or(&name.name);
+        let here = name.known_as();
         let found = from.and_then(|from| self.exported(from, &name.name, reports));
         let named =
             |entity, definition| Named { entity, span: here.span, definition, imported: true };
@@ -209,7 +209,7 @@ impl<'m> Globals<'m> {
 
     /// Notes that an import names what it imports, also under the name that it gives it.
     fn note_import(&self, module: ModuleId, name: &ast::UseName, uses: &mut Uses) {
-        let here = name.alias.as_ref().unwrap_or(&name.name);
+        let here = name.known_as();
         let names = &self.names[module];
         for space in [&names.values, &names.collectives] {
             let known = space.get(&here.text).filter(|named| named.entity != Entity::Lost);
@@ -287,18 +287,17 @@ pub(super) fn check_imports(globals: &Globals, found: &mut Found) {
             {
                 continue;
             }
-            for name in &use_.names {
-                let here = name.alias.as_ref().unwrap_or(&name.name);
-                let names = &globals.names[id];
+            let is_unused = |name: &ast::UseName| {
+                let (here, names) = (name.known_as(), &globals.names[id]);
                 let known =
                     names.values.get(&here.text).or_else(|| names.collectives.get(&here.text));
                 let lost = known.is_none_or(|named| named.entity == Entity::Lost);
                 let used =
                     found.mentioned.contains(&here.text) || names.clashes.contains(&here.text);
-                if !lost && !used && !here.text.starts_with('_') {
-                    found.reports.push(usage::unused_import(&here.text, here.span));
-                }
-            }
+                !lost && !used && !here.text.starts_with('_')
+            };
+            let unused: Vec<bool> = use_.names.iter().map(is_unused).collect();
+            found.reports.extend(usage::unused_imports(item, use_, &unused, &module.text));
         }
     }
 }

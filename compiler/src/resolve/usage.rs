@@ -7,8 +7,9 @@
 
 use super::body::{Body, Bound};
 use super::family::Declaration;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
+use crate::syntax::ast;
 
 /// Uses of names and what they name, in the order in which they were resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,7 +64,50 @@ fn unused_local(name: &str, span: Span, bound: Bound) -> Diagnostic {
         .help(format!("remove it, or call it `_{name}`"))
 }
 
-/// An import that nothing uses.
-pub(super) fn unused_import(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(Code::W0201, span, format!("the import `{name}` is never used"))
+/// The names of an import that nothing uses, as `unused` says of each. What is missing may be the use and not the removal.
+pub(super) fn unused_imports(
+    item: &ast::Item,
+    import: &ast::Use,
+    unused: &[bool],
+    text: &str,
+) -> Vec<Diagnostic> {
+    let names = || import.names.iter().enumerate().zip(unused);
+    let all = names().all(|(_, unused)| *unused);
+    let found = names().filter(|(_, unused)| **unused).map(|((index, name), _)| {
+        let here = name.known_as();
+        let message = format!("the import `{}` is never used", here.text);
+        let report = Diagnostic::new(Code::W0201, here.span, message);
+        match if all { whole_line(item, text) } else { with_comma(&import.names, index) } {
+            Some(span) => report.guess(
+                format!("remove the import `{}`", here.text),
+                vec![Edit { span, text: String::new() }],
+            ),
+            None => report,
+        }
+    });
+    found.collect()
+}
+
+/// An import with the line that it stands on alone; none where something is said of it.
+fn whole_line(item: &ast::Item, text: &str) -> Option<Span> {
+    if !item.docs.is_empty() || !item.attributes.is_empty() {
+        return None;
+    }
+    let behind = text.get(item.span.end as usize..).unwrap_or_default();
+    let line = behind.split_inclusive('\n').next().filter(|rest| rest.trim().is_empty());
+    Some(Span { end: item.span.end + line.map_or(0, str::len) as u32, ..item.span })
+}
+
+/// A name of several, with the comma between it and the one before it or, of the first, after it.
+fn with_comma(names: &[ast::UseName], index: usize) -> Option<Span> {
+    let (own, end) = (extent(names.get(index)?), |at: usize| Some(extent(names.get(at)?)));
+    match index.checked_sub(1) {
+        Some(before) => Some(Span { start: end(before)?.end, ..own }),
+        None => Some(Span { end: end(1)?.start, ..own }),
+    }
+}
+
+/// Where a name stands, with what it is called here.
+fn extent(name: &ast::UseName) -> Span {
+    name.name.span.to(name.known_as().span)
 }

@@ -118,6 +118,14 @@ pub struct UseName {
     pub alias: Option<Name>,
 }
 
+impl UseName {
+    /// What it is called here.
+    #[must_use]
+    pub fn known_as(&self) -> &Name {
+        self.alias.as_ref().unwrap_or(&self.name)
+    }
+}
+
 /// `let name: type = value;`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Let {
