@@ -23,7 +23,7 @@ pub struct Analysis<'db> {
     /// The file.
     pub document: Document,
     /// Its text and positions.
-    pub lines: Lines,
+    pub lines: Arc<Lines>,
 }
 
 /// A declaration at the top of a file.
@@ -66,8 +66,8 @@ impl<'db> Analysis<'db> {
         encoding: Encoding,
     ) -> Analysis<'db> {
         let document = database.document(name);
-        let text = document.text(database).unwrap_or_default();
-        Analysis { database, workspace, document, lines: Lines::new(text, encoding) }
+        let lines = database::lines(database, document, encoding);
+        Analysis { database, workspace, document, lines }
     }
 
     /// Its text.

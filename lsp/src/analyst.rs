@@ -20,7 +20,7 @@ use crate::diagnostics::{self, Finding};
 use crate::features::problems::{self, Context};
 use crate::publisher::{Publisher, Stage};
 use crate::settings::Settings;
-use crate::text::Encoding;
+use crate::text::{Encoding, Lines};
 use crate::workspace::Workspace;
 use compiler::diagnostic::nearest;
 use compiler::interrupt::Interrupt;
@@ -268,9 +268,9 @@ impl Worker {
     }
 
     fn publish(&self, snapshot: &Snapshot, subject: &Subject, stage: Stage, found: &[Finding]) {
-        let text = |name: &str| snapshot.text(name);
+        let lines = |name: &str| snapshot.lines(name);
         let url = |name: &str| snapshot.url(name);
-        let context = Context::new(snapshot.encoding, &text, &url);
+        let context = Context::new(&lines, &url);
         let problems = problems::problems(&context, &subject.name, found);
         self.publisher.publish(subject.url.clone(), subject.version, stage, problems);
     }
@@ -339,8 +339,9 @@ fn whole(doubts: &Doubts, interrupt: &Interrupt, publisher: &Publisher, disk: &D
             return;
         }
         let text = |name: &str| texts.get(name).cloned()?.ok();
+        let lines = |name: &str| Some(Arc::new(Lines::new(text(name)?, doubts.encoding)));
         let url = |name: &str| actor::url(&doubts.open, &doubts.workspace, name);
-        let context = Context::new(doubts.encoding, &text, &url);
+        let context = Context::new(&lines, &url);
         let problems = problems::problems(&context, &subject.name, &found);
         publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);
     }

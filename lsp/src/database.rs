@@ -14,6 +14,7 @@ use crate::diagnostics;
 use crate::excerpt::{self, Canon, Excerpt, Names};
 pub use crate::inputs::{Configuration, Declaration, Document, Text};
 use crate::settings::Settings;
+use crate::text::{Encoding, Lines};
 use compiler::diagnostic::Diagnostic;
 use compiler::driver;
 use compiler::interrupt::Interrupt;
@@ -212,6 +213,12 @@ impl Database {
     fn stop(&mut self) {
         std::mem::take(&mut self.interrupt).set();
     }
+}
+
+/// The lines of a file; of none where it cannot be read.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn lines<'db>(db: &'db dyn Db, document: Document, encoding: Encoding) -> Arc<Lines> {
+    Arc::new(Lines::new(document.text(db).unwrap_or_default(), encoding))
 }
 
 /// Cuts a file into declarations.
