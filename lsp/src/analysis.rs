@@ -216,6 +216,19 @@ impl<'db> Semantics<'db> {
         Spot { name: self.name.to_string(), start, end: end.max(start) }
     }
 
+    /// Where an edit of a span of the compiler's is made.
+    #[must_use]
+    pub fn edited(&self, span: Span) -> Spot {
+        let spot = self.spot(span);
+        if span.file != FileId(0) || span.start >= span.end {
+            return spot;
+        }
+        let (position, offset) = self.excerpt.part(span.start);
+        let start =
+            self.members.get(position).map(|(start, canon)| start + canon.back_to_next(offset));
+        Spot { start: start.unwrap_or(spot.start).min(spot.end), ..spot }
+    }
+
     /// Whether a span lies in the declaration itself.
     #[must_use]
     pub fn is_own(&self, span: Span) -> bool {

@@ -211,7 +211,7 @@ pub fn whole(
     };
     let mut findings = Vec::new();
     for (report, home) in reports.iter().zip(homes) {
-        let Some(finding) = finding(report, &place) else { continue };
+        let Some(finding) = finding(report, &place, &place) else { continue };
         let elsewhere = finding.spot.name != name;
         let import = || if elsewhere { import(name, &text, &finding.spot.name) } else { None };
         let home = home.map(place).or_else(import);
@@ -290,7 +290,7 @@ fn syntax(database: &Database, part: Part<'_>) -> Vec<Finding> {
         Spot { name: name.to_string(), start: range.start, end: range.end }
     };
     let parsed = database::parsed(database, part.declaration);
-    parsed.reports.iter().filter_map(|report| finding(report, &place)).collect()
+    parsed.reports.iter().filter_map(|report| finding(report, &place, &place)).collect()
 }
 
 /// Whether a report is about the declaration itself; others report what lies in them.
@@ -310,11 +310,15 @@ fn names_one_of(resolved: &Resolved, report: &Diagnostic, names: &BTreeSet<Strin
 }
 
 fn semantic(semantics: &Semantics<'_>, report: &Diagnostic) -> Option<Finding> {
-    finding(report, &|span| semantics.spot(span))
+    finding(report, &|span| semantics.spot(span), &|span| semantics.edited(span))
 }
 
 /// A report with its places led back; none where it has no place in a text.
-fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding> {
+fn finding(
+    report: &Diagnostic,
+    place: &dyn Fn(Span) -> Spot,
+    edited: &dyn Fn(Span) -> Spot,
+) -> Option<Finding> {
     let spot = |label: &Label| match label.place {
         Place::Source(span) => Some(place(span)),
         Place::Plan(_) => None,
@@ -328,7 +332,7 @@ fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding>
         sure: fix.certainty == Certainty::Sure,
         edits: (fix.edits.iter())
             .filter(|edit| fix.import.is_none() || is_here(edit))
-            .map(|edit| (place(edit.span), edit.text.clone()))
+            .map(|edit| (edited(edit.span), edit.text.clone()))
             .collect(),
         import: fix.import.clone(),
     };

@@ -30,6 +30,18 @@ impl Canon {
         }
     }
 
+    /// The same where what lies between two tokens belongs to the next one, as indentation does.
+    #[must_use]
+    pub fn back_to_next(&self, offset: u32) -> u32 {
+        let at = self.tokens.partition_point(|(canon, ..)| *canon <= offset);
+        let before = at.checked_sub(1).and_then(|last| self.tokens.get(last));
+        let before = before.map_or((0, 0), |(canon, raw, length)| (canon + length, raw + length));
+        match self.tokens.get(at).filter(|_| offset > before.0) {
+            Some((canon, raw, _)) => raw.saturating_sub(canon - offset).max(before.1),
+            None => self.back(offset),
+        }
+    }
+
     /// The offset in the text of an offset in the declaration.
     #[must_use]
     pub fn forth(&self, offset: u32) -> u32 {
@@ -144,6 +156,10 @@ mod tests {
         let at = one.text.find("= n").unwrap() as u32;
         assert_eq!((one.back(at), other.back(at)), (18, 7));
         assert_eq!((one.forth(18), other.forth(7)), (at, at));
+        // Indentation belongs to what it indents.
+        let lines = canon("{\n  a; // c\n\n    b;\n}");
+        let indent = lines.text.find("    b").unwrap() as u32;
+        assert_eq!((lines.back(indent), lines.back_to_next(indent)), (6, 12));
         // The place after a token stays after it.
         assert_eq!(one.back(at + 1), 19);
     }

@@ -224,8 +224,17 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         data: None,
     };
     let edit = |(spot, text): &(Spot, String)| {
-        let place = context.location(spot)?;
-        Some((place.uri, TextEdit::new(place.range, text.clone())))
+        let lines = context.lines(&spot.name)?;
+        let mut range = lines.range(spot.start..spot.end);
+        if text.is_empty() && range.start.character == 0 && range.end.character > 0 {
+            // Of a line that was all taken out nothing stays.
+            let next = lines.start(range.end.line + 1);
+            let rest = lines.text().get(spot.end as usize..next as usize).unwrap_or("");
+            if rest.trim().is_empty() {
+                range.end = lines.position(next);
+            }
+        }
+        Some(((context.url)(&spot.name)?, TextEdit::new(range, text.clone())))
     };
     let fix = finding.fix.as_ref().and_then(|mending| {
         let mut edits = mending.edits.iter().map(edit).collect::<Option<Vec<_>>>()?;

@@ -437,8 +437,18 @@ fn doc_of_statement(doc: &Doc) -> Fault {
 }
 
 fn belongs_to_nothing(last: &Token<'_>) -> Fault {
-    let what = if last.kind == Kind::Doc { "documentation" } else { "an attribute" };
-    let report = Diagnostic::new(Code::E0101, last.span, format!("{what} with nothing after it"));
+    let report = if last.kind == Kind::Doc {
+        let slashes = Span { end: last.span.start + 3, ..last.span };
+        Diagnostic::new(Code::E0101, last.span, "no declaration follows this documentation")
+            .help("write the declaration below it, or begin a comment with `//`")
+            .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }])
+    } else {
+        Diagnostic::new(
+            Code::E0101,
+            last.span,
+            "no declaration or statement follows this attribute",
+        )
+    };
     Fault::new(last.span.start, Reach::Before, report)
 }
 
