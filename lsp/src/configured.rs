@@ -20,6 +20,8 @@ pub fn read(sent: &Value) -> (Settings, Vec<String>) {
     let mut reader = Reader { settings: Settings::default(), wrong: Vec::new() };
     match sent.get("ccl").unwrap_or(sent) {
         Value::Null => {}
+        // A table of Lua that is empty may arrive as a list.
+        Value::Array(list) if list.is_empty() => {}
         Value::Object(section) => reader.section(section, sent.get("ccl").is_some()),
         other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => reader.wrong.push(format!(
             "the settings are `{other}`; what is wanted is an object, as `{{\"parameters\": {{\"ranks\": 16}}}}`"
@@ -63,6 +65,9 @@ impl Reader {
     }
 
     fn parameters(&mut self, value: &Value) {
+        if value.as_array().is_some_and(Vec::is_empty) {
+            return;
+        }
         let Value::Object(given) = value else {
             self.wrong.push(format!(
                 "`parameters` is `{value}`; what is wanted is an object, as `{{\"ranks\": 16}}`"
@@ -185,6 +190,8 @@ mod tests {
             "null",
             "{}",
             r#"{"ccl": null}"#,
+            r#"{"ccl": []}"#,
+            r#"{"ccl": {"parameters": []}}"#,
             r#"{"rust-analyzer": {"cargo": {}}}"#,
             r#"{"sms": null, "ccl.parameters": {}, "server": {"path": ""}, "verifyPlans": true, "trace": {}}"#,
         ] {

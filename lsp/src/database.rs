@@ -217,7 +217,7 @@ impl Database {
 
 /// The lines of a file; of none where it cannot be read.
 #[salsa::tracked(returns(clone), no_eq)]
-pub fn lines<'db>(db: &'db dyn Db, document: Document, encoding: Encoding) -> Arc<Lines> {
+pub fn lines(db: &dyn Db, document: Document, encoding: Encoding) -> Arc<Lines> {
     Arc::new(Lines::new(document.text(db).unwrap_or_default(), encoding))
 }
 

@@ -159,7 +159,7 @@ mod tests {
         // Indentation belongs to what it indents.
         let lines = canon("{\n  a; // c\n\n    b;\n}");
         let indent = lines.text.find("    b").unwrap() as u32;
-        assert_eq!((lines.back(indent), lines.back_to_next(indent)), (6, 12));
+        assert_eq!((lines.back(indent), lines.back_to_next(indent)), (6, 13));
         // The place after a token stays after it.
         assert_eq!(one.back(at + 1), 19);
     }

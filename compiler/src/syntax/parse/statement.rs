@@ -95,7 +95,8 @@ pub(super) fn dangling<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         if !ends || !matches!(last.kind, Kind::Doc | Kind::RightBracket) {
             return Err(EmptyErr::default());
         }
-        note(input, belongs_to_nothing(&last));
+        let before = super::before(input);
+        note(input, belongs_to_nothing(&last, before));
         Ok(())
     })
 }
@@ -436,12 +437,17 @@ fn doc_of_statement(doc: &Doc) -> Fault {
     Fault::new(doc.span.start, Reach::Before, report)
 }
 
-fn belongs_to_nothing(last: &Token<'_>) -> Fault {
+/// What stands above a closing brace or the end; `before` is everything up to there.
+fn belongs_to_nothing(last: &Token<'_>, before: &[Token<'_>]) -> Fault {
     let report = if last.kind == Kind::Doc {
-        let slashes = Span { end: last.span.start + 3, ..last.span };
+        let docs = before.iter().rev().take_while(|token| token.kind == Kind::Doc);
+        let slashes = docs.map(|doc| Edit {
+            span: Span { end: doc.span.start + 3, ..doc.span },
+            text: "//".to_owned(),
+        });
         Diagnostic::new(Code::E0101, last.span, "no declaration follows this documentation")
             .help("write the declaration below it, or begin a comment with `//`")
-            .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }])
+            .fix("write `//`", slashes.collect())
     } else {
         Diagnostic::new(
             Code::E0101,
