@@ -42,12 +42,16 @@ mod schedule;
 mod user;
 #[path = "oracle/view.rs"]
 mod view;
+#[path = "oracle/wide.rs"]
+mod wide;
 
 #[path = "oracle/replay.rs"]
 mod replay;
 
 #[path = "oracle/agreement.rs"]
 mod agreement;
+#[path = "oracle/breadth.rs"]
+mod breadth;
 #[path = "oracle/defects.rs"]
 mod defects;
 #[path = "oracle/metamorphic.rs"]

@@ -5,6 +5,9 @@
 //! Two neighbours are joined only where all of this holds:
 //! - neither carries an author's `sync = ..`, and no `sync` stands between them;
 //! - they stand in the same block and at the same pipeline level, and have the same slice of a group;
+//! - the threads meet before the first and after the second, or not between the two either: the one operation has no place
+//!   for a meeting inside, which might be the only one between what comes before the two and the second, or between the
+//!   first and what comes after. Without a meeting between the two, what a list names must stay its thread's;
 //! - no thread of the first must have met another before the second: signals (waits, acquires, releases) of different
 //!   channels order nothing among each other, and of two data operations the second reads what the first wrote only
 //!   element for element, which is one thread's work (`fuse::transfer`).
@@ -18,7 +21,7 @@ pub mod transfer;
 use super::blocks;
 use super::operands::{CHANNELS, SEMAPHORES};
 use crate::ir::sharing::Sharing;
-use crate::ir::{self, Action, List, Op, Program, RankId, Signal};
+use crate::ir::{self, Action, List, Op, Program, RankId, Signal, SyncOverride};
 
 /// Joins neighbours, unless the program's options say not to.
 #[must_use]
@@ -32,7 +35,12 @@ pub fn fuse(mut program: Program) -> Program {
         Known { reads: transfer::ScratchReads::of(&program), sharing: Sharing::of(&program) };
     blocks::rewrite(&mut program, |program, (rank, _), ops| {
         let piped = matches!(ops.first(), Some(Op { action: Action::Pipeline(_), .. }));
-        if ops.len() > 1 || piped { neighbours(program, &known, rank, ops) } else { ops }
+        if ops.len() > 1 || piped {
+            let met = meetings(program.options.auto_sync, &ops, (true, true));
+            neighbours(program, &known, rank, (ops, &met))
+        } else {
+            ops
+        }
     });
     program
 }
@@ -43,18 +51,57 @@ struct Known {
     sharing: Sharing,
 }
 
-fn neighbours(program: &Program, known: &Known, rank: RankId, ops: Vec<Op>) -> Vec<Op> {
+fn neighbours(
+    program: &Program,
+    known: &Known,
+    rank: RankId,
+    (ops, met): (Vec<Op>, &[bool]),
+) -> Vec<Op> {
+    let meets = |gap: usize| met.get(gap).copied().unwrap_or(true);
     let mut out: Vec<Op> = Vec::with_capacity(ops.len());
-    for mut op in ops {
+    // Before which operation of the list the last of `out` begins.
+    let mut start = 0;
+    for (at, mut op) in ops.into_iter().enumerate() {
         if let Action::Pipeline(pipeline) = &mut op.action {
-            pipeline.body = neighbours(program, known, rank, std::mem::take(&mut pipeline.body));
+            let body = std::mem::take(&mut pipeline.body);
+            let auto = program.options.auto_sync;
+            let turn = body.last().zip(body.first()).is_none_or(|(a, b)| meet(auto, a, b));
+            let met = meetings(auto, &body, (meets(at) && turn, meets(at + 1) && turn));
+            pipeline.body = neighbours(program, known, rank, (body, &met));
         }
-        match out.last_mut().and_then(|last| Some((join(program, known, rank, last, &op)?, last))) {
+        let apart = meets(start) && meets(at + 1);
+        let moved = matches!(op.action, Action::Transfer(_)) && !meets(at);
+        let last = out.last_mut().filter(|_| apart || moved);
+        match last.and_then(|last| Some((join(program, known, rank, last, &op)?, last))) {
             Some((action, last)) => last.action = action,
-            None => out.push(op),
+            None => {
+                out.push(op);
+                start = at;
+            }
         }
     }
     out
+}
+
+/// Whether the threads meet before each operation of a list, and after the last, which is given with `ends`; empty where they
+/// always do.
+fn meetings(auto: bool, ops: &[Op], ends: (bool, bool)) -> Vec<bool> {
+    if auto && ends == (true, true) && ops.iter().all(|op| op.sync.is_none()) {
+        return Vec::new();
+    }
+    let gaps = ops.iter().zip(ops.iter().skip(1)).map(|(one, other)| meet(auto, one, other));
+    std::iter::once(ends.0).chain(gaps).chain([ends.1]).collect()
+}
+
+/// Whether the threads meet between two operations, or at one of them.
+fn meet(auto: bool, before: &Op, after: &Op) -> bool {
+    use SyncOverride::{After, Before, Both, None};
+    let is_meeting = |op: &Op| matches!(op.action, Action::Sync | Action::Barrier { .. });
+    let wanted =
+        matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));
+    let unwanted =
+        matches!(before.sync, Some(Before | None)) || matches!(after.sync, Some(After | None));
+    is_meeting(before) || is_meeting(after) || wanted || auto && !unwanted
 }
 
 fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op) -> Option<Action> {

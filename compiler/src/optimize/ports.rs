@@ -6,8 +6,8 @@
 //!   `flush` is nothing;
 //! - a signal over a port tells of data, whatever its author calls it, and so it is not relaxed;
 //! - an author's `sync = ..` that keeps threads from meeting is dropped, since it counted on one thread alone giving the
-//!   proxy its orders; one that lets them meet becomes a `sync`. Without `auto_sync` there is a `sync` on both sides of
-//!   what was done by the proxy.
+//!   proxy its orders; one that lets them meet becomes a `sync`. Without `auto_sync`, and in a block in which another
+//!   operation keeps threads from meeting beside it, there is a `sync` on both sides of what was done by the proxy.
 
 use super::blocks;
 use crate::ir::{
@@ -22,8 +22,9 @@ pub fn ports(mut program: Program) -> Program {
     if !program.ranks.iter().any(is_port) {
         return program;
     }
-    let joins = !program.options.auto_sync;
+    let auto = program.options.auto_sync;
     blocks::rewrite(&mut program, |program, (rank, _), ops| {
+        let joins = !auto || ops.iter().any(keeps_apart);
         program.ranks.lookup(rank).map_or_else(Vec::new, |rank| line(rank, joins, ops))
     });
     for channel in program.ranks.iter_mut().flat_map(|rank| rank.channels.iter_mut()) {
@@ -32,6 +33,22 @@ pub fn ports(mut program: Program) -> Program {
         }
     }
     program
+}
+
+/// Whether threads do not meet on one side of an operation, or of one in its body, as its author asks.
+fn keeps_apart(op: &Op) -> bool {
+    let inside = match &op.action {
+        Action::Pipeline(pipeline) => pipeline.body.iter().any(keeps_apart),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_) => false,
+    };
+    inside || !matches!(op.sync, None | Some(SyncOverride::Both))
 }
 
 fn line(rank: &Rank, joins: bool, ops: Vec<Op>) -> Vec<Op> {

@@ -12,7 +12,8 @@
 //! - Without `auto_sync` only the author's joins are put.
 //! - A pipeline's body is a circle (`circle`): what the last operation of one turn leaves undone, the first of the
 //!   next must heed. The join between two turns stands at the beginning of the body where that also serves what comes
-//!   before the pipeline, otherwise at its end.
+//!   before the pipeline, otherwise at its end. Where an author wants no join before or after the pipeline, those in its
+//!   body are the only ones between it and what is there: all are put.
 
 mod circle;
 mod lanes;
@@ -112,7 +113,11 @@ enum Turn {
 
 /// The operations of a block with their joins.
 fn line(scene: Scene, ops: Vec<Op>) -> Vec<Op> {
-    let (ops, mut turns): (Vec<Op>, Vec<Turn>) = ops.into_iter().map(|op| body(scene, op)).unzip();
+    let lengths: Vec<usize> =
+        runs(None, &ops).iter().flat_map(|run| run.ops.iter().map(|_| run.ops.len())).collect();
+    let alone = lengths.into_iter().map(|length| length == 1);
+    let (ops, mut turns): (Vec<Op>, Vec<Turn>) =
+        ops.into_iter().zip(alone).map(|(op, alone)| body(scene, op, alone)).unzip();
     let mut joins = vec![false; ops.len() + 1];
     let mut pending = Pending::default();
     for run in runs(None, &ops) {
@@ -200,11 +205,12 @@ fn absorb(scene: Scene, pending: &mut Pending, op: &Op, between: Option<&Turn>, 
     }
 }
 
-/// A pipeline with the joins that its body needs, and whether one is needed between two turns.
-fn body(scene: Scene, mut op: Op) -> (Op, Turn) {
+/// A pipeline with the joins that its body needs, and whether one is needed between two turns. Where it is not `alone`, but in
+/// a run with others, these may need any that is implied.
+fn body(scene: Scene, mut op: Op, alone: bool) -> (Op, Turn) {
     let Action::Pipeline(pipeline) = &mut op.action else { return (op, Turn::None) };
     let ops = std::mem::take(&mut pipeline.body);
-    let mut joins = circle::circle(scene, &ops);
+    let mut joins = if alone { circle::circle(scene, &ops) } else { circle::all(scene, &ops) };
     let mut between = false;
     if let Some(first) = joins.first_mut().filter(|_| !asks_before(ops.first())) {
         between = std::mem::replace(first, false);

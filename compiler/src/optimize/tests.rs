@@ -1,13 +1,13 @@
 //! The law of all passes: what a program leaves in memory stays the same, and so does what the collective promises.
 
-use super::{Stage, optimize};
+use super::{Stage, for_kernels, optimize};
 use crate::ir::build::{
     acquire, all, group, input, local, memory, on, op, output, over, pipeline, port, program,
     release, scratch, signal, sliced, to, wait,
 };
 use crate::ir::run::{self, Outcome, Value};
 use crate::ir::{
-    Action, BarrierId, BlockId, Buffer, ChannelId, ChannelKind, Program, RankId, Verb,
+    Action, BarrierId, BlockId, Buffer, ChannelId, ChannelKind, Program, RankId, SyncOverride, Verb,
 };
 
 const LIMIT: u64 = 10_000_000;
@@ -283,4 +283,21 @@ fn stages_follow_one_another() {
         "signal:8 signal:1 wait:8 wait:1 sync Put:9>9 sync signal:8 signal:1 wait:8 wait:1";
     assert_eq!(words(Stage::Sync), synced);
     assert_eq!(words(Stage::Replicate), synced);
+}
+
+/// What one thread gives a proxy, all do where there is none, though an operation beside it keeps them from meeting.
+#[test]
+fn kernels_without_a_proxy_meet_where_one_thread_was_enough() {
+    let base = program(2, 1, 1, 1).mesh(ChannelKind::Memory).mesh(ChannelKind::Port);
+    let mut program = base.block(|r| {
+        let (near, far) = ([to(r, 1 - r)], [ChannelId(1)]);
+        let (from, into) = ([input(0, 1)], [on(1 - r, output(0, 1))]);
+        let put = over(Verb::PutWithSignal, Some(ChannelKind::Port), &from, &into, &far);
+        vec![signal(near, true), wait(near, true), put, wait(far, false)]
+    });
+    for rank in program.ranks.iter_mut() {
+        rank.blocks[BlockId(0)].ops[1].sync = Some(SyncOverride::Before);
+    }
+    let words = for_kernels(program).words(0, 0);
+    assert!(words.contains("wait:1 sync Put"), "{words}");
 }

@@ -322,13 +322,19 @@ impl<'a> Maker<'a> {
     }
 
     fn ops(&self, rank: RankId, ops: &[Op], steps: &mut Vec<Step>) -> Result<(), At> {
+        let mut before = None;
         for (i, op) in ops.iter().enumerate() {
             let at = At { op: i as u32, inner: None };
-            let before = i.checked_sub(1).map(|i| &ops[i]);
+            if let Action::Pipeline(pipeline) = &op.action {
+                self.pipeline(rank, (pipeline, before), at, steps)?;
+                before = pipeline.body.last().or(before);
+                continue;
+            }
             self.join(before, Some(op), at, steps);
+            before = Some(op);
             match &op.action {
-                Action::Pipeline(pipeline) => self.pipeline(rank, pipeline, at, steps)?,
-                Action::Sync
+                Action::Pipeline(_)
+                | Action::Sync
                 | Action::Barrier { .. }
                 | Action::Signal(_)
                 | Action::Wait(_)
@@ -338,7 +344,7 @@ impl<'a> Maker<'a> {
                 | Action::Transfer(_) => self.op(rank, &op.action, at, None, steps)?,
             }
         }
-        if self.program.joins == Joins::Implied && asks(ops.last(), SyncOverride::After) {
+        if self.program.joins == Joins::Implied && asks(before, SyncOverride::After) {
             let at = At { op: ops.len() as u32 - 1, inner: None };
             steps.push(Step { instr: Instr::Join, at });
         }
@@ -348,7 +354,7 @@ impl<'a> Maker<'a> {
     fn pipeline(
         &self,
         rank: RankId,
-        pipeline: &Pipeline,
+        (pipeline, outside): (&Pipeline, Option<&Op>),
         at: At,
         steps: &mut Vec<Step>,
     ) -> Result<(), At> {
@@ -360,11 +366,10 @@ impl<'a> Maker<'a> {
                 let at = At { inner: Some((k as u32, turn as u32)), ..at };
                 let before = match k.checked_sub(1) {
                     Some(k) => pipeline.body.get(k),
-                    None => pipeline.body.last().filter(|_| turn > 0),
+                    None if turn > 0 => pipeline.body.last(),
+                    None => outside,
                 };
-                if before.is_some() {
-                    self.join(before, Some(op), at, steps);
-                }
+                self.join(before, Some(op), at, steps);
                 self.op(rank, &op.action, at, Some((turn * width, width)), steps)?;
             }
         }
@@ -497,8 +502,9 @@ impl<'a> Maker<'a> {
         destinations: &[Operand],
     ) -> Option<Lane> {
         let payloads = has_payloads(t.verb);
-        // A load-reduce of integers has elements of 4 bytes, which fall to other threads than those of 16.
-        let switch = sources.iter().any(|operand| matches!(operand.place, Where::Switch(_)));
+        // Through the switch, integers have elements of 4 bytes, which fall to other threads than those of 16.
+        let mut all = sources.iter().chain(destinations);
+        let switch = all.any(|operand| matches!(operand.place, Where::Switch(_)));
         let width = if payloads || switch { 1 } else { 2 };
         let whole = destinations.first()?.size;
         let range = self.range(whole, payloads, cut)?;

@@ -232,8 +232,7 @@ template <class P> struct Block {
 
     // Packets.
     template <class K, int N> CCL_DEVICE void put_packets(Part part, Spots<N> to, Spots<1> from) const {
-        using Payload = typename K::Packet::Payload;
-        packets_of<K>(part, [&](size_t at) { write<K>(to, at, load<Payload>(from.at[0] + at)); });
+        put_to<K, 0>(part, to, from);
     }
     template <class K, int N> CCL_DEVICE void copy_packets(Part part, Spots<N> to, Spots<1> from) const {
         put_packets<K>(part, to, from);
@@ -534,6 +533,17 @@ template <class P> struct Block {
         forget(rank);
         CCL_ROLLED
         for (size_t at = part.offset + bytes * thread(); at < end; at += bytes * threads()) act(at);
+    }
+    // Puts to as many places at a time as there are registers for: what is put is read again for the others.
+    template <class K, int First, int N> CCL_DEVICE void put_to(Part part, Spots<N> to, Spots<1> from) const {
+        constexpr int places = (int)smaller(N - First, N <= 8 ? 8 : 4);
+        Spots<places> some;
+        CCL_UNROLL
+        for (int n = 0; n < places; ++n) some.at[n] = to.at[First + n];
+        packets_of<K>(part, [&](size_t at) {
+            write<K>(some, at, load<typename K::Packet::Payload>(from.at[0] + at));
+        });
+        if constexpr (First + places < N) put_to<K, First + places>(part, to, from);
     }
     template <class K> CCL_DEVICE auto read(const char *from, size_t at) const {
         return load_packet<typename K::Packet>(from + 2 * at, launch);

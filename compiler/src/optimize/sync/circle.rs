@@ -31,6 +31,20 @@ pub(super) fn circle(scene: Scene, ops: &[Op]) -> Vec<bool> {
     best
 }
 
+/// Every join that is implied or that the author asks for.
+pub(super) fn all(scene: Scene, ops: &[Op]) -> Vec<bool> {
+    let mut joins = vec![false; ops.len() + 1];
+    for run in runs(ops.last(), ops) {
+        let before = run.start.checked_sub(1).map_or(ops.last(), |i| ops.get(i));
+        let authored = is_join(run.ops.first()) || is_join(before);
+        let wanted = run.gap == Gap::Join || run.gap == Gap::Free && scene.options.auto_sync;
+        if wanted && !authored {
+            set(&mut joins, run.start);
+        }
+    }
+    joins
+}
+
 fn count(joins: &[bool]) -> usize {
     joins.iter().filter(|join| **join).count()
 }

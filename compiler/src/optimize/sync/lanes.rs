@@ -268,9 +268,9 @@ fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
         | Verb::UnpackPackets
         | Verb::ReducePackets
         | Verb::BroadcastPackets => Share::Payload,
-        Verb::Reduce | Verb::Broadcast
-            if switch(&access.operand) || transfer.sources.iter().any(switch) =>
-        {
+        // Of either end of a store through the switch: what is read here falls to threads as what is stored.
+        Verb::Broadcast => Share::Other,
+        Verb::Reduce if switch(&access.operand) || transfer.sources.iter().any(switch) => {
             Share::Other
         }
         Verb::Copy
@@ -278,8 +278,7 @@ fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
         | Verb::PutWithSignal
         | Verb::PutWithSignalAndFlush
         | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast => {
+        | Verb::Reduce => {
             if options.alignment.is_multiple_of(16) {
                 Share::Wide
             } else {

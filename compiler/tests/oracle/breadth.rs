@@ -1,0 +1,155 @@
+//! Programs by lot of everything ([`crate::wide`]): whether the checker refuses exactly what goes wrong, and whether
+//! passes, copies, plans and folded ranks keep what was accepted.
+//!
+//! Each program is judged as it was drawn, thinned until the checker is content, and as it was just before that. What is
+//! accepted is then promised to leave what a run of it leaves; that has to hold of it, of what passes make of it, of its
+//! copies, and of its plan when that is read again. Packets that are written twice, one after the
+//! other, may be refused. `ORACLE_WIDE` says how many programs there are.
+
+use crate::agreement::{Tally, compare, is_unproved, number, part, refusals, report};
+use crate::machine::Verdict;
+use crate::schedule::{Effort, explore};
+use crate::wide;
+use compiler::check::{self, Ranks};
+use compiler::driver;
+use compiler::interrupt::Interrupt;
+use compiler::ir::run::{self, Outcome, Value};
+use compiler::ir::{Joins, Program, Promise, RankId, Term};
+use compiler::optimize::{self, Stage};
+use compiler::plan::write;
+use compiler::source::FileId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[test]
+fn programs_by_lot_of_everything_are_refused_where_they_go_wrong() {
+    let seed = number("ORACLE_SEED", 1, 1);
+    let count = number("ORACLE_WIDE", 120, 6000);
+    let (part, parts) = part();
+    let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+    let mut surprises = Vec::new();
+    let mut kept = 0;
+    for i in (0..count).filter(|i| i % parts == part) {
+        let lot = seed.wrapping_mul(1 << 32) + i;
+        let drawn = wide::program(lot);
+        let (thin, before) = wide::thinned(drawn.clone(), lot);
+        let drawn = before.is_some().then_some(drawn);
+        let forms = [("drawn", drawn), ("thinned", Some(thin)), ("before that", before)];
+        for (form, program) in forms {
+            let Some(program) = program else { continue };
+            let what = format!("{form} {i} of seed {seed}");
+            let tally = tallies.entry(form).or_default();
+            surprises
+                .extend(compare(&what, &program, seed, tally).filter(|said| !is_by_rule(said)));
+            surprises.extend(unlike(&what, &program));
+            if refusals(&program).is_empty() && !is_unproved(&program) {
+                let (made, wrong) = passed(&what, &program, seed);
+                kept += made;
+                surprises.extend(wrong);
+            }
+        }
+    }
+    report(&tallies);
+    eprintln!("{kept} forms of accepted programs");
+    assert!(surprises.is_empty(), "{}:\n{}", surprises.len(), surprises.join("\n"));
+}
+
+/// Whether something right is refused as the language has it: a packet is written once in a launch.
+fn is_by_rule(said: &str) -> bool {
+    said.contains(": refused: E0521")
+}
+
+/// What is said of a program whose ranks stand for each other that is not said when each is followed.
+fn unlike(what: &str, program: &Program) -> Option<String> {
+    if check::followed(program) == program.ranks.len() {
+        return None;
+    }
+    let found = |ranks| check::check_following(program, ranks, &Interrupt::default());
+    let (few, all) = (found(Ranks::Few), found(Ranks::All));
+    (few != all).then(|| format!("{what}: of few ranks {few:?}, of all {all:?}"))
+}
+
+/// How many forms of an accepted program there are, and in which of them something else becomes of it.
+fn passed(what: &str, program: &Program, seed: u64) -> (u32, Vec<String>) {
+    let Some(promised) = promised(program) else { return (0, Vec::new()) };
+    let mut forms = vec![("as it is", promised.clone())];
+    if program.joins == Joins::Implied {
+        for (name, stage) in [("fused", Stage::Fuse), ("with joins", Stage::Sync)] {
+            forms.push((name, optimize::optimize(promised.clone(), stage)));
+        }
+        forms.push(("for kernels", optimize::for_kernels(promised.clone())));
+        let mut copied = promised.clone();
+        copied.options.instances = 2;
+        if optimize::replicate::replicable(&copied).is_ok() {
+            forms.push(("copied", optimize::optimize(copied, Stage::Replicate)));
+        }
+    }
+    let read = forms.iter().find(|(name, _)| *name == "with joins").and_then(|(_, p)| again(p));
+    forms.extend(read.map(|program| ("read again", program)));
+    let count = forms.len() as u32;
+    let wrong = forms.into_iter().filter_map(|(name, program)| {
+        let refused = refusals(&program);
+        let found = explore(&program, Effort { checked: 1, weak: 2, show: false }, seed);
+        let right = found.verdict == Verdict::Ok && refused.is_empty();
+        if std::env::var("ORACLE_SHOW").is_ok_and(|shown| what.contains(&shown)) && !right {
+            eprintln!("{what}, {name}\n{}", compiler::ir::print::print(&program).text);
+        }
+        (!right).then(|| format!("{what}, {name}: {found:?}, refused: {refused:?}"))
+    });
+    (count, wrong.collect())
+}
+
+/// A plan of a program, read again.
+fn again(program: &Program) -> Option<Program> {
+    let mut text = Vec::new();
+    write::write(program, &mut text).ok()?;
+    let text = String::from_utf8(text).ok()?;
+    let (read, reports) = driver::read_plan(FileId(0), &text);
+    let mut read = read.filter(|_| !driver::has_errors(&reports))?;
+    for (rank, written) in read.ranks.iter_mut().zip(program.ranks.iter()) {
+        rank.promises = Arc::clone(&written.promises);
+        rank.alias = written.alias;
+        for (channel, old) in rank.channels.iter_mut().zip(written.channels.iter()) {
+            channel.shared = old.shared;
+        }
+        for (semaphore, old) in rank.semaphores.iter_mut().zip(written.semaphores.iter()) {
+            semaphore.shared = old.shared;
+        }
+    }
+    Some(read)
+}
+
+/// The program with the promise to leave in its outputs what a run of it does.
+fn promised(program: &Program) -> Option<Program> {
+    let parts = run::parts(program);
+    let Outcome::Finished(memory) = run::run_in(program, parts, 5_000_000) else { return None };
+    let mut promised = program.clone();
+    let ids: Vec<RankId> = program.ranks.ids().collect();
+    for id in ids {
+        let output = memory.output(program, id);
+        let chunks = output.chunks(parts as usize).enumerate();
+        let promises = chunks.filter_map(|(chunk, cells)| promise(chunk as u32, cells, parts));
+        promised.ranks[id].promises = promises.collect();
+    }
+    Some(promised)
+}
+
+/// What a chunk holds, where that can be promised.
+fn promise(chunk: u32, cells: &[Value], parts: u32) -> Option<Promise> {
+    let first = cells.first()?.contributions();
+    let whole =
+        first.iter().all(|one| one.rank != u32::MAX && one.count == 1 && one.cell % parts == 0);
+    let alike = cells.iter().zip(0..).all(|(cell, at)| {
+        let terms = cell.contributions();
+        terms.len() == first.len()
+            && terms.iter().zip(first).all(|(term, one)| {
+                (term.rank, term.cell, term.count) == (one.rank, one.cell + at, 1)
+            })
+    });
+    let term =
+        |rank, cell| Term { rank, chunk: cell / parts, count: 1, rank_step: 0, chunk_step: 0 };
+    (whole && alike).then(|| Promise {
+        chunk,
+        terms: first.iter().map(|one| term(one.rank, one.cell)).collect(),
+    })
+}
