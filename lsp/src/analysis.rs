@@ -212,7 +212,8 @@ impl<'db> Semantics<'db> {
             let name = file.map(|file| file.name.clone()).unwrap_or_default();
             return Spot { name, start: span.start, end: span.end };
         }
-        let (start, end) = (self.back(span.start), self.back(span.end));
+        let end = self.back(span.end, Canon::back_from_end);
+        let start = if span.start < span.end { self.back(span.start, Canon::back) } else { end };
         Spot { name: self.name.to_string(), start, end: end.max(start) }
     }
 
@@ -249,8 +250,8 @@ impl<'db> Semantics<'db> {
     }
 
     /// The offset in the file of one of the compiler's.
-    fn back(&self, offset: u32) -> u32 {
+    fn back(&self, offset: u32, way: impl Fn(&Canon, u32) -> u32) -> u32 {
         let (position, offset) = self.excerpt.part(offset);
-        self.members.get(position).map_or(0, |(start, canon)| start + canon.back(offset))
+        self.members.get(position).map_or(0, |(start, canon)| start + way(canon, offset))
     }
 }
