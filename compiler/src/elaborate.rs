@@ -51,6 +51,8 @@ pub struct Settings {
     pub options: Vec<OptionSetting>,
     /// The most operations, over all ranks.
     pub max_operations: u64,
+    /// The most statements and loop values that are evaluated; in any case no more than go with `max_operations`.
+    pub max_steps: u64,
     /// Whether the collective's promises are evaluated; only the checks need them.
     pub promises: bool,
 }
@@ -61,6 +63,7 @@ impl Default for Settings {
             parameters: Vec::new(),
             options: Vec::new(),
             max_operations: 16_000_000,
+            max_steps: u64::MAX,
             promises: true,
         }
     }
@@ -110,7 +113,8 @@ fn concrete<'a>(
 
 /// How much may be evaluated.
 fn fuel(settings: &Settings) -> u64 {
-    settings.max_operations.saturating_mul(STEPS_PER_OPERATION).saturating_add(1 << 22)
+    let needed = settings.max_operations.saturating_mul(STEPS_PER_OPERATION);
+    needed.saturating_add(1 << 22).min(settings.max_steps)
 }
 
 /// Declares, pairs and unrolls every rank.

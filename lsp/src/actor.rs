@@ -10,7 +10,7 @@
 
 use crate::analysis::{Analysis, Spot};
 use crate::analyst::{Analyst, Job, Subject};
-use crate::database::{Database, Db as _, Disk};
+use crate::database::{self, Database, Db as _, Disk};
 use crate::publisher::Publisher;
 use crate::settings::Settings;
 use crate::text::{self, Encoding, Lines};
@@ -127,16 +127,18 @@ impl Snapshot {
         url(&self.open, &self.workspace, name)
     }
 
-    /// The text of a file.
+    /// The lines of a file; none where it cannot be read.
     #[must_use]
-    pub fn text(&self, name: &str) -> Option<Arc<str>> {
-        self.database.document(name).text(&self.database).ok()
+    pub fn lines(&self, name: &str) -> Option<Arc<Lines>> {
+        let document = self.database.document(name);
+        document.text(&self.database).ok()?;
+        Some(database::lines(&self.database, document, self.encoding))
     }
 
     /// A range of a file, as clients speak of it.
     #[must_use]
     pub fn location(&self, spot: &Spot) -> Option<Location> {
-        let lines = Lines::new(self.text(&spot.name)?, self.encoding);
+        let lines = self.lines(&spot.name)?;
         Some(Location::new(self.url(&spot.name)?, lines.range(spot.start..spot.end)))
     }
 

@@ -23,7 +23,7 @@ pub struct Analysis<'db> {
     /// The file.
     pub document: Document,
     /// Its text and positions.
-    pub lines: Lines,
+    pub lines: Arc<Lines>,
 }
 
 /// A declaration at the top of a file.
@@ -66,8 +66,8 @@ impl<'db> Analysis<'db> {
         encoding: Encoding,
     ) -> Analysis<'db> {
         let document = database.document(name);
-        let text = document.text(database).unwrap_or_default();
-        Analysis { database, workspace, document, lines: Lines::new(text, encoding) }
+        let lines = database::lines(database, document, encoding);
+        Analysis { database, workspace, document, lines }
     }
 
     /// Its text.
@@ -212,8 +212,22 @@ impl<'db> Semantics<'db> {
             let name = file.map(|file| file.name.clone()).unwrap_or_default();
             return Spot { name, start: span.start, end: span.end };
         }
-        let (start, end) = (self.back(span.start), self.back(span.end));
+        let end = self.back(span.end, Canon::back_from_end);
+        let start = if span.start < span.end { self.back(span.start, Canon::back) } else { end };
         Spot { name: self.name.to_string(), start, end: end.max(start) }
+    }
+
+    /// Where an edit of a span of the compiler's is made.
+    #[must_use]
+    pub fn edited(&self, span: Span) -> Spot {
+        let spot = self.spot(span);
+        if span.file != FileId(0) || span.start >= span.end {
+            return spot;
+        }
+        let (position, offset) = self.excerpt.part(span.start);
+        let start =
+            self.members.get(position).map(|(start, canon)| start + canon.back_to_next(offset));
+        Spot { start: start.unwrap_or(spot.start).min(spot.end), ..spot }
     }
 
     /// Whether a span lies in the declaration itself.
@@ -236,8 +250,8 @@ impl<'db> Semantics<'db> {
     }
 
     /// The offset in the file of one of the compiler's.
-    fn back(&self, offset: u32) -> u32 {
+    fn back(&self, offset: u32, way: impl Fn(&Canon, u32) -> u32) -> u32 {
         let (position, offset) = self.excerpt.part(offset);
-        self.members.get(position).map_or(0, |(start, canon)| start + canon.back(offset))
+        self.members.get(position).map_or(0, |(start, canon)| start + way(canon, offset))
     }
 }

@@ -6,31 +6,38 @@
 //! - A newer job replaces an older one, and cancels it: it names all files that the older one named.
 //! - A file that has not changed, while something that it relies on has, is shown anew: values in it, and what its words
 //!   are.
-//! - Syntax and types are handed to the publisher before the proofs, which may take long.
+//! - Syntax and types of all files are handed to the publisher before the proofs, which may take long. What the proofs
+//!   said of the text before is shown until they say something else.
 //! - A file with errors is shown what its declarations say on their own. What the compiler says of the whole file
 //!   follows once nobody has typed for [`REST`]: it takes as long as the file is, and runs without a snapshot, so that
 //!   no edit waits for it.
 
 use crate::actor::{self, Open, Snapshot};
 use crate::analysis;
+use crate::carried::Carried;
 use crate::database::{self, Configuration, Db as _, Disk, Text};
 use crate::diagnostics::{self, Finding};
 use crate::features::problems::{self, Context};
 use crate::publisher::{Publisher, Stage};
 use crate::settings::Settings;
-use crate::text::Encoding;
+use crate::text::{Encoding, Lines};
 use crate::workspace::Workspace;
+use compiler::diagnostic::nearest;
 use compiler::interrupt::Interrupt;
+use compiler::syntax::ast::ItemKind;
 use lsp_types::Url;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long nothing must be typed before a whole file is looked at.
 pub const REST: Duration = Duration::from_millis(30);
+
+/// How long a file's checks may take before it is shown what is known of it by then.
+const SHOW: Duration = Duration::from_millis(10);
 
 /// A file to look at.
 #[derive(Clone, Debug)]
@@ -65,9 +72,14 @@ impl Analyst {
         let next = Arc::new(Mutex::new(None));
         let (wake, awake) = mpsc::channel();
         let (settler, jobs) = mpsc::channel();
-        let relied = BTreeMap::new();
-        let mut worker =
-            Worker { next: next.clone(), publisher: publisher.clone(), settler, relied };
+        let mut worker = Worker {
+            next: next.clone(),
+            publisher: publisher.clone(),
+            settler,
+            relied: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            said: Default::default(),
+        };
         thread::spawn(move || worker.run(&awake));
         let teller = publisher.clone();
         thread::spawn(move || settle(&jobs, &teller, &*disk));
@@ -94,6 +106,10 @@ struct Worker {
     settler: Sender<(Doubts, Interrupt)>,
     /// What files relied on when they were last looked at.
     relied: BTreeMap<Url, Relied>,
+    /// What the checks said last of each file.
+    carried: BTreeMap<Url, Carried>,
+    /// What was said of these settings.
+    said: (Arc<Settings>, BTreeSet<String>),
 }
 
 /// What decides about a file besides its text.
@@ -146,23 +162,34 @@ impl Worker {
     /// Does a job, until it is cancelled; files about which there are doubts are left over.
     fn look(&mut self, job: Job) -> Option<Doubts> {
         let Job { subjects, snapshot } = job;
-        let (mut doubtful, mut relied) = (Vec::new(), BTreeMap::new());
+        let mut doubtful = Vec::new();
+        self.carried.retain(|url, _| snapshot.open.contains_key(url));
         let look = || {
+            let mut sound = Vec::new();
+            // What takes long in one file keeps nobody from what is known of the others.
             for subject in &subjects {
-                if self.one(&snapshot, subject) {
-                    doubtful.push(subject.clone());
+                match self.types(&snapshot, subject) {
+                    Some(types) => sound.push((subject, types)),
+                    None => doubtful.push(subject.clone()),
                 }
             }
-            for subject in &subjects {
-                relied.insert(subject.url.clone(), Relied::on(&snapshot, subject));
+            for (subject, types) in &sound {
+                self.proofs(&snapshot, subject, types);
             }
+            let relied = |subject: &Subject| (subject.url.clone(), Relied::on(&snapshot, subject));
+            (subjects.iter().map(relied).collect(), unmet(&snapshot, &subjects))
         };
         // A job that is cancelled is followed by another one about the same files. One that fails takes its diagnostics
         // with it, and nothing else.
         let look = AssertUnwindSafe(|| salsa::Cancelled::catch(AssertUnwindSafe(look)));
-        panic::catch_unwind(look).ok()?.ok()?;
+        let looked = panic::catch_unwind(look);
+        if !matches!(looked, Ok(Err(_))) {
+            self.publisher.idle();
+        }
+        let (relied, unmet) = looked.ok()?.ok()?;
         self.rely(relied);
         let settings = Configuration::get(&snapshot.database).settings(&snapshot.database);
+        self.say_once(&settings, unmet);
         (!doubtful.is_empty()).then(|| Doubts {
             subjects: doubtful,
             texts: snapshot.database.texts(),
@@ -171,6 +198,18 @@ impl Worker {
             workspace: snapshot.workspace.clone(),
             encoding: snapshot.encoding,
         })
+    }
+
+    /// Says what settings of parameters mean no program, once for each change of the settings.
+    fn say_once(&mut self, settings: &Arc<Settings>, unmet: Vec<String>) {
+        if self.said.0 != *settings {
+            self.said = (settings.clone(), BTreeSet::new());
+        }
+        for text in unmet {
+            if self.said.1.insert(text.clone()) {
+                self.publisher.say(text);
+            }
+        }
     }
 
     /// Notes what files rely on; tells where that has changed and their texts have not.
@@ -184,27 +223,85 @@ impl Worker {
         }
     }
 
-    /// Looks at one file; says whether there are doubts.
-    fn one(&self, snapshot: &Snapshot, subject: &Subject) -> bool {
+    /// Looks at the syntax and the types of a file; none where there are doubts.
+    fn types(&mut self, snapshot: &Snapshot, subject: &Subject) -> Option<Vec<Finding>> {
         let database = &snapshot.database;
         let document = database.document(&subject.name);
-        let mut found = diagnostics::types(database, document);
-        let text = |name: &str| database.document(name).text(database).ok();
-        let url = |name: &str| snapshot.url(name);
-        let context = Context::new(snapshot.encoding, &text, &url);
-        let publish = |stage, findings: &[Finding]| {
-            let problems = problems::problems(&context, &subject.name, findings);
-            self.publisher.publish(subject.url.clone(), subject.version, stage, problems);
-        };
+        let found = diagnostics::types(database, document);
         if found.doubtful {
-            publish(Stage::Doubtful, &found.findings);
-            return true;
+            self.publish(snapshot, subject, Stage::Doubtful, &found.findings);
+            return None;
         }
-        publish(Stage::Types, &found.findings);
-        found.findings.extend(diagnostics::proofs(database, document));
-        publish(Stage::Whole, &found.findings);
-        false
+        let text = document.text(database).unwrap_or_default();
+        let carried = self.carried.entry(subject.url.clone()).or_default();
+        carried.follow(&subject.name, &text);
+        let all = carried.with(&found.findings);
+        self.publish(snapshot, subject, Stage::Types, &all);
+        Some(found.findings)
     }
+
+    /// Checks the programs of a file, and shows what is known whenever that takes long.
+    fn proofs(&mut self, snapshot: &Snapshot, subject: &Subject, types: &[Finding]) {
+        let database = &snapshot.database;
+        let (mut shown, mut news) = (Instant::now(), false);
+        let mut titles = BTreeSet::new();
+        for part in analysis::parts(database, database.document(&subject.name)) {
+            let title = part.declaration.title(database);
+            if title.starts_with("program") {
+                self.publisher.busy(title.clone());
+            }
+            let carried = self.carried.entry(subject.url.clone()).or_default();
+            if news && shown.elapsed() > SHOW {
+                let all = carried.with(types);
+                self.publish(snapshot, subject, Stage::Types, &all);
+                (shown, news) = (Instant::now(), false);
+            }
+            let found = diagnostics::proof(database, part);
+            let carried = self.carried.entry(subject.url.clone()).or_default();
+            news |= carried.set(title.clone(), found);
+            titles.insert(title);
+        }
+        let carried = self.carried.entry(subject.url.clone()).or_default();
+        carried.keep(&titles);
+        let all = carried.with(types);
+        self.publish(snapshot, subject, Stage::Whole, &all);
+    }
+
+    fn publish(&self, snapshot: &Snapshot, subject: &Subject, stage: Stage, found: &[Finding]) {
+        let lines = |name: &str| snapshot.lines(name);
+        let url = |name: &str| snapshot.url(name);
+        let context = Context::new(&lines, &url);
+        let problems = problems::problems(&context, &subject.name, found);
+        self.publisher.publish(subject.url.clone(), subject.version, stage, problems);
+    }
+}
+
+/// The settings of parameters that no program of these files has, where one has a name that is near: others mean programs
+/// that are not open.
+fn unmet(snapshot: &Snapshot, subjects: &[Subject]) -> Vec<String> {
+    let database = &snapshot.database;
+    let settings = Configuration::get(database).settings(database);
+    if settings.parameters.is_empty() {
+        return Vec::new();
+    }
+    let mut names = BTreeSet::new();
+    for subject in subjects {
+        for part in analysis::parts(database, database.document(&subject.name)) {
+            for item in &database::parsed(database, part.declaration).file.items {
+                if let ItemKind::Program(program) = &item.kind {
+                    names.extend(program.parameters.iter().map(|one| one.name.text.clone()));
+                }
+            }
+        }
+    }
+    let unmet = settings.parameters.keys().filter(|name| !names.contains(*name));
+    let led = unmet.filter_map(|name| {
+        let near = nearest(name, names.iter().map(String::as_str))?;
+        Some(format!(
+            "ccl settings: no open program has the parameter `{name}` of `parameters`: did you mean `{near}`?"
+        ))
+    });
+    led.collect()
 }
 
 impl Relied {
@@ -242,8 +339,9 @@ fn whole(doubts: &Doubts, interrupt: &Interrupt, publisher: &Publisher, disk: &D
             return;
         }
         let text = |name: &str| texts.get(name).cloned()?.ok();
+        let lines = |name: &str| Some(Arc::new(Lines::new(text(name)?, doubts.encoding)));
         let url = |name: &str| actor::url(&doubts.open, &doubts.workspace, name);
-        let context = Context::new(doubts.encoding, &text, &url);
+        let context = Context::new(&lines, &url);
         let problems = problems::problems(&context, &subject.name, &found);
         publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);
     }

@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// The most operations of a program whose values are shown.
 const MAX_OPERATIONS: u64 = 1 << 14;
 
+/// The most that is evaluated for it, however few operations there are in the end.
+const MAX_STEPS: u64 = 1 << 18;
+
 /// A program at its parameters; places are those of the excerpt.
 #[derive(Debug, Default)]
 pub struct Concrete {
@@ -25,34 +28,34 @@ pub struct Concrete {
 /// Elaborates a program, if the declaration is one and sound.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn concrete<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Concrete> {
-    elaborated(db, declaration, MAX_OPERATIONS, false).map(Arc::new).unwrap_or_default()
+    elaborated(db, declaration, MAX_OPERATIONS, MAX_STEPS, false).map(Arc::new).unwrap_or_default()
 }
 
 /// The program, though it may have more operations than are looked at for values; then it is not kept.
 pub fn complete(db: &dyn Db, declaration: Declaration<'_>) -> Option<Arc<ir::Program>> {
     let known = concrete(db, declaration).program.clone();
-    known.or_else(|| elaborated(db, declaration, u64::MAX, false)?.program)
+    known.or_else(|| elaborated(db, declaration, u64::MAX, u64::MAX, false)?.program)
 }
 
 /// The program with what its collective promises, if it has no more operations than these.
 pub fn promised(db: &dyn Db, declaration: Declaration<'_>, most: u64) -> Option<Arc<ir::Program>> {
-    elaborated(db, declaration, most, true)?.program
+    elaborated(db, declaration, most, u64::MAX, true)?.program
 }
 
 fn elaborated(
     db: &dyn Db,
     declaration: Declaration<'_>,
     most: u64,
+    max_steps: u64,
     promises: bool,
 ) -> Option<Concrete> {
     let resolved = database::resolved(db, declaration);
     let program = resolved.program().filter(|_| !resolved.broken)?;
     let settings = Configuration::get(db).settings(db);
     let directive = database::directive(db, declaration);
-    let (elaboration, _) =
-        settings.elaboration(&resolved.unit.programs[program], directive.as_deref());
+    let elaboration = settings.elaboration(&resolved.unit.programs[program], &directive);
     let max_operations = elaboration.max_operations.min(most);
-    let elaboration = Settings { max_operations, promises, ..elaboration };
+    let elaboration = Settings { max_operations, max_steps, promises, ..elaboration };
     let (program, observed) =
         elaborate::observe(&resolved.unit, program, &elaboration, db.interrupt());
     db.give_way();

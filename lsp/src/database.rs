@@ -13,7 +13,8 @@ use crate::cut;
 use crate::diagnostics;
 use crate::excerpt::{self, Canon, Excerpt, Names};
 pub use crate::inputs::{Configuration, Declaration, Document, Text};
-use crate::settings::{self, Settings};
+use crate::settings::Settings;
+use crate::text::{Encoding, Lines};
 use compiler::diagnostic::Diagnostic;
 use compiler::driver;
 use compiler::interrupt::Interrupt;
@@ -77,8 +78,6 @@ pub struct Proved {
     pub reports: Vec<Diagnostic>,
     /// What it consists of, if it could be lowered.
     pub shape: Option<Shape>,
-    /// What is wrong with the comment that sets its parameters.
-    pub complaint: Option<String>,
 }
 
 /// The size of a program.
@@ -216,6 +215,12 @@ impl Database {
     }
 }
 
+/// The lines of a file; of none where it cannot be read.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn lines(db: &dyn Db, document: Document, encoding: Encoding) -> Arc<Lines> {
+    Arc::new(Lines::new(document.text(db).unwrap_or_default(), encoding))
+}
+
 /// Cuts a file into declarations.
 #[salsa::tracked]
 pub fn outline<'db>(db: &'db dyn Db, document: Document) -> Outline<'db> {
@@ -347,10 +352,10 @@ pub fn resolved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Reso
     Arc::new(Resolved { sources, unit, reports, uses, mentioned, broken })
 }
 
-/// What a comment above a program asks for.
+/// What the comments above a program ask for.
 #[salsa::tracked(returns(clone))]
-pub fn directive<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Option<String> {
-    settings::directive(&declaration.text(db)).map(str::to_owned)
+pub fn directive<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<str> {
+    crate::directive::directive(&declaration.text(db)).into()
 }
 
 /// Checks a program, if the declaration is one and sound.
@@ -363,8 +368,7 @@ pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved
     db.counts().proved.fetch_add(1, Ordering::Relaxed);
     let settings = Configuration::get(db).settings(db);
     let directive = directive(db, declaration);
-    let (elaboration, complaint) =
-        settings.elaboration(&resolved.unit.programs[program], directive.as_deref());
+    let elaboration = settings.elaboration(&resolved.unit.programs[program], &directive);
     let (unit, interrupt) = (&resolved.unit, db.interrupt());
     let (mut reports, lowered) =
         diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
@@ -372,7 +376,8 @@ pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved
     db.give_way();
     let subject = (&resolved.sources, unit, program);
     diagnostics::confirm(subject, &elaboration, &settings, interrupt, &mut reports);
-    Arc::new(Proved { reports, shape, complaint })
+    settings.attribute(&unit.programs[program], &directive, &mut reports);
+    Arc::new(Proved { reports, shape })
 }
 
 fn shape(program: &ir::Program) -> Shape {

@@ -5,9 +5,11 @@
 //! it decides about files with errors, where one mistake hides others, and takes as long as the file is.
 
 use crate::analysis::{self, Part, Semantics, Spot};
+use crate::complaints::{self, Complaint};
 use crate::cut;
-use crate::database::{self, Database, Document, Resolved, Text};
-use crate::settings::{self, Settings};
+use crate::database::{self, Configuration, Database, Document, Resolved, Text};
+use crate::directive;
+use crate::settings::Settings;
 use compiler::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, Import, Label, Severity};
 use compiler::driver::{self, Proof};
 use compiler::elaborate;
@@ -17,6 +19,7 @@ use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{Place, SourceMap, Span};
 use compiler::trial::{self, Subject};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// A report whose places are those of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +102,9 @@ pub fn types(database: &Database, document: Document) -> Findings {
         };
         found.findings.extend(own.filter(counts).filter_map(|report| semantic(&semantics, report)));
     }
+    if !found.doubtful {
+        found.findings.extend(parts.iter().flat_map(|part| complained(database, *part)));
+    }
     found
 }
 
@@ -107,18 +113,45 @@ pub fn types(database: &Database, document: Document) -> Findings {
 pub fn proofs(database: &Database, document: Document) -> Vec<Finding> {
     let mut findings = Vec::new();
     for part in analysis::parts(database, document) {
-        let proved = database::proved(database, part.declaration);
-        if proved.reports.is_empty() && proved.complaint.is_none() {
-            continue;
-        }
-        let semantics = Semantics::new(database, part.declaration);
-        let program = semantics.resolved.unit.programs.iter().next();
-        let home = program.map(|program| semantics.spot(program.span));
-        let found = proved.reports.iter().filter_map(|report| semantic(&semantics, report));
-        findings.extend(found.map(|finding| at_home(finding, home.as_ref())));
-        findings.extend(home.zip(proved.complaint.clone()).map(|(spot, why)| complaint(spot, why)));
+        findings.extend(proof(database, part));
     }
     findings
+}
+
+/// What the checks say of a declaration; nothing where it is no program.
+#[must_use]
+pub fn proof(database: &Database, part: Part<'_>) -> Vec<Finding> {
+    let proved = database::proved(database, part.declaration);
+    if proved.reports.is_empty() {
+        return Vec::new();
+    }
+    let semantics = Semantics::new(database, part.declaration);
+    let program = semantics.resolved.unit.programs.iter().next();
+    let home = program.map(|program| semantics.spot(program.span));
+    let found = proved.reports.iter().filter_map(|report| semantic(&semantics, report));
+    found.map(|finding| at_home(finding, home.as_ref())).collect()
+}
+
+/// What does not count of the settings and comments for a declaration.
+fn complained(database: &Database, part: Part<'_>) -> Vec<Finding> {
+    let (text, settings) =
+        (part.declaration.text(database), Configuration::get(database).settings(database));
+    if settings.parameters.is_empty() && !text.contains("//") {
+        return Vec::new();
+    }
+    let resolved = database::resolved(database, part.declaration);
+    let program = resolved.unit.programs.iter().next();
+    let found = complaints::complaints(&settings, program, &text);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let semantics = Semantics::new(database, part.declaration);
+    let name = part.declaration.document(database).name(database);
+    let spot = |place: &complaints::Place| match place {
+        complaints::Place::Comment(range) => here(&name, part.start, range),
+        complaints::Place::Parameter(span) => semantics.spot(*span),
+    };
+    found.iter().map(|one| complaint(one, spot(&one.place), &name, part.start)).collect()
 }
 
 /// Types and proofs by parts.
@@ -147,21 +180,29 @@ pub fn whole(
     let main = sources.add(name, text.clone());
     let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
     let mut homes = vec![None; reports.len()];
-    let mut complaints = Vec::new();
+    let mut complained = Vec::new();
     if !driver::has_errors(&reports) {
         for (id, program) in unit.programs.entries() {
             if interrupt.is_set() {
                 return Vec::new();
             }
-            let piece = piece(&text, program.span.start);
-            let (elaboration, complaint) =
-                checked_with.elaboration(program, settings::directive(piece));
-            complaints.extend(complaint.map(|why| (program.span, why)));
+            let (_, piece) = piece(&text, program.span.start);
+            let directive = directive::directive(piece);
+            let elaboration = checked_with.elaboration(program, &directive);
             let mut found = prove(&unit, id, &elaboration, checked_with, interrupt).0;
             confirm((&sources, &unit, id), &elaboration, checked_with, interrupt, &mut found);
+            checked_with.attribute(program, &directive, &mut found);
             reports.extend(found);
             homes.resize(reports.len(), Some(program.span));
         }
+        complained = pieces(&text)
+            .flat_map(|(start, piece)| {
+                let inside = |at: u32| (start..start + piece.len() as u32).contains(&at);
+                let program = unit.programs.iter().find(|program| inside(program.span.start));
+                let found = complaints::complaints(checked_with, program, piece);
+                found.into_iter().map(move |one| (start, one))
+            })
+            .collect();
     }
     let place = |span: Span| Spot {
         name: sources.files.lookup(span.file).map(|file| file.name.clone()).unwrap_or_default(),
@@ -170,13 +211,19 @@ pub fn whole(
     };
     let mut findings = Vec::new();
     for (report, home) in reports.iter().zip(homes) {
-        let Some(finding) = finding(report, &place) else { continue };
+        let Some(finding) = finding(report, &place, &place) else { continue };
         let elsewhere = finding.spot.name != name;
         let import = || if elsewhere { import(name, &text, &finding.spot.name) } else { None };
         let home = home.map(place).or_else(import);
         findings.push(at_home(finding, home.as_ref()));
     }
-    findings.extend(complaints.into_iter().map(|(span, why)| complaint(place(span), why)));
+    findings.extend(complained.iter().map(|(start, one)| {
+        let spot = match &one.place {
+            complaints::Place::Comment(range) => here(name, *start, range),
+            complaints::Place::Parameter(span) => place(*span),
+        };
+        complaint(one, spot, name, *start)
+    }));
     findings.sort_by(|a, b| a.spot.cmp(&b.spot));
     findings
 }
@@ -219,13 +266,20 @@ pub(crate) fn confirm(
     trial::confirm(subject, reports);
 }
 
-/// The text of the declaration in which an offset lies.
-fn piece(text: &str, offset: u32) -> &str {
+/// The declaration in which an offset lies: where it begins, and its text.
+fn piece(text: &str, offset: u32) -> (u32, &str) {
+    let inside = |(start, piece): &(u32, &str)| offset < start + piece.len() as u32;
+    pieces(text).find(inside).unwrap_or((0, text))
+}
+
+/// The declarations of a text: where each begins, and its text.
+fn pieces(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let starts = cut::cut(text);
-    let next = starts.partition_point(|start| *start <= offset);
-    let start = next.checked_sub(1).and_then(|last| starts.get(last)).copied().unwrap_or(0);
-    let end = starts.get(next).map_or(text.len(), |end| *end as usize);
-    text.get(start as usize..end).unwrap_or("")
+    let ends = starts.iter().skip(1).copied().chain([text.len() as u32]).collect::<Vec<_>>();
+    starts
+        .into_iter()
+        .zip(ends)
+        .map(move |(start, end)| (start, text.get(start as usize..end as usize).unwrap_or("")))
 }
 
 /// The syntax errors of a declaration.
@@ -236,7 +290,7 @@ fn syntax(database: &Database, part: Part<'_>) -> Vec<Finding> {
         Spot { name: name.to_string(), start: range.start, end: range.end }
     };
     let parsed = database::parsed(database, part.declaration);
-    parsed.reports.iter().filter_map(|report| finding(report, &place)).collect()
+    parsed.reports.iter().filter_map(|report| finding(report, &place, &place)).collect()
 }
 
 /// Whether a report is about the declaration itself; others report what lies in them.
@@ -256,11 +310,15 @@ fn names_one_of(resolved: &Resolved, report: &Diagnostic, names: &BTreeSet<Strin
 }
 
 fn semantic(semantics: &Semantics<'_>, report: &Diagnostic) -> Option<Finding> {
-    finding(report, &|span| semantics.spot(span))
+    finding(report, &|span| semantics.spot(span), &|span| semantics.edited(span))
 }
 
 /// A report with its places led back; none where it has no place in a text.
-fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding> {
+fn finding(
+    report: &Diagnostic,
+    place: &dyn Fn(Span) -> Spot,
+    edited: &dyn Fn(Span) -> Spot,
+) -> Option<Finding> {
     let spot = |label: &Label| match label.place {
         Place::Source(span) => Some(place(span)),
         Place::Plan(_) => None,
@@ -274,7 +332,7 @@ fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding>
         sure: fix.certainty == Certainty::Sure,
         edits: (fix.edits.iter())
             .filter(|edit| fix.import.is_none() || is_here(edit))
-            .map(|edit| (place(edit.span), edit.text.clone()))
+            .map(|edit| (edited(edit.span), edit.text.clone()))
             .collect(),
         import: fix.import.clone(),
     };
@@ -287,9 +345,20 @@ fn finding(report: &Diagnostic, place: &dyn Fn(Span) -> Spot) -> Option<Finding>
         label: primary.text.clone(),
         related: related.filter_map(|label| Some((spot(label)?, label.text.clone()))).collect(),
         notes: report.notes.clone(),
-        helps: report.helps.clone(),
+        helps: report.helps.iter().map(|help| for_editors(help)).collect(),
         fix: report.fix.as_ref().map(mending),
     })
+}
+
+/// A way out that speaks of the command line, as one who writes in an editor goes it.
+fn for_editors(help: &str) -> String {
+    help.replace("--max-operations", "the editor's setting `ccl.maxOperations`")
+        .replace(
+            "-D ranks_per_node=.. sets it",
+            "`// ccl: ranks_per_node=..` above the program sets it",
+        )
+        .replace("-D ", "above the program `// ccl: ")
+        .replace("=VALUE sets it", "=value` sets it")
 }
 
 /// Says where a finding that lies in another file is shown: at a place in this one that it speaks of, else at `home`.
@@ -308,18 +377,29 @@ fn import(name: &str, text: &str, other: &str) -> Option<Spot> {
     Some(Spot { name: name.to_owned(), start: start as u32, end: end as u32 })
 }
 
-/// What is wrong with the comment above a program.
-fn complaint(spot: Spot, message: String) -> Finding {
+/// A range of a declaration that begins at `start`.
+fn here(name: &str, start: u32, range: &Range<u32>) -> Spot {
+    Spot { name: name.to_owned(), start: start + range.start, end: start + range.end }
+}
+
+/// Says what does not count in the declaration that begins at `start`.
+fn complaint(complaint: &Complaint, spot: Spot, name: &str, start: u32) -> Finding {
+    let mending = |(title, range, text): (String, Range<u32>, String)| Mending {
+        title,
+        sure: true,
+        edits: vec![(here(name, start, &range), text)],
+        import: None,
+    };
     Finding {
         code: None,
         severity: Severity::Warning,
-        message,
+        message: complaint.message.clone(),
         spot,
         home: None,
         label: String::new(),
         related: Vec::new(),
         notes: Vec::new(),
-        helps: vec!["`// ccl: name=value, ..` sets parameters of the program below it".to_owned()],
-        fix: None,
+        helps: vec![complaint.help.clone()],
+        fix: complaint.fix.clone().map(mending),
     }
 }

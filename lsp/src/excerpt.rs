@@ -1,7 +1,8 @@
 //! Declarations as the compiler is given them: without comments, and only those that matter.
 //!
-//! In: the texts of declarations. Out: a text with the same tokens, one blank or line break between two, and the way
-//! back from its offsets. Where a token is the first on its line it stays that, so that a faulty text reads the same.
+//! In: the texts of declarations. Out: a text with the same tokens, one blank or line break between two, or none where
+//! nobody writes one, as fixes repeat what they find; and the way back from its offsets. Where a token is the first on
+//! its line it stays that, so that a faulty text reads the same.
 
 use compiler::resolve::index::{self, EntryKind};
 use compiler::source::FileId;
@@ -30,6 +31,29 @@ impl Canon {
         }
     }
 
+    /// The same of the end of a range: where two tokens touch in the text, the first one's end.
+    #[must_use]
+    pub fn back_from_end(&self, offset: u32) -> u32 {
+        let next = self.tokens.partition_point(|(canon, ..)| *canon < offset);
+        let last = next.checked_sub(1).and_then(|last| self.tokens.get(last));
+        match last.filter(|(canon, _, length)| offset <= canon + length) {
+            Some((canon, raw, _)) => raw + (offset - canon),
+            None => self.back(offset),
+        }
+    }
+
+    /// The same where what lies between two tokens belongs to the next one, as indentation does.
+    #[must_use]
+    pub fn back_to_next(&self, offset: u32) -> u32 {
+        let at = self.tokens.partition_point(|(canon, ..)| *canon <= offset);
+        let before = at.checked_sub(1).and_then(|last| self.tokens.get(last));
+        let before = before.map_or((0, 0), |(canon, raw, length)| (canon + length, raw + length));
+        match self.tokens.get(at).filter(|_| offset > before.0) {
+            Some((canon, raw, _)) => raw.saturating_sub(canon - offset).max(before.1),
+            None => self.back(offset),
+        }
+    }
+
     /// The offset in the text of an offset in the declaration.
     #[must_use]
     pub fn forth(&self, offset: u32) -> u32 {
@@ -46,6 +70,7 @@ impl Canon {
 pub fn canon(declaration: &str) -> Canon {
     let mut text = String::with_capacity(declaration.len());
     let mut places = Vec::new();
+    let mut before = None;
     for token in tokens(FileId(0), declaration).tokens {
         if matches!(token.kind, Kind::Doc | Kind::InnerDoc) {
             continue;
@@ -53,14 +78,28 @@ pub fn canon(declaration: &str) -> Canon {
         if token.first {
             text.push('\n');
             text.extend(std::iter::repeat_n(' ', token.indent as usize));
-        } else {
+        } else if !before.is_some_and(|before| touch(before, token.kind)) {
             text.push(' ');
         }
+        before = Some(token.kind);
         places.push((text.len() as u32, token.span.start, token.span.end - token.span.start));
         text.push_str(token.text);
     }
     text.push('\n');
     Canon { text: text.into(), tokens: places }
+}
+
+/// Whether no blank is written between two tokens. Only what stays two tokens then is asked for.
+fn touch(first: Kind, second: Kind) -> bool {
+    let joins = |kind: Kind| matches!(kind.text(), "." | "::" | ".." | "..=" | "..+");
+    let opens = |kind: Kind| matches!(kind, Kind::LeftBracket | Kind::LeftParen);
+    let follows = |kind: Kind| matches!(kind.text(), "]" | ")" | "," | ";" | ":");
+    let value = first.is_name() || first == Kind::Int || matches!(first.text(), "]" | ")");
+    follows(second)
+        || opens(first)
+        || value && (second == Kind::LeftBracket || joins(second))
+        || first.is_name() && second == Kind::LeftParen
+        || joins(first) && (second.is_name() || second == Kind::Int)
 }
 
 /// The names of a declaration.
@@ -144,8 +183,18 @@ mod tests {
         let at = one.text.find("= n").unwrap() as u32;
         assert_eq!((one.back(at), other.back(at)), (18, 7));
         assert_eq!((one.forth(18), other.forth(7)), (at, at));
+        // Indentation belongs to what it indents.
+        let lines = canon("{\n  a; // c\n\n    b;\n}");
+        let indent = lines.text.find("    b").unwrap() as u32;
+        assert_eq!((lines.back(indent), lines.back_to_next(indent)), (6, 13));
         // The place after a token stays after it.
         assert_eq!(one.back(at + 1), 19);
+        // Even where the next one touches it.
+        let apart = canon("work [ * ] ;");
+        assert_eq!(&*apart.text, "\nwork[*];\n");
+        assert_eq!((apart.back(5), apart.back_from_end(5), apart.back_from_end(6)), (5, 4, 6));
+        let all = "\nput a[c .. c + 2] -> (p in peers: p.b[f(1, 0 ..= 3)]) via mem[std::x];\n";
+        assert_eq!(&*canon(all).text, all.replace(" .. ", "..").replace(" ..= ", "..="));
     }
 
     #[test]

@@ -10,12 +10,16 @@
 pub mod actor;
 pub mod analysis;
 pub mod analyst;
+pub mod carried;
+pub mod complaints;
 pub mod concrete;
+pub mod configured;
 pub mod copies;
 pub mod cut;
 pub mod database;
 pub mod declared;
 pub mod diagnostics;
+pub mod directive;
 pub mod excerpt;
 pub mod features;
 pub mod inputs;

@@ -6,6 +6,8 @@
 //!   was thought of it before.
 //! - Types without proofs wait for [`PATIENCE`]; most proofs are there by then, and one publication says it all.
 //! - What was published last is not published again for the same version.
+//! - A list that is empty because nothing is known yet is not published.
+//! - Where a check takes longer than [`LONG`], the client is shown that it goes on, and which one.
 //! - A client that was shown less than is known now, of a text that has not changed since, is told to ask again.
 
 use crate::features::problems::Problem;
@@ -18,6 +20,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// How long types wait for their proofs.
 pub const PATIENCE: Duration = Duration::from_millis(10);
+
+/// How long a check takes before the client is shown that it goes on.
+pub const LONG: Duration = Duration::from_millis(400);
 
 /// How much is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +42,21 @@ pub enum Notice {
     Diagnostics(Url, Option<i32>, Vec<Diagnostic>),
     /// What it asked for has changed, though the file has not.
     Refresh(View),
+    /// Something that no place in a text could say.
+    Message(String),
+    /// How far the checks are.
+    Progress(Progress),
+}
+
+/// How far the checks are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// They take long; this is what they are about.
+    Begin(String),
+    /// They are about this now.
+    Report(String),
+    /// They have come to an end.
+    End,
 }
 
 /// What a client asks for, and keeps until the file changes.
@@ -70,12 +90,17 @@ enum Message {
     Publish(Url, Known),
     Forget(Url),
     Stale,
+    Say(String),
+    Busy(String),
+    Idle,
 }
 
 /// What is known of files, and what of that lenses show.
 #[derive(Debug, Default)]
 struct State {
     latest: BTreeMap<Url, Known>,
+    /// The version of which the client was told last, and whether that was an empty list.
+    told: BTreeMap<Url, (i32, bool)>,
     /// For files whose lenses were asked for, of which version and how much they show.
     lenses: BTreeMap<Url, (i32, Option<Stage>)>,
 }
@@ -93,7 +118,8 @@ impl Publisher {
     pub fn new(tell: Arc<Tell>, pulls: bool) -> (Publisher, Work) {
         let (queue, messages) = unbounded_channel();
         let state: Arc<Mutex<State>> = Arc::default();
-        let work = Work { messages, state: state.clone(), held: BTreeMap::new(), tell, pulls };
+        let work =
+            Work { messages, state: state.clone(), held: BTreeMap::new(), busy: None, tell, pulls };
         (Publisher { queue, state }, work)
     }
 
@@ -110,6 +136,21 @@ impl Publisher {
     /// Something that files rely on has changed, and with it values and names that are shown in them.
     pub fn stale(&self) {
         let _ = self.queue.send(Message::Stale);
+    }
+
+    /// Says something that no place in a text could say.
+    pub fn say(&self, text: String) {
+        let _ = self.queue.send(Message::Say(text));
+    }
+
+    /// Something is checked, which may take long.
+    pub fn busy(&self, with: String) {
+        let _ = self.queue.send(Message::Busy(with));
+    }
+
+    /// Nothing is checked any more.
+    pub fn idle(&self) {
+        let _ = self.queue.send(Message::Idle);
     }
 
     /// What is known of a version of a file.
@@ -137,6 +178,18 @@ impl State {
     }
 }
 
+/// Whether a list is empty because nothing is known yet. One that takes back what the client was told says something,
+/// but where the whole file is looked at next.
+fn says_nothing(known: &Known, told: Option<(i32, bool)>) -> bool {
+    let takes_back = told.is_some_and(|(_, empty)| !empty);
+    known.problems.is_empty()
+        && match known.stage {
+            Stage::Types => !takes_back,
+            Stage::Doubtful => true,
+            Stage::Whole => false,
+        }
+}
+
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -147,15 +200,27 @@ pub struct Work {
     state: Arc<Mutex<State>>,
     /// What waits for proofs, and until when.
     held: BTreeMap<Url, (Instant, Known)>,
+    /// What is checked.
+    busy: Option<Busy>,
     tell: Arc<Tell>,
     pulls: bool,
+}
+
+/// A check that goes on.
+struct Busy {
+    with: String,
+    /// When the client is to be shown what is not shown yet.
+    due: Option<Instant>,
+    /// Whether the client is shown anything.
+    begun: bool,
 }
 
 impl Work {
     /// Publishes until nobody is left who could hand something over.
     pub async fn run(mut self) {
         loop {
-            let first = self.held.values().map(|(until, _)| *until).min();
+            let held = self.held.values().map(|(until, _)| *until);
+            let first = held.chain(self.busy.as_ref().and_then(|busy| busy.due)).min();
             let message = match first {
                 None => self.messages.recv().await,
                 Some(until) => {
@@ -163,6 +228,7 @@ impl Work {
                         Ok(message) => message,
                         Err(_) => {
                             self.release().await;
+                            self.progress().await;
                             continue;
                         }
                     }
@@ -174,17 +240,54 @@ impl Work {
                 Some(Message::Stale) => {
                     self.refresh(&[View::Lenses, View::Hints, View::Tokens]).await;
                 }
+                Some(Message::Say(text)) => (self.tell)(Notice::Message(text)).await,
+                Some(Message::Busy(with)) => self.set_busy(with),
+                Some(Message::Idle) => {
+                    if self.busy.take().is_some_and(|busy| busy.begun) {
+                        (self.tell)(Notice::Progress(Progress::End)).await;
+                    }
+                }
                 None => return,
             }
         }
     }
 
+    fn set_busy(&mut self, with: String) {
+        let due = Instant::now() + LONG;
+        match &mut self.busy {
+            // While others end soon, what takes long is the whole.
+            Some(busy) => {
+                busy.with = with;
+                busy.due.get_or_insert(due);
+            }
+            None => self.busy = Some(Busy { with, due: Some(due), begun: false }),
+        }
+    }
+
+    /// Shows what is checked, if that is due.
+    async fn progress(&mut self) {
+        let Some(busy) = &mut self.busy else { return };
+        if busy.due.is_none_or(|due| Instant::now() < due) {
+            return;
+        }
+        busy.due = None;
+        let begun = std::mem::replace(&mut busy.begun, true);
+        let with = busy.with.clone();
+        let progress = if begun { Progress::Report(with) } else { Progress::Begin(with) };
+        (self.tell)(Notice::Progress(progress)).await;
+    }
+
     async fn take(&mut self, url: Url, known: Known) {
-        if self.held.get(&url).is_some_and(|(_, held)| held.version <= known.version) {
+        let held = self.held.get(&url).filter(|(_, held)| held.version <= known.version);
+        let until = held.filter(|(_, held)| held.version == known.version).map(|(until, _)| *until);
+        if held.is_some() {
             self.held.remove(&url);
         }
         match known.stage {
-            Stage::Types => drop(self.held.insert(url, (Instant::now() + PATIENCE, known))),
+            Stage::Types => {
+                let until = until.unwrap_or_else(|| Instant::now() + PATIENCE);
+                self.held.insert(url, (until, known));
+            }
             Stage::Doubtful | Stage::Whole => self.say(url, known).await,
         }
     }
@@ -230,7 +333,10 @@ impl Work {
             settled = same && last.stage == Stage::Whole;
         }
         let mut notices = Vec::new();
-        if !unchanged && !self.pulls {
+        let told = state.told.get(&url).copied();
+        let unsaid = told.is_none_or(|(version, _)| version != known.version) || !unchanged;
+        if unsaid && !says_nothing(&known, told) && !self.pulls {
+            state.told.insert(url.clone(), (known.version, known.problems.is_empty()));
             let problems = known.problems.iter();
             let diagnostics = problems.map(|problem| problem.diagnostic.clone()).collect();
             notices.push(Notice::Diagnostics(url.clone(), Some(known.version), diagnostics));
@@ -253,6 +359,7 @@ impl Work {
         {
             let mut state = lock(&self.state);
             state.latest.remove(&url);
+            state.told.remove(&url);
             state.lenses.remove(&url);
         }
         if !self.pulls {

@@ -10,6 +10,7 @@ pub(crate) mod reader;
 
 use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
 use crate::analysis::Analysis;
+use crate::configured;
 use crate::features::elaborated::{self, Elaborated};
 use crate::features::{
     actions, calls, completion, folding, formatting, hints, hover, lens, links, navigation, pull,
@@ -18,7 +19,6 @@ use crate::features::{
 use crate::parent;
 use crate::publisher::Publisher;
 use crate::sequencer::{Exit, Sequencer};
-use crate::settings::Settings;
 use crate::text::Encoding;
 use crate::workspace::Workspace;
 use capabilities::{Abilities, capabilities, folders};
@@ -27,7 +27,7 @@ use lsp_types::{Position, Url};
 use painted::Painted;
 use reader::hand_on;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::{Client, LanguageServer, LspService, Server};
@@ -68,6 +68,8 @@ struct Session {
     actor: Handle,
     publisher: Publisher,
     abilities: Abilities,
+    /// What is wrong with the settings that were sent last; each of it is said once.
+    wrong: Mutex<Vec<String>>,
 }
 
 impl Ccl {
@@ -153,7 +155,8 @@ impl LanguageServer for Ccl {
         let encoding = Encoding::negotiated(offered);
         let abilities = Abilities::of(&params);
         let workspace = Workspace::new(folders(&params));
-        let settings = params.initialization_options.map(Settings::read).unwrap_or_default();
+        let sent = params.initialization_options.unwrap_or_default();
+        let (settings, wrong) = configured::read(&sent);
         if let Some(editor) = params.process_id {
             let exit = self.exit.clone();
             let gone = parent::gone(editor);
@@ -166,7 +169,8 @@ impl LanguageServer for Ccl {
         let (publisher, work) = Publisher::new(teller, abilities.pulls);
         tokio::spawn(work.run());
         let actor = actor::start(workspace, encoding, settings, publisher.clone());
-        let _ = self.session.set(Session { actor, publisher, abilities });
+        let wrong = Mutex::new(wrong);
+        let _ = self.session.set(Session { actor, publisher, abilities, wrong });
         Ok(lsp::InitializeResult {
             capabilities: capabilities(encoding, abilities.pulls),
             server_info: Some(lsp::ServerInfo {
@@ -179,6 +183,8 @@ impl LanguageServer for Ccl {
     async fn initialized(&self, _: lsp::InitializedParams) {
         if let Some(session) = self.session.get() {
             client::watch(&self.client, session.abilities);
+            let wrong = session.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+            wrong.iter().for_each(|why| session.publisher.say(client::of_settings(why)));
         }
     }
 
@@ -207,8 +213,14 @@ impl LanguageServer for Ccl {
     }
 
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
-        let section = params.settings.get("ccl").cloned().unwrap_or(params.settings);
-        self.tell(Command::Configure(Settings::read(section)));
+        let (settings, wrong) = configured::read(&params.settings);
+        if let Some(session) = self.session.get() {
+            let mut said = session.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = wrong.iter().filter(|why| !said.contains(why));
+            new.for_each(|why| session.publisher.say(client::of_settings(why)));
+            *said = wrong;
+        }
+        self.tell(Command::Configure(settings));
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {

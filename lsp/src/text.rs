@@ -8,7 +8,7 @@ use lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChange
 use std::sync::Arc;
 
 /// In what a column is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Encoding {
     /// Bytes.
     Utf8,

@@ -174,8 +174,9 @@ fn a_long_conversation_stays_sound() {
     let texts: BTreeMap<String, Text> = [(name.clone(), Ok(text.as_str().into()))].into();
     let disk = |_: &str| -> Text { Err("entity not found".to_owned()) };
     let expected = diagnostics::whole(&name, &texts, &disk, &settings(), &Interrupt::default());
-    let (text_of, url_of) = (|_: &str| Some(text.as_str().into()), |_: &str| Url::parse(uri).ok());
-    let context = Context::new(Encoding::Utf16, &text_of, &url_of);
+    let lines = |_: &str| Some(Arc::new(Lines::new(text.as_str().into(), Encoding::Utf16)));
+    let url_of = |_: &str| Url::parse(uri).ok();
+    let context = Context::new(&lines, &url_of);
     let expected = problems::problems(&context, &name, &expected);
     let expected: Vec<Value> = expected
         .iter()

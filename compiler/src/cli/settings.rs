@@ -121,6 +121,7 @@ impl Given {
             options: self.options.clone(),
             max_operations: elaboration.max_operations,
             promises: elaboration.checks != Checks::None,
+            ..Settings::default()
         }
     }
 }

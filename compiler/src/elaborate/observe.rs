@@ -62,6 +62,18 @@ impl Notes {
         Notes { file, values: FxHashMap::default(), count: 0 }
     }
 
+    /// Notes about the same file, as yet none.
+    pub(super) fn apart(&self) -> Notes {
+        Notes::new(self.file)
+    }
+
+    /// Takes over notes of what holds on all ranks, though it was evaluated on one.
+    pub(super) fn once(&mut self, others: Notes) {
+        self.count += others.count;
+        let others = others.values.into_iter();
+        self.values.extend(others.map(|((span, _), worths)| ((span, None), worths)));
+    }
+
     /// The notes, in order.
     pub(super) fn finish(self) -> Observed {
         Observed { values: self.values.into_iter().collect() }

@@ -1,6 +1,7 @@
 //! What is evaluated once, before ranks are told apart: parameters, the shape of the machine, options.
 
 use super::eval::{Eval, Evaluated, Shared};
+use super::observe::Notes;
 use super::transfer::reduce_op;
 use super::value::{List, Value};
 use super::world::{Declared, World};
@@ -92,9 +93,16 @@ fn first_in_place<'a>(
     collective: &'a Implements,
 ) -> Evaluated<bool> {
     let Some(value) = &collective.in_place else { return Ok(false) };
+    let notes = shared.notes.take();
+    shared.notes = notes.as_ref().map(Notes::apart);
     let mut eval =
         new_eval(world, shared, Some(0), frame.to_vec(), Rc::new(Declared::new(world.program)));
-    eval.boolean(value)
+    let in_place = eval.boolean(value);
+    let once = std::mem::replace(&mut shared.notes, notes);
+    if let (Some(notes), Some(once)) = (&mut shared.notes, once) {
+        notes.once(once);
+    }
+    in_place
 }
 
 impl<'a> Eval<'_, 'a> {

@@ -104,6 +104,8 @@ pub(super) struct Known {
     pub(super) used: bool,
     /// Whether nobody minds if nothing does.
     pub(super) quiet: bool,
+    /// The statement that binds it, if that may go.
+    pub(super) stands: Option<Span>,
     /// What its value follows from.
     pub(super) needs: Needs,
     /// What can be seen of its value.
@@ -257,6 +259,7 @@ impl<'a> Body<'a> {
             bound,
             used: false,
             quiet,
+            stands: None,
             needs: Needs::default(),
             nature: Nature::default(),
         })

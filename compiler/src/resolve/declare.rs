@@ -12,7 +12,7 @@ use super::global::{Declared, Globals};
 use super::option;
 use super::program::{
     BlockFamily, ChannelFamily, Dimension, Implements, Link, LocalId, OptionSetting, Parameter,
-    Program, ProgramItem, Region, SemaphoreFamily, Type,
+    Program, ProgramItem, Region, SemaphoreFamily, Stmt, StmtKind, Type,
 };
 use super::signature::{Signatures, Takes};
 use super::types::{Ty, open};
@@ -226,6 +226,11 @@ impl Body<'_> {
             }
             ast::ProgramItemKind::Statement(statement) => {
                 let statement = self.statement(&[], statement, item.span);
+                if let Some(Stmt { kind: StmtKind::Let(local, _), .. }) = &statement
+                    && !item.attributes.is_empty()
+                {
+                    self.locals[*local].stands = None;
+                }
                 parts.body.extend(statement.map(|stmt| ProgramItem::Statement(Box::new(stmt))));
             }
         }

@@ -63,6 +63,8 @@ pub(super) struct Declaration {
     pub(super) name: String,
     /// Where its name stands: in the declaration, or where the blocks are first mentioned.
     pub(super) span: Span,
+    /// The declaration, if it may go.
+    pub(super) stands: Option<Span>,
     /// How many indices it has.
     pub(super) arity: usize,
     /// What a channel is, where that can be seen.
@@ -159,6 +161,7 @@ impl Families {
                 (&ast.name, Family::Semaphore(self.semaphores.push(row)))
             }
         };
+        self.get_mut(family).stands = item.attributes.is_empty().then_some(item.span);
         if self.is_new(&name.text, name.span, reports) {
             self.names.insert(name.text.clone(), family);
         } else {
@@ -179,6 +182,7 @@ fn declaration(name: &str, span: Span, arity: usize) -> Declaration {
     Declaration {
         name: name.to_owned(),
         span,
+        stands: None,
         arity,
         link: None,
         behind: None,

@@ -37,7 +37,8 @@ impl Found {
         let main = body.module == ModuleId::default();
         let broken = modules.modules.lookup(body.module).is_some_and(|module| module.is_broken());
         if main && !broken {
-            let unused = usage::unused(&body);
+            let text = modules.modules.lookup(body.module).map_or("", |module| &module.text);
+            let unused = usage::unused(&body, text);
             body.reports.extend(unused);
         }
         self.reports.append(&mut body.reports);

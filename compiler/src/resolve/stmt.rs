@@ -56,6 +56,9 @@ impl Body<'_> {
         let allowed = attribute::allowed(attributes, &self.allowed, &mut self.reports);
         let around = std::mem::replace(&mut self.allowed, allowed);
         let kind = self.statement_kind(kind, span);
+        if let (Some(StmtKind::Let(local, _)), []) = (&kind, attributes) {
+            self.locals[*local].stands = Some(span);
+        }
         let allowed = std::mem::replace(&mut self.allowed, around);
         kind.map(|kind| Stmt { kind, span, allowed })
     }

@@ -5,7 +5,7 @@
 //! begin with `_`, binders, and the parameters `ranks` and `ranks_per_node` need no use; nor does anything before
 //! which `#[allow(unused)]` or the warning's code stands.
 
-use super::body::{Body, Bound};
+use super::body::{Body, Bound, Known};
 use super::family::Declaration;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -25,8 +25,8 @@ impl Uses {
     }
 }
 
-/// The warnings about one body.
-pub(super) fn unused(body: &Body) -> Vec<Diagnostic> {
+/// The warnings about one body in a text.
+pub(super) fn unused(body: &Body, text: &str) -> Vec<Diagnostic> {
     let mut reports = Vec::new();
     if let Some(families) = &body.families {
         let groups = [
@@ -36,11 +36,11 @@ pub(super) fn unused(body: &Body) -> Vec<Diagnostic> {
         ];
         for (code, noun, declarations) in groups {
             let idle = declarations.into_iter().filter(|row| is_idle(row));
-            reports.extend(idle.map(|row| unused_declaration(code, noun, row)));
+            reports.extend(idle.map(|row| unused_declaration(code, noun, row, text)));
         }
     }
     for local in body.locals.iter().filter(|local| !local.used && !local.quiet) {
-        reports.push(unused_local(&local.name, local.span, local.bound));
+        reports.push(unused_local(local, text));
     }
     reports
 }
@@ -49,19 +49,50 @@ fn is_idle(declaration: &Declaration) -> bool {
     !declaration.used && !declaration.quiet && !declaration.name.starts_with('_')
 }
 
-fn unused_declaration(code: Code, noun: &str, declaration: &Declaration) -> Diagnostic {
-    let message = format!("the {noun} `{}` is never used", declaration.name);
-    Diagnostic::new(code, declaration.span, message)
-        .help("remove it, or say `#[allow(unused, \"why\")]` before it")
+fn unused_declaration(code: Code, noun: &str, declaration: &Declaration, text: &str) -> Diagnostic {
+    let Declaration { name, span, stands, .. } = declaration;
+    let report = Diagnostic::new(code, *span, format!("the {noun} `{name}` is never used"));
+    // Of a channel the other end may be one that is used.
+    match stands.filter(|_| code != Code::W0202) {
+        Some(stands) => report
+            .help("if it is to stay, say `#[allow(unused, \"why\")]` before it")
+            .guess(format!("remove the {noun} `{name}`"), vec![removal(stands, text)]),
+        None => report.help("remove it, or say `#[allow(unused, \"why\")]` before it"),
+    }
 }
 
-fn unused_local(name: &str, span: Span, bound: Bound) -> Diagnostic {
+/// What is missing may be the use of a value and not its removal.
+fn unused_local(local: &Known, text: &str) -> Diagnostic {
+    let Known { name, span, stands, bound, .. } = local;
     let noun = match bound {
         Bound::Parameter => "parameter",
         Bound::Let | Bound::Binder => "value",
     };
-    Diagnostic::new(Code::W0205, span, format!("the {noun} `{name}` is never used"))
-        .help(format!("remove it, or call it `_{name}`"))
+    let report = Diagnostic::new(Code::W0205, *span, format!("the {noun} `{name}` is never used"));
+    match stands {
+        Some(stands) => report
+            .help(format!("if it is to stay, call it `_{name}`"))
+            .guess(format!("remove the {noun} `{name}`"), vec![removal(*stands, text)]),
+        None => report.help(format!("remove it, or call it `_{name}`")),
+    }
+}
+
+/// Takes a statement out: with its line where nothing else stands on it.
+fn removal(statement: Span, text: &str) -> Edit {
+    let (start, end) = (statement.start as usize, statement.end as usize);
+    let blank = |c: char| matches!(c, ' ' | '\t');
+    let before = text.get(..start).unwrap_or("").trim_end_matches(blank);
+    let rest = text.get(end..).unwrap_or("");
+    let after = rest.trim_start_matches(blank);
+    let alone = before.is_empty() || before.ends_with('\n');
+    let line = after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n'));
+    let span = match line.filter(|_| alone) {
+        Some(next) => {
+            Span { start: before.len() as u32, end: (text.len() - next.len()) as u32, ..statement }
+        }
+        None => Span { end: (end + rest.len() - after.len()) as u32, ..statement },
+    };
+    Edit { span, text: String::new() }
 }
 
 /// The names of an import that nothing uses, as `unused` says of each. What is missing may be the use and not the removal.

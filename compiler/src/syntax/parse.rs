@@ -139,10 +139,15 @@ fn rest<'t>(input: &mut Reader<'t, '_>) -> Input<'t> {
     input.full_slice().get(here..).unwrap_or_default()
 }
 
+/// The tokens before this place.
+fn before<'t>(input: &mut Reader<'t, '_>) -> Input<'t> {
+    let here = *input.cursor().inner();
+    input.full_slice().get(..here).unwrap_or_default()
+}
+
 /// The token before this place.
 fn last<'t>(input: &mut Reader<'t, '_>) -> Option<&'t Token<'t>> {
-    let here = *input.cursor().inner();
-    here.checked_sub(1).and_then(|i| input.full_slice().get(i))
+    before(input).last()
 }
 
 /// The empty span after the token before this place.

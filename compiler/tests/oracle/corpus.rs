@@ -173,7 +173,7 @@ fn make(
             .collect(),
         options: option(&format!("instances={instances}")).into_iter().collect(),
         max_operations: 100_000,
-        promises: true,
+        ..Settings::default()
     };
     let (program, _) = elaborate::elaborate(unit, id, &settings, &Interrupt::default());
     let program = program?;

@@ -113,6 +113,9 @@ fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     if last.kind == Kind::Colon && !scope.in_fold(statement) || result {
         return items::types(first);
     }
+    if let Some(items) = dimension(scope, statement) {
+        return items;
+    }
     match first {
         Some(kind) if items::is_transfer(kind) => transfer(scope, kind, statement),
         Some(Kind::Signal | Kind::Wait | Kind::Flush | Kind::Acquire | Kind::Release) => {
@@ -175,6 +178,27 @@ fn is_new_name(scope: &Scope<'_>, statement: &[Token<'_>]) -> bool {
 fn is_after_separator(statement: &[Token<'_>]) -> bool {
     let [.., separator, _] = statement else { return false };
     matches!(separator.kind, Kind::LeftParen | Kind::Comma)
+}
+
+/// What the brackets of a declaration begin with: a new name and its list, or how many there are.
+fn dimension(scope: &Scope<'_>, statement: &[Token<'_>]) -> Option<Vec<CompletionItem>> {
+    let [word, _, bracket, ..] = statement else { return None };
+    let declares = matches!(word.kind, Kind::Channel | Kind::Scratch | Kind::Semaphore);
+    if !declares || bracket.kind != Kind::LeftBracket || depth(statement) != 1 {
+        return None;
+    }
+    let linked = statement.iter().any(|token| token.kind == Kind::Equal);
+    let [.., before, last] = statement else { return None };
+    let begins = |token: &Token<'_>| matches!(token.kind, Kind::LeftBracket | Kind::Comma);
+    if linked {
+        None
+    } else if begins(last) {
+        Some(std::iter::once(items::binder()).chain(scope.counts()).collect())
+    } else if begins(before) && last.kind.is_name() {
+        Some(vec![items::word("in")])
+    } else {
+        None
+    }
 }
 
 /// A channel's peer and, behind `to`, its other end.

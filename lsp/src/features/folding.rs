@@ -118,11 +118,12 @@ impl Folds<'_, '_> {
 /// Whether nothing stands before a comment on its line.
 fn alone(text: &str, comment: Span) -> bool {
     let before = text.get(..comment.start as usize).unwrap_or("");
-    before.rsplit('\n').next().is_none_or(|line| line.trim().is_empty())
+    before.rsplit(['\n', '\r']).next().is_none_or(|line| line.trim().is_empty())
 }
 
 /// Whether a comment stands on the line after another one.
 fn follows(text: &str, before: Span, comment: Span) -> bool {
     let between = text.get(before.end as usize..comment.start as usize).unwrap_or("");
-    between.matches('\n').count() == 1 && between.trim().is_empty()
+    let breaks = between.matches(['\n', '\r']).count() - between.matches("\r\n").count();
+    breaks == 1 && between.trim().is_empty()
 }

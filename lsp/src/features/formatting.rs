@@ -90,7 +90,7 @@ fn opener(text: &str, offset: u32) -> Option<u32> {
         } else if token.kind == Kind::LeftBrace && depth > 1 {
             depth -= 1;
         } else if token.kind == Kind::LeftBrace {
-            let line = before.get(..token.span.start as usize)?.rfind('\n');
+            let line = before.get(..token.span.start as usize)?.rfind(['\n', '\r']);
             return Some(line.map_or(0, |newline| newline as u32 + 1));
         }
     }

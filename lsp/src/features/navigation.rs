@@ -198,7 +198,8 @@ fn is_original(snapshot: &Snapshot, target: &Spot, name: &str) -> bool {
 }
 
 fn text(snapshot: &Snapshot, spot: &Spot) -> String {
-    let text = snapshot.text(&spot.name).unwrap_or_default();
+    let lines = snapshot.lines(&spot.name);
+    let text = lines.as_ref().map_or("", |lines| lines.text());
     text.get(spot.start as usize..spot.end as usize).unwrap_or("").to_owned()
 }
 

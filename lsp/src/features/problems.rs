@@ -9,7 +9,7 @@
 use crate::analysis::Spot;
 use crate::copies;
 use crate::diagnostics::Finding;
-use crate::text::{Encoding, Lines};
+use crate::text::Lines;
 use compiler::diagnostic::{Code, Import, Severity};
 use compiler::resolve::import;
 use compiler::source::FileId;
@@ -48,10 +48,9 @@ pub struct Fix {
 
 /// What is needed to speak of places: names and texts of files.
 pub struct Context<'c> {
-    encoding: Encoding,
-    text: &'c dyn Fn(&str) -> Option<Arc<str>>,
+    read: &'c dyn Fn(&str) -> Option<Arc<Lines>>,
     url: &'c dyn Fn(&str) -> Option<Url>,
-    lines: RefCell<BTreeMap<String, Option<Rc<Lines>>>>,
+    lines: RefCell<BTreeMap<String, Option<Arc<Lines>>>>,
     pages: RefCell<BTreeMap<Code, Option<Url>>>,
     files: RefCell<BTreeMap<String, Option<Rc<ast::File>>>>,
 }
@@ -60,13 +59,11 @@ impl<'c> Context<'c> {
     /// Names and texts of files.
     #[must_use]
     pub fn new(
-        encoding: Encoding,
-        text: &'c dyn Fn(&str) -> Option<Arc<str>>,
+        read: &'c dyn Fn(&str) -> Option<Arc<Lines>>,
         url: &'c dyn Fn(&str) -> Option<Url>,
     ) -> Context<'c> {
         Context {
-            encoding,
-            text,
+            read,
             url,
             lines: RefCell::default(),
             pages: RefCell::default(),
@@ -74,8 +71,8 @@ impl<'c> Context<'c> {
         }
     }
 
-    fn lines(&self, name: &str) -> Option<Rc<Lines>> {
-        let read = || Some(Rc::new(Lines::new((self.text)(name)?, self.encoding)));
+    fn lines(&self, name: &str) -> Option<Arc<Lines>> {
+        let read = || (self.read)(name);
         self.lines.borrow_mut().entry(name.to_owned()).or_insert_with(read).clone()
     }
 
@@ -88,7 +85,7 @@ impl<'c> Context<'c> {
     /// The edits that import a name into a file.
     fn import(&self, name: &str, import: &Import) -> Option<Vec<(Url, TextEdit)>> {
         let (url, lines) = ((self.url)(name)?, self.lines(name)?);
-        let parse = || Some(Rc::new(syntax::parse(FileId(0), &(self.text)(name)?).0));
+        let parse = || Some(Rc::new(syntax::parse(FileId(0), lines.text()).0));
         let file = self.files.borrow_mut().entry(name.to_owned()).or_insert_with(parse).clone()?;
         let edits = import::edits(&file, FileId(0), import).into_iter().map(|edit| {
             let range = lines.range(edit.span.start..edit.span.end);
@@ -107,17 +104,44 @@ impl<'c> Context<'c> {
 /// where a program calls it.
 #[must_use]
 pub fn problems(context: &Context<'_>, name: &str, findings: &[Finding]) -> Vec<Problem> {
-    let both = |finding: &Finding| {
-        let problem = problem(context, name, finding);
-        let other = problem.as_ref().filter(|_| has_sides(finding)).and_then(counterpart);
-        problem.into_iter().chain(other)
-    };
     let here = findings.iter().filter(|finding| place(name, finding).is_some()).collect();
     let (shown, more) = shown(here);
-    shown.into_iter().chain(&more).flat_map(both).collect()
+    let mut room = MOST_SHOWN.saturating_sub(shown.len());
+    let both = |finding: &Finding| {
+        let problem = problem(context, name, finding);
+        let sided = problem.as_ref().filter(|_| room > 0 && has_sides(finding));
+        let other = sided.and_then(counterpart);
+        room -= usize::from(other.is_some());
+        problem.into_iter().chain(other)
+    };
+    merged(shown.into_iter().chain(&more).flat_map(both))
 }
 
-/// How many findings of a file are shown; `cclc` shows as many.
+/// One problem for those that say the same at the same place, with the other places of all: what lies at several places
+/// of an imported file is shown at one of this file.
+fn merged(problems: impl Iterator<Item = Problem>) -> Vec<Problem> {
+    let mut all: Vec<Problem> = Vec::new();
+    let mut known = BTreeMap::new();
+    for problem in problems {
+        let Diagnostic { range, message, .. } = &problem.diagnostic;
+        let at = *known.entry((range.start, range.end, message.clone())).or_insert(all.len());
+        match all.get_mut(at) {
+            None => all.push(problem),
+            Some(first) => {
+                let places = first.diagnostic.related_information.get_or_insert_default();
+                let more = problem.diagnostic.related_information.into_iter().flatten();
+                for place in more {
+                    if !places.contains(&place) {
+                        places.push(place);
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// How many findings of a file are shown, with the other sides of races; `cclc` shows as many.
 const MOST_SHOWN: usize = 1000;
 
 /// The findings that are shown, and what says how many are not: warnings are left out first.
@@ -200,8 +224,17 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         data: None,
     };
     let edit = |(spot, text): &(Spot, String)| {
-        let place = context.location(spot)?;
-        Some((place.uri, TextEdit::new(place.range, text.clone())))
+        let lines = context.lines(&spot.name)?;
+        let mut range = lines.range(spot.start..spot.end);
+        if text.is_empty() && range.start.character == 0 && range.end.character > 0 {
+            // Of a line that was all taken out nothing stays.
+            let next = lines.start(range.end.line + 1);
+            let rest = lines.text().get(spot.end as usize..next as usize).unwrap_or("");
+            if rest.trim().is_empty() {
+                range.end = lines.position(next);
+            }
+        }
+        Some(((context.url)(&spot.name)?, TextEdit::new(range, text.clone())))
     };
     let fix = finding.fix.as_ref().and_then(|mending| {
         let mut edits = mending.edits.iter().map(edit).collect::<Option<Vec<_>>>()?;

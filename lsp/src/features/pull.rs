@@ -31,9 +31,9 @@ pub fn all(snapshot: &Snapshot, url: &Url) -> Vec<Problem> {
         found.findings = diagnostics::whole(&name, &texts, &disk, &settings, interrupt);
         database.give_way();
     }
-    let text = |name: &str| snapshot.text(name);
+    let lines = |name: &str| snapshot.lines(name);
     let url = |name: &str| snapshot.url(name);
-    problems::problems(&Context::new(snapshot.encoding, &text, &url), &name, &found.findings)
+    problems::problems(&Context::new(&lines, &url), &name, &found.findings)
 }
 
 /// The report of one file.

@@ -28,6 +28,8 @@ pub(super) struct Abilities {
     pub(super) markdown: bool,
     /// It takes edits of versions of files.
     pub(super) versions: bool,
+    /// It shows how far the server is with what takes long.
+    pub(super) progress: bool,
     /// What it asks for again when it is told that it has changed.
     pub(super) refreshes: Refreshes,
 }
@@ -48,6 +50,7 @@ impl Abilities {
         let workspace = params.capabilities.workspace.as_ref();
         let watching = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
         let editing = workspace.and_then(|workspace| workspace.workspace_edit.as_ref());
+        let window = params.capabilities.window.as_ref();
         let completion = text.and_then(|text| text.completion.as_ref());
         let item = completion.and_then(|completion| completion.completion_item.as_ref());
         let formats = item.and_then(|item| item.documentation_format.as_ref());
@@ -57,6 +60,7 @@ impl Abilities {
             watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
             snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
             versions: editing.and_then(|editing| editing.document_changes).unwrap_or(false),
+            progress: window.and_then(|window| window.work_done_progress).unwrap_or(false),
             refreshes: Refreshes::of(params),
         }
     }

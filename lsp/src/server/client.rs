@@ -1,24 +1,79 @@
 //! What the client is told without having asked.
 
 use super::capabilities::{Abilities, watching};
-use crate::publisher::{Notice, Tell, View};
+use crate::publisher::{Notice, Progress, Tell, View};
+use lsp_types::notification::Progress as ProgressNotice;
+use lsp_types::request::WorkDoneProgressCreate;
+use lsp_types::{
+    MessageType, NumberOrString, ProgressParams, ProgressParamsValue, WorkDoneProgress,
+    WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
+    WorkDoneProgressReport,
+};
 use std::sync::Arc;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tower_lsp::Client;
 
 /// The way from the publisher to a client, which is told no more than it understands.
 pub(super) fn teller(client: Client, abilities: Abilities) -> Arc<Tell> {
+    let (progress, news) = unbounded_channel();
+    if abilities.progress {
+        tokio::spawn(show_progress(client.clone(), news));
+    }
     Arc::new(move |notice| {
         let client = client.clone();
+        let progress = progress.clone();
         Box::pin(async move {
             match notice {
                 Notice::Diagnostics(url, version, diagnostics) => {
                     client.publish_diagnostics(url, diagnostics, version).await;
                 }
+                Notice::Message(text) => client.show_message(MessageType::WARNING, text).await,
+                Notice::Progress(news) => drop(progress.send(news)),
                 // Its answer says nothing; publications must not wait for it.
                 Notice::Refresh(view) => drop(tokio::spawn(refresh(client, abilities, view))),
             }
         })
     })
+}
+
+/// What is said of settings to one who may not think of this server.
+pub(super) fn of_settings(why: &str) -> String {
+    format!("ccl settings: {why}")
+}
+
+/// Shows how far the checks are. Each stretch has a token of its own, for which the client is asked first.
+async fn show_progress(client: Client, mut news: UnboundedReceiver<Progress>) {
+    let (mut stretches, mut shown) = (0, None);
+    while let Some(progress) = news.recv().await {
+        let value = match progress {
+            Progress::Begin(text) => {
+                stretches += 1;
+                let token = NumberOrString::String(format!("ccl/checks/{stretches}"));
+                let params = WorkDoneProgressCreateParams { token: token.clone() };
+                let asked = client.send_request::<WorkDoneProgressCreate>(params).await;
+                shown = asked.is_ok().then_some(token);
+                WorkDoneProgress::Begin(WorkDoneProgressBegin {
+                    title: "ccl: checking".to_owned(),
+                    cancellable: Some(false),
+                    message: Some(text),
+                    percentage: None,
+                })
+            }
+            Progress::Report(text) => WorkDoneProgress::Report(WorkDoneProgressReport {
+                cancellable: Some(false),
+                message: Some(text),
+                percentage: None,
+            }),
+            Progress::End => WorkDoneProgress::End(WorkDoneProgressEnd { message: None }),
+        };
+        let ends = matches!(value, WorkDoneProgress::End(_));
+        if let Some(token) = &shown {
+            let value = ProgressParamsValue::WorkDone(value);
+            let params = ProgressParams { token: token.clone(), value };
+            client.send_notification::<ProgressNotice>(params).await;
+        }
+        shown = shown.filter(|_| !ends);
+    }
 }
 
 async fn refresh(client: Client, abilities: Abilities, view: View) {

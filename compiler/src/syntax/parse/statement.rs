@@ -95,7 +95,8 @@ pub(super) fn dangling<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         if !ends || !matches!(last.kind, Kind::Doc | Kind::RightBracket) {
             return Err(EmptyErr::default());
         }
-        note(input, belongs_to_nothing(&last));
+        let before = super::before(input);
+        note(input, belongs_to_nothing(&last, before));
         Ok(())
     })
 }
@@ -436,9 +437,24 @@ fn doc_of_statement(doc: &Doc) -> Fault {
     Fault::new(doc.span.start, Reach::Before, report)
 }
 
-fn belongs_to_nothing(last: &Token<'_>) -> Fault {
-    let what = if last.kind == Kind::Doc { "documentation" } else { "an attribute" };
-    let report = Diagnostic::new(Code::E0101, last.span, format!("{what} with nothing after it"));
+/// What stands above a closing brace or the end; `before` is everything up to there.
+fn belongs_to_nothing(last: &Token<'_>, before: &[Token<'_>]) -> Fault {
+    let report = if last.kind == Kind::Doc {
+        let docs = before.iter().rev().take_while(|token| token.kind == Kind::Doc);
+        let slashes = docs.map(|doc| Edit {
+            span: Span { end: doc.span.start + 3, ..doc.span },
+            text: "//".to_owned(),
+        });
+        Diagnostic::new(Code::E0101, last.span, "no declaration follows this documentation")
+            .help("write the declaration below it, or begin a comment with `//`")
+            .fix("write `//`", slashes.collect())
+    } else {
+        Diagnostic::new(
+            Code::E0101,
+            last.span,
+            "no declaration or statement follows this attribute",
+        )
+    };
     Fault::new(last.span.start, Reach::Before, report)
 }
 

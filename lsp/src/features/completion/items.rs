@@ -75,6 +75,11 @@ pub(super) fn snippet(word: &str, text: &str) -> CompletionItem {
     }
 }
 
+/// A new name and the list that it goes through.
+pub(super) fn binder() -> CompletionItem {
+    snippet("p in peers", "${1:p} in ${2:peers}")
+}
+
 /// A word as it is.
 pub(super) fn word(text: &str) -> CompletionItem {
     CompletionItem {

@@ -209,6 +209,11 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// Names that are bound around the cursor, and are numbers.
+    pub(super) fn counts(&self) -> impl Iterator<Item = CompletionItem> {
+        self.values().filter(|item| item.detail.as_deref() == Some("int"))
+    }
+
     /// Functions and constants of the file.
     pub(super) fn functions(&self) -> impl Iterator<Item = CompletionItem> {
         let unit = &self.resolved.unit;

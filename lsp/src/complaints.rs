@@ -1,0 +1,174 @@
+//! What is wrong with the values that a program is checked with, where the author can mend it.
+//!
+//! In: the settings, a declaration with its comments. Out: for comments that set nothing, or something that there is not,
+//! the comment; for a setting that a parameter cannot have, the parameter. Each says what counts instead, and the way out.
+
+use crate::directive::{self, Assignment, Comment, Fate};
+use crate::settings::{self, Settings};
+use compiler::diagnostic;
+use compiler::resolve::program::{Parameter, Program};
+use compiler::source::Span;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Something that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// Where that is.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+    /// The way out.
+    pub help: String,
+    /// What the editor can write instead: the title, where, and the text.
+    pub fix: Option<(String, Range<u32>, String)>,
+}
+
+/// A place of a complaint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a comment, from the beginning of the declaration's text.
+    Comment(Range<u32>),
+    /// At a parameter, where the compiler saw it.
+    Parameter(Span),
+}
+
+/// What does not count of the settings for a program and of the comments in a declaration.
+#[must_use]
+pub fn complaints(settings: &Settings, program: Option<&Program>, text: &str) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    let mut set = BTreeSet::new();
+    for comment in directive::comments(text, program.is_some()) {
+        match (comment.fate, program) {
+            (Fate::Counts, Some(program)) => sets(program, &comment, &mut set, &mut found),
+            (Fate::Misspelt, _) => found.push(misspelt(&comment)),
+            (Fate::Misplaced | Fate::Counts, _) => found.push(misplaced(&comment)),
+        }
+    }
+    let parameters = program.iter().flat_map(|program| &program.parameters);
+    found.extend(parameters.filter_map(|parameter| unusable(settings, &set, parameter)));
+    found
+}
+
+/// What a comment above a program sets.
+fn sets(
+    program: &Program,
+    comment: &Comment<'_>,
+    set: &mut BTreeSet<String>,
+    found: &mut Vec<Complaint>,
+) {
+    let assignments = directive::assignments(comment.text);
+    if assignments.is_empty() {
+        found.push(Complaint {
+            place: place(comment.place.clone()),
+            message: "this comment sets nothing".to_owned(),
+            help: FORM.to_owned(),
+            fix: None,
+        });
+    }
+    let mut from = 0;
+    for one in assignments {
+        let at = comment.text.get(from..).and_then(|rest| rest.find(one.text)).unwrap_or(0) + from;
+        from = at + one.text.len();
+        let start = comment.body + at;
+        found.extend(wrong(program, &one, start, set));
+        set.insert(one.name.to_owned());
+    }
+}
+
+/// How such a comment is written.
+const FORM: &str = "`// ccl: name=value, ..` sets parameters of the program below it";
+
+fn wrong(
+    program: &Program,
+    one: &Assignment<'_>,
+    start: usize,
+    set: &BTreeSet<String>,
+) -> Option<Complaint> {
+    let all = place(start..start + one.text.len());
+    let Assignment { text, name, value } = *one;
+    let Some(value) = value else {
+        let message = format!("`{text}` sets nothing");
+        return Some(Complaint { place: all, message, help: FORM.to_owned(), fix: None });
+    };
+    let Some(parameter) = settings::parameter(program, name) else {
+        let word = start..start + name.len();
+        let names = || program.parameters.iter().map(|parameter| parameter.name.as_str());
+        let near = diagnostic::nearest(name, names());
+        let listed = || names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if program.parameters.is_empty() => "it has none".to_owned(),
+            None => format!("it has {}", listed()),
+        };
+        return Some(Complaint {
+            place: place(word.clone()),
+            message: format!("the program `{}` has no parameter `{name}`", program.name),
+            help,
+            fix: near.map(|near| (format!("write `{near}`"), short(word), near.to_owned())),
+        });
+    };
+    if !settings::fits_in(parameter, value) {
+        let message = format!("`{value}` is no {} for `{name}`", parameter.ty);
+        let help = otherwise(parameter, "it is checked with its default");
+        return Some(Complaint { place: all, message, help, fix: None });
+    }
+    set.contains(name).then(|| Complaint {
+        place: all,
+        message: format!("`{name}` is set once more here"),
+        help: "the last value counts".to_owned(),
+        fix: None,
+    })
+}
+
+fn misspelt(comment: &Comment<'_>) -> Complaint {
+    let head = comment.place.start..comment.body;
+    Complaint {
+        place: place(comment.place.clone()),
+        message: "this comment sets nothing: one that does begins with `// ccl:`".to_owned(),
+        help: "write `// ccl:`".to_owned(),
+        fix: Some(("write `// ccl:`".to_owned(), short(head), "// ccl: ".to_owned())),
+    }
+}
+
+fn misplaced(comment: &Comment<'_>) -> Complaint {
+    Complaint {
+        place: place(comment.place.clone()),
+        message: "this comment sets nothing: it stands above no program".to_owned(),
+        help: "put it right above `program`, without an empty line between them".to_owned(),
+        fix: None,
+    }
+}
+
+/// A setting that a parameter cannot have; a comment overrules it.
+fn unusable(
+    settings: &Settings,
+    set: &BTreeSet<String>,
+    parameter: &Parameter,
+) -> Option<Complaint> {
+    let Parameter { name, ty, .. } = parameter;
+    let value = settings.parameters.get(name).filter(|_| !set.contains(name))?;
+    (!settings::fits_in(parameter, value)).then(|| Complaint {
+        place: Place::Parameter(parameter.span),
+        message: format!(
+            "the editor's setting `ccl.parameters` sets `{name}` to `{value}`, which is no {ty}"
+        ),
+        help: otherwise(parameter, "the default is taken"),
+        fix: None,
+    })
+}
+
+fn otherwise(parameter: &Parameter, default: &str) -> String {
+    match parameter.default {
+        Some(_) => format!("{default}; a value of this type is written as in a program"),
+        None => "a value of this type is written as in a program".to_owned(),
+    }
+}
+
+fn place(range: Range<usize>) -> Place {
+    Place::Comment(short(range))
+}
+
+fn short(range: Range<usize>) -> Range<u32> {
+    range.start as u32..range.end as u32
+}

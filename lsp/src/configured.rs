@@ -1,0 +1,216 @@
+//! The editor's settings as they arrive, to [`Settings`].
+//!
+//! In: JSON of a client, the section `ccl` or what holds it. Out: the settings, and in words what of it cannot be used;
+//! each of these has its default then, and the others count.
+
+use crate::settings::Settings;
+use compiler::diagnostic;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What can be set.
+pub const KNOWN: [&str; 4] = ["parameters", "sms", "maxOperations", "messageBytes"];
+
+/// What clients keep for themselves in the same section.
+pub const CLIENTS: [&str; 4] = ["server", "compiler", "verifyPlans", "trace"];
+
+/// The settings that a client sends, and what is wrong with them.
+#[must_use]
+pub fn read(sent: &Value) -> (Settings, Vec<String>) {
+    let mut reader = Reader { settings: Settings::default(), wrong: Vec::new() };
+    match sent.get("ccl").unwrap_or(sent) {
+        Value::Null => {}
+        // A table of Lua that is empty may arrive as a list.
+        Value::Array(list) if list.is_empty() => {}
+        Value::Object(section) => reader.section(section, sent.get("ccl").is_some()),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => reader.wrong.push(format!(
+            "the settings are `{other}`; what is wanted is an object, as `{{\"parameters\": {{\"ranks\": 16}}}}`"
+        )),
+    }
+    (reader.settings, reader.wrong)
+}
+
+struct Reader {
+    settings: Settings,
+    wrong: Vec<String>,
+}
+
+impl Reader {
+    /// `own` says that the section is this language's for sure: else it may be the settings of others.
+    fn section(&mut self, section: &Map<String, Value>, own: bool) {
+        let short = |key: &String| key.strip_prefix("ccl.").unwrap_or(key).to_owned();
+        let meant =
+            |key: &String| KNOWN.contains(&short(key).as_str()) || near(&short(key)).is_some();
+        let own = own || section.keys().any(meant);
+        for (key, value) in section.iter().filter(|(_, value)| !value.is_null()) {
+            let key = short(key);
+            match key.as_str() {
+                "parameters" => self.parameters(value),
+                "sms" => {
+                    let sms = self.number(&key, value, self.settings.sms.into(), u32::MAX.into());
+                    self.settings.sms = u32::try_from(sms).unwrap_or(u32::MAX);
+                }
+                "maxOperations" => {
+                    let most = self.settings.max_operations;
+                    self.settings.max_operations = self.number(&key, value, most, u64::MAX);
+                }
+                "messageBytes" => {
+                    let bytes = self.settings.message_bytes;
+                    self.settings.message_bytes = self.number(&key, value, bytes, u64::MAX);
+                }
+                _ if own && !is_clients(&key) => self.unknown(&key, value),
+                _ => {}
+            }
+        }
+    }
+
+    fn parameters(&mut self, value: &Value) {
+        if value.as_array().is_some_and(Vec::is_empty) {
+            return;
+        }
+        let Value::Object(given) = value else {
+            self.wrong.push(format!(
+                "`parameters` is `{value}`; what is wanted is an object, as `{{\"ranks\": 16}}`"
+            ));
+            return;
+        };
+        let mut parameters = BTreeMap::new();
+        for (name, value) in given {
+            let text = match value {
+                Value::Null => continue,
+                Value::Number(number) if number.is_f64() => {
+                    self.wrong.push(format!(
+                        "`parameters.{name}` is `{value}`, which is no whole number"
+                    ));
+                    continue;
+                }
+                // A list is written as in the language.
+                Value::Number(_) | Value::Bool(_) | Value::Array(_) => value.to_string(),
+                Value::String(text) => text.clone(),
+                Value::Object(_) => {
+                    self.wrong.push(format!(
+                        "`parameters.{name}` is `{value}`; what is wanted is a number, `true` or `false`, or a text, \
+                         as `\"[[1, 2], [0, 3]]\"`"
+                    ));
+                    continue;
+                }
+            };
+            parameters.insert(name.clone(), text);
+        }
+        self.settings.parameters = parameters;
+    }
+
+    fn number(&mut self, key: &str, value: &Value, otherwise: u64, most: u64) -> u64 {
+        let number = value.as_u64().filter(|number| (1..=most).contains(number));
+        number.unwrap_or_else(|| {
+            let upper = if most == u64::MAX { String::new() } else { format!(" to {most}") };
+            let wanted = if upper.is_empty() { " from 1 on".to_owned() } else { format!(" from 1{upper}") };
+            self.wrong.push(format!(
+                "`{key}` is `{value}`; what is wanted is a whole number{wanted}, and {otherwise} is taken"
+            ));
+            otherwise
+        })
+    }
+
+    fn unknown(&mut self, key: &str, value: &Value) {
+        let way = match near(key) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None if value.is_object() || value.is_null() => format!("there are {}", listed()),
+            None => format!(
+                "there are {}; a parameter of programs goes into `parameters`, as \
+                 `{{\"parameters\": {{\"{key}\": {value}}}}}`",
+                listed()
+            ),
+        };
+        self.wrong.push(format!("there is no setting `{key}`: {way}"));
+    }
+}
+
+/// The known setting that a word is nearest to, whatever its capitals and underscores.
+fn near(key: &str) -> Option<&'static str> {
+    let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
+    let same = KNOWN.into_iter().find(|known| plain(known) == plain(key));
+    same.or_else(|| diagnostic::nearest(key, KNOWN))
+}
+
+fn is_clients(key: &str) -> bool {
+    CLIENTS.contains(&key.split('.').next().unwrap_or(key))
+}
+
+fn listed() -> String {
+    KNOWN.map(|known| format!("`{known}`")).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(text: &str) -> (Settings, Vec<String>) {
+        read(&serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn what_is_right_counts_beside_what_is_wrong() {
+        let (settings, wrong) = wrong(
+            r#"{"ccl": {"sms": 8, "maxOperations": "many",
+            "paramters": {"ranks": 4}, "parameters": {"ranks": 4, "half": 0.5, "table": [[1], [2]]}}}"#,
+        );
+        assert_eq!((settings.sms, settings.max_operations), (8, 16_000_000));
+        let given: Vec<_> =
+            settings.parameters.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(given, [("ranks", "4"), ("table", "[[1],[2]]")]);
+        assert_eq!(
+            wrong,
+            [
+                "`maxOperations` is `\"many\"`; what is wanted is a whole number from 1 on, and 16000000 is taken",
+                "`parameters.half` is `0.5`, which is no whole number",
+                "there is no setting `paramters`: did you mean `parameters`?",
+            ]
+        );
+    }
+
+    #[test]
+    fn misspelt_keys_are_led_back() {
+        for (key, known) in
+            [("max_operations", "maxOperations"), ("SMs", "sms"), ("messageByte", "messageBytes")]
+        {
+            let (_, wrong) = wrong(&format!(r#"{{"{key}": 1}}"#));
+            assert_eq!(wrong, [format!("there is no setting `{key}`: did you mean `{known}`?")]);
+        }
+        let (_, wrong) = wrong(r#"{"ccl": {"ranks": 16}}"#);
+        assert!(
+            wrong[0].ends_with(r#"goes into `parameters`, as `{"parameters": {"ranks": 16}}`"#),
+            "{wrong:?}"
+        );
+    }
+
+    #[test]
+    fn the_settings_of_others_are_theirs() {
+        for text in [
+            "null",
+            "{}",
+            r#"{"ccl": null}"#,
+            r#"{"ccl": []}"#,
+            r#"{"ccl": {"parameters": []}}"#,
+            r#"{"rust-analyzer": {"cargo": {}}}"#,
+            r#"{"sms": null, "ccl.parameters": {}, "server": {"path": ""}, "verifyPlans": true, "trace": {}}"#,
+        ] {
+            assert_eq!(wrong(text), (Settings::default(), vec![]), "{text}");
+        }
+    }
+
+    /// The extension for VS Code hands over its whole section.
+    #[test]
+    fn what_an_extension_sets_is_known() {
+        let package = include_str!("../../editors/vscode/package.json");
+        let package: Value = serde_json::from_str(package).unwrap();
+        let mut found = 0;
+        for key in package["contributes"]["configuration"]["properties"].as_object().unwrap().keys()
+        {
+            let key = key.strip_prefix("ccl.").unwrap();
+            assert!(KNOWN.contains(&key) || is_clients(key), "{key}");
+            found += usize::from(KNOWN.contains(&key));
+        }
+        assert_eq!(found, KNOWN.len());
+    }
+}

@@ -1,0 +1,130 @@
+//! How findings are shown, and what mends them: conversations with a server in this process.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+
+#[path = "support/client.rs"]
+mod client;
+
+use client::Client;
+use serde_json::{Value, json};
+
+const URI: &str = "untitled:Untitled-1";
+
+/// A program of so many blocks, each of which races with the one that reads.
+fn races(blocks: usize) -> String {
+    let many: String = (0..blocks)
+        .map(|at| format!("    block b{at} {{ copy input[0] -> output[0]; }}\n"))
+        .collect();
+    format!(
+        "use std::collectives::unchecked;\n\nprogram p(ranks: int = 1) {{\n    \
+         collective unchecked(ranks, outputs = ranks);\n{many}}}\n"
+    )
+}
+
+/// The edits that mend a report, as `line:column-line:column text`.
+fn mended(client: &mut Client, report: &Value) -> Vec<String> {
+    let asked = json!({"textDocument": {"uri": URI}, "range": report["range"],
+        "context": {"diagnostics": [report]}});
+    let actions = client.request("textDocument/codeAction", asked);
+    let edits = actions[0]["edit"]["changes"][URI].as_array().unwrap().iter();
+    let edits = edits.map(|edit| {
+        let place = |side: &str| {
+            let at = &edit["range"][side];
+            format!("{}:{}", at["line"], at["character"])
+        };
+        format!("{}-{} {}", place("start"), place("end"), edit["newText"].as_str().unwrap())
+    });
+    edits.collect()
+}
+
+#[test]
+fn what_is_unused_is_taken_out_with_its_line_and_nothing_else() {
+    let mut client = Client::new(None, json!({}));
+    let text = races(1).replacen(
+        "    block b0 { ",
+        "    // Stays.\n    let n = 1;\n\n    let k = 2; // Why.\n    scratch spare[2];\n    block b0 { let m = 3; ",
+        1,
+    );
+    client.open(URI, &text);
+    let found = client.settled(URI, 1);
+    let mut all = Vec::new();
+    for report in &found {
+        all.push((report["code"].as_str().unwrap(), mended(&mut client, report).join(", ")));
+    }
+    let expected = [
+        ("W0205", "5:0-6:0 "),
+        ("W0205", "7:0-7:14 "),
+        ("W0203", "8:0-9:0 "),
+        ("W0205", "9:15-9:26 "),
+    ];
+    let short: Vec<(&str, &str)> =
+        all.iter().map(|(code, edits)| (*code, edits.as_str())).collect();
+    assert_eq!(short, expected);
+    client.finish();
+}
+
+#[test]
+fn the_other_sides_of_races_are_counted_among_those_that_are_shown() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, &races(3));
+    let few = client.settled(URI, 1);
+    let sides = few.iter().filter(|one| one["severity"] == 3).count();
+    assert!(sides > 0 && sides < few.len(), "{few:#?}");
+    let many: String = (0..40)
+        .map(|at| {
+            let (_, program) =
+                races(40).split_once("program").map(|(a, b)| (a.len(), b.to_owned())).unwrap();
+            format!("program{}", program.replacen(" p(", &format!(" p{at}("), 1))
+        })
+        .collect();
+    client.replace(URI, 2, &format!("use std::collectives::unchecked;\n{many}"));
+    assert!(client.settled(URI, 2).len() <= 1001);
+    client.finish();
+}
+
+#[test]
+fn what_is_broken_twice_in_an_import_is_shown_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let uri = |name: &str| lsp_types::Url::from_file_path(root.join(name)).unwrap().to_string();
+    let broken = "proc tell(c: channel[]) {\n    signal d[*];\n    wait d[*];\n}\n";
+    std::fs::write(root.join("lib.ccl"), broken).unwrap();
+    let mut client = Client::new(Some(&root), json!({}));
+    let main = uri("main.ccl");
+    let text = "use \"lib.ccl\"::tell;\nuse std::collectives::unchecked;\nprogram p(ranks: int = 2) {\n    \
+        collective unchecked(ranks, outputs = ranks);\n    channel c[p in peers] = memory(p);\n    \
+        block main { tell(c); tell(c); }\n}\n";
+    client.open(&main, text);
+    let found = client.settled(&main, 1);
+    assert_eq!(Client::codes(&found), ["E0201"]);
+    let lines: Vec<u64> = found[0]["relatedInformation"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|place| place["location"]["uri"] == uri("lib.ccl"))
+        .map(|place| place["location"]["range"]["start"]["line"].as_u64().unwrap())
+        .collect();
+    assert!(lines.contains(&1) && lines.contains(&2), "{lines:?}");
+    client.finish();
+}
+
+#[test]
+fn lines_that_end_with_a_carriage_return_are_folded_and_formatted() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, &races(1).replace("block b0 {", "block b0 {\n").replace('\n', "\r"));
+    client.settled_silently();
+    let file = json!({"uri": URI});
+    let folds = client.request("textDocument/foldingRange", json!({"textDocument": file}));
+    let lines =
+        |fold: &Value| (fold["startLine"].as_u64().unwrap(), fold["endLine"].as_u64().unwrap());
+    assert_eq!(folds.as_array().unwrap().iter().map(lines).collect::<Vec<_>>(), [(2, 5)]);
+    // Behind the `}` of the block: nothing above it is touched.
+    let position = json!({"line": 5, "character": 34});
+    let asked = json!({"textDocument": file, "position": position, "ch": "}",
+        "options": {"tabSize": 4, "insertSpaces": true}});
+    let edits = client.request("textDocument/onTypeFormatting", asked);
+    let edits = edits.as_array().unwrap().iter();
+    let mut first = edits.map(|edit| edit["range"]["start"]["line"].as_u64().unwrap());
+    assert!(first.all(|line| line >= 3), "the lines before the block stay");
+    client.finish();
+}
