@@ -175,7 +175,7 @@ impl<'p> Trial<'p> {
 #[must_use]
 pub fn with_reduction(mut program: Program, op: ReduceOp) -> Program {
     let own = std::mem::replace(&mut program.collective.op, op);
-    for block in program.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut()) {
+    for block in program.blocks_mut() {
         block.ops.iter_mut().for_each(|one| replace(one, own, op));
     }
     program

@@ -25,7 +25,8 @@ use crate::source::Place;
 use crate::table::{Table, id};
 pub use channel::{Channel, ChannelKind, Link, SwitchGroup, Unmet, unmet};
 pub use op::{
-    Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, count_ops,
+    Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, all_ops,
+    count_ops,
 };
 pub use options::{MOST_THREADS, Options, Protocol, Replication};
 pub use origin::{Binding, BindingId, Origin, OriginId, Origins};
@@ -72,6 +73,23 @@ pub struct Program {
     pub joins: Joins,
     /// How many copies of the program's operations `ranks` holds already: 1 until the replication pass ran.
     pub instances_done: u32,
+}
+
+impl Program {
+    /// The thread blocks of all ranks.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.ranks.iter().flat_map(|rank| &rank.blocks)
+    }
+
+    /// The same, to be changed.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        self.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut())
+    }
+
+    /// Every operation of all ranks, those in pipelines too.
+    pub fn all_ops(&self) -> impl Iterator<Item = &Op> {
+        self.ranks.iter().flat_map(Rank::all_ops)
+    }
 }
 
 /// When the threads of a block meet.
@@ -135,6 +153,13 @@ pub struct Rank {
     /// What the collective promises of this rank's output, ascending by chunk; none for a chunk that may hold
     /// anything. Shared by the ranks that have the same.
     pub promises: Arc<[Promise]>,
+}
+
+impl Rank {
+    /// Every operation, those in pipelines too.
+    pub fn all_ops(&self) -> impl Iterator<Item = &Op> {
+        self.blocks.iter().flat_map(|block| all_ops(&block.ops))
+    }
 }
 
 /// `inner` is the chunks of `outer` from `offset` on.

@@ -92,25 +92,22 @@ struct Shape {
 fn shapes(program: &Program) -> BTreeSet<Shape> {
     let mut shapes = BTreeSet::new();
     let mut last = None;
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        run::each_op(&block.ops, &mut |op| {
-            let Action::Transfer(transfer) = &op.action else { return };
-            let Some(slice) = transfer.slice.filter(|slice| slice.count > 1) else { return };
-            let shape = |operand: &Operand| Shape {
-                size: operand.size,
-                count: slice.count,
-                offset: operand.index % operand.size.max(1),
-            };
-            let operands = transfer.sources.iter().chain(&transfer.destinations);
-            for operand in operands.filter(|one| !one.size.is_multiple_of(slice.count)) {
-                // Mostly the operands of an operation are alike.
-                let shape = shape(operand);
-                if last != Some(shape) {
-                    last = Some(shape);
-                    shapes.insert(shape);
-                }
+    for transfer in program.all_ops().filter_map(Op::transfer) {
+        let Some(slice) = transfer.slice.filter(|slice| slice.count > 1) else { continue };
+        let shape = |operand: &Operand| Shape {
+            size: operand.size,
+            count: slice.count,
+            offset: operand.index % operand.size.max(1),
+        };
+        let operands = transfer.operands();
+        for operand in operands.filter(|one| !one.size.is_multiple_of(slice.count)) {
+            // Mostly the operands of an operation are alike.
+            let shape = shape(operand);
+            if last != Some(shape) {
+                last = Some(shape);
+                shapes.insert(shape);
             }
-        });
+        }
     }
     shapes
 }
@@ -142,14 +139,13 @@ fn chunks(program: &Program) -> u64 {
 
 fn has_pipelines(program: &Program) -> bool {
     let is_pipeline = |op: &Op| matches!(op.action, Action::Pipeline(_));
-    let mut blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
-    blocks.any(|block| block.ops.iter().any(is_pipeline))
+    program.all_ops().any(is_pipeline)
 }
 
 /// The program with every pipeline gone through once, all at once.
 fn once(program: &Program) -> Program {
     let mut program = program.clone();
-    for block in program.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut()) {
+    for block in program.blocks_mut() {
         let mut ops = Vec::with_capacity(block.ops.len());
         for op in block.ops.drain(..) {
             match op.action {

@@ -210,8 +210,7 @@ fn changed(
 fn size(program: &ir::Program, parts: u32) -> usize {
     let cells = |rank: &ir::Rank| rank.input_chunks + rank.output_chunks + rank.scratch_chunks;
     let cells = program.ranks.iter().map(cells).sum::<u32>().saturating_mul(parts);
-    let blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
-    cells as usize + blocks.map(|block| ir::count_ops(&block.ops)).sum::<usize>()
+    cells as usize + program.all_ops().count()
 }
 
 struct Trials<'a> {

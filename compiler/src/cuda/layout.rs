@@ -57,8 +57,8 @@ impl Layout {
         let compared =
             |rank: &ir::Rank| if gathers { rank.output_chunks } else { rank.input_chunks };
         let mut traits = Traits::default();
-        for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-            traits.add(program, &block.ops);
+        for transfer in program.all_ops().filter_map(ir::Op::transfer) {
+            traits.add(program, transfer);
         }
         Layout {
             lanes,
@@ -87,23 +87,7 @@ impl Layout {
 }
 
 impl Traits {
-    fn add(&mut self, program: &Program, ops: &[ir::Op]) {
-        for op in ops {
-            match &op.action {
-                ir::Action::Transfer(transfer) => self.transfer(program, transfer),
-                ir::Action::Pipeline(pipeline) => self.add(program, &pipeline.body),
-                ir::Action::Sync
-                | ir::Action::Barrier { .. }
-                | ir::Action::Signal(_)
-                | ir::Action::Wait(_)
-                | ir::Action::Flush(_)
-                | ir::Action::Acquire(_)
-                | ir::Action::Release(_) => {}
-            }
-        }
-    }
-
-    fn transfer(&mut self, program: &Program, transfer: &ir::Transfer) {
+    fn add(&mut self, program: &Program, transfer: &ir::Transfer) {
         if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets) {
             self.reduces = true;
             self.fixed_op |= transfer.reduce != program.collective.op;

@@ -6,8 +6,7 @@
 use super::Writer;
 use super::data::USERS;
 use crate::ir::memory::{accesses, home};
-use crate::ir::run::each_op;
-use crate::ir::{Action, Alias, Buffer, Program, Rank, RankId};
+use crate::ir::{Alias, Buffer, Op, Program, Rank, RankId};
 
 /// What memory holds that nobody has written.
 const POISON: u8 = 0xee;
@@ -81,14 +80,8 @@ pub(super) fn bytes(program: &Program, chunk_bytes: u64) -> u64 {
 
 /// How many chunks of memory each chunk of scratch takes.
 fn scratch_factor(program: &Program) -> u64 {
-    let mut packets = false;
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        each_op(&block.ops, &mut |op| {
-            if let Action::Transfer(transfer) = &op.action {
-                packets |= accesses(transfer).any(|access| access.packets);
-            }
-        });
-    }
+    let mut transfers = program.all_ops().filter_map(Op::transfer);
+    let packets = transfers.any(|transfer| accesses(transfer).any(|access| access.packets));
     (if packets { 2 } else { 1 }) * (if program.options.double_scratch { 2 } else { 1 })
 }
 

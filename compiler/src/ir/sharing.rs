@@ -5,8 +5,7 @@
 //! part of the program: where one block holds the lock `x` before it asks for `y`, and so does another, asking for both
 //! at once may stop both for ever.
 
-use super::run::each_op;
-use super::{Action, Block, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId};
+use super::{Action, Block, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId, all_ops};
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
@@ -86,19 +85,21 @@ type Takers<T> = FxHashMap<T, (usize, usize)>;
 fn takers(blocks: &Table<BlockId, Block>) -> (Takers<ChannelId>, Takers<SemaphoreId>) {
     let (mut channels, mut semaphores) = (Takers::default(), Takers::default());
     for (at, block) in blocks.iter().enumerate() {
-        each_op(&block.ops, &mut |op| match &op.action {
-            Action::Wait(signal) => {
-                signal.channels.iter().for_each(|id| take(&mut channels, *id, at));
+        for op in all_ops(&block.ops) {
+            match &op.action {
+                Action::Wait(signal) => {
+                    signal.channels.iter().for_each(|id| take(&mut channels, *id, at));
+                }
+                Action::Acquire(list) => list.iter().for_each(|id| take(&mut semaphores, *id, at)),
+                Action::Sync
+                | Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Flush(_)
+                | Action::Release(_)
+                | Action::Transfer(_)
+                | Action::Pipeline(_) => {}
             }
-            Action::Acquire(list) => list.iter().for_each(|id| take(&mut semaphores, *id, at)),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Flush(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => {}
-        });
+        }
     }
     (channels, semaphores)
 }

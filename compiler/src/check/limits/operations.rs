@@ -123,7 +123,7 @@ fn windowed(
         findings.add((Code::E0809, "packets", Group::Place), site, 0, packets_in_pipeline);
         return;
     }
-    let operands = || transfer.sources.iter().chain(&transfer.destinations);
+    let operands = || transfer.operands();
     if let Some(size) = operands().map(|operand| operand.size).find(|size| *size != pipeline.chunks)
     {
         let rule = (Code::E0809, "chunks", Group::Of(origin));
@@ -252,7 +252,7 @@ fn misses_the_half(transfer: &ir::Transfer) -> bool {
     let scratch = |operand: &ir::Operand| {
         operand.buffer == ir::Buffer::Scratch && (port || !is_local(operand))
     };
-    transfer.sources.iter().chain(&transfer.destinations).any(scratch)
+    transfer.operands().any(scratch)
 }
 
 /// The input or output that a transfer reaches from outside, if it does.
@@ -261,7 +261,7 @@ fn kept_buffer(transfer: &ir::Transfer) -> Option<ir::Buffer> {
     let kept = |operand: &&ir::Operand| {
         operand.buffer != ir::Buffer::Scratch && (port || !is_local(operand))
     };
-    transfer.sources.iter().chain(&transfer.destinations).find(kept).map(|operand| operand.buffer)
+    transfer.operands().find(kept).map(|operand| operand.buffer)
 }
 
 const SEVERAL_COPIES: Fault = Fault {

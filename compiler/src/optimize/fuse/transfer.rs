@@ -15,7 +15,7 @@
 
 use crate::ir::memory::{self, Extent};
 use crate::ir::{
-    Action, Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
+    Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
 };
 use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
 use smallvec::SmallVec;
@@ -306,9 +306,8 @@ impl ScratchReads {
             return reads;
         }
         for (id, rank) in program.ranks.entries() {
-            for block in &rank.blocks {
-                each_transfer(&block.ops, &mut |transfer| reads.add(program, id, transfer));
-            }
+            let transfers = rank.all_ops().filter_map(Op::transfer);
+            transfers.for_each(|transfer| reads.add(program, id, transfer));
         }
         reads.starts.sort_unstable();
         reads.ends.sort_unstable();
@@ -335,21 +334,5 @@ impl ScratchReads {
             |list: &[(RankId, u64)], at: u64| list.partition_point(|entry| *entry < (rank, at));
         let ended = self.ends.partition_point(|entry| *entry <= (rank, start));
         operand.buffer == Buffer::Scratch && before(&self.starts, end) - ended == 1
-    }
-}
-
-fn each_transfer(ops: &[Op], visit: &mut dyn FnMut(&Transfer)) {
-    for op in ops {
-        match &op.action {
-            Action::Transfer(transfer) => visit(transfer),
-            Action::Pipeline(pipeline) => each_transfer(&pipeline.body, visit),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_) => {}
-        }
     }
 }

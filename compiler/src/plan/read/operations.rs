@@ -211,7 +211,7 @@ impl Operations<'_, '_, '_> {
         op: &Op<'_>,
         transfer: &ir::Transfer,
     ) -> Result<ir::List<ir::ChannelId>, Wrong> {
-        let operands = || transfer.sources.iter().chain(&transfer.destinations);
+        let operands = || transfer.operands();
         let peers = operands().filter_map(|operand| match operand.place {
             ir::Where::Remote(rank) => Some(rank),
             ir::Where::Local | ir::Where::Switch(_) => None,
