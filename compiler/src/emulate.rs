@@ -196,15 +196,5 @@ fn replace(one: &mut Op, own: ReduceOp, op: ReduceOp) {
     }
 }
 
-/// How many chunks the message has that the option `message_size` counts: those of an AllGather's output, of the input
-/// of others.
-#[must_use]
-pub fn message_chunks(program: &Program) -> u64 {
-    let gathers = program.collective.name == "allgather";
-    let chunks =
-        program.ranks.iter().map(|r| if gathers { r.output_chunks } else { r.input_chunks });
-    u64::from(chunks.filter(|chunks| *chunks > 0).min().unwrap_or(1))
-}
-
 #[cfg(test)]
 mod tests;

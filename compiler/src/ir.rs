@@ -90,6 +90,23 @@ impl Program {
     pub fn all_ops(&self) -> impl Iterator<Item = &Op> {
         self.ranks.iter().flat_map(Rank::all_ops)
     }
+
+    /// How many chunks the buffers of all ranks have.
+    #[must_use]
+    pub fn chunks(&self) -> u64 {
+        let buffers = [Buffer::Input, Buffer::Output, Buffer::Scratch];
+        let of_rank = |rank: &Rank| buffers.map(|buffer| u64::from(rank.chunks(buffer)));
+        self.ranks.iter().flat_map(of_rank).sum()
+    }
+
+    /// How many chunks a message has, whose size options and launches give: the fewest that any rank has, of those that
+    /// have some; at least one.
+    #[must_use]
+    pub fn message_chunks(&self) -> u32 {
+        let message = self.collective.message();
+        let chunks = self.ranks.iter().map(|rank| rank.chunks(message));
+        chunks.filter(|chunks| *chunks > 0).min().unwrap_or(1)
+    }
 }
 
 /// When the threads of a block meet.
@@ -115,6 +132,14 @@ pub struct Collective {
     pub op: ReduceOp,
     /// Where the program names it.
     pub place: Option<Place>,
+}
+
+impl Collective {
+    /// The buffer that is the message where sizes of messages are given: an AllGather's output, the input of others.
+    #[must_use]
+    pub fn message(&self) -> Buffer {
+        if self.name == "allgather" { Buffer::Output } else { Buffer::Input }
+    }
 }
 
 /// An associative, commutative reduction.
@@ -156,6 +181,16 @@ pub struct Rank {
 }
 
 impl Rank {
+    /// How many chunks a buffer has.
+    #[must_use]
+    pub fn chunks(&self, buffer: Buffer) -> u32 {
+        match buffer {
+            Buffer::Input => self.input_chunks,
+            Buffer::Output => self.output_chunks,
+            Buffer::Scratch => self.scratch_chunks,
+        }
+    }
+
     /// Every operation, those in pipelines too.
     pub fn all_ops(&self) -> impl Iterator<Item = &Op> {
         self.blocks.iter().flat_map(|block| all_ops(&block.ops))
@@ -230,4 +265,16 @@ pub enum Buffer {
     Output,
     /// Memory of the executor.
     Scratch,
+}
+
+impl Buffer {
+    /// What it is called.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Buffer::Input => "input",
+            Buffer::Output => "output",
+            Buffer::Scratch => "scratch",
+        }
+    }
 }

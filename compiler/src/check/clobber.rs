@@ -4,7 +4,6 @@
 //! * E0504: out of place, no operation writes to anyone's input. What is in place may.
 
 use super::found::Found;
-use super::names;
 use super::past::{Past, Run};
 use crate::diagnostic::witness::{Cells, Clobber, Finding, Witness};
 use crate::diagnostic::{Code, Diagnostic};
@@ -72,7 +71,7 @@ fn show(
     };
     let memory = Cells {
         rank: owner.0,
-        buffer: names::buffer(Buffer::Input),
+        buffer: Buffer::Input.word(),
         start: operand.index.into(),
         end: u64::from(operand.index) + u64::from(operand.size),
         parts: 1,

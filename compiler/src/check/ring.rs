@@ -143,7 +143,7 @@ impl Unrolled {
     /// The program with its windows written out, and rings of so many `common`; none where it is too large.
     fn program(&self, program: &Program, ring: u64) -> Option<Program> {
         let cells = u32::try_from(self.turns * self.common / self.cell).ok()?;
-        if self.steps(program).saturating_add(chunks(program).saturating_mul(u64::from(cells)))
+        if self.steps(program).saturating_add(program.chunks().saturating_mul(u64::from(cells)))
             > MOST_STEPS
         {
             return None;
@@ -256,13 +256,4 @@ fn with_operands(op: &Op, change: &mut dyn FnMut(Operand) -> Option<Operand>) ->
         }
     }
     Some(op)
-}
-
-fn chunks(program: &Program) -> u64 {
-    let of_rank = |rank: &Rank| {
-        u64::from(rank.input_chunks)
-            + u64::from(rank.output_chunks)
-            + u64::from(rank.scratch_chunks)
-    };
-    program.ranks.iter().map(of_rank).sum()
 }

@@ -249,12 +249,7 @@ fn spots(scene: Scene, line: Statement, operands: &[Operand], packets: bool) -> 
 fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statement {
     let Some(first) = run.first() else { return line };
     let chunks = run.iter().map(|operand| home(scene, operand).1).collect();
-    let buffer = match home(scene, first).0 {
-        Buffer::Scratch if packets => "packets",
-        Buffer::Scratch => "scratch",
-        Buffer::Input => "input",
-        Buffer::Output => "output",
-    };
+    let buffer = accessor(home(scene, first).0, packets);
     match first.place {
         Where::Local => line.text(&format!("b.{buffer}(")).many(Kind::Chunk, chunks).text(")"),
         Where::Remote(_) => {
@@ -277,6 +272,11 @@ fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statem
                 .text(")")
         }
     }
+}
+
+/// The function of a block that finds places in a buffer.
+fn accessor(buffer: Buffer, packets: bool) -> &'static str {
+    if packets && buffer == Buffer::Scratch { "packets" } else { buffer.word() }
 }
 
 /// The buffer and chunk that hold an operand; a multicast group has its own addresses.

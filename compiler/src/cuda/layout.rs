@@ -53,9 +53,6 @@ impl Layout {
             program.ranks.iter().map(count).max().unwrap_or(0) as u32
         };
         let (lanes, numbers, groups) = numbered(program);
-        let gathers = program.collective.name == "allgather";
-        let compared =
-            |rank: &ir::Rank| if gathers { rank.output_chunks } else { rank.input_chunks };
         let mut traits = Traits::default();
         for transfer in program.all_ops().filter_map(ir::Op::transfer) {
             traits.add(program, transfer);
@@ -68,13 +65,7 @@ impl Layout {
             semaphores: most(|rank| rank.semaphores.len()),
             barriers: most(|rank| rank.barriers.len()),
             scratch_chunks: most(|rank| rank.scratch_chunks as usize),
-            message_chunks: program
-                .ranks
-                .iter()
-                .map(compared)
-                .filter(|chunks| *chunks > 0)
-                .min()
-                .unwrap_or(1),
+            message_chunks: program.message_chunks(),
             traits,
         }
     }

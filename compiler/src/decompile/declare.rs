@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::formula::Formulas;
-use super::gather::{self, Index, Names, SwitchFamily, buffer_name, family};
+use super::gather::{self, Index, Names, SwitchFamily, family};
 use super::page::{Written, has_word, list};
 use super::tree::{Domain, Kind, Number};
 use super::world::World;
@@ -303,7 +303,7 @@ impl Declarer<'_> {
         let group = self.names.switches.values().next()?.iter().flatten().next()?;
         let (first, length) = (group.ranks.first()?.0, group.ranks.len());
         let allow = self.allowed(ChannelKind::Switch);
-        let name = buffer_name(buffer);
+        let name = print::buffer_name(buffer);
         let ranks = format!("{first}..{}", first as usize + length);
         Some(format!("{allow}channel nvls[i in 0..{count}] = switch({ranks}, {name});\n"))
     }
@@ -344,7 +344,7 @@ impl Declarer<'_> {
             format!("[i in 0..{name}_count[rank]]")
         };
         let allow = self.allowed(ChannelKind::Switch);
-        format!("{allow}channel {name}{index} = switch({ranks}, {});\n", buffer_name(buffer))
+        format!("{allow}channel {name}{index} = switch({ranks}, {});\n", print::buffer_name(buffer))
     }
 
     fn semaphores(&self) -> String {

@@ -397,11 +397,10 @@ impl<'a> Eval<'_, 'a> {
 
     /// The same without its rank. Of scratch it is the region, whose name says more than a place in all of it.
     fn slice_text(&self, operand: ir::Operand) -> String {
-        let name = match operand.buffer {
-            ir::Buffer::Input => "input",
-            ir::Buffer::Output => "output",
-            ir::Buffer::Scratch => return format!("`{}`", self.region_name(operand)),
-        };
+        if operand.buffer == ir::Buffer::Scratch {
+            return format!("`{}`", self.region_name(operand));
+        }
+        let name = operand.buffer.word();
         match operand.size {
             1 => format!("`{name}[{}]`", operand.index),
             size => format!("`{name}[{}..+{size}]`", operand.index),

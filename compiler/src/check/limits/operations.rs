@@ -383,11 +383,7 @@ fn wrong_half() -> Diagnostic {
 }
 
 fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
-    let name = match buffer {
-        ir::Buffer::Input => "input",
-        ir::Buffer::Output => "output",
-        ir::Buffer::Scratch => "scratch",
-    };
+    let name = buffer.word();
     Diagnostic::without_place(
         Code::E0810,
         format!(

@@ -77,8 +77,8 @@ impl Bounds {
 
     pub(super) fn rank(&mut self, program: &ir::Program, id: ir::RankId, rank: &ir::Rank) {
         let options = &program.options;
-        let gathers = program.collective.name == "allgather";
-        let compared = if gathers { rank.output_chunks } else { rank.input_chunks };
+        let message = program.collective.message();
+        let compared = rank.chunks(message);
         if compared > 0 {
             self.compared = Some(self.compared.map_or(compared, |fewest| fewest.min(compared)));
         }
@@ -93,7 +93,7 @@ impl Bounds {
                 self.bound(slot(options, rank), Reason::Slots, id, None);
             }
         } else if options.double_scratch {
-            self.bound(half(options, gathers, rank), Reason::Half, id, None);
+            self.bound(half(options, message, rank), Reason::Half, id, None);
         }
     }
 
@@ -298,11 +298,14 @@ fn space(options: &ir::Options) -> u64 {
 }
 
 /// The largest chunk with which the second half of scratch, and its packets, are counted in 32 bits.
-fn half(options: &ir::Options, gathers: bool, rank: &ir::Rank) -> u64 {
+fn half(options: &ir::Options, message: ir::Buffer, rank: &ir::Rank) -> u64 {
     let packets = if options.protocol == ir::Protocol::Ll { 2 } else { 1 };
     let scratch = u128::from(rank.scratch_chunks) * packets;
     let input = u128::from(rank.input_chunks.max(1));
-    let compared = if gathers { u128::from(rank.output_chunks) } else { input };
+    let compared = match message {
+        ir::Buffer::Input => input,
+        ir::Buffer::Output | ir::Buffer::Scratch => u128::from(rank.chunks(message)),
+    };
     // Half of scratch is ceil(largest message / input chunks) * scratch, rounded up to the alignment.
     let space = ((1_u128 << 32) - 1).saturating_sub(scratch + u128::from(options.alignment));
     u64::try_from(space * input / (scratch * (compared + input))).unwrap_or(u64::MAX)

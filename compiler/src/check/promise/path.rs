@@ -27,7 +27,7 @@ pub(super) fn show(
     let mut value = WrongValue {
         memory: Cells {
             rank: broken.rank.0,
-            buffer: names::buffer(Buffer::Output),
+            buffer: Buffer::Output.word(),
             start: first,
             end: first + 1,
             parts,
@@ -147,7 +147,7 @@ impl Ways<'_, '_> {
         let event = self.past.event(row.moment?);
         let into = Cells {
             rank: row.cell.rank.0,
-            buffer: names::buffer(row.cell.buffer),
+            buffer: row.cell.buffer.word(),
             start: row.cell.cell,
             end: row.cell.cell + 1,
             parts: self.parts,

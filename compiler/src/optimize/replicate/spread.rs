@@ -379,10 +379,6 @@ fn together(
 /// A range of memory as an author writes it, in the region that it lies in.
 fn chunks(rank: &Rank, extent: &Extent) -> String {
     let size = extent.end - extent.start;
-    let (name, start) = match extent.buffer {
-        Buffer::Input => ("input".to_string(), extent.start.to_string()),
-        Buffer::Output => ("output".to_string(), extent.start.to_string()),
-        Buffer::Scratch => region::at(&rank.regions, extent.start),
-    };
+    let (name, start) = region::at(&rank.regions, extent.buffer, extent.start);
     if size == 1 { format!("`{name}[{start}]`") } else { format!("`{name}[{start}..+{size}]`") }
 }

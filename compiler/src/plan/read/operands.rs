@@ -108,11 +108,7 @@ fn sizes_differ(name: &str, (one, other): (u32, u32), place: Place) -> Diagnosti
 }
 
 fn plain_packets(name: &str, plain: &ir::Operand, place: Place) -> Diagnostic {
-    let buffer = match plain.buffer {
-        ir::Buffer::Input => "input",
-        ir::Buffer::Output => "output",
-        ir::Buffer::Scratch => "scratch",
-    };
+    let buffer = plain.buffer.word();
     let whose = match plain.place {
         ir::Where::Local => String::new(),
         ir::Where::Remote(rank) => format!(" of rank {}", rank.0),

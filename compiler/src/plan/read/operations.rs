@@ -317,11 +317,7 @@ impl Operations<'_, '_, '_> {
         });
         let last = i64::from(index) + i64::from(size) - 1;
         if size == 0 || last >= chunks {
-            let name = match buffer {
-                ir::Buffer::Input => "input",
-                ir::Buffer::Output => "output",
-                ir::Buffer::Scratch => "scratch",
-            };
+            let name = buffer.word();
             return Err(match size {
                 0 => format!("`size` 0 at chunk {index} of `{name}` is nothing to move"),
                 1 => format!("chunk {index} does not lie in `{name}`, which has {chunks}"),
