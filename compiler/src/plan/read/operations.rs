@@ -226,7 +226,7 @@ impl Operations<'_, '_, '_> {
                     ));
                 }
                 let strays = |(id, peer): (&ir::ChannelId, ir::RankId)| {
-                    self.frame.channels.lookup(*id).and_then(ir::Channel::peer) != Some(peer)
+                    self.frame.rank.channels.lookup(*id).and_then(ir::Channel::peer) != Some(peer)
                 };
                 if channels.iter().zip(peers).any(strays) {
                     return Err(format!(
@@ -263,7 +263,7 @@ impl Operations<'_, '_, '_> {
     fn memory_channel(&mut self, peer: ir::RankId) -> Option<ir::ChannelId> {
         let list = &self.lists.channels.memory;
         let leads = |id: &ir::ChannelId| {
-            self.frame.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
+            self.frame.rank.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
         };
         let next = self.unnamed.next;
         let fresh = list.get(next).copied().filter(leads);
@@ -338,7 +338,7 @@ impl Operations<'_, '_, '_> {
             let count = self.lists.channels.switch.len();
             let id =
                 row.copied().ok_or_else(|| beyond("channel", ir::ChannelKind::Switch, count))?;
-            return match self.frame.channels.lookup(id).map(|channel| &channel.link) {
+            return match self.frame.rank.channels.lookup(id).map(|channel| &channel.link) {
                 Some(ir::Link::Switch(group)) => Ok((ir::Where::Switch(id), group.buffer)),
                 Some(ir::Link::Memory(_) | ir::Link::Port(_)) | None => {
                     Err(format!("the block has no switch channel {local}"))
