@@ -17,7 +17,7 @@ use super::race;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome};
 use crate::ir::{
-    self, Action, Alias, Block, Buffer, Op, Operand, Pipeline, Program, Rank, Transfer, Verb, Where,
+    self, Action, Alias, Block, Buffer, Op, Operand, Pipeline, Program, Rank, Transfer, Verb,
 };
 use std::collections::BTreeSet;
 
@@ -98,11 +98,10 @@ fn is_plain(program: &Program) -> bool {
 fn is_plain_inside(op: &Op) -> bool {
     let Action::Transfer(transfer) = &op.action else { return op.pipeline().is_none() };
     let accesses = || ir::memory::accesses(transfer);
-    let local = |operand: &&Operand| operand.place == Where::Local;
     // The executor takes the first of them and the destination for what they are, and the others for what comes
     // after the destination.
     let misread = transfer.verb == Verb::Reduce
-        && transfer.sources.iter().filter(local).count() > 1
+        && transfer.sources.iter().filter(|operand| operand.is_local()).count() > 1
         && scratch_of(op).next().is_some();
     transfer.slice.is_none() && !misread && accesses().all(|access| !access.packets)
 }

@@ -148,9 +148,9 @@ fn moved(
     };
     let (sources, destinations) = (&*transfer.sources, &*transfer.destinations);
     let ([first, ..], [to, ..]) = (sources, destinations) else { return };
-    let to_switch = matches!(to.place, Where::Switch(_));
+    let to_switch = to.is_switch();
     match transfer.verb {
-        Verb::Reduce if matches!(first.place, Where::Switch(_)) => {
+        Verb::Reduce if first.is_switch() => {
             let verb = if to_switch { "load_reduce_broadcast<K>" } else { "load_reduce<K>" };
             let line = spots(scene, begin(verb, first), std::slice::from_ref(to), false);
             out.push(spots(scene, line.text(", "), std::slice::from_ref(first), false).text(");"));
@@ -229,10 +229,7 @@ fn operation(scene: Scene, transfer: &Transfer) -> &'static str {
 /// The places of operands: one list for those that follow each other in one buffer.
 fn spots(scene: Scene, line: Statement, operands: &[Operand], packets: bool) -> Statement {
     let runs: Vec<&[Operand]> = operands
-        .chunk_by(|a, b| {
-            let local = |operand: &Operand| operand.place == Where::Local;
-            home(scene, a).0 == home(scene, b).0 && local(a) == local(b)
-        })
+        .chunk_by(|a, b| home(scene, a).0 == home(scene, b).0 && a.is_local() == b.is_local())
         .collect();
     match runs.as_slice() {
         [only] => spot(scene, line, only, packets),

@@ -6,7 +6,7 @@
 //! - Switch channels of the same members over the same buffer are one *group*.
 
 use super::lanes::lanes;
-use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId, Verb};
+use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId};
 
 /// See the file's head.
 pub(super) struct Layout {
@@ -79,7 +79,7 @@ impl Layout {
 
 impl Traits {
     fn add(&mut self, program: &Program, transfer: &ir::Transfer) {
-        if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets) {
+        if transfer.verb.reduces() {
             self.reduces = true;
             self.fixed_op |= transfer.reduce != program.collective.op;
         }

@@ -7,7 +7,7 @@ use super::world::{Peers, World};
 use crate::ir::weave::{Piece, weave};
 use crate::ir::{
     Action, Buffer, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank, ReduceOp, Signal,
-    SwitchGroup, Transfer, Verb, Where, print,
+    SwitchGroup, Transfer, Where, print,
 };
 use crate::table::Id;
 use std::collections::{BTreeMap, BTreeSet};
@@ -224,7 +224,7 @@ impl Gatherer<'_> {
     fn split(&self, op: &Op) -> Vec<Op> {
         let Action::Transfer(transfer) = &op.action else { return vec![op.clone()] };
         let pairs = transfer.sources.len();
-        let paired = !matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets);
+        let paired = !transfer.verb.reduces();
         let channels = transfer.routes(self.rank);
         let routed = channels.is_empty() || channels.len() == pairs;
         if !self.style.split || !paired || !routed || transfer.destinations.len() != pairs {
@@ -331,9 +331,7 @@ impl Gatherer<'_> {
             parts.push(Node::text(" via "));
             parts.push(Node::Sequence(Form::Members, self.channels(&via)));
         }
-        if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets)
-            && transfer.reduce != self.program.collective.op
-        {
+        if transfer.verb.reduces() && transfer.reduce != self.program.collective.op {
             parts.push(Node::text(match transfer.reduce {
                 ReduceOp::Sum => " op = sum",
                 ReduceOp::Min => " op = min",

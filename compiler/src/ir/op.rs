@@ -127,7 +127,7 @@ impl Transfer {
             };
             rank.channels.entries().find(|(_, channel)| leads(channel)).map(|(id, _)| id)
         };
-        let away = self.operands().filter(|operand| operand.place != Where::Local);
+        let away = self.operands().filter(|operand| !operand.is_local());
         let mut given = self.channels.iter().copied();
         away.filter_map(|operand| {
             let named = given.next();
@@ -151,6 +151,26 @@ pub struct Operand {
     pub index: u32,
     /// How many, at least one.
     pub size: u32,
+}
+
+impl Operand {
+    /// Whether it is this rank's.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.place == Where::Local
+    }
+
+    /// Whether it is a peer's.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        matches!(self.place, Where::Remote(_))
+    }
+
+    /// Whether it is that of a switch channel's group.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        matches!(self.place, Where::Switch(_))
+    }
 }
 
 /// Whose memory an operand lies in.

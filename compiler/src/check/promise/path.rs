@@ -6,7 +6,7 @@ use crate::check::past::{Past, Run};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Cells, Finding, Hop, Turn, Witness, WrongValue};
 use crate::ir::run::{Broken, Contribution, Memory};
-use crate::ir::{Action, Alias, Buffer, RankId, Verb};
+use crate::ir::{Action, Alias, Buffer, RankId};
 use std::collections::BTreeSet;
 
 /// How many operations of a way are pointed to.
@@ -257,7 +257,7 @@ impl Ways<'_, '_> {
         let op = line.and_then(|(agent, at)| self.past.lines(agent).get(at as usize));
         op.is_some_and(|line| {
             matches!(&line.op.action, Action::Transfer(transfer)
-                if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets))
+                if transfer.verb.reduces())
         })
     }
 }

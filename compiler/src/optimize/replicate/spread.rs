@@ -13,6 +13,7 @@
 use super::copies;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::memory::{self, Extent};
+use crate::ir::run::gcd;
 use crate::ir::{
     Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb, all_ops, region,
 };
@@ -225,10 +226,6 @@ impl Sets {
             *slot = a.min(b);
         }
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {

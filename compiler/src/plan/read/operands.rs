@@ -28,10 +28,9 @@ pub(super) enum Sides {
 
 impl Sides {
     pub(super) fn fit(self, sources: &[ir::Operand], destinations: &[ir::Operand]) -> bool {
-        let local = |operand: &ir::Operand| matches!(operand.place, ir::Where::Local);
-        let remote = |operand: &ir::Operand| matches!(operand.place, ir::Where::Remote(_));
-        let switch = |operand: &ir::Operand| matches!(operand.place, ir::Where::Switch(_));
-        let away = |operand: &ir::Operand| !local(operand);
+        let (local, remote, switch) =
+            (ir::Operand::is_local, ir::Operand::is_remote, ir::Operand::is_switch);
+        let away = |operand: &ir::Operand| !operand.is_local();
         match self {
             Sides::Local => sources.iter().all(local) && destinations.iter().all(local),
             Sides::Out | Sides::Spread => {
