@@ -181,6 +181,13 @@ pub struct Rank {
 }
 
 impl Rank {
+    /// Whether its author accepts that several blocks take from one counter.
+    #[must_use]
+    pub fn may_share(&self) -> bool {
+        self.channels.iter().any(|channel| channel.shared)
+            || self.semaphores.iter().any(|semaphore| semaphore.shared)
+    }
+
     /// How many chunks a buffer has.
     #[must_use]
     pub fn chunks(&self, buffer: Buffer) -> u32 {

@@ -5,7 +5,7 @@
 //! part of the program: where one block holds the lock `x` before it asks for `y`, and so does another, asking for both
 //! at once may stop both for ever.
 
-use super::{Action, Block, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId, all_ops};
+use super::{Action, Block, BlockId, ChannelId, Program, RankId, SemaphoreId, all_ops};
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
@@ -24,7 +24,7 @@ impl Sharing {
     #[must_use]
     pub fn of(program: &Program) -> Sharing {
         let mut sharing = Sharing::default();
-        for (id, rank) in program.ranks.entries().filter(|(_, rank)| may_share(rank)) {
+        for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
             let (channels, semaphores) = takers(&rank.blocks);
             sharing.waited.extend(several(channels).map(|channel| (id, channel)));
             sharing.acquired.extend(several(semaphores).map(|semaphore| (id, semaphore)));
@@ -71,12 +71,6 @@ impl Sharing {
             | Action::Pipeline(_) => false,
         }
     }
-}
-
-/// Whether its author accepts that anything is shared.
-fn may_share(rank: &Rank) -> bool {
-    rank.channels.iter().any(|channel| channel.shared)
-        || rank.semaphores.iter().any(|semaphore| semaphore.shared)
 }
 
 /// How many blocks take from a counter, and the last of them.
