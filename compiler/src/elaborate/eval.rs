@@ -508,31 +508,15 @@ fn floor_division(a: i64, b: i64) -> Option<i64> {
 }
 
 fn bad_arithmetic(span: Span, op: BinaryOp, a: i64, b: i64) -> Diagnostic {
-    let what = match op {
-        BinaryOp::Divide | BinaryOp::Remainder if b == 0 => format!("{a} is divided by zero"),
-        BinaryOp::ShiftLeft | BinaryOp::ShiftRight if !(0..64).contains(&b) => {
-            format!("{a} is shifted by {b} bits; 0 to 63 are possible")
-        }
-        BinaryOp::Or
-        | BinaryOp::And
-        | BinaryOp::Equal
-        | BinaryOp::NotEqual
-        | BinaryOp::Less
-        | BinaryOp::LessEqual
-        | BinaryOp::Greater
-        | BinaryOp::GreaterEqual
-        | BinaryOp::BitOr
-        | BinaryOp::BitXor
-        | BinaryOp::BitAnd
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRight
-        | BinaryOp::Add
-        | BinaryOp::Subtract
-        | BinaryOp::Multiply
-        | BinaryOp::Divide
-        | BinaryOp::Remainder => "the result does not fit a 64-bit integer".to_string(),
-    };
-    Diagnostic::new(Code::E0301, span, what)
+    if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Remainder) {
+        return Diagnostic::new(Code::E0301, span, format!("{a} is divided by zero"));
+    }
+    let shifts = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
+    if shifts && !(0..64).contains(&b) {
+        let message = format!("{a} is shifted by {b} bits; 0 to 63 are possible");
+        return Diagnostic::new(Code::E0301, span, message);
+    }
+    overflow(span)
 }
 
 fn overflow(span: Span) -> Diagnostic {

@@ -70,6 +70,14 @@ pub(super) struct Bounds {
     ring: Option<Ring>,
 }
 
+/// The rank that is looked at.
+#[derive(Clone, Copy)]
+struct Site<'a> {
+    program: &'a ir::Program,
+    id: ir::RankId,
+    rank: &'a ir::Rank,
+}
+
 impl Bounds {
     pub(super) fn new(program: &ir::Program) -> Bounds {
         Bounds { ring: ring::ring(program), ..Bounds::default() }
@@ -82,8 +90,8 @@ impl Bounds {
         if compared > 0 {
             self.compared = Some(self.compared.map_or(compared, |fewest| fewest.min(compared)));
         }
-        for block in &rank.blocks {
-            self.ops(program, id, rank, &block.ops, None);
+        for op in rank.blocks.iter().flat_map(|block| &block.ops) {
+            self.op(Site { program, id, rank }, op);
         }
         if rank.scratch_chunks == 0 {
             return;
@@ -97,43 +105,23 @@ impl Bounds {
         }
     }
 
-    fn ops(
-        &mut self,
-        program: &ir::Program,
-        id: ir::RankId,
-        rank: &ir::Rank,
-        ops: &[ir::Op],
-        within: Option<&ir::Pipeline>,
-    ) {
-        for op in ops {
-            match &op.action {
-                ir::Action::Transfer(transfer) => {
-                    self.transfer(program, id, rank, transfer, op.origin, within)
-                }
-                ir::Action::Pipeline(pipeline) => {
-                    let bytes =
-                        WINDOWS.saturating_mul(pipeline.unit) / u64::from(pipeline.chunks.max(1));
-                    self.bound(bytes, Reason::Windows, id, Some(op.origin));
-                    if within.is_none() {
-                        self.ops(program, id, rank, &pipeline.body, Some(pipeline));
-                    }
-                }
-                ir::Action::Sync
-                | ir::Action::Barrier { .. }
-                | ir::Action::Signal(_)
-                | ir::Action::Wait(_)
-                | ir::Action::Flush(_)
-                | ir::Action::Acquire(_)
-                | ir::Action::Release(_) => {}
+    fn op(&mut self, site: Site<'_>, op: &ir::Op) {
+        if let Some(transfer) = op.transfer() {
+            return self.transfer(site, transfer, op.origin, None);
+        }
+        let Some(pipeline) = op.pipeline() else { return };
+        let bytes = WINDOWS.saturating_mul(pipeline.unit) / u64::from(pipeline.chunks.max(1));
+        self.bound(bytes, Reason::Windows, site.id, Some(op.origin));
+        for inner in &pipeline.body {
+            if let Some(transfer) = inner.transfer() {
+                self.transfer(site, transfer, inner.origin, Some(pipeline));
             }
         }
     }
 
     fn transfer(
         &mut self,
-        program: &ir::Program,
-        id: ir::RankId,
-        rank: &ir::Rank,
+        Site { program, id, rank }: Site<'_>,
         transfer: &ir::Transfer,
         origin: ir::OriginId,
         within: Option<&ir::Pipeline>,
