@@ -126,18 +126,8 @@ impl Diagnostic {
     /// A report of the severity that the code's letter stands for: `E` is an error, `W` a warning, `N` a note.
     #[must_use]
     pub fn new(code: Code, place: impl Into<At>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic {
-            code,
-            severity: code.severity(),
-            message: message.into(),
-            primary: Some(Label::new(place, String::new())),
-            secondary: Vec::new(),
-            notes: Vec::new(),
-            helps: Vec::new(),
-            fix: None,
-            change: None,
-            witness: None,
-        }
+        let primary = Some(Label::new(place, String::new()));
+        Diagnostic { primary, ..Diagnostic::without_place(code, message) }
     }
 
     /// A report about something that has no place in a text.

@@ -208,8 +208,7 @@ fn passed_through(
 
 /// How many operations all ranks have.
 fn operations(program: &ir::Program) -> u64 {
-    let blocks = program.ranks.iter().flat_map(|rank| rank.blocks.iter());
-    blocks.map(|block| ir::count_ops(&block.ops) as u64).sum()
+    program.all_ops().count() as u64
 }
 
 /// Whether the same is said already: what is not proved of a program is not proved of what becomes of it either.

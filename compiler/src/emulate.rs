@@ -175,7 +175,7 @@ impl<'p> Trial<'p> {
 #[must_use]
 pub fn with_reduction(mut program: Program, op: ReduceOp) -> Program {
     let own = std::mem::replace(&mut program.collective.op, op);
-    for block in program.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut()) {
+    for block in program.blocks_mut() {
         block.ops.iter_mut().for_each(|one| replace(one, own, op));
     }
     program
@@ -194,16 +194,6 @@ fn replace(one: &mut Op, own: ReduceOp, op: ReduceOp) {
         | Action::Release(_)
         | Action::Transfer(_) => {}
     }
-}
-
-/// How many chunks the message has that the option `message_size` counts: those of an AllGather's output, of the input
-/// of others.
-#[must_use]
-pub fn message_chunks(program: &Program) -> u64 {
-    let gathers = program.collective.name == "allgather";
-    let chunks =
-        program.ranks.iter().map(|r| if gathers { r.output_chunks } else { r.input_chunks });
-    u64::from(chunks.filter(|chunks| *chunks > 0).min().unwrap_or(1))
 }
 
 #[cfg(test)]

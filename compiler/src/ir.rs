@@ -25,7 +25,8 @@ use crate::source::Place;
 use crate::table::{Table, id};
 pub use channel::{Channel, ChannelKind, Link, SwitchGroup, Unmet, unmet};
 pub use op::{
-    Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, count_ops,
+    Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, all_ops,
+    count_ops,
 };
 pub use options::{MOST_THREADS, Options, Protocol, Replication};
 pub use origin::{Binding, BindingId, Origin, OriginId, Origins};
@@ -74,6 +75,40 @@ pub struct Program {
     pub instances_done: u32,
 }
 
+impl Program {
+    /// The thread blocks of all ranks.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.ranks.iter().flat_map(|rank| &rank.blocks)
+    }
+
+    /// The same, to be changed.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        self.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut())
+    }
+
+    /// Every operation of all ranks, those in pipelines too.
+    pub fn all_ops(&self) -> impl Iterator<Item = &Op> {
+        self.ranks.iter().flat_map(Rank::all_ops)
+    }
+
+    /// How many chunks the buffers of all ranks have.
+    #[must_use]
+    pub fn chunks(&self) -> u64 {
+        let buffers = [Buffer::Input, Buffer::Output, Buffer::Scratch];
+        let of_rank = |rank: &Rank| buffers.map(|buffer| u64::from(rank.chunks(buffer)));
+        self.ranks.iter().flat_map(of_rank).sum()
+    }
+
+    /// How many chunks a message has, whose size options and launches give: the fewest that any rank has, of those that
+    /// have some; at least one.
+    #[must_use]
+    pub fn message_chunks(&self) -> u32 {
+        let message = self.collective.message();
+        let chunks = self.ranks.iter().map(|rank| rank.chunks(message));
+        chunks.filter(|chunks| *chunks > 0).min().unwrap_or(1)
+    }
+}
+
 /// When the threads of a block meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joins {
@@ -97,6 +132,14 @@ pub struct Collective {
     pub op: ReduceOp,
     /// Where the program names it.
     pub place: Option<Place>,
+}
+
+impl Collective {
+    /// The buffer that is the message where sizes of messages are given: an AllGather's output, the input of others.
+    #[must_use]
+    pub fn message(&self) -> Buffer {
+        if self.name == "allgather" { Buffer::Output } else { Buffer::Input }
+    }
 }
 
 /// An associative, commutative reduction.
@@ -135,6 +178,30 @@ pub struct Rank {
     /// What the collective promises of this rank's output, ascending by chunk; none for a chunk that may hold
     /// anything. Shared by the ranks that have the same.
     pub promises: Arc<[Promise]>,
+}
+
+impl Rank {
+    /// Whether its author accepts that several blocks take from one counter.
+    #[must_use]
+    pub fn may_share(&self) -> bool {
+        self.channels.iter().any(|channel| channel.shared)
+            || self.semaphores.iter().any(|semaphore| semaphore.shared)
+    }
+
+    /// How many chunks a buffer has.
+    #[must_use]
+    pub fn chunks(&self, buffer: Buffer) -> u32 {
+        match buffer {
+            Buffer::Input => self.input_chunks,
+            Buffer::Output => self.output_chunks,
+            Buffer::Scratch => self.scratch_chunks,
+        }
+    }
+
+    /// Every operation, those in pipelines too.
+    pub fn all_ops(&self) -> impl Iterator<Item = &Op> {
+        self.blocks.iter().flat_map(|block| all_ops(&block.ops))
+    }
 }
 
 /// `inner` is the chunks of `outer` from `offset` on.
@@ -205,4 +272,16 @@ pub enum Buffer {
     Output,
     /// Memory of the executor.
     Scratch,
+}
+
+impl Buffer {
+    /// What it is called.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Buffer::Input => "input",
+            Buffer::Output => "output",
+            Buffer::Scratch => "scratch",
+        }
+    }
 }

@@ -9,7 +9,6 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::driver::{self, Lowered, Proof, Target};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
-use crate::ir;
 use crate::resolve::program::{Expr, ExprKind, Program, ProgramId, Type, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -59,8 +58,7 @@ pub fn explain(
 }
 
 fn operations(lowered: &Lowered) -> usize {
-    let blocks = lowered.program().ranks.iter().flat_map(|rank| &rank.blocks);
-    blocks.map(|block| ir::count_ops(&block.ops)).sum()
+    lowered.program().all_ops().count()
 }
 
 /// The limits that are exceeded at a number of ranks, and how many operations were made to find out.

@@ -10,7 +10,7 @@ mod layout;
 mod link;
 mod svg;
 
-use crate::ir::{self, Program};
+use crate::ir::Program;
 
 /// The most operations that are drawn; more than that nobody can read.
 pub const MOST_OPERATIONS: usize = 1000;
@@ -54,8 +54,7 @@ pub enum Agent {
 /// Whether a program is small enough to be drawn.
 #[must_use]
 pub fn fits(program: &Program) -> bool {
-    let blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
-    blocks.map(|block| ir::count_ops(&block.ops)).sum::<usize>() <= MOST_OPERATIONS
+    program.all_ops().count() <= MOST_OPERATIONS
 }
 
 /// Draws a program, which is to be small: see [`fits`].

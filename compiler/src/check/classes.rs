@@ -13,7 +13,7 @@
 
 use super::names;
 use crate::ir::run;
-use crate::ir::{Action, Op, Operand, Program, Rank};
+use crate::ir::{Action, Op, Operand, Program};
 use std::collections::BTreeSet;
 
 /// A program with sizes of which something is to be known.
@@ -61,7 +61,7 @@ fn uneven(program: &Program, parts: u32) -> Vec<u32> {
     }
     let least = least_units(program);
     let end = least.saturating_add(parts.saturating_mul(2));
-    let cells = chunks(program).saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
+    let cells = program.chunks().saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
     // Where all are dealt out alike, only blocks that have nothing to do differ.
     let one = shapes.len() == 1 || cells > MOST_CELLS;
     let units: BTreeSet<u32> = if one { [least].into() } else { (least..=end).collect() };
@@ -92,25 +92,22 @@ struct Shape {
 fn shapes(program: &Program) -> BTreeSet<Shape> {
     let mut shapes = BTreeSet::new();
     let mut last = None;
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        run::each_op(&block.ops, &mut |op| {
-            let Action::Transfer(transfer) = &op.action else { return };
-            let Some(slice) = transfer.slice.filter(|slice| slice.count > 1) else { return };
-            let shape = |operand: &Operand| Shape {
-                size: operand.size,
-                count: slice.count,
-                offset: operand.index % operand.size.max(1),
-            };
-            let operands = transfer.sources.iter().chain(&transfer.destinations);
-            for operand in operands.filter(|one| !one.size.is_multiple_of(slice.count)) {
-                // Mostly the operands of an operation are alike.
-                let shape = shape(operand);
-                if last != Some(shape) {
-                    last = Some(shape);
-                    shapes.insert(shape);
-                }
+    for transfer in program.all_ops().filter_map(Op::transfer) {
+        let Some(slice) = transfer.slice.filter(|slice| slice.count > 1) else { continue };
+        let shape = |operand: &Operand| Shape {
+            size: operand.size,
+            count: slice.count,
+            offset: operand.index % operand.size.max(1),
+        };
+        let operands = transfer.operands();
+        for operand in operands.filter(|one| !one.size.is_multiple_of(slice.count)) {
+            // Mostly the operands of an operation are alike.
+            let shape = shape(operand);
+            if last != Some(shape) {
+                last = Some(shape);
+                shapes.insert(shape);
             }
-        });
+        }
     }
     shapes
 }
@@ -124,32 +121,20 @@ fn least_units(program: &Program) -> u32 {
 /// The size of the message whose chunks have one unit each, in bytes.
 fn unit(program: &Program) -> u64 {
     let options = &program.options;
-    let gathers = program.collective.name == "allgather";
-    let compared = |rank: &Rank| if gathers { rank.output_chunks } else { rank.input_chunks };
-    let chunks = program.ranks.iter().map(compared).filter(|chunks| *chunks > 0).min().unwrap_or(1);
+    let chunks = program.message_chunks();
     let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
     (u64::from(options.alignment) * u64::from(chunks) * u64::from(copies)).max(1)
 }
 
-fn chunks(program: &Program) -> u64 {
-    let of_rank = |rank: &Rank| {
-        u64::from(rank.input_chunks)
-            + u64::from(rank.output_chunks)
-            + u64::from(rank.scratch_chunks)
-    };
-    program.ranks.iter().map(of_rank).sum()
-}
-
 fn has_pipelines(program: &Program) -> bool {
     let is_pipeline = |op: &Op| matches!(op.action, Action::Pipeline(_));
-    let mut blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
-    blocks.any(|block| block.ops.iter().any(is_pipeline))
+    program.all_ops().any(is_pipeline)
 }
 
 /// The program with every pipeline gone through once, all at once.
 fn once(program: &Program) -> Program {
     let mut program = program.clone();
-    for block in program.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut()) {
+    for block in program.blocks_mut() {
         let mut ops = Vec::with_capacity(block.ops.len());
         for op in block.ops.drain(..) {
             match op.action {

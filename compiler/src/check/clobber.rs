@@ -4,13 +4,11 @@
 //! * E0504: out of place, no operation writes to anyone's input. What is in place may.
 
 use super::found::Found;
-use super::names;
 use super::past::{Past, Run};
 use crate::diagnostic::witness::{Cells, Clobber, Finding, Witness};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::memory::accesses;
-use crate::ir::run::each_op;
-use crate::ir::{self, Action, BlockId, Buffer, Link, Operand, RankId, Where};
+use crate::ir::memory::{Access, accesses};
+use crate::ir::{self, BlockId, Buffer, Link, Operand, RankId, Where};
 use std::cell::LazyCell;
 
 /// Checks every operation.
@@ -22,18 +20,17 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     let past = LazyCell::new(|| Past::new(program, 1));
     for (id, rank) in program.ranks.entries() {
         for (number, block) in rank.blocks.entries() {
-            each_op(&block.ops, &mut |op| {
-                let Action::Transfer(transfer) = &op.action else { return };
-                let written =
-                    accesses(transfer).find(|a| a.write && a.operand.buffer == Buffer::Input);
-                if let Some(access) = written {
+            for op in ir::all_ops(&block.ops) {
+                let mut written = op.transfer().into_iter().flat_map(accesses);
+                let input = |a: &Access| a.write && a.operand.buffer == Buffer::Input;
+                if let Some(access) = written.find(input) {
                     let report = clobbered(program, id, op, access.operand);
                     found.add_told(report, |report| match &*past {
                         Some(past) => show(past, (id, number), op, access.operand, report),
                         None => report,
                     });
                 }
-            });
+            }
         }
     }
     found.finish("place")
@@ -74,7 +71,7 @@ fn show(
     };
     let memory = Cells {
         rank: owner.0,
-        buffer: names::buffer(Buffer::Input),
+        buffer: Buffer::Input.word(),
         start: operand.index.into(),
         end: u64::from(operand.index) + u64::from(operand.size),
         parts: 1,

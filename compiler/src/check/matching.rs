@@ -23,7 +23,7 @@ use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A pipeline's windows: bytes and chunks; none outside pipelines.
@@ -50,6 +50,12 @@ impl Use {
 
     fn total(&self) -> u64 {
         self.counts.values().sum()
+    }
+
+    /// Whether there are more in some window than of the others.
+    fn exceeds(&self, others: &Use) -> bool {
+        let others = |window: &Window| others.counts.get(window).copied().unwrap_or(0);
+        self.counts.iter().any(|(window, count)| *count > others(window))
     }
 
     /// "twice", "once, and once in each window of a pipeline"; none where there is no use.
@@ -80,8 +86,7 @@ struct Counters {
 impl Counters {
     /// Whether a release is missing somewhere.
     fn are_short(&self) -> bool {
-        let releases = |window: &Window| self.releases.counts.get(window).copied().unwrap_or(0);
-        self.acquires.counts.iter().any(|(window, acquires)| *acquires > releases(window))
+        self.acquires.exceeds(&self.releases)
     }
 }
 
@@ -107,8 +112,7 @@ impl Flow<'_> {
 
     /// Whether a signal is missing somewhere.
     fn is_short(&self) -> bool {
-        let signals = |window: &Window| self.signals.counts.get(window).copied().unwrap_or(0);
-        self.waits.counts.iter().any(|(window, waits)| *waits > signals(window))
+        self.waits.exceeds(self.signals)
     }
 }
 
@@ -124,64 +128,90 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     if summary::is_sound(program) && program.ranks.iter().all(ordered) {
         return Vec::new();
     }
-    let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
-    let past = LazyCell::new(|| Past::new(program, ir::run::parts(program)));
+    let uses = program.ranks.iter().map(uses_of).collect();
+    let scene = Scene { program, uses, past: OnceCell::new() };
     let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
-            let ends = &uses[rank].channels[id];
-            let aside = channel.shared || strays(program, &uses, (rank, id));
-            if let Some((user, does)) = shared_end(ends).filter(|_| !aside) {
-                let named = (&*channel.name, does);
-                let report = report::several_users(program, rank, named.0, does, user);
-                all.channels.add_told(report, |report| match &*past {
-                    Some(past) => report::show_users(past, (rank, user), named, report),
-                    None => report,
-                });
-            }
-            let none = Use::default();
-            for flow in flows(&uses, (rank, id), channel, &none) {
-                let All { channels, surplus, ways, .. } = &mut all;
-                let into = if flow.is_short() { channels } else { surplus };
-                into.add_told(report::unequal(program, &flow), |report| {
-                    ways.insert(report.message.clone(), (flow.from, flow.to));
-                    match &*past {
-                        Some(past) => report::show_unequal(past, &flow, report),
-                        None => report,
-                    }
-                });
-            }
+            scene.channel((rank, id), channel, &mut all);
         }
         for (id, semaphore) in row.semaphores.entries() {
-            let counters = &uses[rank].semaphores[id];
-            let balanced = counters.acquires.counts == counters.releases.counts;
-            if counters.acquires.blocks.len() > 1 && !semaphore.shared && balanced {
-                let user = &counters.acquires;
-                let report = report::several_users(program, rank, &semaphore.name, "acquire", user);
-                let named = (&*semaphore.name, "acquire");
-                all.semaphores.add_told(report, |report| match &*past {
-                    Some(past) => report::show_users(past, (rank, user), named, report),
-                    None => report,
-                });
-            }
-            if !balanced {
-                let report = report::out_of_balance(program, rank, semaphore, counters);
-                let into = if counters.are_short() { &mut all.semaphores } else { &mut all.spare };
-                into.add_told(report, |report| match &*past {
-                    Some(past) => report::show_balance(past, (rank, id), semaphore, report),
-                    None => report,
-                });
-            }
+            scene.semaphore((rank, id), semaphore, &mut all);
         }
         for one in lanes::unordered(program, &windows, row) {
+            let show = |past: &_, report| report::show_threads(past, rank, &one, report);
             let report = report::several_threads(program, rank, &one);
-            all.threads.add_told(report, |report| match &*past {
-                Some(past) => report::show_threads(past, rank, &one, report),
-                None => report,
-            });
+            all.threads.add_told(report, scene.shown(show));
         }
     }
     all.finish()
+}
+
+/// The program that is checked.
+struct Scene<'p> {
+    program: &'p ir::Program,
+    uses: Table<RankId, Uses>,
+    /// What leads to a moment; mostly nobody asks.
+    past: OnceCell<Option<Past<'p>>>,
+}
+
+impl<'p> Scene<'p> {
+    /// What tells of a report how it comes to that, where that can be followed.
+    fn shown(
+        &self,
+        show: impl FnOnce(&Past<'p>, Diagnostic) -> Diagnostic,
+    ) -> impl FnOnce(Diagnostic) -> Diagnostic {
+        let past = || Past::new(self.program, ir::run::parts(self.program));
+        move |report| match self.past.get_or_init(past) {
+            Some(past) => show(past, report),
+            None => report,
+        }
+    }
+
+    fn channel(&self, (rank, id): (RankId, ChannelId), channel: &ir::Channel, all: &mut All) {
+        let ends = &self.uses[rank].channels[id];
+        let aside = channel.shared || strays(self.program, &self.uses, (rank, id));
+        if let Some((user, does)) = shared_end(ends).filter(|_| !aside) {
+            let named = (&*channel.name, does);
+            let report = report::several_users(self.program, rank, named.0, does, user);
+            let show = |past: &_, report| report::show_users(past, (rank, user), named, report);
+            all.channels.add_told(report, self.shown(show));
+        }
+        let none = Use::default();
+        for flow in flows(&self.uses, (rank, id), channel, &none) {
+            let All { channels, surplus, ways, .. } = &mut *all;
+            let into = if flow.is_short() { channels } else { surplus };
+            let report = report::unequal(self.program, &flow);
+            let show = self.shown(|past, report| report::show_unequal(past, &flow, report));
+            into.add_told(report, |report| {
+                ways.insert(report.message.clone(), (flow.from, flow.to));
+                show(report)
+            });
+        }
+    }
+
+    fn semaphore(
+        &self,
+        (rank, id): (RankId, SemaphoreId),
+        semaphore: &ir::Semaphore,
+        all: &mut All,
+    ) {
+        let counters = &self.uses[rank].semaphores[id];
+        let user = &counters.acquires;
+        let balanced = user.counts == counters.releases.counts;
+        if user.blocks.len() > 1 && !semaphore.shared && balanced {
+            let named = (&*semaphore.name, "acquire");
+            let report = report::several_users(self.program, rank, named.0, named.1, user);
+            let show = |past: &_, report| report::show_users(past, (rank, user), named, report);
+            all.semaphores.add_told(report, self.shown(show));
+        }
+        if !balanced {
+            let report = report::out_of_balance(self.program, rank, semaphore, counters);
+            let into = if counters.are_short() { &mut all.semaphores } else { &mut all.spare };
+            let show = |past: &_, report| report::show_balance(past, (rank, id), semaphore, report);
+            into.add_told(report, self.shown(show));
+        }
+    }
 }
 
 /// Whether there is nothing to be found.
@@ -269,11 +299,7 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
 /// What is not proved of a program in which blocks share counters, as their authors accept.
 pub(super) fn unproved(program: &ir::Program) -> Vec<Diagnostic> {
     let mut found = Found::default();
-    let may_share = |rank: &ir::Rank| {
-        rank.channels.iter().any(|channel| channel.shared)
-            || rank.semaphores.iter().any(|semaphore| semaphore.shared)
-    };
-    for (id, rank) in program.ranks.entries().filter(|(_, rank)| may_share(rank)) {
+    for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
         let uses = uses_of(rank);
         for (channel, ends) in rank.channels.iter().zip(uses.channels.iter()) {
             let pushes = ends.signals.total() > 0 && ends.pushes.blocks.len() > 1;

@@ -37,11 +37,7 @@ pub(super) fn member(name: &str) -> Option<(&str, i64)> {
 
 /// "`output[3]`", by the name that the author uses, of a region if it is in one.
 pub(crate) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> String {
-    let (name, index) = match buffer {
-        Buffer::Input => ("input".to_string(), chunk.to_string()),
-        Buffer::Output => ("output".to_string(), chunk.to_string()),
-        Buffer::Scratch => region(program, rank, chunk),
-    };
+    let (name, index) = at(program, rank, buffer, chunk);
     format!("`{name}[{index}]`")
 }
 
@@ -54,17 +50,13 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// The word for a buffer.
 pub(super) fn buffer(buffer: Buffer) -> &'static str {
-    match buffer {
-        Buffer::Input => "input",
-        Buffer::Output => "output",
-        Buffer::Scratch => "scratch",
-    }
+    buffer.word()
 }
 
-/// A region and the indices in it.
-pub(super) fn region(program: &Program, rank: RankId, chunk: u64) -> (String, String) {
+/// The buffer or region that a chunk is in, and the chunk's indices there.
+pub(super) fn at(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> (String, String) {
     let regions = program.ranks.lookup(rank).map_or(&[] as &[Region], |rank| &rank.regions);
-    region::at(regions, chunk)
+    region::at(regions, buffer, chunk)
 }
 
 #[cfg(test)]

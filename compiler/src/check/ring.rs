@@ -17,7 +17,7 @@ use super::race;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome};
 use crate::ir::{
-    self, Action, Alias, Block, Buffer, Op, Operand, Pipeline, Program, Rank, Verb, Where,
+    self, Action, Alias, Block, Buffer, Op, Operand, Pipeline, Program, Rank, Transfer, Verb,
 };
 use std::collections::BTreeSet;
 
@@ -72,12 +72,7 @@ pub(super) fn ring(program: &Program) -> Option<Ring> {
 
 /// The units of all pipelines.
 fn units(program: &Program) -> BTreeSet<u64> {
-    let mut units = BTreeSet::new();
-    each_block(program, &mut |ops| {
-        let pipelines = ops.iter().filter_map(|op| pipeline(op));
-        units.extend(pipelines.map(|pipeline| pipeline.unit.max(1)));
-    });
-    units
+    program.all_ops().filter_map(Op::pipeline).map(|pipeline| pipeline.unit.max(1)).collect()
 }
 
 /// Whether scratch is used in ways for which the ring is understood.
@@ -88,56 +83,32 @@ fn is_plain(program: &Program) -> bool {
         return false;
     }
     let (mut plain, mut used) = (true, BTreeSet::new());
-    each_block(program, &mut |ops| {
-        for op in ops {
-            match pipeline(op) {
-                Some(pipeline) => plain &= pipeline.body.iter().all(is_plain_inside),
-                None => plain &= scratch_of(op).next().is_none(),
-            }
-            let inner = pipeline(op).map_or(&[][..], |pipeline| &pipeline.body);
-            used.extend(inner.iter().flat_map(scratch_of).map(|o| (o.index, o.size)));
-        }
-    });
+    for op in program.blocks().flat_map(|block| &block.ops) {
+        let Some(pipeline) = op.pipeline() else {
+            plain &= scratch_of(op).next().is_none();
+            continue;
+        };
+        plain &= pipeline.body.iter().all(is_plain_inside);
+        used.extend(pipeline.body.iter().flat_map(scratch_of).map(|o| (o.index, o.size)));
+    }
     let apart = used.iter().zip(used.iter().skip(1)).all(|(a, b)| a.0 + a.1 <= b.0);
     plain && apart && !used.is_empty()
 }
 
 fn is_plain_inside(op: &Op) -> bool {
-    let Action::Transfer(transfer) = &op.action else { return pipeline(op).is_none() };
+    let Action::Transfer(transfer) = &op.action else { return op.pipeline().is_none() };
     let accesses = || ir::memory::accesses(transfer);
-    let local = |operand: &&Operand| operand.place == Where::Local;
     // The executor takes the first of them and the destination for what they are, and the others for what comes
     // after the destination.
     let misread = transfer.verb == Verb::Reduce
-        && transfer.sources.iter().filter(local).count() > 1
+        && transfer.sources.iter().filter(|operand| operand.is_local()).count() > 1
         && scratch_of(op).next().is_some();
     transfer.slice.is_none() && !misread && accesses().all(|access| !access.packets)
 }
 
 fn scratch_of(op: &Op) -> impl Iterator<Item = Operand> + '_ {
-    let transfer = match &op.action {
-        Action::Transfer(transfer) => Some(transfer),
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => None,
-    };
-    let operands = transfer.into_iter().flat_map(|t| t.sources.iter().chain(&t.destinations));
+    let operands = op.transfer().into_iter().flat_map(Transfer::operands);
     operands.copied().filter(|operand| operand.buffer == Buffer::Scratch)
-}
-
-fn pipeline(op: &Op) -> Option<&Pipeline> {
-    if let Action::Pipeline(pipeline) = &op.action { Some(pipeline) } else { None }
-}
-
-fn each_block(program: &Program, visit: &mut dyn FnMut(&[Op])) {
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        visit(&block.ops);
-    }
 }
 
 /// A program whose chunks have a certain number of windows, each written out.
@@ -171,7 +142,7 @@ impl Unrolled {
     /// The program with its windows written out, and rings of so many `common`; none where it is too large.
     fn program(&self, program: &Program, ring: u64) -> Option<Program> {
         let cells = u32::try_from(self.turns * self.common / self.cell).ok()?;
-        if self.steps(program).saturating_add(chunks(program).saturating_mul(u64::from(cells)))
+        if self.steps(program).saturating_add(program.chunks().saturating_mul(u64::from(cells)))
             > MOST_STEPS
         {
             return None;
@@ -191,15 +162,11 @@ impl Unrolled {
     }
 
     fn steps(&self, program: &Program) -> u64 {
-        let mut steps = 0_u64;
-        each_block(program, &mut |ops| {
-            for op in ops {
-                let rounds = pipeline(op)
-                    .map_or(1, |inner| self.rounds(inner).saturating_mul(inner.body.len() as u64));
-                steps = steps.saturating_add(rounds);
-            }
-        });
-        steps
+        let of = |op: &Op| {
+            op.pipeline()
+                .map_or(1, |inner| self.rounds(inner).saturating_mul(inner.body.len() as u64))
+        };
+        program.blocks().flat_map(|block| &block.ops).map(of).fold(0, u64::saturating_add)
     }
 
     fn rounds(&self, pipeline: &Pipeline) -> u64 {
@@ -234,16 +201,15 @@ impl Unrolled {
     fn ops(&self, ops: &[Op], window: &Window) -> Option<Vec<Op>> {
         let mut written = Vec::new();
         for op in ops {
-            match pipeline(op) {
-                None => written.push(whole(op, window)?),
-                Some(pipeline) => {
-                    for round in 0..self.rounds(pipeline) {
-                        let unit = pipeline.unit / self.cell;
-                        let bytes = round.checked_mul(unit)?;
-                        let inner = pipeline.body.iter().map(|op| part(op, window, bytes, unit));
-                        written.extend(inner.collect::<Option<Vec<Op>>>()?);
-                    }
-                }
+            let Some(pipeline) = op.pipeline() else {
+                written.push(whole(op, window)?);
+                continue;
+            };
+            let unit = pipeline.unit / self.cell;
+            for round in 0..self.rounds(pipeline) {
+                let first = round.checked_mul(unit)?;
+                let inner = pipeline.body.iter().map(|op| part(op, window, first, unit));
+                written.extend(inner.collect::<Option<Vec<Op>>>()?);
             }
         }
         Some(written)
@@ -289,13 +255,4 @@ fn with_operands(op: &Op, change: &mut dyn FnMut(Operand) -> Option<Operand>) ->
         }
     }
     Some(op)
-}
-
-fn chunks(program: &Program) -> u64 {
-    let of_rank = |rank: &Rank| {
-        u64::from(rank.input_chunks)
-            + u64::from(rank.output_chunks)
-            + u64::from(rank.scratch_chunks)
-    };
-    program.ranks.iter().map(of_rank).sum()
 }

@@ -34,7 +34,7 @@ use crate::diagnostic::witness::{Finding, Race};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome, broken_promises};
-use crate::ir::{self, RankId};
+use crate::ir::{self, Buffer, RankId};
 use crate::phase::phase;
 use crate::source::Place;
 use candidates::candidates;
@@ -159,10 +159,12 @@ fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
 }
 
 /// The buffer that a race is about, and whose; of scratch, the region.
-fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, String) {
+fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, Option<String>) {
     let cells = &race.memory;
     let chunk = cells.start / u64::from(cells.parts.max(1));
-    (cells.rank, cells.buffer, names::region(program, RankId(cells.rank), chunk).0)
+    let at = |buffer| names::at(program, RankId(cells.rank), buffer, chunk).0;
+    let region = (cells.buffer == Buffer::Scratch.word()).then(|| at(Buffer::Scratch));
+    (cells.rank, cells.buffer, region)
 }
 
 /// Tells of the same finding where a procedure of the author's is called elsewhere.
@@ -208,10 +210,8 @@ fn changed(
 
 /// Operations and cells.
 fn size(program: &ir::Program, parts: u32) -> usize {
-    let cells = |rank: &ir::Rank| rank.input_chunks + rank.output_chunks + rank.scratch_chunks;
-    let cells = program.ranks.iter().map(cells).sum::<u32>().saturating_mul(parts);
-    let blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
-    cells as usize + blocks.map(|block| ir::count_ops(&block.ops)).sum::<usize>()
+    let cells = program.chunks().saturating_mul(u64::from(parts));
+    usize::try_from(cells).unwrap_or(usize::MAX).saturating_add(program.all_ops().count())
 }
 
 struct Trials<'a> {

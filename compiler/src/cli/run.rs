@@ -106,7 +106,7 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
 fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<u64, Failure> {
     let least = program.options.min_message_size.unwrap_or(0);
     let most = program.options.max_message_size.unwrap_or(u64::MAX);
-    let chunks = emulate::message_chunks(program);
+    let chunks = u64::from(program.message_chunks());
     let rounded = |message: u64| {
         let bytes = message.div_ceil(chunks).max(1);
         bytes.checked_next_multiple_of(16).unwrap_or(bytes)
@@ -165,7 +165,7 @@ fn tell(
     done: &Done,
 ) -> Result<(), Failure> {
     let all = done.right == run.schedules;
-    let chunks = emulate::message_chunks(program);
+    let chunks = u64::from(program.message_chunks());
     let message = chunks * settings.chunk_bytes;
     let promised = program.ranks.iter().any(|rank| !rank.promises.is_empty());
     let (number, op) = (name(run.number), operation(program.collective.op));

@@ -148,9 +148,9 @@ fn moved(
     };
     let (sources, destinations) = (&*transfer.sources, &*transfer.destinations);
     let ([first, ..], [to, ..]) = (sources, destinations) else { return };
-    let to_switch = matches!(to.place, Where::Switch(_));
+    let to_switch = to.is_switch();
     match transfer.verb {
-        Verb::Reduce if matches!(first.place, Where::Switch(_)) => {
+        Verb::Reduce if first.is_switch() => {
             let verb = if to_switch { "load_reduce_broadcast<K>" } else { "load_reduce<K>" };
             let line = spots(scene, begin(verb, first), std::slice::from_ref(to), false);
             out.push(spots(scene, line.text(", "), std::slice::from_ref(first), false).text(");"));
@@ -229,10 +229,7 @@ fn operation(scene: Scene, transfer: &Transfer) -> &'static str {
 /// The places of operands: one list for those that follow each other in one buffer.
 fn spots(scene: Scene, line: Statement, operands: &[Operand], packets: bool) -> Statement {
     let runs: Vec<&[Operand]> = operands
-        .chunk_by(|a, b| {
-            let local = |operand: &Operand| operand.place == Where::Local;
-            home(scene, a).0 == home(scene, b).0 && local(a) == local(b)
-        })
+        .chunk_by(|a, b| home(scene, a).0 == home(scene, b).0 && a.is_local() == b.is_local())
         .collect();
     match runs.as_slice() {
         [only] => spot(scene, line, only, packets),
@@ -249,12 +246,7 @@ fn spots(scene: Scene, line: Statement, operands: &[Operand], packets: bool) -> 
 fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statement {
     let Some(first) = run.first() else { return line };
     let chunks = run.iter().map(|operand| home(scene, operand).1).collect();
-    let buffer = match home(scene, first).0 {
-        Buffer::Scratch if packets => "packets",
-        Buffer::Scratch => "scratch",
-        Buffer::Input => "input",
-        Buffer::Output => "output",
-    };
+    let buffer = accessor(home(scene, first).0, packets);
     match first.place {
         Where::Local => line.text(&format!("b.{buffer}(")).many(Kind::Chunk, chunks).text(")"),
         Where::Remote(_) => {
@@ -277,6 +269,11 @@ fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statem
                 .text(")")
         }
     }
+}
+
+/// The function of a block that finds places in a buffer.
+fn accessor(buffer: Buffer, packets: bool) -> &'static str {
+    if packets && buffer == Buffer::Scratch { "packets" } else { buffer.word() }
 }
 
 /// The buffer and chunk that hold an operand; a multicast group has its own addresses.

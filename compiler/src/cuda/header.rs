@@ -9,8 +9,7 @@ use crate::ir::{Buffer, Program};
 
 /// The text of the header. `name` is a name that C takes.
 pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &str) -> String {
-    let gathers = program.collective.name == "allgather";
-    let message = if gathers { "output" } else { "input" };
+    let message = program.collective.message().word();
     let guard = format!("{}_H", name.to_uppercase());
     let memory = memory(program);
     let scratch = if layout.scratch_chunks > 0

@@ -6,7 +6,7 @@
 //! - Switch channels of the same members over the same buffer are one *group*.
 
 use super::lanes::lanes;
-use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId, Verb};
+use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId};
 
 /// See the file's head.
 pub(super) struct Layout {
@@ -53,12 +53,9 @@ impl Layout {
             program.ranks.iter().map(count).max().unwrap_or(0) as u32
         };
         let (lanes, numbers, groups) = numbered(program);
-        let gathers = program.collective.name == "allgather";
-        let compared =
-            |rank: &ir::Rank| if gathers { rank.output_chunks } else { rank.input_chunks };
         let mut traits = Traits::default();
-        for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-            traits.add(program, &block.ops);
+        for transfer in program.all_ops().filter_map(ir::Op::transfer) {
+            traits.add(program, transfer);
         }
         Layout {
             lanes,
@@ -68,13 +65,7 @@ impl Layout {
             semaphores: most(|rank| rank.semaphores.len()),
             barriers: most(|rank| rank.barriers.len()),
             scratch_chunks: most(|rank| rank.scratch_chunks as usize),
-            message_chunks: program
-                .ranks
-                .iter()
-                .map(compared)
-                .filter(|chunks| *chunks > 0)
-                .min()
-                .unwrap_or(1),
+            message_chunks: program.message_chunks(),
             traits,
         }
     }
@@ -87,24 +78,8 @@ impl Layout {
 }
 
 impl Traits {
-    fn add(&mut self, program: &Program, ops: &[ir::Op]) {
-        for op in ops {
-            match &op.action {
-                ir::Action::Transfer(transfer) => self.transfer(program, transfer),
-                ir::Action::Pipeline(pipeline) => self.add(program, &pipeline.body),
-                ir::Action::Sync
-                | ir::Action::Barrier { .. }
-                | ir::Action::Signal(_)
-                | ir::Action::Wait(_)
-                | ir::Action::Flush(_)
-                | ir::Action::Acquire(_)
-                | ir::Action::Release(_) => {}
-            }
-        }
-    }
-
-    fn transfer(&mut self, program: &Program, transfer: &ir::Transfer) {
-        if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets) {
+    fn add(&mut self, program: &Program, transfer: &ir::Transfer) {
+        if transfer.verb.reduces() {
             self.reduces = true;
             self.fixed_op |= transfer.reduce != program.collective.op;
         }

@@ -28,14 +28,14 @@ pub fn fits(program: &Program) -> bool {
 #[must_use]
 pub fn write(program: &Program, files: &Files, file: &str) -> String {
     let name = &*names::identifier(file);
-    let gathers = program.collective.name == "allgather";
+    let message = program.collective.message();
     let inner = |buffer| {
         program.ranks.iter().any(|rank| rank.alias.is_some_and(|alias| alias.inner == buffer))
     };
     let input = if inner(Buffer::Input) { "nullptr" } else { "const_cast<void *>(input)" };
     let output = if inner(Buffer::Output) { "nullptr" } else { "output" };
     // The library counts a rank's input.
-    let share = if gathers { program.ranks.len() as u64 } else { 1 };
+    let share = if message == Buffer::Output { program.ranks.len() as u64 } else { 1 };
     let options = &program.options;
     let least = options.min_message_size.unwrap_or(0).div_ceil(share);
     let most = options.max_message_size.unwrap_or(u64::MAX) / share;
@@ -56,7 +56,7 @@ pub fn write(program: &Program, files: &Files, file: &str) -> String {
         ("@program@", name),
         ("@module@", &module(file)),
         ("@collective@", &program.collective.name),
-        ("@message@", if gathers { "output" } else { "input" }),
+        ("@message@", message.word()),
         ("@input@", input),
         ("@output@", output),
         ("@least_bytes@", &format!("{least}u")),

@@ -2,12 +2,13 @@
 
 use super::Style;
 use super::formula::Formulas;
-use super::gather::{self, Index, Names, SwitchFamily, buffer_name, family};
+use super::gather::{self, Index, Names, SwitchFamily, family};
 use super::page::{Written, has_word, list};
 use super::tree::{Domain, Kind, Number};
 use super::world::World;
 use crate::ir::{
-    Action, BlockId, Buffer, ChannelId, ChannelKind, Op, Options, Program, Protocol, Rank, print,
+    Action, BlockId, Buffer, ChannelId, ChannelKind, Op, Options, Program, Protocol, Rank,
+    Transfer, all_ops, print,
 };
 use crate::table::Id;
 use std::cell::RefCell;
@@ -223,16 +224,10 @@ impl Declarer<'_> {
         }
         let chunks = self.by_rank("chunks", |rank| i64::from(rank.scratch_chunks));
         let used = |operand: &crate::ir::Operand| operand.buffer == Buffer::Scratch;
-        let mut all_use = true;
-        for rank in &self.program.ranks {
-            let mut uses = false;
-            each_op(rank, &mut |_, op| {
-                if let Action::Transfer(transfer) = &op.action {
-                    uses |= transfer.sources.iter().chain(&transfer.destinations).any(used);
-                }
-            });
-            all_use &= uses;
-        }
+        let uses = |rank: &Rank| {
+            rank.all_ops().filter_map(Op::transfer).flat_map(Transfer::operands).any(used)
+        };
+        let all_use = self.program.ranks.iter().all(uses);
         let allow = if all_use { "" } else { "#[allow(W0203)]\n" };
         format!("{allow}scratch cells[{chunks}];\n")
     }
@@ -281,12 +276,12 @@ impl Declarer<'_> {
         let (mut unused, mut shared) = (false, false);
         for rank in &self.program.ranks {
             let mut users: BTreeMap<(ChannelId, Use), BTreeSet<BlockId>> = BTreeMap::new();
-            each_op(rank, &mut |block, op| {
+            for (block, op) in ops(rank) {
                 for (channel, how) in uses(rank, op) {
                     users.entry((channel, how)).or_default().insert(block);
                     users.entry((channel, Use::Any)).or_default().insert(block);
                 }
-            });
+            }
             for (id, channel) in rank.channels.entries().filter(|(_, c)| c.kind() == kind) {
                 let count = |how| users.get(&(id, how)).map_or(0, BTreeSet::len);
                 unused |= count(Use::Any) == 0;
@@ -308,7 +303,7 @@ impl Declarer<'_> {
         let group = self.names.switches.values().next()?.iter().flatten().next()?;
         let (first, length) = (group.ranks.first()?.0, group.ranks.len());
         let allow = self.allowed(ChannelKind::Switch);
-        let name = buffer_name(buffer);
+        let name = print::buffer_name(buffer);
         let ranks = format!("{first}..{}", first as usize + length);
         Some(format!("{allow}channel nvls[i in 0..{count}] = switch({ranks}, {name});\n"))
     }
@@ -349,7 +344,7 @@ impl Declarer<'_> {
             format!("[i in 0..{name}_count[rank]]")
         };
         let allow = self.allowed(ChannelKind::Switch);
-        format!("{allow}channel {name}{index} = switch({ranks}, {});\n", buffer_name(buffer))
+        format!("{allow}channel {name}{index} = switch({ranks}, {});\n", print::buffer_name(buffer))
     }
 
     fn semaphores(&self) -> String {
@@ -368,20 +363,22 @@ impl Declarer<'_> {
         for rank in ranks {
             let mut takers: BTreeMap<usize, BTreeSet<BlockId>> = BTreeMap::new();
             let mut used = BTreeSet::new();
-            each_op(rank, &mut |block, op| match &op.action {
-                Action::Acquire(ids) => ids.iter().for_each(|id| {
-                    used.insert(id.index());
-                    takers.entry(id.index()).or_default().insert(block);
-                }),
-                Action::Release(ids) => used.extend(ids.iter().map(|id| id.index())),
-                Action::Sync
-                | Action::Barrier { .. }
-                | Action::Signal(_)
-                | Action::Wait(_)
-                | Action::Flush(_)
-                | Action::Transfer(_)
-                | Action::Pipeline(_) => {}
-            });
+            for (block, op) in ops(rank) {
+                match &op.action {
+                    Action::Acquire(ids) => ids.iter().for_each(|id| {
+                        used.insert(id.index());
+                        takers.entry(id.index()).or_default().insert(block);
+                    }),
+                    Action::Release(ids) => used.extend(ids.iter().map(|id| id.index())),
+                    Action::Sync
+                    | Action::Barrier { .. }
+                    | Action::Signal(_)
+                    | Action::Wait(_)
+                    | Action::Flush(_)
+                    | Action::Transfer(_)
+                    | Action::Pipeline(_) => {}
+                }
+            }
             shared |= takers.values().any(|blocks| blocks.len() > 1);
             unused |= used.len() < rank.semaphores.len();
         }
@@ -431,14 +428,7 @@ fn uses(rank: &Rank, op: &Op) -> Vec<(ChannelId, Use)> {
     }
 }
 
-/// Calls `visit` for each operation, those in pipelines too.
-fn each_op(rank: &Rank, visit: &mut dyn FnMut(BlockId, &Op)) {
-    for (id, block) in rank.blocks.entries() {
-        for op in &block.ops {
-            visit(id, op);
-            if let Action::Pipeline(pipeline) = &op.action {
-                pipeline.body.iter().for_each(|inner| visit(id, inner));
-            }
-        }
-    }
+/// Each operation with its block, those in pipelines too.
+fn ops(rank: &Rank) -> impl Iterator<Item = (BlockId, &Op)> {
+    rank.blocks.entries().flat_map(|(id, block)| all_ops(&block.ops).map(move |op| (id, op)))
 }

@@ -7,7 +7,7 @@ use super::world::{Peers, World};
 use crate::ir::weave::{Piece, weave};
 use crate::ir::{
     Action, Buffer, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank, ReduceOp, Signal,
-    SwitchGroup, Transfer, Verb, Where,
+    SwitchGroup, Transfer, Where, print,
 };
 use crate::table::Id;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,15 +83,6 @@ impl Names {
 /// The family of memory or port channels.
 pub(super) fn family(kind: ChannelKind) -> &'static str {
     if kind == ChannelKind::Port { "far" } else { "mem" }
-}
-
-/// A buffer as statements name it; scratch is one region.
-pub(super) fn buffer_name(buffer: Buffer) -> &'static str {
-    match buffer {
-        Buffer::Input => "input",
-        Buffer::Output => "output",
-        Buffer::Scratch => "cells",
-    }
 }
 
 /// Several switch channels that are the same on all ranks, over ranks side by side.
@@ -233,7 +224,7 @@ impl Gatherer<'_> {
     fn split(&self, op: &Op) -> Vec<Op> {
         let Action::Transfer(transfer) = &op.action else { return vec![op.clone()] };
         let pairs = transfer.sources.len();
-        let paired = !matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets);
+        let paired = !transfer.verb.reduces();
         let channels = transfer.routes(self.rank);
         let routed = channels.is_empty() || channels.len() == pairs;
         if !self.style.split || !paired || !routed || transfer.destinations.len() != pairs {
@@ -340,9 +331,7 @@ impl Gatherer<'_> {
             parts.push(Node::text(" via "));
             parts.push(Node::Sequence(Form::Members, self.channels(&via)));
         }
-        if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets)
-            && transfer.reduce != self.program.collective.op
-        {
+        if transfer.verb.reduces() && transfer.reduce != self.program.collective.op {
             parts.push(Node::text(match transfer.reduce {
                 ReduceOp::Sum => " op = sum",
                 ReduceOp::Min => " op = min",
@@ -380,7 +369,7 @@ impl Gatherer<'_> {
                 parts.extend([self.channel(channel), Node::text(".")]);
             }
         }
-        parts.push(Node::text(format!("{}[", buffer_name(operand.buffer))));
+        parts.push(Node::text(format!("{}[", print::buffer_name(operand.buffer))));
         parts.push(Node::number(operand.index));
         if operand.size > 1 {
             parts.extend([Node::text("..+"), Node::number(operand.size)]);

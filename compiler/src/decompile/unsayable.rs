@@ -2,7 +2,7 @@
 //!
 //! In: a program that was read from a plan. Out: the first thing in it that no statement says, and where it is.
 
-use crate::ir::{Action, BarrierId, ChannelKind, Op, OriginId, Program, Rank, Verb, count_ops};
+use crate::ir::{Action, BarrierId, ChannelKind, Op, OriginId, Program, Rank, Verb};
 
 /// The first thing that cannot be said, with where it comes from.
 #[must_use]
@@ -20,8 +20,7 @@ pub fn unsayable(program: &Program) -> Option<(OriginId, String)> {
             );
             return Some((channel.origin, what));
         }
-        let operations = rank.blocks.iter().flat_map(|block| &block.ops);
-        operations.into_iter().find_map(|op| operation(rank, op))
+        rank.all_ops().find_map(|op| operation(rank, op))
     })
 }
 
@@ -41,11 +40,11 @@ fn operation(rank: &Rank, op: &Op) -> Option<(OriginId, String)> {
                 (op.origin, what)
             })
         }
-        Action::Pipeline(pipeline) if count_ops(&pipeline.body) == 0 => {
+        Action::Pipeline(pipeline) if pipeline.body.is_empty() => {
             Some((op.origin, "a pipeline does nothing".to_owned()))
         }
-        Action::Pipeline(pipeline) => pipeline.body.iter().find_map(|inner| operation(rank, inner)),
         Action::Transfer(_)
+        | Action::Pipeline(_)
         | Action::Sync
         | Action::Signal(_)
         | Action::Wait(_)

@@ -9,7 +9,7 @@ use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Contribution, Outcome, Value};
-use crate::ir::{Action, Block, Op, OriginId, Program, RankId};
+use crate::ir::{Action, Block, OriginId, Program, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
@@ -136,26 +136,11 @@ fn sizes(program: &Program) -> (Option<u64>, Option<u64>) {
 
 /// For each block, where among its operations its threads meet.
 fn meetings(program: &Program) -> Vec<Vec<usize>> {
-    let blocks = program.ranks.iter().flat_map(|rank| rank.blocks.iter());
     let of = |block: &Block| {
-        let mut at = Vec::new();
-        let mut count = 0;
-        positions(&block.ops, &mut count, &mut at);
-        at
+        let ops = all_ops(&block.ops).enumerate();
+        ops.filter(|(_, op)| op.action == Action::Sync).map(|(at, _)| at).collect()
     };
-    blocks.map(of).collect()
-}
-
-fn positions(ops: &[Op], count: &mut usize, at: &mut Vec<usize>) {
-    for op in ops {
-        if op.action == Action::Sync {
-            at.push(*count);
-        }
-        *count += 1;
-        if let Action::Pipeline(pipeline) = &op.action {
-            positions(&pipeline.body, count, at);
-        }
-    }
+    program.blocks().map(of).collect()
 }
 
 fn told(a: &Program, b: &Program, difference: &Difference) -> Diagnostic {

@@ -26,7 +26,7 @@ pub(super) struct Failed;
 pub(super) type Evaluated<T> = Result<T, Failed>;
 
 /// How deep functions may call each other.
-pub(super) const MAX_CALLS: usize = 1000;
+const MAX_CALLS: usize = 1000;
 /// How many of the calls that led to a mistake are shown.
 const SHOWN_CALLS: usize = 3;
 /// How many steps a call counts for: it takes as long.
@@ -34,7 +34,7 @@ const CALL: u64 = 4;
 /// How many members a list may have.
 pub(super) const MAX_LIST: i64 = 1 << 24;
 /// Stack that must be left before a call, and how much more is taken where it is not.
-pub(super) const STACK: (usize, usize) = (512 * 1024, 4 * 1024 * 1024);
+const STACK: (usize, usize) = (512 * 1024, 4 * 1024 * 1024);
 
 /// What an evaluation may spend, and what all evaluations of one elaboration share.
 pub(super) struct Shared<'a> {
@@ -310,8 +310,8 @@ impl<'a> Eval<'_, 'a> {
         }
         let rank = self.rank.take();
         let (world, names) = (self.world, self.names);
-        let value = self
-            .nested(Vec::new(), names, expr, |eval| eval.value(&world.unit.constants[id].value));
+        let constant = &world.unit.constants[id];
+        let value = self.nested(Vec::new(), names, expr.span, |eval| eval.value(&constant.value));
         self.rank = rank;
         let value = value?;
         self.shared.constants.insert(id, value.clone());
@@ -411,7 +411,8 @@ impl<'a> Eval<'_, 'a> {
         let function = &world.unit.functions[id];
         let frame =
             self.arguments(&function.parameters, arguments, function.frame.len(), expr.span)?;
-        let value = self.nested(frame, &function.frame, expr, |eval| eval.value(&function.body))?;
+        let value =
+            self.nested(frame, &function.frame, expr.span, |eval| eval.value(&function.body))?;
         match (&function.result, &value) {
             (Type::Rank, Value::Int(rank)) if !(0..self.world.ranks).contains(rank) => {
                 Err(self.fail(expr, not_a_rank(expr.span, *rank, self.world.ranks)))
@@ -421,17 +422,17 @@ impl<'a> Eval<'_, 'a> {
     }
 
     /// Evaluates in another frame, one call deeper.
-    fn nested(
+    pub(super) fn nested<T>(
         &mut self,
         frame: Vec<Value>,
         names: &'a Frame,
-        expr: &'a Expr,
-        body: impl FnOnce(&mut Self) -> Evaluated<Value>,
-    ) -> Evaluated<Value> {
+        call: Span,
+        body: impl FnOnce(&mut Self) -> Evaluated<T>,
+    ) -> Evaluated<T> {
         if self.calls.len() >= MAX_CALLS {
-            return Err(self.fail_at(String::new(), too_deep(expr.span)));
+            return Err(self.fail_at(String::new(), too_deep(call)));
         }
-        self.calls.push(expr.span);
+        self.calls.push(call);
         let caller = std::mem::replace(&mut self.frame, frame);
         let caller_names = std::mem::replace(&mut self.names, names);
         let value = stacker::maybe_grow(STACK.0, STACK.1, || body(self));
@@ -507,31 +508,15 @@ fn floor_division(a: i64, b: i64) -> Option<i64> {
 }
 
 fn bad_arithmetic(span: Span, op: BinaryOp, a: i64, b: i64) -> Diagnostic {
-    let what = match op {
-        BinaryOp::Divide | BinaryOp::Remainder if b == 0 => format!("{a} is divided by zero"),
-        BinaryOp::ShiftLeft | BinaryOp::ShiftRight if !(0..64).contains(&b) => {
-            format!("{a} is shifted by {b} bits; 0 to 63 are possible")
-        }
-        BinaryOp::Or
-        | BinaryOp::And
-        | BinaryOp::Equal
-        | BinaryOp::NotEqual
-        | BinaryOp::Less
-        | BinaryOp::LessEqual
-        | BinaryOp::Greater
-        | BinaryOp::GreaterEqual
-        | BinaryOp::BitOr
-        | BinaryOp::BitXor
-        | BinaryOp::BitAnd
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRight
-        | BinaryOp::Add
-        | BinaryOp::Subtract
-        | BinaryOp::Multiply
-        | BinaryOp::Divide
-        | BinaryOp::Remainder => "the result does not fit a 64-bit integer".to_string(),
-    };
-    Diagnostic::new(Code::E0301, span, what)
+    if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Remainder) {
+        return Diagnostic::new(Code::E0301, span, format!("{a} is divided by zero"));
+    }
+    let shifts = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
+    if shifts && !(0..64).contains(&b) {
+        let message = format!("{a} is shifted by {b} bits; 0 to 63 are possible");
+        return Diagnostic::new(Code::E0301, span, message);
+    }
+    overflow(span)
 }
 
 fn overflow(span: Span) -> Diagnostic {
@@ -591,7 +576,7 @@ fn endless(span: Span) -> Diagnostic {
         .help("--max-operations raises the limit, which is 4 steps for each operation")
 }
 
-pub(super) fn too_deep(span: Span) -> Diagnostic {
+fn too_deep(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0306, span, format!("calls are nested more than {MAX_CALLS} deep here"))
         .help("let the recursion end: `if n == 0 { .. } else { .. }`")
 }

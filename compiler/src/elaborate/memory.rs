@@ -79,7 +79,7 @@ impl<'a> Eval<'_, 'a> {
         expr: &'a Expr,
     ) -> Evaluated<Value> {
         let Value::Buffer(buffer) = self.value(base)? else { return Err(Failed) };
-        let owner = self.owner(buffer, expr)?;
+        self.expect_declared(buffer, expr)?;
         let mut chosen = Vec::with_capacity(indices.len());
         let mut several = false;
         for index in indices {
@@ -88,40 +88,42 @@ impl<'a> Eval<'_, 'a> {
         }
         if !several {
             let selections: Vec<Selection> = chosen.into_iter().map(Chosen::selection).collect();
-            return self.one_slice(buffer, owner, &selections, expr).map(Value::Chunk);
+            return self.one_slice(buffer, &selections, expr).map(Value::Chunk);
         }
         let mut slices = Vec::new();
-        self.each_slice(buffer, owner, &mut Vec::new(), &chosen, expr, &mut slices)?;
+        self.each_slice(buffer, &mut Vec::new(), &chosen, expr, &mut slices)?;
         Ok(list_of(slices))
     }
 
-    /// What the rank that a buffer lies on has declared.
-    fn owner(&mut self, buffer: BufferValue, expr: &'a Expr) -> Evaluated<Owner> {
+    /// Reports a peer's buffer before all ranks have declared theirs.
+    fn expect_declared(&mut self, buffer: BufferValue, expr: &'a Expr) -> Evaluated<()> {
         match buffer.place {
-            ir::Where::Local | ir::Where::Switch(_) => Ok(Owner::Own),
-            ir::Where::Remote(peer) if peer.index() < self.all.len() => Ok(Owner::Peer(peer)),
-            ir::Where::Remote(_) => Err(self.fail_at(String::new(), too_early(expr.span))),
+            ir::Where::Remote(peer) if peer.index() >= self.all.len() => {
+                Err(self.fail_at(String::new(), too_early(expr.span)))
+            }
+            ir::Where::Local | ir::Where::Remote(_) | ir::Where::Switch(_) => Ok(()),
         }
     }
 
-    fn declared(&self, owner: Owner) -> &Declared {
-        match owner {
-            Owner::Own => &self.own,
-            Owner::Peer(peer) => self.all.get(peer.index()).unwrap_or(&self.own),
+    /// What the rank that a buffer lies on has declared.
+    fn declared(&self, buffer: BufferValue) -> &Declared {
+        match buffer.place {
+            ir::Where::Local | ir::Where::Switch(_) => &self.own,
+            ir::Where::Remote(peer) => self.all.get(peer.index()).unwrap_or(&self.own),
         }
     }
 
     fn one_slice(
         &mut self,
         buffer: BufferValue,
-        owner: Owner,
         selections: &[Selection],
         expr: &'a Expr,
     ) -> Evaluated<ir::Operand> {
+        let declared = self.declared(buffer);
         let found = match buffer.name {
-            BufferName::Input => flat(self.declared(owner).input_chunks, selections),
-            BufferName::Output => flat(self.declared(owner).output_chunks, selections),
-            BufferName::Scratch(region) => match region_of(self.declared(owner), region) {
+            BufferName::Input => flat(declared.input_chunks, selections),
+            BufferName::Output => flat(declared.output_chunks, selections),
+            BufferName::Scratch(region) => match region_of(declared, region) {
                 Some(family) => family
                     .domain
                     .run(selections)
@@ -144,38 +146,37 @@ impl<'a> Eval<'_, 'a> {
     fn each_slice(
         &mut self,
         buffer: BufferValue,
-        owner: Owner,
         prefix: &mut Vec<Selection>,
         chosen: &[Chosen],
         expr: &'a Expr,
         into: &mut Vec<Value>,
     ) -> Evaluated<()> {
         let Some((next, rest)) = chosen.split_first() else {
-            let slice = self.one_slice(buffer, owner, prefix, expr)?;
+            let slice = self.one_slice(buffer, prefix, expr)?;
             into.push(Value::Chunk(slice));
             return Ok(());
         };
         let values = match next {
             Chosen::Selected(selection) => {
                 prefix.push(selection.clone());
-                self.each_slice(buffer, owner, prefix, rest, expr, into)?;
+                self.each_slice(buffer, prefix, rest, expr, into)?;
                 prefix.pop();
                 return Ok(());
             }
-            Chosen::All => self.values_below(buffer, owner, prefix),
+            Chosen::All => self.values_below(buffer, prefix),
         };
         for value in values {
             self.spend(expr.span)?;
             prefix.push(Selection::One(value));
-            self.each_slice(buffer, owner, prefix, rest, expr, into)?;
+            self.each_slice(buffer, prefix, rest, expr, into)?;
             prefix.pop();
         }
         Ok(())
     }
 
     /// The values that the dimension after `prefix` runs over.
-    fn values_below(&self, buffer: BufferValue, owner: Owner, prefix: &[Selection]) -> Vec<i64> {
-        let declared = self.declared(owner);
+    fn values_below(&self, buffer: BufferValue, prefix: &[Selection]) -> Vec<i64> {
+        let declared = self.declared(buffer);
         match buffer.name {
             BufferName::Input => (0..declared.input_chunks).collect(),
             BufferName::Output => (0..declared.output_chunks).collect(),
@@ -349,7 +350,7 @@ impl<'a> Eval<'_, 'a> {
             Bad::Empty => empty(expr.span, &name, is_from_to(expr)),
             Bad::Scattered => scattered(expr.span, &name),
             Bad::NoMember(dimension, value) => {
-                let has = self.first_values(buffer);
+                let has = self.values_below(buffer, &[]);
                 no_index(expr.span, &name, dimension, value, &has)
             }
         };
@@ -364,14 +365,6 @@ impl<'a> Eval<'_, 'a> {
         clause.is_some_and(|clause| clause.value.span == expr.span)
     }
 
-    /// The values of a region's first dimension.
-    fn first_values(&mut self, buffer: BufferValue) -> Vec<i64> {
-        match buffer.place {
-            ir::Where::Local | ir::Where::Switch(_) => self.values_below(buffer, Owner::Own, &[]),
-            ir::Where::Remote(peer) => self.values_below(buffer, Owner::Peer(peer), &[]),
-        }
-    }
-
     /// `input`, or "`output` of rank 3".
     pub(super) fn buffer_text(&self, buffer: BufferValue) -> String {
         let name = match buffer.name {
@@ -384,12 +377,6 @@ impl<'a> Eval<'_, 'a> {
             ir::Where::Remote(peer) => format!("`{name}` of rank {}", peer.0),
         }
     }
-}
-
-#[derive(Clone, Copy)]
-enum Owner {
-    Own,
-    Peer(ir::RankId),
 }
 
 enum Chosen {

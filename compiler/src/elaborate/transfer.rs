@@ -203,16 +203,14 @@ impl<'a> Eval<'_, 'a> {
 
     /// Combines sources; one source is a copy.
     fn reduction(&mut self, out: &mut Output, around: &Around, mut draft: Draft) -> Evaluated<()> {
-        let is_switch = |placed: &&Placed| matches!(placed.operand.place, ir::Where::Switch(_));
+        let is_switch = |placed: &&Placed| placed.operand.is_switch();
         let switches = draft.sources.iter().chain(&draft.destinations).filter(is_switch).count();
         if switches > 0 && (draft.sources.len() > 1 || draft.destinations.len() > 1) {
             return Err(self.report(out, around, switch_alone(draft.span)));
         }
         // The executor has the local destination first.
-        draft.destinations.sort_by_key(|placed| placed.operand.place != ir::Where::Local);
-        if switches == 0
-            && draft.destinations.first().is_some_and(|d| d.operand.place != ir::Where::Local)
-        {
+        draft.destinations.sort_by_key(|placed| !placed.operand.is_local());
+        if switches == 0 && draft.destinations.first().is_some_and(|d| !d.operand.is_local()) {
             return Err(self.report(out, around, no_local_result(draft.span)));
         }
         if switches == 0 && draft.sources.len() == 1 {
@@ -222,7 +220,7 @@ impl<'a> Eval<'_, 'a> {
             .sources
             .iter()
             .chain(&draft.destinations)
-            .filter(|p| p.operand.place != ir::Where::Local)
+            .filter(|p| !p.operand.is_local())
             .copied()
             .collect();
         let channels = self.routes(out, &draft, around, &remote)?;
@@ -275,10 +273,7 @@ impl<'a> Eval<'_, 'a> {
         around: &Around,
         side: &[Placed],
     ) -> Evaluated<Vec<Option<ir::ChannelId>>> {
-        let remote = side
-            .iter()
-            .filter(|placed| matches!(placed.operand.place, ir::Where::Remote(_)))
-            .count();
+        let remote = side.iter().filter(|placed| placed.operand.is_remote()).count();
         let mut routes = Vec::with_capacity(side.len());
         let mut turn = 0;
         for placed in side {
@@ -329,7 +324,7 @@ impl<'a> Eval<'_, 'a> {
 
     /// Puts write to peers, gets read from peers, everything else is local; and the channel can do it.
     fn check_sides(&mut self, out: &Output, draft: &Draft, around: &Around) -> Evaluated<()> {
-        let local = |placed: &&Placed| placed.operand.place == ir::Where::Local;
+        let local = |placed: &&Placed| placed.operand.is_local();
         let (reads_peer, writes_peer) = sides(draft.verb);
         let wrong_source = draft.sources.iter().find(|placed| local(placed) == reads_peer);
         let wrong_destination =
@@ -397,11 +392,10 @@ impl<'a> Eval<'_, 'a> {
 
     /// The same without its rank. Of scratch it is the region, whose name says more than a place in all of it.
     fn slice_text(&self, operand: ir::Operand) -> String {
-        let name = match operand.buffer {
-            ir::Buffer::Input => "input",
-            ir::Buffer::Output => "output",
-            ir::Buffer::Scratch => return format!("`{}`", self.region_name(operand)),
-        };
+        if operand.buffer == ir::Buffer::Scratch {
+            return format!("`{}`", self.region_name(operand));
+        }
+        let name = operand.buffer.word();
         match operand.size {
             1 => format!("`{name}[{}]`", operand.index),
             size => format!("`{name}[{}..+{size}]`", operand.index),

@@ -321,9 +321,6 @@ impl<'a> Eval<'_, 'a> {
     ) -> Evaluated<()> {
         let world = self.world;
         let procedure = &world.unit.procedures[id];
-        if self.calls.len() >= super::eval::MAX_CALLS {
-            return Err(self.fail_at(String::new(), super::eval::too_deep(span)));
-        }
         let frame =
             self.arguments(&procedure.parameters, arguments, procedure.frame.len(), span)?;
         let binding = Some(out.origins.bindings.push(ir::Binding::Call {
@@ -333,17 +330,12 @@ impl<'a> Eval<'_, 'a> {
         }));
         let names = super::local_names(&procedure.frame);
         let caller_names = std::mem::replace(&mut out.names, names);
-        let caller = std::mem::replace(&mut self.frame, frame);
-        let caller_locals = std::mem::replace(&mut self.names, &procedure.frame);
-        self.calls.push(span);
-        stacker::maybe_grow(super::eval::STACK.0, super::eval::STACK.1, || {
-            self.statements(out, &Around { binding, ..around.clone() }, &procedure.body);
+        let called = self.nested(frame, &procedure.frame, span, |eval| {
+            eval.statements(out, &Around { binding, ..around.clone() }, &procedure.body);
+            Ok(())
         });
-        self.calls.pop();
-        self.names = caller_locals;
-        self.frame = caller;
         out.names = caller_names;
-        Ok(())
+        called
     }
 
     /// The values of operands; a list stands for each of its members.

@@ -6,8 +6,7 @@
 use super::Writer;
 use super::data::USERS;
 use crate::ir::memory::{accesses, home};
-use crate::ir::run::each_op;
-use crate::ir::{Action, Alias, Buffer, Program, Rank, RankId};
+use crate::ir::{Alias, Buffer, Op, Program, Rank, RankId};
 
 /// What memory holds that nobody has written.
 const POISON: u8 = 0xee;
@@ -73,31 +72,17 @@ pub(super) fn bytes(program: &Program, chunk_bytes: u64) -> u64 {
     let of = |rank: &Rank| {
         let inner = rank.alias.map(|alias| alias.inner);
         let users = USERS.iter().filter(|buffer| Some(**buffer) != inner);
-        users.map(|buffer| chunks(rank, *buffer)).sum::<u64>()
-            + factor * chunks(rank, Buffer::Scratch)
+        users.map(|buffer| u64::from(rank.chunks(*buffer))).sum::<u64>()
+            + factor * u64::from(rank.scratch_chunks)
     };
     program.ranks.iter().map(of).sum::<u64>().saturating_mul(chunk_bytes)
 }
 
 /// How many chunks of memory each chunk of scratch takes.
 fn scratch_factor(program: &Program) -> u64 {
-    let mut packets = false;
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        each_op(&block.ops, &mut |op| {
-            if let Action::Transfer(transfer) = &op.action {
-                packets |= accesses(transfer).any(|access| access.packets);
-            }
-        });
-    }
+    let mut transfers = program.all_ops().filter_map(Op::transfer);
+    let packets = transfers.any(|transfer| accesses(transfer).any(|access| access.packets));
     (if packets { 2 } else { 1 }) * (if program.options.double_scratch { 2 } else { 1 })
-}
-
-fn chunks(rank: &Rank, buffer: Buffer) -> u64 {
-    u64::from(match buffer {
-        Buffer::Input => rank.input_chunks,
-        Buffer::Output => rank.output_chunks,
-        Buffer::Scratch => rank.scratch_chunks,
-    })
 }
 
 impl Memory {
@@ -107,7 +92,10 @@ impl Memory {
             let inner = rank.alias.map(|alias| alias.inner);
             let buffer = |buffer, factor| match inner == Some(buffer) {
                 true => Vec::new(),
-                false => vec![POISON; (chunks(rank, buffer) * factor * chunk_bytes) as usize],
+                false => {
+                    let bytes = u64::from(rank.chunks(buffer)) * factor * chunk_bytes;
+                    vec![POISON; bytes as usize]
+                }
             };
             let scratch = buffer(Buffer::Scratch, factor);
             let half = if program.options.double_scratch { scratch.len() as u64 / 2 } else { 0 };
@@ -197,16 +185,16 @@ impl Memory {
 
     /// All of a rank's buffer, which may lie in another.
     pub(super) fn whole(&self, program: &Program, id: RankId, buffer: Buffer) -> &[u8] {
-        let bytes = program.ranks.lookup(id).map_or(0, |rank| chunks(rank, buffer));
+        let chunks = program.ranks.lookup(id).map_or(0, |rank| rank.chunks(buffer));
         let spot = Spot { rank: id, buffer, offset: 0 };
-        self.read(spot, bytes * self.chunk_bytes, 0).unwrap_or_default()
+        self.read(spot, u64::from(chunks) * self.chunk_bytes, 0).unwrap_or_default()
     }
 
     /// The same, to be written by its user.
     pub(super) fn whole_mut(&mut self, program: &Program, id: RankId, buffer: Buffer) -> &mut [u8] {
-        let bytes = program.ranks.lookup(id).map_or(0, |rank| chunks(rank, buffer));
+        let chunks = program.ranks.lookup(id).map_or(0, |rank| rank.chunks(buffer));
         let spot = Spot { rank: id, buffer, offset: 0 };
-        self.place(spot, 1, bytes * self.chunk_bytes, 0).unwrap_or_default()
+        self.place(spot, 1, u64::from(chunks) * self.chunk_bytes, 0).unwrap_or_default()
     }
 
     /// Fills a buffer with what nobody wrote.

@@ -86,12 +86,8 @@ fn waits(program: &Program, stuck: &[Stuck]) -> Diagnostic {
 }
 
 fn outside(program: &Program, writer: Writer, buffer: Buffer, rank: RankId) -> Diagnostic {
-    let buffer = match buffer {
-        Buffer::Input => "input",
-        Buffer::Output => "output",
-        Buffer::Scratch => "scratch",
-    };
-    let message = format!("{} leaves `{buffer}` of rank {}", name(program, writer), rank.0);
+    let (who, buffer) = (name(program, writer), buffer.word());
+    let message = format!("{who} leaves `{buffer}` of rank {}", rank.0);
     at(Code::E0401, Some(program.origins.place(writer.origin)), message)
         .label(values(program, writer.origin))
 }

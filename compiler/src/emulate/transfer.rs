@@ -2,7 +2,7 @@
 
 use super::memory::Spot;
 use crate::ir::memory::{covered, extents, groups, source_is_packets, writes_packets};
-use crate::ir::{Buffer, Operand, Program, RankId, ReduceOp, Transfer, Where};
+use crate::ir::{Buffer, Operand, Program, RankId, ReduceOp, Transfer};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ pub(super) fn moves(
         let side = |operand: &Operand, packets| {
             let mut spots = spots(program, here, operand, chunk_bytes);
             spots.iter_mut().for_each(|spot| *spot = spot.ahead(part.start));
-            Side { spots, packets, far: operand.place != Where::Local }
+            Side { spots, packets, far: !operand.is_local() }
         };
         let reads = group.sources.iter().map(|(i, o)| side(o, source_is_packets(transfer, *i)));
         let writes =

@@ -4,7 +4,7 @@ use super::{
     BarrierId, Buffer, Channel, ChannelId, ChannelKind, OriginId, Rank, RankId, ReduceOp,
     SemaphoreId, Verb,
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// An operation of a thread block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,20 @@ pub struct Op {
     pub origin: OriginId,
     /// An author's `sync = ..`.
     pub sync: Option<SyncOverride>,
+}
+
+impl Op {
+    /// What it moves, if it moves data.
+    #[must_use]
+    pub fn transfer(&self) -> Option<&Transfer> {
+        if let Action::Transfer(transfer) = &self.action { Some(transfer) } else { None }
+    }
+
+    /// What it repeats, if it is a pipeline.
+    #[must_use]
+    pub fn pipeline(&self) -> Option<&Pipeline> {
+        if let Action::Pipeline(pipeline) = &self.action { Some(pipeline) } else { None }
+    }
 }
 
 /// An author's word on where the threads of the block meet around an operation.
@@ -98,6 +112,11 @@ pub struct Transfer {
 }
 
 impl Transfer {
+    /// What is read, then what is written.
+    pub fn operands(&self) -> impl Iterator<Item = &Operand> + Clone {
+        self.sources.iter().chain(&self.destinations)
+    }
+
     /// The channel of each operand of a peer, in order; a switch operand names its own. A plan names no memory channels:
     /// the first one to the peer will do.
     #[must_use]
@@ -108,8 +127,7 @@ impl Transfer {
             };
             rank.channels.entries().find(|(_, channel)| leads(channel)).map(|(id, _)| id)
         };
-        let operands = self.sources.iter().chain(&self.destinations);
-        let away = operands.filter(|operand| operand.place != Where::Local);
+        let away = self.operands().filter(|operand| !operand.is_local());
         let mut given = self.channels.iter().copied();
         away.filter_map(|operand| {
             let named = given.next();
@@ -133,6 +151,26 @@ pub struct Operand {
     pub index: u32,
     /// How many, at least one.
     pub size: u32,
+}
+
+impl Operand {
+    /// Whether it is this rank's.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.place == Where::Local
+    }
+
+    /// Whether it is a peer's.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        matches!(self.place, Where::Remote(_))
+    }
+
+    /// Whether it is that of a switch channel's group.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        matches!(self.place, Where::Switch(_))
+    }
 }
 
 /// Whose memory an operand lies in.
@@ -166,20 +204,25 @@ pub struct Pipeline {
     pub body: Vec<Op>,
 }
 
+/// Every operation in order: each pipeline, then what is in it.
+pub fn all_ops(ops: &[Op]) -> impl Iterator<Item = &Op> {
+    let mut open: SmallVec<[std::slice::Iter<'_, Op>; 2]> = smallvec![ops.iter()];
+    std::iter::from_fn(move || {
+        loop {
+            let Some(op) = open.last_mut()?.next() else {
+                open.pop();
+                continue;
+            };
+            if let Action::Pipeline(pipeline) = &op.action {
+                open.push(pipeline.body.iter());
+            }
+            return Some(op);
+        }
+    })
+}
+
 /// Counts operations, pipelines and their bodies included, as the executor does.
 #[must_use]
 pub fn count_ops(ops: &[Op]) -> usize {
-    ops.iter()
-        .map(|op| match &op.action {
-            Action::Pipeline(pipeline) => 1 + count_ops(&pipeline.body),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Transfer(_) => 1,
-        })
-        .sum()
+    all_ops(ops).count()
 }

@@ -17,6 +17,7 @@ mod segments;
 mod tables;
 
 pub(crate) use header::{identifier, quoted};
+pub(crate) use names::buffer_name;
 
 use super::{OriginId, Program};
 

@@ -1,5 +1,6 @@
 //! What places in scratch are called.
 
+use super::Buffer;
 use std::sync::Arc;
 
 /// A named part of scratch.
@@ -14,15 +15,16 @@ pub struct Region {
     pub dimensions: Vec<Arc<[i64]>>,
 }
 
-/// The region that a chunk of scratch is in, and its indices there: "box", "1, 0"; where there is none, "scratch" and the chunk.
+/// What an author calls a chunk: of scratch the region that it is in and its indices there, "box", "1, 0"; the buffer and
+/// the chunk where it is in none.
 #[must_use]
-pub fn at(regions: &[Region], chunk: u64) -> (String, String) {
+pub fn at(regions: &[Region], buffer: Buffer, chunk: u64) -> (String, String) {
     let region = regions.iter().rfind(|region| u64::from(region.offset) <= chunk);
-    let named = region.and_then(|region| {
+    let named = region.filter(|_| buffer == Buffer::Scratch).and_then(|region| {
         let at = chunk - u64::from(region.offset);
         Some((region.name.to_string(), indices(&region.dimensions, at)?))
     });
-    named.unwrap_or_else(|| ("scratch".to_string(), chunk.to_string()))
+    named.unwrap_or_else(|| (buffer.word().to_string(), chunk.to_string()))
 }
 
 /// The values of the dimensions at a place, of which the last one runs fastest; none where it lies beyond them.

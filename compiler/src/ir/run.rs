@@ -18,7 +18,7 @@ mod promise;
 mod transfer;
 mod value;
 
-use super::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
+use super::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId};
 pub use grain::{Grain, coarsest};
 pub use machine::{Windows, each_op, gcd, windows};
 pub use memory::{Memory, Rewritten};
@@ -93,18 +93,12 @@ pub fn run_at(program: &Program, grain: Grain, limit: u64) -> Outcome {
 #[must_use]
 pub fn parts(program: &Program) -> u32 {
     let mut parts = u64::from(windows(program).parts);
-    for rank in &program.ranks {
-        for block in &rank.blocks {
-            each_op(&block.ops, &mut |op| {
-                if let super::Action::Transfer(transfer) = &op.action {
-                    let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
-                    for operand in transfer.destinations.iter().filter(|_| count > 1) {
-                        let share = count / gcd(count, u64::from(operand.size).max(1));
-                        let common = parts / gcd(parts, share) * share;
-                        parts = if common <= u64::from(MOST_PARTS) { common } else { parts };
-                    }
-                }
-            });
+    for transfer in program.all_ops().filter_map(Op::transfer) {
+        let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
+        for operand in transfer.destinations.iter().filter(|_| count > 1) {
+            let share = count / gcd(count, u64::from(operand.size).max(1));
+            let common = parts / gcd(parts, share) * share;
+            parts = if common <= u64::from(MOST_PARTS) { common } else { parts };
         }
     }
     parts as u32

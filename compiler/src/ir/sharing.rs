@@ -5,8 +5,7 @@
 //! part of the program: where one block holds the lock `x` before it asks for `y`, and so does another, asking for both
 //! at once may stop both for ever.
 
-use super::run::each_op;
-use super::{Action, Block, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId};
+use super::{Action, Block, BlockId, ChannelId, Program, RankId, SemaphoreId, all_ops};
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
@@ -25,7 +24,7 @@ impl Sharing {
     #[must_use]
     pub fn of(program: &Program) -> Sharing {
         let mut sharing = Sharing::default();
-        for (id, rank) in program.ranks.entries().filter(|(_, rank)| may_share(rank)) {
+        for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
             let (channels, semaphores) = takers(&rank.blocks);
             sharing.waited.extend(several(channels).map(|channel| (id, channel)));
             sharing.acquired.extend(several(semaphores).map(|semaphore| (id, semaphore)));
@@ -74,31 +73,27 @@ impl Sharing {
     }
 }
 
-/// Whether its author accepts that anything is shared.
-fn may_share(rank: &Rank) -> bool {
-    rank.channels.iter().any(|channel| channel.shared)
-        || rank.semaphores.iter().any(|semaphore| semaphore.shared)
-}
-
 /// How many blocks take from a counter, and the last of them.
 type Takers<T> = FxHashMap<T, (usize, usize)>;
 
 fn takers(blocks: &Table<BlockId, Block>) -> (Takers<ChannelId>, Takers<SemaphoreId>) {
     let (mut channels, mut semaphores) = (Takers::default(), Takers::default());
     for (at, block) in blocks.iter().enumerate() {
-        each_op(&block.ops, &mut |op| match &op.action {
-            Action::Wait(signal) => {
-                signal.channels.iter().for_each(|id| take(&mut channels, *id, at));
+        for op in all_ops(&block.ops) {
+            match &op.action {
+                Action::Wait(signal) => {
+                    signal.channels.iter().for_each(|id| take(&mut channels, *id, at));
+                }
+                Action::Acquire(list) => list.iter().for_each(|id| take(&mut semaphores, *id, at)),
+                Action::Sync
+                | Action::Barrier { .. }
+                | Action::Signal(_)
+                | Action::Flush(_)
+                | Action::Release(_)
+                | Action::Transfer(_)
+                | Action::Pipeline(_) => {}
             }
-            Action::Acquire(list) => list.iter().for_each(|id| take(&mut semaphores, *id, at)),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Flush(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => {}
-        });
+        }
     }
     (channels, semaphores)
 }

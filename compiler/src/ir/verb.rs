@@ -52,6 +52,32 @@ impl Verb {
         }
     }
 
+    /// Whether all that is read is combined, and every destination gets the result.
+    #[must_use]
+    pub fn reduces(self) -> bool {
+        matches!(self, Verb::Reduce | Verb::ReducePackets)
+    }
+
+    /// Whether any of what is read or written is packets.
+    #[must_use]
+    pub fn moves_packets(self) -> bool {
+        match self {
+            Verb::PutPackets
+            | Verb::ReadPutPackets
+            | Verb::CopyPackets
+            | Verb::UnpackPackets
+            | Verb::ReducePackets
+            | Verb::BroadcastPackets => true,
+            Verb::Copy
+            | Verb::Put
+            | Verb::PutWithSignal
+            | Verb::PutWithSignalAndFlush
+            | Verb::Get
+            | Verb::Reduce
+            | Verb::Broadcast => false,
+        }
+    }
+
     /// As an author writes it.
     #[must_use]
     pub fn word(self) -> &'static str {

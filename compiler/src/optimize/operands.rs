@@ -2,7 +2,7 @@
 //!
 //! The executor's sizes, which fusion must not exceed and splitting cuts to, stand here too.
 
-use crate::ir::{ChannelId, ChannelKind, List, Operand, Transfer, Verb, Where};
+use crate::ir::{ChannelId, ChannelKind, List, Operand, Transfer, Verb};
 use smallvec::SmallVec;
 
 /// Channels that one operation of the executor can name (EXECUTOR: `MAX_CHANNEL_PER_OPERATION`).
@@ -34,7 +34,7 @@ pub(super) struct Parts {
 pub(super) fn parts(transfer: &Transfer) -> Parts {
     let mut channels = transfer.channels.iter().copied();
     let mut place = |operand: &Operand| {
-        let channel = if is_local(operand) { None } else { channels.next() };
+        let channel = if operand.is_local() { None } else { channels.next() };
         Placed { operand: *operand, channel }
     };
     Parts {
@@ -47,8 +47,8 @@ pub(super) fn parts(transfer: &Transfer) -> Parts {
 pub(super) fn assemble(like: &Transfer, verb: Verb, parts: &Parts) -> Transfer {
     let all = || parts.sources.iter().chain(&parts.destinations);
     let channels: List<ChannelId> = all().filter_map(|placed| placed.channel).collect();
-    let remote = all().any(|placed| matches!(placed.operand.place, Where::Remote(_)));
-    let switch = all().any(|placed| matches!(placed.operand.place, Where::Switch(_)));
+    let remote = all().any(|placed| placed.operand.is_remote());
+    let switch = all().any(|placed| placed.operand.is_switch());
     let via = if switch {
         Some(ChannelKind::Switch)
     } else if remote {
@@ -87,16 +87,6 @@ pub(super) fn pair_limit(via: Option<ChannelKind>) -> usize {
         Some(ChannelKind::Port) => CHANNELS,
         Some(ChannelKind::Memory | ChannelKind::Switch) | None => BUFFERS,
     }
-}
-
-/// Whether the operand is this rank's.
-pub(super) fn is_local(operand: &Operand) -> bool {
-    operand.place == Where::Local
-}
-
-/// Whether the operand is a peer's.
-pub(super) fn is_remote(operand: &Operand) -> bool {
-    matches!(operand.place, Where::Remote(_))
 }
 
 /// Whether all operands are of one buffer.

@@ -364,11 +364,7 @@ impl Teller<'_> {
             Where::Remote(peer) => format!("({}).", peer.0),
             Where::Switch(channel) => format!("{}.", self.channel(channel)),
         };
-        let buffer = match operand.buffer {
-            crate::ir::Buffer::Input => "input",
-            crate::ir::Buffer::Output => "output",
-            crate::ir::Buffer::Scratch => "scratch",
-        };
+        let buffer = operand.buffer.word();
         match operand.size {
             1 => format!("{owner}{buffer}[{}]", operand.index),
             size => format!("{owner}{buffer}[{}..+{size}]", operand.index),

@@ -72,9 +72,12 @@ pub(super) fn operation_name(transfer: &ir::Transfer) -> &'static str {
 }
 
 fn reduction_name(transfer: &ir::Transfer) -> &'static str {
-    let switch = |operand: &ir::Operand| matches!(operand.place, ir::Where::Switch(_));
-    if transfer.sources.iter().any(switch) {
-        return if transfer.destinations.iter().any(switch) { "glres" } else { "glre" };
+    if transfer.sources.iter().any(ir::Operand::is_switch) {
+        return if transfer.destinations.iter().any(ir::Operand::is_switch) {
+            "glres"
+        } else {
+            "glre"
+        };
     }
     match (any_remote(&transfer.sources), any_remote(&transfer.destinations)) {
         (false, false) => "re",
@@ -85,7 +88,7 @@ fn reduction_name(transfer: &ir::Transfer) -> &'static str {
 }
 
 fn packet_reduction_name(transfer: &ir::Transfer) -> &'static str {
-    let local = |operand: &&ir::Operand| matches!(operand.place, ir::Where::Local);
+    let local = |operand: &&ir::Operand| operand.is_local();
     let copies = transfer.destinations.iter().filter(local).count() > 1;
     match (copies, any_remote(&transfer.destinations)) {
         (false, false) => "repkt",
@@ -96,11 +99,11 @@ fn packet_reduction_name(transfer: &ir::Transfer) -> &'static str {
 }
 
 fn any_remote(operands: &[ir::Operand]) -> bool {
-    operands.iter().any(|operand| matches!(operand.place, ir::Where::Remote(_)))
+    operands.iter().any(ir::Operand::is_remote)
 }
 
 pub(super) fn local_first(operands: &[ir::Operand]) -> SmallVec<[ir::Operand; 2]> {
-    let local = |operand: &&ir::Operand| matches!(operand.place, ir::Where::Local);
+    let local = |operand: &&ir::Operand| operand.is_local();
     let others = operands.iter().filter(|operand| !local(operand));
     operands.iter().filter(local).chain(others).copied().collect()
 }

@@ -331,7 +331,7 @@ impl<'a> RankWriter<'a> {
             }
         }
         self.text_of_kind(transfer.via);
-        if matches!(transfer.verb, ir::Verb::Reduce | ir::Verb::ReducePackets) {
+        if transfer.verb.reduces() {
             self.text(match transfer.reduce {
                 ir::ReduceOp::Sum => ",\"reduce_op\":\"sum\"",
                 ir::ReduceOp::Min => ",\"reduce_op\":\"min\"",

@@ -15,7 +15,7 @@ use super::program::{
     Program, ProgramItem, Region, SemaphoreFamily, Stmt, StmtKind, Type,
 };
 use super::signature::{Signatures, Takes};
-use super::types::{Ty, open};
+use super::types::Ty;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -374,12 +374,6 @@ impl Body<'_> {
 /// A second setting of something that is given once.
 pub(super) fn set_twice(name: &ast::Name, first: Span) -> Diagnostic {
     given_twice(&name.text, name.span, first)
-}
-
-/// The types as callers see them, without unknowns.
-pub(super) fn settled(body: &Body, takes: &[Takes]) -> Vec<Takes> {
-    let settle = |takes: &Takes| Takes { ty: open(&body.types.close(&takes.ty)), ..takes.clone() };
-    takes.iter().map(settle).collect()
 }
 
 fn wrong_parameter(parameter: &Parameter, number: bool) -> Diagnostic {

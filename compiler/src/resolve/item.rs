@@ -7,7 +7,7 @@
 use super::attribute;
 use super::body::{Body, Inside, Level};
 use super::collective;
-use super::declare::{settled, takes};
+use super::declare::takes;
 use super::global::{Declared, Entity, Globals};
 use super::load::{ModuleId, Modules};
 use super::order;
@@ -127,45 +127,25 @@ fn get(signatures: &Signatures, item: Entity) -> Option<&Signature> {
 
 /// The parts that all declarations have.
 fn head<'m>(globals: &Globals<'m>, item: Entity) -> Head<'m> {
-    let none: &[ast::Parameter] = &[];
     match item {
         Entity::Function(id) => {
             let declared = globals.functions[id];
-            let (name, parameters) = (&declared.ast.name, &declared.ast.parameters);
-            Head {
-                module: declared.module,
-                item: Some(declared.item),
-                name: Some(name),
-                parameters,
-            }
+            Head::of(declared, &declared.ast.name, &declared.ast.parameters)
         }
         Entity::Procedure(id) => {
             let declared = globals.procedures[id];
-            let (name, parameters) = (&declared.ast.name, &declared.ast.parameters);
-            Head {
-                module: declared.module,
-                item: Some(declared.item),
-                name: Some(name),
-                parameters,
-            }
+            Head::of(declared, &declared.ast.name, &declared.ast.parameters)
         }
         Entity::Constant(id) => {
             let declared = globals.constants[id];
-            let name = Some(&declared.ast.name);
-            Head { module: declared.module, item: Some(declared.item), name, parameters: none }
+            Head::of(declared, &declared.ast.name, &[])
         }
         Entity::Collective(id) => {
             let declared = globals.collectives[id];
-            let (name, parameters) = (&declared.ast.name, &declared.ast.parameters);
-            Head {
-                module: declared.module,
-                item: Some(declared.item),
-                name: Some(name),
-                parameters,
-            }
+            Head::of(declared, &declared.ast.name, &declared.ast.parameters)
         }
         Entity::Program(_) | Entity::Lost => {
-            Head { module: ModuleId::default(), item: None, name: None, parameters: none }
+            Head { module: ModuleId::default(), item: None, name: None, parameters: &[] }
         }
     }
 }
@@ -177,7 +157,16 @@ struct Head<'m> {
     parameters: &'m [ast::Parameter],
 }
 
-impl Head<'_> {
+impl<'m> Head<'m> {
+    fn of<T>(
+        declared: Declared<'m, T>,
+        name: &'m ast::Name,
+        parameters: &'m [ast::Parameter],
+    ) -> Head<'m> {
+        let (module, item) = (declared.module, Some(declared.item));
+        Head { module, item, name: Some(name), parameters }
+    }
+
     fn span(&self) -> Span {
         let nowhere = Span { file: crate::source::FileId::default(), start: 0, end: 0 };
         self.name.map_or(nowhere, |name| name.span)
@@ -259,17 +248,14 @@ fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], fou
         types = body.types;
     }
     for (member, wrong) in members.iter().zip(wrong) {
-        let Some(signature) = get(signatures, *member).cloned() else { continue };
-        let mut body = Body::new(globals, signatures, ModuleId::default(), Level::Function);
-        body.types = std::mem::take(&mut types);
-        let parameters = settled(&body, &signature.parameters);
-        let is_open = matches!(body.types.known(&signature.result), Ty::Var(_));
-        let result = match wrong && is_open {
-            true => Ty::Error,
-            false => open(&body.types.close(&signature.result)),
-        };
-        types = std::mem::take(&mut body.types);
-        set(signatures, *member, Signature { parameters, result, ..signature });
+        let Some(mut signature) = get(signatures, *member).cloned() else { continue };
+        let settled = |ty: &Ty| open(&types.close(ty));
+        for takes in &mut signature.parameters {
+            takes.ty = settled(&takes.ty);
+        }
+        let is_open = matches!(types.known(&signature.result), Ty::Var(_));
+        signature.result = if wrong && is_open { Ty::Error } else { settled(&signature.result) };
+        set(signatures, *member, signature);
     }
 }
 

@@ -39,23 +39,22 @@ impl Body<'_> {
         };
         let owner = owner(right);
         let (left, right) = (self.expr(left, Some(&want)), self.expr(right, Some(&want)));
+        let known = [&left, &right].map(|side| self.types.known(&side.ty));
         if let Some((owner, field)) = owner
-            && matches!(self.types.known(&left.ty), Ty::Int | Ty::Rank)
-            && matches!(self.types.known(&right.ty), Ty::Chunk | Ty::Buffer)
+            && matches!(known, [Ty::Int | Ty::Rank, Ty::Chunk | Ty::Buffer])
         {
             let whole = left.expr.span.to(owner);
             self.report(field_of_a_part(field, whole, [self.text(whole), self.text(owner)]));
             return self.error(span);
         }
         if let Some(instead) = logical(op)
-            && self.types.known(&left.ty) == Ty::Bool
-            && self.types.known(&right.ty) == Ty::Bool
+            && known == [Ty::Bool, Ty::Bool]
         {
             self.report(bits_of_truth_values(op, instead, &left, &right));
             return self.error(span);
         }
         // What is wrong with one side has been said, and the other may suit what was meant.
-        if [&left, &right].iter().any(|side| self.types.known(&side.ty) == Ty::Error) {
+        if known.contains(&Ty::Error) {
             return self.error(span);
         }
         let fits = [&left, &right].map(|side| self.types.unify(&side.ty, &want));
@@ -194,26 +193,8 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
 
 /// The operator on truth values that was probably meant.
 fn logical(op: BinaryOp) -> Option<&'static str> {
-    match op {
-        BinaryOp::BitOr => Some("||"),
-        BinaryOp::BitAnd => Some("&&"),
-        BinaryOp::BitXor => Some("!="),
-        BinaryOp::Or
-        | BinaryOp::And
-        | BinaryOp::Equal
-        | BinaryOp::NotEqual
-        | BinaryOp::Less
-        | BinaryOp::LessEqual
-        | BinaryOp::Greater
-        | BinaryOp::GreaterEqual
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRight
-        | BinaryOp::Add
-        | BinaryOp::Subtract
-        | BinaryOp::Multiply
-        | BinaryOp::Divide
-        | BinaryOp::Remainder => None,
-    }
+    let pairs = [(BinaryOp::BitOr, "||"), (BinaryOp::BitAnd, "&&"), (BinaryOp::BitXor, "!=")];
+    pairs.into_iter().find(|(bits, _)| *bits == op).map(|(_, logical)| logical)
 }
 
 /// What `p.output` or `p.output[0]` is a field of, and the field.

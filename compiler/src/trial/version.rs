@@ -72,11 +72,8 @@ impl Version {
     ) -> Option<(usize, usize)> {
         let settings = Settings { promises: false, ..settings.clone() };
         let program = self.elaborated(&settings, interrupt)?;
-        let chunks = |rank: &ir::Rank| rank.input_chunks + rank.output_chunks + rank.scratch_chunks;
-        let chunks: u32 = program.ranks.iter().map(chunks).sum();
-        let blocks = program.ranks.iter().flat_map(|rank| &rank.blocks);
-        let size = blocks.map(|block| ir::count_ops(&block.ops)).sum::<usize>() + chunks as usize;
-        Some((program.ranks.len(), size))
+        let chunks = usize::try_from(program.chunks()).ok()?;
+        Some((program.ranks.len(), program.all_ops().count().saturating_add(chunks)))
     }
 
     /// Whether anything is promised of what its buffers hold.

@@ -171,7 +171,7 @@ fn ops(
             }
             ir::Action::Transfer(transfer) => {
                 transfer.channels.iter().for_each(|channel| uses.channel(rank, *channel));
-                let operands = transfer.sources.iter().chain(&transfer.destinations);
+                let operands = transfer.operands();
                 operands.for_each(|operand| uses.operand(transfer.via, operand));
                 buffers_of_operation(findings, site, transfer);
             }

@@ -70,8 +70,8 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
     let options = &findings.program.options;
     let (protocol, double, reuse) =
         (options.protocol, options.double_scratch, options.reuse_resources);
-    let packets = is_packets(transfer.verb);
-    if combines(transfer.verb) && transfer.reduce != ir::ReduceOp::Sum {
+    let packets = transfer.verb.moves_packets();
+    if transfer.verb.reduces() && transfer.reduce != ir::ReduceOp::Sum {
         let rule = (Code::E0807, "reduction", Group::Place);
         findings.add(rule, site, 0, || not_a_sum(transfer.reduce));
     }
@@ -119,11 +119,11 @@ fn windowed(
     transfer: &ir::Transfer,
     (pipeline, origin): (&ir::Pipeline, ir::OriginId),
 ) {
-    if is_packets(transfer.verb) {
+    if transfer.verb.moves_packets() {
         findings.add((Code::E0809, "packets", Group::Place), site, 0, packets_in_pipeline);
         return;
     }
-    let operands = || transfer.sources.iter().chain(&transfer.destinations);
+    let operands = || transfer.operands();
     if let Some(size) = operands().map(|operand| operand.size).find(|size| *size != pipeline.chunks)
     {
         let rule = (Code::E0809, "chunks", Group::Of(origin));
@@ -133,40 +133,6 @@ fn windowed(
     if split && !is_read(findings, site) {
         findings.add((Code::E0809, "group", Group::Place), site, 0, group_in_pipeline);
     }
-}
-
-fn is_packets(verb: ir::Verb) -> bool {
-    match verb {
-        ir::Verb::PutPackets
-        | ir::Verb::ReadPutPackets
-        | ir::Verb::CopyPackets
-        | ir::Verb::UnpackPackets
-        | ir::Verb::ReducePackets
-        | ir::Verb::BroadcastPackets => true,
-        ir::Verb::Copy
-        | ir::Verb::Put
-        | ir::Verb::PutWithSignal
-        | ir::Verb::PutWithSignalAndFlush
-        | ir::Verb::Get
-        | ir::Verb::Reduce
-        | ir::Verb::Broadcast => false,
-    }
-}
-
-fn combines(verb: ir::Verb) -> bool {
-    matches!(verb, ir::Verb::Reduce | ir::Verb::ReducePackets)
-}
-
-fn is_local(operand: &ir::Operand) -> bool {
-    matches!(operand.place, ir::Where::Local)
-}
-
-fn is_remote(operand: &ir::Operand) -> bool {
-    matches!(operand.place, ir::Where::Remote(_))
-}
-
-fn is_switch(operand: &ir::Operand) -> bool {
-    matches!(operand.place, ir::Where::Switch(_))
 }
 
 fn count(operands: &[ir::Operand], of: fn(&ir::Operand) -> bool) -> usize {
@@ -202,10 +168,10 @@ fn fault(transfer: &ir::Transfer) -> Option<Fault> {
         }
         ir::Verb::Reduce => reduction_fault(sources, destinations, port),
         ir::Verb::ReducePackets => {
-            let locals = count(destinations, is_local);
+            let locals = count(destinations, ir::Operand::is_local);
             if port {
                 Some(REDUCTION_OVER_PORT)
-            } else if count(sources, is_local) < sources.len() {
+            } else if count(sources, ir::Operand::is_local) < sources.len() {
                 Some(REMOTE_PACKETS)
             } else {
                 (locals == 0 || locals > 2).then_some(PACKET_DESTINATIONS)
@@ -222,7 +188,8 @@ fn reduction_fault(
     destinations: &[ir::Operand],
     port: bool,
 ) -> Option<Fault> {
-    let through = (count(sources, is_switch), count(destinations, is_switch));
+    let through =
+        (count(sources, ir::Operand::is_switch), count(destinations, ir::Operand::is_switch));
     match through {
         (0, 0) => {}
         (0, _) => return Some(STORE_WITHOUT_LOAD),
@@ -230,13 +197,13 @@ fn reduction_fault(
         (1, 1) if sources.len() == 1 && destinations.len() == 1 => return None,
         _ => return Some(LOAD_AND_MORE),
     }
-    let locals = count(sources, is_local);
+    let locals = count(sources, ir::Operand::is_local);
     if port {
         Some(REDUCTION_OVER_PORT)
-    } else if locals == 0 || (locals > 1 && count(sources, is_remote) > 0) {
+    } else if locals == 0 || (locals > 1 && count(sources, ir::Operand::is_remote) > 0) {
         Some(LOCAL_SOURCES)
     } else {
-        (count(destinations, is_local) != 1).then_some(LOCAL_DESTINATIONS)
+        (count(destinations, ir::Operand::is_local) != 1).then_some(LOCAL_DESTINATIONS)
     }
 }
 
@@ -250,18 +217,18 @@ fn mixed(operands: &[ir::Operand]) -> bool {
 fn misses_the_half(transfer: &ir::Transfer) -> bool {
     let port = transfer.via == Some(ir::ChannelKind::Port);
     let scratch = |operand: &ir::Operand| {
-        operand.buffer == ir::Buffer::Scratch && (port || !is_local(operand))
+        operand.buffer == ir::Buffer::Scratch && (port || !operand.is_local())
     };
-    transfer.sources.iter().chain(&transfer.destinations).any(scratch)
+    transfer.operands().any(scratch)
 }
 
 /// The input or output that a transfer reaches from outside, if it does.
 fn kept_buffer(transfer: &ir::Transfer) -> Option<ir::Buffer> {
     let port = transfer.via == Some(ir::ChannelKind::Port);
     let kept = |operand: &&ir::Operand| {
-        operand.buffer != ir::Buffer::Scratch && (port || !is_local(operand))
+        operand.buffer != ir::Buffer::Scratch && (port || !operand.is_local())
     };
-    transfer.sources.iter().chain(&transfer.destinations).find(kept).map(|operand| operand.buffer)
+    transfer.operands().find(kept).map(|operand| operand.buffer)
 }
 
 const SEVERAL_COPIES: Fault = Fault {
@@ -383,11 +350,7 @@ fn wrong_half() -> Diagnostic {
 }
 
 fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
-    let name = match buffer {
-        ir::Buffer::Input => "input",
-        ir::Buffer::Output => "output",
-        ir::Buffer::Scratch => "scratch",
-    };
+    let name = buffer.word();
     Diagnostic::without_place(
         Code::E0810,
         format!(

@@ -70,6 +70,14 @@ pub(super) struct Bounds {
     ring: Option<Ring>,
 }
 
+/// The rank that is looked at.
+#[derive(Clone, Copy)]
+struct Site<'a> {
+    program: &'a ir::Program,
+    id: ir::RankId,
+    rank: &'a ir::Rank,
+}
+
 impl Bounds {
     pub(super) fn new(program: &ir::Program) -> Bounds {
         Bounds { ring: ring::ring(program), ..Bounds::default() }
@@ -77,13 +85,13 @@ impl Bounds {
 
     pub(super) fn rank(&mut self, program: &ir::Program, id: ir::RankId, rank: &ir::Rank) {
         let options = &program.options;
-        let gathers = program.collective.name == "allgather";
-        let compared = if gathers { rank.output_chunks } else { rank.input_chunks };
+        let message = program.collective.message();
+        let compared = rank.chunks(message);
         if compared > 0 {
             self.compared = Some(self.compared.map_or(compared, |fewest| fewest.min(compared)));
         }
-        for block in &rank.blocks {
-            self.ops(program, id, rank, &block.ops, None);
+        for op in rank.blocks.iter().flat_map(|block| &block.ops) {
+            self.op(Site { program, id, rank }, op);
         }
         if rank.scratch_chunks == 0 {
             return;
@@ -93,47 +101,27 @@ impl Bounds {
                 self.bound(slot(options, rank), Reason::Slots, id, None);
             }
         } else if options.double_scratch {
-            self.bound(half(options, gathers, rank), Reason::Half, id, None);
+            self.bound(half(options, message, rank), Reason::Half, id, None);
         }
     }
 
-    fn ops(
-        &mut self,
-        program: &ir::Program,
-        id: ir::RankId,
-        rank: &ir::Rank,
-        ops: &[ir::Op],
-        within: Option<&ir::Pipeline>,
-    ) {
-        for op in ops {
-            match &op.action {
-                ir::Action::Transfer(transfer) => {
-                    self.transfer(program, id, rank, transfer, op.origin, within)
-                }
-                ir::Action::Pipeline(pipeline) => {
-                    let bytes =
-                        WINDOWS.saturating_mul(pipeline.unit) / u64::from(pipeline.chunks.max(1));
-                    self.bound(bytes, Reason::Windows, id, Some(op.origin));
-                    if within.is_none() {
-                        self.ops(program, id, rank, &pipeline.body, Some(pipeline));
-                    }
-                }
-                ir::Action::Sync
-                | ir::Action::Barrier { .. }
-                | ir::Action::Signal(_)
-                | ir::Action::Wait(_)
-                | ir::Action::Flush(_)
-                | ir::Action::Acquire(_)
-                | ir::Action::Release(_) => {}
+    fn op(&mut self, site: Site<'_>, op: &ir::Op) {
+        if let Some(transfer) = op.transfer() {
+            return self.transfer(site, transfer, op.origin, None);
+        }
+        let Some(pipeline) = op.pipeline() else { return };
+        let bytes = WINDOWS.saturating_mul(pipeline.unit) / u64::from(pipeline.chunks.max(1));
+        self.bound(bytes, Reason::Windows, site.id, Some(op.origin));
+        for inner in &pipeline.body {
+            if let Some(transfer) = inner.transfer() {
+                self.transfer(site, transfer, inner.origin, Some(pipeline));
             }
         }
     }
 
     fn transfer(
         &mut self,
-        program: &ir::Program,
-        id: ir::RankId,
-        rank: &ir::Rank,
+        Site { program, id, rank }: Site<'_>,
         transfer: &ir::Transfer,
         origin: ir::OriginId,
         within: Option<&ir::Pipeline>,
@@ -298,11 +286,14 @@ fn space(options: &ir::Options) -> u64 {
 }
 
 /// The largest chunk with which the second half of scratch, and its packets, are counted in 32 bits.
-fn half(options: &ir::Options, gathers: bool, rank: &ir::Rank) -> u64 {
+fn half(options: &ir::Options, message: ir::Buffer, rank: &ir::Rank) -> u64 {
     let packets = if options.protocol == ir::Protocol::Ll { 2 } else { 1 };
     let scratch = u128::from(rank.scratch_chunks) * packets;
     let input = u128::from(rank.input_chunks.max(1));
-    let compared = if gathers { u128::from(rank.output_chunks) } else { input };
+    let compared = match message {
+        ir::Buffer::Input => input,
+        ir::Buffer::Output | ir::Buffer::Scratch => u128::from(rank.chunks(message)),
+    };
     // Half of scratch is ceil(largest message / input chunks) * scratch, rounded up to the alignment.
     let space = ((1_u128 << 32) - 1).saturating_sub(scratch + u128::from(options.alignment));
     u64::try_from(space * input / (scratch * (compared + input))).unwrap_or(u64::MAX)

@@ -149,22 +149,19 @@ fn signalled(rank: &ir::Rank) -> Vec<bool> {
             }
         }
     };
-    for block in &rank.blocks {
-        run::each_op(&block.ops, &mut |op| match &op.action {
+    for op in rank.all_ops() {
+        match &op.action {
             Action::Signal(signal) => mark(&signal.channels),
-            Action::Transfer(transfer) => {
-                if transfer.verb.signals() {
-                    mark(&transfer.channels);
-                }
-            }
+            Action::Transfer(transfer) if transfer.verb.signals() => mark(&transfer.channels),
             Action::Sync
             | Action::Barrier { .. }
             | Action::Wait(_)
             | Action::Flush(_)
             | Action::Acquire(_)
             | Action::Release(_)
+            | Action::Transfer(_)
             | Action::Pipeline(_) => {}
-        });
+        }
     }
     found
 }

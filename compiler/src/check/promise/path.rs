@@ -6,7 +6,7 @@ use crate::check::past::{Past, Run};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Cells, Finding, Hop, Turn, Witness, WrongValue};
 use crate::ir::run::{Broken, Contribution, Memory};
-use crate::ir::{Action, Alias, Buffer, RankId, Verb};
+use crate::ir::{Action, Alias, Buffer, RankId};
 use std::collections::BTreeSet;
 
 /// How many operations of a way are pointed to.
@@ -27,7 +27,7 @@ pub(super) fn show(
     let mut value = WrongValue {
         memory: Cells {
             rank: broken.rank.0,
-            buffer: names::buffer(Buffer::Output),
+            buffer: Buffer::Output.word(),
             start: first,
             end: first + 1,
             parts,
@@ -147,7 +147,7 @@ impl Ways<'_, '_> {
         let event = self.past.event(row.moment?);
         let into = Cells {
             rank: row.cell.rank.0,
-            buffer: names::buffer(row.cell.buffer),
+            buffer: row.cell.buffer.word(),
             start: row.cell.cell,
             end: row.cell.cell + 1,
             parts: self.parts,
@@ -257,7 +257,7 @@ impl Ways<'_, '_> {
         let op = line.and_then(|(agent, at)| self.past.lines(agent).get(at as usize));
         op.is_some_and(|line| {
             matches!(&line.op.action, Action::Transfer(transfer)
-                if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets))
+                if transfer.verb.reduces())
         })
     }
 }

@@ -63,24 +63,10 @@ impl Scene<'_> {
             }
             self.op(op, change, &mut list, done)?;
         }
-        match change {
-            Change::Move { what, past, side, .. } => self.moved(list, (*what, *past, *side), done),
-            Change::Join { .. }
-            | Change::Strong { .. }
-            | Change::Flush { .. }
-            | Change::Option { .. }
-            | Change::Handshake { .. }
-            | Change::Remove { .. }
-            | Change::Repeat { .. }
-            | Change::Answer { .. }
-            | Change::Release { .. }
-            | Change::Initial { .. }
-            | Change::Handover(_)
-            | Change::Relay { .. }
-            | Change::Barrier { .. }
-            | Change::Attend { .. }
-            | Change::InPlace { .. } => Some(list),
+        if let Change::Move { what, past, side, .. } = change {
+            return self.moved(list, (*what, *past, *side), done);
         }
+        Some(list)
     }
 
     fn place(&self, op: &Op) -> Place {
@@ -89,13 +75,17 @@ impl Scene<'_> {
 
     /// Whether an operation comes from a statement. A pipeline has the place of the first one in it.
     fn is_from(&self, op: &Op, place: Place) -> bool {
-        !matches!(op.action, Action::Pipeline(_)) && self.place(op) == place
+        op.pipeline().is_none() && self.place(op) == place
     }
 
     /// An operation, and what is new beside it.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "an operation that a change is not about stays as it is; `apply` lists all changes"
+    )]
     fn op(&self, mut op: Op, change: &Change, list: &mut Vec<Op>, done: &mut bool) -> Option<()> {
         let place = self.place(&op);
-        if matches!(op.action, Action::Pipeline(_)) {
+        if op.pipeline().is_some() {
             list.push(op);
             return Some(());
         }
@@ -106,24 +96,11 @@ impl Scene<'_> {
                 list.extend([new(Action::Sync), op]);
             }
             Change::Strong { at } if at.contains(&place) => {
-                if let Action::Signal(signal) | Action::Wait(signal) = &mut op.action {
-                    *done |= signal.relaxed;
-                    signal.relaxed = false;
-                }
+                *done |= strengthen(&mut op);
                 list.push(op);
             }
             Change::Flush { at, signal } if *at == place => {
-                let fits = |verb| match signal {
-                    Some(_) => verb == Verb::Put,
-                    None => matches!(verb, Verb::Put | Verb::PutWithSignal),
-                };
-                if let Action::Transfer(transfer) = &mut op.action
-                    && fits(transfer.verb)
-                    && transfer.via == Some(ChannelKind::Port)
-                {
-                    *done = true;
-                    transfer.verb = Verb::PutWithSignalAndFlush;
-                }
+                *done |= flush(&mut op, signal.is_some());
                 list.push(op);
             }
             Change::Flush { signal, .. } if *signal == Some(place) => {}
@@ -153,22 +130,7 @@ impl Scene<'_> {
                 let release = new(Action::Release(std::iter::once(id).collect()));
                 beside(list, op, Side::After, [release]);
             }
-            Change::Join { .. }
-            | Change::Strong { .. }
-            | Change::Flush { .. }
-            | Change::Handshake { .. }
-            | Change::Option { .. }
-            | Change::Move { .. }
-            | Change::Remove { .. }
-            | Change::Repeat { .. }
-            | Change::Answer { .. }
-            | Change::Release { .. }
-            | Change::Initial { .. }
-            | Change::Handover(_)
-            | Change::Relay { .. }
-            | Change::Barrier { .. }
-            | Change::Attend { .. }
-            | Change::InPlace { .. } => list.push(op),
+            _ => list.push(op),
         }
         Some(())
     }
@@ -237,6 +199,24 @@ impl Scene<'_> {
         // One that met nothing stands elsewhere in the text.
         held.is_empty().then_some(list)
     }
+}
+
+/// Makes a signal or wait order data too; whether it did not before.
+fn strengthen(op: &mut Op) -> bool {
+    let (Action::Signal(signal) | Action::Wait(signal)) = &mut op.action else { return false };
+    std::mem::take(&mut signal.relaxed)
+}
+
+/// Makes a put over a port signal and flush, in place of a signal behind it where there is one; whether that can be.
+fn flush(op: &mut Op, signals_behind: bool) -> bool {
+    let Action::Transfer(transfer) = &mut op.action else { return false };
+    let own_signal = transfer.verb == Verb::PutWithSignal && !signals_behind;
+    let fits = transfer.verb == Verb::Put || own_signal;
+    let fits = fits && transfer.via == Some(ChannelKind::Port);
+    if fits {
+        transfer.verb = Verb::PutWithSignalAndFlush;
+    }
+    fits
 }
 
 /// An operation with others beside it.

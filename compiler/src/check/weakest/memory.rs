@@ -17,7 +17,7 @@ const MOST_PLACES: usize = 6;
 pub(super) fn of_unwritten(past: &Past, race: &Race) -> Vec<Change> {
     let Some(read) = moment(past, &race.second.event) else { return Vec::new() };
     let memory = &race.memory;
-    let named = |buffer: &Buffer| super::super::names::buffer(*buffer) == memory.buffer;
+    let named = |buffer: &Buffer| buffer.word() == memory.buffer;
     let buffer = [Buffer::Input, Buffer::Output, Buffer::Scratch].into_iter().find(named);
     let chunk = memory.start / u64::from(memory.parts.max(1));
     let written = buffer.and_then(|at| nearest::writer(past, (RankId(memory.rank), at, chunk)));

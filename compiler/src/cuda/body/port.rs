@@ -3,7 +3,7 @@
 use super::{Scene, home, part, spots, to_peers};
 use super::{channel, is_port};
 use crate::cuda::statement::{Kind, Statement};
-use crate::ir::{Action, Buffer, ChannelId, Op, Operand, OriginId, Transfer, Verb, Where, memory};
+use crate::ir::{Action, ChannelId, Op, Operand, OriginId, Transfer, Verb, Where, memory};
 use std::collections::BTreeSet;
 
 /// The channels over which a block has put something.
@@ -79,12 +79,7 @@ pub(super) fn moved(
 /// The place of a destination as the network has it.
 fn destination(scene: Scene, line: Statement, to: &Operand, packets: bool) -> Statement {
     let (buffer, chunk) = home(scene, to);
-    let buffer = match buffer {
-        Buffer::Scratch if packets => "packets",
-        Buffer::Scratch => "scratch",
-        Buffer::Input => "input",
-        Buffer::Output => "output",
-    };
+    let buffer = super::accessor(buffer, packets);
     let peer = match to.place {
         Where::Remote(peer) => peer,
         Where::Local | Where::Switch(_) => scene.rank,

@@ -107,11 +107,7 @@ fn switch_name(number: usize, buffer: Buffer) -> String {
     format!("nvls_{number:04}_{}", buffer_name(buffer))
 }
 
-/// A buffer as a dump names it.
-pub(super) fn buffer_name(buffer: Buffer) -> &'static str {
-    match buffer {
-        Buffer::Input => "input",
-        Buffer::Output => "output",
-        Buffer::Scratch => "cells",
-    }
+/// A buffer as a dump names it: all of scratch is one region.
+pub(crate) fn buffer_name(buffer: Buffer) -> &'static str {
+    if buffer == Buffer::Scratch { "cells" } else { buffer.word() }
 }

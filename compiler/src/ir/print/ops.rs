@@ -4,7 +4,7 @@ use super::names::{Names, buffer_name};
 use super::page::Page;
 use crate::ir::{
     Action, Buffer, ChannelId, List, Op, Operand, Program, RankId, ReduceOp, Signal, SyncOverride,
-    Transfer, Verb, Where,
+    Transfer, Where,
 };
 
 /// What a statement's text depends on.
@@ -93,9 +93,7 @@ fn moved(scene: &Scene, transfer: &Transfer) -> String {
     if !via.is_empty() {
         text.push_str(&format!(" via {}", channels(scene, &via)));
     }
-    if matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets)
-        && transfer.reduce != scene.program.collective.op
-    {
+    if transfer.verb.reduces() && transfer.reduce != scene.program.collective.op {
         text.push_str(match transfer.reduce {
             ReduceOp::Sum => " op = sum",
             ReduceOp::Min => " op = min",

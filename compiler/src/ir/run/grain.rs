@@ -1,8 +1,8 @@
 //! How finely memory is looked at.
 
-use super::{each_op, gcd};
+use super::gcd;
 use crate::ir::memory::covered;
-use crate::ir::{Action, Op, Program, Promise, Rank};
+use crate::ir::{Action, Op, Program, Promise, Rank, all_ops};
 
 /// So many cells to so many chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +59,9 @@ pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
             chunks = gcd(chunks, u64::from(count));
         }
         for block in &rank.blocks {
-            each_op(&block.ops, &mut |op| {
+            for op in all_ops(&block.ops) {
                 (chunks, ends) = common((chunks, ends), op, u64::from(parts));
-            });
+            }
             if gcd(chunks.saturating_mul(u64::from(parts)), ends) == 1 {
                 return None;
             }
@@ -94,7 +94,7 @@ fn common((chunks, ends): (u64, u64), op: &Op, parts: u64) -> (u64, u64) {
         | Action::Acquire(_)
         | Action::Release(_) => return (chunks, ends),
     };
-    let operands = transfer.sources.iter().chain(&transfer.destinations);
+    let operands = transfer.operands();
     let (mut chunks, mut ends) = (chunks, ends);
     // What divides all so far mostly divides the next one, and is asked first. Mostly the operands of an operation have one
     // size.

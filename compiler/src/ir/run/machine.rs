@@ -5,6 +5,7 @@ use super::transfer::{self, Job};
 use super::{Awaits, MOST_PARTS, Outcome, Stuck};
 use crate::ir::{
     Action, BarrierId, BlockId, ChannelId, Op, Pipeline, Program, Rank, RankId, SemaphoreId,
+    all_ops,
 };
 use crate::table::{Id, Table};
 use std::collections::{BTreeMap, VecDeque};
@@ -370,18 +371,12 @@ impl Windows {
 #[must_use]
 pub fn windows(program: &Program) -> Windows {
     let (mut least, mut common, mut scale) = (0, 1_u64, 1);
-    for rank in &program.ranks {
-        for block in &rank.blocks {
-            for op in &block.ops {
-                if let Action::Pipeline(pipeline) = &op.action {
-                    least = gcd(least, pipeline.unit.max(1));
-                    common = (common / gcd(common, pipeline.unit.max(1)))
-                        .saturating_mul(pipeline.unit.max(1));
-                    if pipeline.body.iter().any(|op| covers_other(op, pipeline.chunks)) {
-                        scale = 2;
-                    }
-                }
-            }
+    for pipeline in program.blocks().flat_map(|block| &block.ops).filter_map(Op::pipeline) {
+        let unit = pipeline.unit.max(1);
+        least = gcd(least, unit);
+        common = (common / gcd(common, unit)).saturating_mul(unit);
+        if pipeline.body.iter().any(|op| covers_other(op, pipeline.chunks)) {
+            scale = 2;
         }
     }
     if least == 0 {
@@ -397,19 +392,7 @@ pub fn windows(program: &Program) -> Windows {
 
 /// Whether an operation in a pipeline covers other chunks than the pipeline.
 fn covers_other(op: &Op, chunks: u32) -> bool {
-    match &op.action {
-        Action::Transfer(transfer) => {
-            transfer.sources.iter().chain(&transfer.destinations).any(|o| o.size != chunks)
-        }
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
-    }
+    op.transfer().is_some_and(|transfer| transfer.operands().any(|o| o.size != chunks))
 }
 
 /// The greatest number that divides both.
@@ -418,12 +401,7 @@ pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Every operation, those in pipelines too.
+/// Calls `visit` for every operation, those in pipelines too.
 pub fn each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
-    for op in ops {
-        visit(op);
-        if let Action::Pipeline(pipeline) = &op.action {
-            each_op(&pipeline.body, visit);
-        }
-    }
+    all_ops(ops).for_each(visit);
 }

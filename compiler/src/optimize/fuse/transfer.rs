@@ -15,7 +15,7 @@
 
 use crate::ir::memory::{self, Extent};
 use crate::ir::{
-    Action, Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
+    Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
 };
 use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
 use smallvec::SmallVec;
@@ -124,8 +124,7 @@ fn chain(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
 fn send(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let first = operands::parts(a);
     shape(&first)?;
-    let remote =
-        first.destinations.get(1..)?.iter().all(|placed| operands::is_remote(&placed.operand));
+    let remote = first.destinations.get(1..)?.iter().all(|placed| placed.operand.is_remote());
     if a.verb != Verb::Reduce || !remote {
         return None;
     }
@@ -144,7 +143,7 @@ fn send_packets(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
 /// `reduce_packets a, s -> d, t; read_put_packets t -> p.s` is `reduce_packets a, s -> d, t, p.s`.
 fn send_copy(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let first = operands::parts(a);
-    let copy = first.destinations.get(1).filter(|placed| operands::is_local(&placed.operand))?;
+    let copy = first.destinations.get(1).filter(|placed| placed.operand.is_local())?;
     if a.verb != Verb::ReducePackets {
         return None;
     }
@@ -198,7 +197,7 @@ fn load_reduce_store(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transf
     let (first, second) = (operands::parts(a), operands::parts(b));
     let (loaded, result) = (only(&first.sources)?, only(&first.destinations)?);
     let (source, stored) = (only(&second.sources)?, only(&second.destinations)?);
-    let switch = |placed: &Placed| matches!(placed.operand.place, Where::Switch(_));
+    let switch = |placed: &Placed| placed.operand.is_switch();
     if a.verb != Verb::Reduce || !switch(loaded) || !switch(stored) || !scene.same(result, source) {
         return None;
     }
@@ -224,13 +223,13 @@ enum Addends {
 
 fn shape(parts: &Parts) -> Option<Addends> {
     let (first, rest) = parts.sources.split_first()?;
-    if !operands::is_local(&first.operand) || rest.is_empty() {
+    if !first.operand.is_local() || rest.is_empty() {
         return None;
     }
-    if rest.iter().all(|placed| operands::is_local(&placed.operand)) {
+    if rest.iter().all(|placed| placed.operand.is_local()) {
         return Some(Addends::Local);
     }
-    rest.iter().all(|placed| operands::is_remote(&placed.operand)).then_some(Addends::Remote)
+    rest.iter().all(|placed| placed.operand.is_remote()).then_some(Addends::Remote)
 }
 
 fn only(list: &[Placed]) -> Option<&Placed> {
@@ -254,7 +253,7 @@ impl Scene<'_> {
 
     /// Whether both are the same cells of this rank.
     fn same(&self, a: &Placed, b: &Placed) -> bool {
-        let local = operands::is_local(&a.operand) && operands::is_local(&b.operand);
+        let local = a.operand.is_local() && b.operand.is_local();
         local && self.extents(a, false) == self.extents(b, false)
     }
 
@@ -306,9 +305,8 @@ impl ScratchReads {
             return reads;
         }
         for (id, rank) in program.ranks.entries() {
-            for block in &rank.blocks {
-                each_transfer(&block.ops, &mut |transfer| reads.add(program, id, transfer));
-            }
+            let transfers = rank.all_ops().filter_map(Op::transfer);
+            transfers.for_each(|transfer| reads.add(program, id, transfer));
         }
         reads.starts.sort_unstable();
         reads.ends.sort_unstable();
@@ -335,21 +333,5 @@ impl ScratchReads {
             |list: &[(RankId, u64)], at: u64| list.partition_point(|entry| *entry < (rank, at));
         let ended = self.ends.partition_point(|entry| *entry <= (rank, start));
         operand.buffer == Buffer::Scratch && before(&self.starts, end) - ended == 1
-    }
-}
-
-fn each_transfer(ops: &[Op], visit: &mut dyn FnMut(&Transfer)) {
-    for op in ops {
-        match &op.action {
-            Action::Transfer(transfer) => visit(transfer),
-            Action::Pipeline(pipeline) => each_transfer(&pipeline.body, visit),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_) => {}
-        }
     }
 }

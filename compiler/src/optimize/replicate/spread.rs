@@ -13,7 +13,10 @@
 use super::copies;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::memory::{self, Extent};
-use crate::ir::{Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb, region};
+use crate::ir::run::gcd;
+use crate::ir::{
+    Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb, all_ops, region,
+};
 use crate::optimize::blocks;
 use crate::optimize::operands::{self, Placed};
 use std::collections::BTreeMap;
@@ -53,7 +56,8 @@ pub(super) fn apart(program: &Program) -> Result<Cuts, Box<Diagnostic>> {
     if even(program) {
         return Ok(Cuts::new());
     }
-    let (units, mut accesses) = collect(program);
+    let units: Vec<Unit<'_>> = units(program).collect();
+    let mut accesses = accesses(program, &units);
     accesses.sort_unstable_by_key(|access| (access.extent, !access.write, access.unit));
     let conflicts = conflicts(&accesses);
     if conflicts.is_empty() {
@@ -67,15 +71,15 @@ pub(super) fn apart(program: &Program) -> Result<Cuts, Box<Diagnostic>> {
 fn even(program: &Program) -> bool {
     let mut grids: BTreeMap<(RankId, Buffer), (u64, u64)> = BTreeMap::new();
     let mut even = true;
-    each_transfer(program, &mut |rank, _, transfer, _| {
-        for access in memory::accesses(transfer) {
-            memory::extents(&program.ranks, rank, &access.operand, &mut |extent| {
+    for unit in units(program) {
+        for operand in unit.transfer.operands() {
+            memory::extents(&program.ranks, unit.rank, operand, &mut |extent| {
                 let size = (extent.end - extent.start).max(1);
                 let grid = (size, extent.start % size);
                 even &= *grids.entry((extent.rank, extent.buffer)).or_insert(grid) == grid;
             });
         }
-    });
+    }
     even
 }
 
@@ -94,46 +98,29 @@ struct Access {
     unit: usize,
 }
 
-fn collect(program: &Program) -> (Vec<Unit<'_>>, Vec<Access>) {
-    let (mut units, mut accesses) = (Vec::new(), Vec::new());
-    each_transfer(program, &mut |rank, origin, transfer, piped| {
-        for access in memory::accesses(transfer) {
-            memory::extents(&program.ranks, rank, &access.operand, &mut |extent| {
-                accesses.push(Access { extent, write: access.write, unit: units.len() });
-            });
-        }
-        units.push(Unit { transfer, rank, origin, piped });
-    });
-    (units, accesses)
+/// The transfers in the order in which they are counted.
+fn units(program: &Program) -> impl Iterator<Item = Unit<'_>> {
+    program.ranks.entries().flat_map(|(rank, row)| {
+        let ops = row.blocks.iter().flat_map(|block| &block.ops);
+        ops.flat_map(move |outer| {
+            let piped = outer.pipeline().is_some();
+            all_ops(std::slice::from_ref(outer)).filter_map(move |op| {
+                Some(Unit { transfer: op.transfer()?, rank, origin: op.origin, piped })
+            })
+        })
+    })
 }
 
-fn each_transfer<'a>(
-    program: &'a Program,
-    visit: &mut dyn FnMut(RankId, OriginId, &'a Transfer, bool),
-) {
-    for (id, rank) in program.ranks.entries() {
-        for block in &rank.blocks {
-            each(&block.ops, false, &mut |origin, transfer, piped| {
-                visit(id, origin, transfer, piped)
+fn accesses(program: &Program, units: &[Unit]) -> Vec<Access> {
+    let mut accesses = Vec::new();
+    for (number, unit) in units.iter().enumerate() {
+        for access in memory::accesses(unit.transfer) {
+            memory::extents(&program.ranks, unit.rank, &access.operand, &mut |extent| {
+                accesses.push(Access { extent, write: access.write, unit: number });
             });
         }
     }
-}
-
-fn each<'a>(ops: &'a [Op], piped: bool, visit: &mut dyn FnMut(OriginId, &'a Transfer, bool)) {
-    for op in ops {
-        match &op.action {
-            Action::Transfer(transfer) => visit(op.origin, transfer, piped),
-            Action::Pipeline(pipeline) => each(&pipeline.body, true, visit),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_) => {}
-        }
-    }
+    accesses
 }
 
 /// Maximal runs of accesses that overlap, in the order of memory.
@@ -239,10 +226,6 @@ impl Sets {
             *slot = a.min(b);
         }
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {
@@ -393,10 +376,6 @@ fn together(
 /// A range of memory as an author writes it, in the region that it lies in.
 fn chunks(rank: &Rank, extent: &Extent) -> String {
     let size = extent.end - extent.start;
-    let (name, start) = match extent.buffer {
-        Buffer::Input => ("input".to_string(), extent.start.to_string()),
-        Buffer::Output => ("output".to_string(), extent.start.to_string()),
-        Buffer::Scratch => region::at(&rank.regions, extent.start),
-    };
+    let (name, start) = region::at(&rank.regions, extent.buffer, extent.start);
     if size == 1 { format!("`{name}[{start}]`") } else { format!("`{name}[{start}..+{size}]`") }
 }

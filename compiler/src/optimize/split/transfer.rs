@@ -13,7 +13,7 @@
 //!   author wrote is left alone.
 
 use crate::ir::memory;
-use crate::ir::{Alias, ChannelKind, Operand, Transfer, Verb, Where};
+use crate::ir::{Alias, ChannelKind, Operand, Transfer, Verb};
 use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
 
 /// The parts of a transfer, which has at most `channels` pairs over port channels; none where it fits as it is.
@@ -22,7 +22,7 @@ pub(super) fn pieces(
     channels: usize,
     transfer: &Transfer,
 ) -> Option<Vec<Transfer>> {
-    let reduces = matches!(transfer.verb, Verb::Reduce | Verb::ReducePackets);
+    let reduces = transfer.verb.reduces();
     if !reduces && transfer.sources.len() == 1 && transfer.destinations.len() == 1 {
         return None;
     }
@@ -90,7 +90,8 @@ fn own_channel(run: &[Pair], new: &Pair) -> bool {
 
 fn reduction(alias: Option<Alias>, transfer: &Transfer) -> Option<Vec<Transfer>> {
     let whole = operands::parts(transfer);
-    if fits(transfer.verb, &whole) || whole.sources.iter().chain(&whole.destinations).any(is_switch)
+    if fits(transfer.verb, &whole)
+        || whole.sources.iter().chain(&whole.destinations).any(|placed| placed.operand.is_switch())
     {
         return None;
     }
@@ -130,7 +131,7 @@ struct Targets {
 
 fn targets(verb: Verb, whole: &Parts) -> Option<Targets> {
     let (locals, remotes): (Vec<Placed>, Vec<Placed>) =
-        whole.destinations.iter().partition(|placed| operands::is_local(&placed.operand));
+        whole.destinations.iter().partition(|placed| placed.operand.is_local());
     let packets = usize::from(verb == Verb::ReducePackets);
     let mut locals = locals.into_iter();
     let result = locals.next()?;
@@ -151,16 +152,16 @@ fn sums(
     let overlaps = |placed: &&Placed| touch(alias, &placed.operand, &result.operand);
     let mut order: Vec<Placed> = Vec::new();
     if verb == Verb::Reduce {
-        let locals = || whole.sources.iter().filter(|placed| operands::is_local(&placed.operand));
+        let locals = || whole.sources.iter().filter(|placed| placed.operand.is_local());
         order.extend(locals().filter(overlaps));
         order.extend(locals().filter(|placed| !overlaps(placed)));
-        order.extend(whole.sources.iter().filter(|placed| !operands::is_local(&placed.operand)));
+        order.extend(whole.sources.iter().filter(|placed| !placed.operand.is_local()));
     } else {
         order.extend(whole.sources.iter());
     }
     let mut steps: Vec<Vec<Placed>> = Vec::new();
     for source in order {
-        let local = operands::is_local(&source.operand);
+        let local = source.operand.is_local();
         match steps.last_mut() {
             Some(step) if step.len() < BUFFERS && adds(step, local) => step.push(source),
             Some(_) => steps.push(vec![*result, source]),
@@ -168,22 +169,20 @@ fn sums(
         }
     }
     let read_late = steps.iter().skip(1).flat_map(|step| step.iter().skip(1));
-    let late = read_late
-        .filter(|placed| operands::is_local(&placed.operand))
-        .any(|placed| overlaps(&placed));
+    let late = read_late.filter(|placed| placed.operand.is_local()).any(|placed| overlaps(&placed));
     (!late || verb == Verb::ReducePackets).then_some(steps)
 }
 
 /// Whether a sum that has these sources can take one more: after the first, local one all are alike.
 fn adds(step: &[Placed], local: bool) -> bool {
-    let first = step.first().is_some_and(|placed| operands::is_local(&placed.operand));
-    first && step.iter().skip(1).all(|placed| operands::is_local(&placed.operand) == local)
+    let first = step.first().is_some_and(|placed| placed.operand.is_local());
+    first && step.iter().skip(1).all(|placed| placed.operand.is_local() == local)
 }
 
 /// A reduction of one source; nothing where the result is there already.
 fn lone_source(alias: Option<Alias>, transfer: &Transfer, parts: &Parts) -> Option<Transfer> {
     let (source, result) = (parts.sources.first()?, parts.destinations.first()?);
-    if !operands::is_local(&source.operand) {
+    if !source.operand.is_local() {
         return Some(operands::assemble(transfer, Verb::Get, parts));
     }
     let home = |operand: &Operand| memory::home(alias, operand.buffer, operand.index);
@@ -197,7 +196,7 @@ fn hand_on(transfer: &Transfer, result: &Placed, targets: &[Placed], out: &mut V
     let (local, remote) =
         if packets { (Verb::CopyPackets, Verb::PutPackets) } else { (Verb::Copy, Verb::Put) };
     let (locals, remotes): (Vec<Placed>, Vec<Placed>) =
-        targets.iter().partition(|placed| operands::is_local(&placed.operand));
+        targets.iter().partition(|placed| placed.operand.is_local());
     for run in locals.chunks(1) {
         out.push(operands::assemble(
             transfer,
@@ -214,20 +213,17 @@ fn hand_on(transfer: &Transfer, result: &Placed, targets: &[Placed], out: &mut V
 /// Whether a reduction is one of the executor's.
 fn fits(verb: Verb, parts: &Parts) -> bool {
     let remote_from = if verb == Verb::ReducePackets { 2 } else { 1 };
-    let place = |(i, placed): (usize, &Placed)| match operands::is_local(&placed.operand) {
+    let place = |(i, placed): (usize, &Placed)| match placed.operand.is_local() {
         true => i < remote_from,
         false => i > 0,
     };
-    let ordered =
-        parts.destinations.iter().is_sorted_by_key(|placed| !operands::is_local(&placed.operand));
+    let ordered = parts.destinations.iter().is_sorted_by_key(|placed| !placed.operand.is_local());
     let (first, rest) =
         parts.sources.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
     let alike = rest.first().is_none_or(|second| {
-        rest.iter().all(|placed| {
-            operands::is_local(&placed.operand) == operands::is_local(&second.operand)
-        })
+        rest.iter().all(|placed| placed.operand.is_local() == second.operand.is_local())
     });
-    first.is_some_and(|placed| operands::is_local(&placed.operand))
+    first.is_some_and(|placed| placed.operand.is_local())
         && alike
         && (2..=BUFFERS).contains(&parts.sources.len())
         && (1..=BUFFERS).contains(&parts.destinations.len())
@@ -235,18 +231,10 @@ fn fits(verb: Verb, parts: &Parts) -> bool {
         && parts.destinations.iter().enumerate().all(place)
 }
 
-fn is_switch(placed: &Placed) -> bool {
-    matches!(placed.operand.place, Where::Switch(_))
-}
-
 /// Whether two local operands have a cell in common.
 fn touch(alias: Option<Alias>, a: &Operand, b: &Operand) -> bool {
     let home = |operand: &Operand| memory::home(alias, operand.buffer, operand.index);
     let ((a_buffer, a_start), (b_buffer, b_start)) = (home(a), home(b));
     let (a_end, b_end) = (a_start + u64::from(a.size), b_start + u64::from(b.size));
-    operands::is_local(a)
-        && operands::is_local(b)
-        && a_buffer == b_buffer
-        && a_start < b_end
-        && b_start < a_end
+    a.is_local() && b.is_local() && a_buffer == b_buffer && a_start < b_end && b_start < a_end
 }

@@ -14,7 +14,7 @@ use crate::ir::memory::{self, Access, Extent};
 use crate::ir::sharing::Sharing;
 use crate::ir::{
     Action, BlockId, Buffer, ChannelKind, List, Operand, Options, Rank, RankId, Signal, Slice,
-    Transfer, Verb, Where,
+    Transfer, Verb,
 };
 use crate::table::Table;
 use smallvec::SmallVec;
@@ -260,31 +260,16 @@ fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item 
 
 /// How an operand's elements fall to threads. Below 16 bytes of alignment a copy begins with single words.
 fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
-    let switch = |operand: &Operand| matches!(operand.place, Where::Switch(_));
-    match transfer.verb {
-        Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::ReducePackets
-        | Verb::BroadcastPackets => Share::Payload,
-        // Of either end of a store through the switch: what is read here falls to threads as what is stored.
-        Verb::Broadcast => Share::Other,
-        Verb::Reduce if switch(&access.operand) || transfer.sources.iter().any(switch) => {
-            Share::Other
-        }
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce => {
-            if options.alignment.is_multiple_of(16) {
-                Share::Wide
-            } else {
-                Share::Other
-            }
-        }
+    if transfer.verb.moves_packets() {
+        return Share::Payload;
+    }
+    let mut ends = transfer.sources.iter().chain([&access.operand]);
+    // Of either end of a store through the switch: what is read here falls to threads as what is stored.
+    let multimem = transfer.verb == Verb::Broadcast
+        || transfer.verb == Verb::Reduce && ends.any(Operand::is_switch);
+    match !multimem && options.alignment.is_multiple_of(16) {
+        true => Share::Wide,
+        false => Share::Other,
     }
 }
 

@@ -6,9 +6,8 @@
 
 use super::lanes::{self, Mark, Scene, Touch};
 use crate::ir::memory::Extent;
-use crate::ir::run::each_op;
 use crate::ir::sharing::Sharing;
-use crate::ir::{Action, BlockId, Buffer, Op, Program, RankId, memory};
+use crate::ir::{BlockId, Buffer, Op, Program, RankId, all_ops, memory};
 use crate::table::{Id, Table};
 
 /// What everybody touches that may be in somebody's way, in a program that reads packets; nothing in others.
@@ -45,7 +44,7 @@ impl Others {
             for (id, block) in rank.blocks.entries() {
                 let by = (here, id);
                 let scene = Scene { ranks, block: by, options, others: &nothing, sharing };
-                each_op(&block.ops, &mut |op| {
+                for op in all_ops(&block.ops) {
                     let effects = lanes::effects(scene, &op.action, Mark::default());
                     let own = effects.touches.iter().map(|touch| (touch, Some(by)));
                     let all = own.chain(effects.proxied.iter().map(|touch| (touch, None)));
@@ -53,7 +52,7 @@ impl Others {
                         |touch: &Touch| !touch.write || touch.extent.buffer == Buffer::Scratch;
                     all.filter(|(touch, _)| matters(touch))
                         .for_each(|(touch, by)| others.add(Touched { touch: *touch, by }));
-                });
+                }
             }
         }
         others.0.iter_mut().flatten().for_each(Cells::sort);
@@ -107,22 +106,6 @@ impl Cells {
 }
 
 fn reads_packets(program: &Program) -> bool {
-    let mut found = false;
-    let reads = |op: &Op| match &op.action {
-        Action::Transfer(transfer) => {
-            memory::accesses(transfer).any(|access| access.packets && !access.write)
-        }
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
-    };
-    for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        each_op(&block.ops, &mut |op| found |= reads(op));
-    }
-    found
+    let mut accesses = program.all_ops().filter_map(Op::transfer).flat_map(memory::accesses);
+    accesses.any(|access| access.packets && !access.write)
 }

@@ -85,25 +85,8 @@ impl Tracer<'_> {
     fn block(&mut self, block: &ir::Block) -> Vec<OriginRow> {
         let mut origins = Vec::with_capacity(block.ops.len() + 1);
         origins.push(self.origin(block.origin));
-        self.ops(&block.ops, &mut origins);
+        origins.extend(ir::all_ops(&block.ops).map(|op| self.origin(op.origin)));
         origins
-    }
-
-    fn ops(&mut self, ops: &[ir::Op], origins: &mut Vec<OriginRow>) {
-        for op in ops {
-            origins.push(self.origin(op.origin));
-            match &op.action {
-                ir::Action::Pipeline(pipeline) => self.ops(&pipeline.body, origins),
-                ir::Action::Sync
-                | ir::Action::Barrier { .. }
-                | ir::Action::Signal(_)
-                | ir::Action::Wait(_)
-                | ir::Action::Flush(_)
-                | ir::Action::Acquire(_)
-                | ir::Action::Release(_)
-                | ir::Action::Transfer(_) => {}
-            }
-        }
     }
 
     fn origin(&mut self, origin: ir::OriginId) -> OriginRow {

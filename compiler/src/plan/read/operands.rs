@@ -28,10 +28,9 @@ pub(super) enum Sides {
 
 impl Sides {
     pub(super) fn fit(self, sources: &[ir::Operand], destinations: &[ir::Operand]) -> bool {
-        let local = |operand: &ir::Operand| matches!(operand.place, ir::Where::Local);
-        let remote = |operand: &ir::Operand| matches!(operand.place, ir::Where::Remote(_));
-        let switch = |operand: &ir::Operand| matches!(operand.place, ir::Where::Switch(_));
-        let away = |operand: &ir::Operand| !local(operand);
+        let (local, remote, switch) =
+            (ir::Operand::is_local, ir::Operand::is_remote, ir::Operand::is_switch);
+        let away = |operand: &ir::Operand| !operand.is_local();
         match self {
             Sides::Local => sources.iter().all(local) && destinations.iter().all(local),
             Sides::Out | Sides::Spread => {
@@ -108,11 +107,7 @@ fn sizes_differ(name: &str, (one, other): (u32, u32), place: Place) -> Diagnosti
 }
 
 fn plain_packets(name: &str, plain: &ir::Operand, place: Place) -> Diagnostic {
-    let buffer = match plain.buffer {
-        ir::Buffer::Input => "input",
-        ir::Buffer::Output => "output",
-        ir::Buffer::Scratch => "scratch",
-    };
+    let buffer = plain.buffer.word();
     let whose = match plain.place {
         ir::Where::Local => String::new(),
         ir::Where::Remote(rank) => format!(" of rank {}", rank.0),

@@ -211,7 +211,7 @@ impl Operations<'_, '_, '_> {
         op: &Op<'_>,
         transfer: &ir::Transfer,
     ) -> Result<ir::List<ir::ChannelId>, Wrong> {
-        let operands = || transfer.sources.iter().chain(&transfer.destinations);
+        let operands = || transfer.operands();
         let peers = operands().filter_map(|operand| match operand.place {
             ir::Where::Remote(rank) => Some(rank),
             ir::Where::Local | ir::Where::Switch(_) => None,
@@ -226,7 +226,7 @@ impl Operations<'_, '_, '_> {
                     ));
                 }
                 let strays = |(id, peer): (&ir::ChannelId, ir::RankId)| {
-                    self.frame.channels.lookup(*id).and_then(ir::Channel::peer) != Some(peer)
+                    self.frame.rank.channels.lookup(*id).and_then(ir::Channel::peer) != Some(peer)
                 };
                 if channels.iter().zip(peers).any(strays) {
                     return Err(format!(
@@ -263,7 +263,7 @@ impl Operations<'_, '_, '_> {
     fn memory_channel(&mut self, peer: ir::RankId) -> Option<ir::ChannelId> {
         let list = &self.lists.channels.memory;
         let leads = |id: &ir::ChannelId| {
-            self.frame.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
+            self.frame.rank.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
         };
         let next = self.unnamed.next;
         let fresh = list.get(next).copied().filter(leads);
@@ -317,11 +317,7 @@ impl Operations<'_, '_, '_> {
         });
         let last = i64::from(index) + i64::from(size) - 1;
         if size == 0 || last >= chunks {
-            let name = match buffer {
-                ir::Buffer::Input => "input",
-                ir::Buffer::Output => "output",
-                ir::Buffer::Scratch => "scratch",
-            };
+            let name = buffer.word();
             return Err(match size {
                 0 => format!("`size` 0 at chunk {index} of `{name}` is nothing to move"),
                 1 => format!("chunk {index} does not lie in `{name}`, which has {chunks}"),
@@ -342,7 +338,7 @@ impl Operations<'_, '_, '_> {
             let count = self.lists.channels.switch.len();
             let id =
                 row.copied().ok_or_else(|| beyond("channel", ir::ChannelKind::Switch, count))?;
-            return match self.frame.channels.lookup(id).map(|channel| &channel.link) {
+            return match self.frame.rank.channels.lookup(id).map(|channel| &channel.link) {
                 Some(ir::Link::Switch(group)) => Ok((ir::Where::Switch(id), group.buffer)),
                 Some(ir::Link::Memory(_) | ir::Link::Port(_)) | None => {
                     Err(format!("the block has no switch channel {local}"))

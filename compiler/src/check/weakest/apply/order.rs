@@ -3,7 +3,7 @@
 use super::super::super::names;
 use crate::diagnostic::change::{Handover, Side, Times};
 use crate::ir::{
-    Action, BarrierId, BlockId, List, Op, Origins, Program, Rank, Semaphore, SemaphoreId,
+    Action, BarrierId, BlockId, List, Op, Origins, Program, Rank, Semaphore, SemaphoreId, all_ops,
 };
 use crate::source::Place;
 use crate::table::Id;
@@ -81,18 +81,8 @@ fn blocks(rank: &Rank, origins: &Origins, place: Place) -> Vec<BlockId> {
 
 /// How often operations come from a statement, pipelines gone through once.
 fn runs(origins: &Origins, ops: &[Op], place: Place) -> usize {
-    let of = |op: &Op| match &op.action {
-        Action::Pipeline(pipeline) => runs(origins, &pipeline.body, place),
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Transfer(_) => usize::from(origins.place(op.origin) == place),
-    };
-    ops.iter().map(of).sum()
+    let of = |op: &&Op| op.pipeline().is_none() && origins.place(op.origin) == place;
+    all_ops(ops).filter(of).count()
 }
 
 fn add(rank: &mut Rank, initial: u32) -> Option<SemaphoreId> {
