@@ -104,7 +104,7 @@
   "Declarations that the index of a file lists.")
 
 (defun ccl-mode--depth ()
-  "The number of open brackets at this line, without those that the line begins by closing."
+  "The open brackets at this line, less those that it begins by closing."
   (save-excursion
     (back-to-indentation)
     (let ((depth (save-excursion (car (syntax-ppss (line-beginning-position))))))

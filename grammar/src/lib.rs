@@ -81,11 +81,7 @@ const fn word(kind: Kind, text: &'static str, doc: &'static str) -> Word {
 /// Every word and sign of the language.
 pub const WORDS: &[Word] = &[
     word(Kind::Declaration, "use", "imports names from the library or from another file"),
-    word(
-        Kind::Declaration,
-        "let",
-        "binds a name to a value that is known at compile time",
-    ),
+    word(Kind::Declaration, "let", "binds a name to a value that is known at compile time"),
     word(Kind::Declaration, "fn", "declares a function that computes a value from values"),
     word(Kind::Declaration, "proc", "declares a procedure: a named sequence of statements"),
     word(
@@ -105,7 +101,11 @@ pub const WORDS: &[Word] = &[
     ),
     word(Kind::Declaration, "block", "declares thread blocks, or gives them statements to run"),
     word(Kind::Declaration, "group", "makes several thread blocks share each operation"),
-    word(Kind::Declaration, "pipeline", "repeats operations over windows of a fixed number of bytes"),
+    word(
+        Kind::Declaration,
+        "pipeline",
+        "repeats operations over windows of a fixed number of bytes",
+    ),
     word(Kind::Control, "for", "repeats statements for each value of a list"),
     word(Kind::Control, "in", "separates a bound variable from its list"),
     word(Kind::Control, "if", "chooses by a condition, or filters a list"),
@@ -142,11 +142,7 @@ pub const WORDS: &[Word] = &[
     word(Kind::Transfer, "broadcast_packets", "stores packets to every rank of a switch channel"),
     word(Kind::Synchronise, "signal", "sends a signal to the other end of each channel"),
     word(Kind::Synchronise, "wait", "waits for one more signal on each channel"),
-    word(
-        Kind::Synchronise,
-        "flush",
-        "waits until a port channel has completed all its requests",
-    ),
+    word(Kind::Synchronise, "flush", "waits until a port channel has completed all its requests"),
     word(Kind::Synchronise, "acquire", "waits until each semaphore is positive, and decrements it"),
     word(Kind::Synchronise, "release", "increments each semaphore"),
     word(Kind::Synchronise, "barrier", "synchronizes the named thread blocks of this rank"),
@@ -215,7 +211,11 @@ pub const WORDS: &[Word] = &[
     word(Kind::Option, "name", "the plan's name"),
     word(Kind::Option, "protocol", "whether packets are used"),
     word(Kind::Option, "threads", "the number of threads in a block"),
-    word(Kind::Option, "instances", "the number of copies of the program that run side by side, each on its slice"),
+    word(
+        Kind::Option,
+        "instances",
+        "the number of copies of the program that run side by side, each on its slice",
+    ),
     word(Kind::Option, "replication", "how the copies are laid out"),
     word(Kind::Option, "message_size", "the sizes that the plan serves, in bytes"),
     word(Kind::Option, "alignment", "the size, in bytes, of which every chunk is a multiple"),
@@ -238,7 +238,11 @@ pub const WORDS: &[Word] = &[
     word(Kind::Value, "none", "no copies; for `sync`, no synchronization"),
     word(Kind::Value, "before", "the threads of the block synchronize before the operation"),
     word(Kind::Value, "after", "the threads of the block synchronize after the operation"),
-    word(Kind::Value, "both", "the threads of the block synchronize before and after the operation"),
+    word(
+        Kind::Value,
+        "both",
+        "the threads of the block synchronize before and after the operation",
+    ),
     word(Kind::Attribute, "allow", "accepts a warning or requests a weaker check"),
     word(Kind::Attribute, "shared", "several blocks may use one end of a channel or semaphore"),
     word(Kind::Attribute, "clobber", "the input may be written"),
@@ -267,7 +271,11 @@ pub const WORDS: &[Word] = &[
     word(Kind::Operator, "..", "a range without its end; in brackets alone, the whole extent"),
     word(Kind::Operator, "..=", "a range including its end"),
     word(Kind::Operator, "..+", "a range given by its start and length"),
-    word(Kind::Punctuation, "->", "separates sources from destinations; in a function, precedes the result type"),
+    word(
+        Kind::Punctuation,
+        "->",
+        "separates sources from destinations; in a function, precedes the result type",
+    ),
     word(Kind::Punctuation, "=", "precedes a value"),
     word(Kind::Punctuation, "::", "separates the names of a path"),
     word(Kind::Punctuation, ":", "precedes a type or a value"),
