@@ -1,4 +1,4 @@
-;;; ccl-mode.el --- Programs of collective communication  -*- lexical-binding: t -*-
+;;; ccl-mode.el --- Major mode for ccl, a language for collective communication  -*- lexical-binding: t -*-
 
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "27.1"))
@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Colors, indentation, an index and the language server for `.ccl' files.  Emacs has a library `ccl' of its own, which is
-;; about something else: all names here begin with `ccl-mode'.
+;; Highlighting, indentation, an index and the language server for `.ccl' files.  Emacs has a library `ccl' of its own,
+;; which is something else, so all names here begin with `ccl-mode'.
 
 ;;; Code:
 
@@ -15,7 +15,7 @@
 (require 'rx)
 
 (defgroup ccl-mode nil
-  "Programs of collective communication."
+  "Programs for collective communication between GPUs."
   :group 'languages
   :prefix "ccl-mode-")
 
@@ -24,7 +24,7 @@
   :type '(repeat string))
 
 (defcustom ccl-mode-indent 4
-  "By how many columns a level is indented."
+  "Number of columns by which each level is indented."
   :type 'natnum
   :safe #'natnump)
 
@@ -59,7 +59,7 @@
 (defconst ccl-mode--attributes '("allow" "shared" "clobber"))
 
 (defun ccl-mode--words (words)
-  "A pattern for WORDS, each by itself."
+  "A pattern that matches each of WORDS as a whole word."
   (regexp-opt words 'symbols))
 
 (defconst ccl-mode--font-lock
@@ -101,10 +101,10 @@
          1)
     ("Blocks" ,(rx bol (* space) "block" (+ space) (group (+ (or (syntax word) (syntax symbol))))) 1)
     ("Channels" ,(rx bol (* space) "channel" (+ space) (group (+ (or (syntax word) (syntax symbol))))) 1))
-  "What the index of a file lists.")
+  "Declarations that the index of a file lists.")
 
 (defun ccl-mode--depth ()
-  "How many brackets are open at this line, without those that it closes at once."
+  "The open brackets at this line, less those that it begins by closing."
   (save-excursion
     (back-to-indentation)
     (let ((depth (save-excursion (car (syntax-ppss (line-beginning-position))))))
@@ -114,7 +114,7 @@
       (max depth 0))))
 
 (defun ccl-mode--continues ()
-  "Whether the line goes on with what the line before began."
+  "Whether this line continues the previous one."
   (save-excursion
     (back-to-indentation)
     (unless (looking-at "[]})]\\|//\\|$")
@@ -125,7 +125,7 @@
           (not (memq (char-before) '(?\; ?{ ?} ?\[ ?\( ?\] nil))))))))
 
 (defun ccl-mode--body (opening)
-  "Whether the bracket at OPENING is that of a body, and not of a list."
+  "Whether the bracket at OPENING begins a body, not a list."
   (save-excursion
     (and opening
          (goto-char opening)
@@ -143,7 +143,7 @@
 
 ;;;###autoload
 (define-derived-mode ccl-mode prog-mode "ccl"
-  "A mode for programs of collective communication."
+  "Major mode for ccl programs."
   (setq-local comment-start "// ")
   (setq-local comment-end "")
   (setq-local comment-start-skip "//[/!]?[ \t]*")

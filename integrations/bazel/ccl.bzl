@@ -1,11 +1,11 @@
-"""Plans of ccl programs as targets of Bazel.
+"""Plans of ccl programs as Bazel targets.
 
-In: source files and all that they import. Out: execution plans with their manifests, and tests that check programs. The compiler
+In: source files and everything that they import. Out: execution plans with their manifests, and tests that check programs. The compiler
 comes from the repository that `ccl_compiler` makes.
 """
 
-# What a sandbox shows are links that lead out of it, so the folder that imports stay in is the one of all files. A file that is
-# not among `imports` is not there.
+# The files in a sandbox are links that lead out of it, so the folder in which imports must be is the root of all files. A file
+# that is not among `imports` does not exist there.
 _ROOT = ["--root", "/"]
 
 def _define(values):
@@ -22,10 +22,10 @@ def _ccl_compiler(repository):
 
 ccl_compiler = repository_rule(
     implementation = _ccl_compiler,
-    attrs = {"path": attr.string(doc = "Where cclc is; without it, PATH is looked through.")},
+    attrs = {"path": attr.string(doc = "The path of cclc; without it, PATH is searched.")},
     environ = ["CCLC", "PATH"],
     local = True,
-    doc = "The compiler: that which CCLC names, else that of `path`, else the one on PATH. Its name is to be `cclc`.",
+    doc = "The compiler: the one that CCLC names, or that of `path`, or the one on PATH. Its name must be `cclc`.",
 )
 
 _PROGRAM = {
@@ -59,9 +59,9 @@ ccl_plan = rule(
     attrs = dict(
         _PROGRAM,
         define = attr.string_dict(doc = "Parameters of the program."),
-        options = attr.string_dict(doc = "Options of the plan; its `name` is that of the target where nothing else is said."),
+        options = attr.string_dict(doc = "Options of the plan; by default, its `name` is that of the target."),
     ),
-    doc = "NAME.json and NAME.manifest.json, of a program that all checks pass.",
+    doc = "NAME.json and NAME.manifest.json, of a program that passes all checks.",
 )
 
 def _ccl_check_test(context):

@@ -1,7 +1,7 @@
 # The CMake package `Ccl`: finds `cclc` and gives projects the commands of `CclPlans.cmake`.
 #
-# After `find_package(Ccl)`: the target `Ccl::cclc`, the variable `Ccl_CCLC`, which may also be set before to take another
-# compiler than the one that lies beside this package, and the commands `ccl_add_plan`, `ccl_add_plans`, `ccl_add_check`.
+# After `find_package(Ccl)`: the target `Ccl::cclc`, the variable `Ccl_CCLC`, which you may also set before to use another
+# compiler than the one next to this package, and the commands `ccl_add_plan`, `ccl_add_plans`, `ccl_add_check`.
 
 # Dependency files of both generators, and policies that settle what paths in them mean.
 if(CMAKE_VERSION VERSION_LESS 3.21)

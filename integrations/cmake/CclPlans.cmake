@@ -1,20 +1,20 @@
 # Commands that make plans and kernels of ccl programs part of a build.
 #
-# Paths are of the current source folder where they are read, of the current binary folder where they are written.
-# What a program imports is known from dependency files: an edited import rebuilds what was made of it, and no more.
+# Relative paths of inputs start in the current source folder, those of outputs in the current binary folder.
+# Dependency files say what a program imports, so an edited import rebuilds only the files that depend on it.
 
 include_guard(GLOBAL)
 
 # ccl_add_plan(TARGET target SOURCE file.ccl
-#              [PROGRAM name]               the program, where the file has several
+#              [PROGRAM name]               the program, if the file has several
 #              [NAME name]                  the plan's name and the stem of its files [default: the target]
 #              [DEFINE name=value ...]      parameters
 #              [OPTION name=value ...]      options
-#              [EMIT plan|map|manifest|cuda ...]   what is made [default: plan]
-#              [OUTPUT_DIRECTORY folder]    where it goes
-#              [ADD_TO target]              a target of which the kernels become sources
-#              [ROOT folder] [SMS n]        as cclc takes them
-#              [UNPROVED])                  made although checks found something
+#              [EMIT plan|map|manifest|cuda ...]   what to make [default: plan]
+#              [OUTPUT_DIRECTORY folder]    the output folder
+#              [ADD_TO target]              a target to whose sources the kernels are added
+#              [ROOT folder] [SMS n]        as for cclc
+#              [UNPROVED])                  make it even if the checks find something
 #
 # Makes a target of `all`; its property CCL_OUTPUTS lists the files.
 function(ccl_add_plan)
@@ -54,7 +54,7 @@ endfunction()
 
 # ccl_add_plans(TARGET target SOURCE file.ccl
 #               MATRIX name=value,value,.. ...     every combination of these becomes a plan
-#               MANIFEST file.json                 what a runtime must know of all of them
+#               MANIFEST file.json                 the manifest of all of them
 #               [PROGRAM name] [NAME name] [DEFINE ..] [OPTION ..] [OUTPUT_DIRECTORY folder] [ROOT folder] [SMS n])
 #
 # An option in MATRIX has `-O:` before its name, as in `-O:message_size=1KiB..=64KiB,65KiB..`. Plans are named by NAME and the values.
@@ -119,7 +119,7 @@ endfunction()
 
 # ccl_add_check(NAME test SOURCE file.ccl [PROGRAM name] [DEFINE name=value ...] [OPTION name=value ...] [ROOT folder] [SMS n])
 #
-# A test for ctest: the program is right for all of these; a parameter may be a range, `ranks=2..=16`.
+# A test for ctest: the program is right for all of these; a parameter may have a range, `ranks=2..=16`.
 function(ccl_add_check)
     _ccl_parse(ccl_add_check "" "NAME;SOURCE;PROGRAM;ROOT;SMS" "DEFINE;OPTION" ${ARGN})
     _ccl_require(ccl_add_check NAME SOURCE)

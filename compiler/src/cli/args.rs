@@ -7,45 +7,45 @@ use compiler::syntax::token;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The compiler of ccl: checks collective communication programs and lowers them to MSCCL++ execution plans.
+/// The compiler for ccl: checks collective communication programs and compiles them to MSCCL++ execution plans.
 #[derive(Debug, Parser)]
 #[command(name = "cclc", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// How to tell of it.
+    /// How to report it.
     #[command(flatten)]
     pub(crate) reporting: Reporting,
-    /// What it may take.
+    /// What it may use.
     #[command(flatten)]
     pub(crate) limits: Limits,
-    /// Write what took how long, as a trace that ui.perfetto.dev opens
+    /// Write how long each step took, as a trace that ui.perfetto.dev can open
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
     pub(crate) timings: Option<PathBuf>,
 }
 
-/// What a run may take; taken by every command.
+/// Limits of a run; accepted by every command.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct Limits {
-    /// Stop after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, global = true)]
     pub(crate) time_limit: Option<Duration>,
-    /// The most bytes to read: of a source file together with what it imports [default: 16MiB], of a plan, its map or a
-    /// manifest [default: 1GiB]
+    /// The maximum number of bytes to read: for a source file together with its imports [default: 16MiB], for a plan,
+    /// its map or a manifest [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes, global = true)]
     pub(crate) max_input: Option<u64>,
 }
 
-/// How reports are written; taken by every command.
+/// How reports are written; accepted by every command.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Reports")]
 pub(crate) struct Reporting {
-    /// How reports are written to standard error
+    /// Format of the reports on standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = MessageFormat::Human, global = true)]
     pub(crate) message_format: MessageFormat,
-    /// When reports are colored; NO_COLOR turns `auto` off
+    /// When to color reports; NO_COLOR turns `auto` off
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true)]
     pub(crate) color: When,
     /// Show this warning or note as a warning (a code, or `warnings` for all)
@@ -54,8 +54,8 @@ pub(crate) struct Reporting {
     /// Treat this warning or note as an error (a code, or `warnings` for all)
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) deny: Vec<String>,
-    /// Do not show this warning or note (a code, or `warnings` for all); `shared`: of a plan, accept several blocks that use
-    /// one end of a channel or one semaphore, as `#[allow(shared)]` does in source
+    /// Do not show this warning or note (a code, or `warnings` for all); `shared`: for a plan, accept that several
+    /// blocks use one end of a channel or one semaphore, as `#[allow(shared)]` does in source
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) allow: Vec<String>,
 }
@@ -63,15 +63,15 @@ pub(crate) struct Reporting {
 /// The forms of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MessageFormat {
-    /// Drawn source text, for people
+    /// Source excerpts with annotations, for people
     Human,
-    /// One line a report
+    /// One line per report
     Short,
-    /// One JSON object a report, one a line
+    /// One JSON object per report, one per line
     Json,
     /// One SARIF 2.1.0 log
     Sarif,
-    /// Annotations of a pull request, as GitHub Actions takes them from a log
+    /// Annotations of a pull request, as GitHub Actions reads them from a log
     Github,
 }
 
@@ -89,37 +89,37 @@ pub(crate) enum When {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Check programs for the parameters given
+    /// Check programs for the given parameters
     Check(Check),
     /// Check a program and write its execution plan
     Build(Build),
-    /// Check execution plans, whoever made them
+    /// Check execution plans from any tool
     Verify(Verify),
-    /// Run a program on this machine, over real numbers, in schedules by lot
+    /// Run a program on this machine's CPU, on actual data, in random schedules
     Run(Run),
     /// Join the manifests of several plans
     Manifest(Manifest),
     /// Print the canonical listing of a plan
     List(List),
-    /// Print a program with everything spelt out, as .ccl
+    /// Print a program with everything spelled out, as .ccl
     Dump(Dump),
-    /// Say how two plans differ in what they do
+    /// Show how the behavior of two plans differs
     Diff(Diff),
     /// Write the program of a plan, as .ccl
     Decompile(Decompile),
     /// Format source files
     Fmt(Fmt),
-    /// Explain a code that a report carries
+    /// Explain the code of a report
     Explain(Explain),
-    /// Make a folder with a program, a build and a test to begin with
+    /// Create a project folder with a program, a build and a test
     New(New),
-    /// Print completions for a shell
+    /// Print a completion script for a shell
     Completions(Completions),
     /// Write the manual pages
     Man(Man),
 }
 
-/// What every command takes that elaborates a program.
+/// Arguments of every command that elaborates a program.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Elaboration {
     /// Set a parameter of the program: `ranks=16`, `size=1MiB`, `table=[[1, 2], [0, 3]]`; for `check` also
@@ -129,19 +129,19 @@ pub(crate) struct Elaboration {
     /// Set an option of the program: `instances=4`, `message_size=1KiB..=8MiB`
     #[arg(short = 'O', value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
-    /// The program to take, where a file has several
+    /// The program to use, if a file has several
     #[arg(long, value_name = "NAME")]
     pub(crate) program: Option<String>,
     /// Refuse programs with more operations than this
     #[arg(long, value_name = "N", default_value_t = 16_000_000)]
     pub(crate) max_operations: u64,
-    /// The folder that imports of files stay in [default: the current one, or that of a source file outside it]
+    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
     /// Thread blocks that the GPU runs at once
     #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,
-    /// Which checks to do; `none` and `proof` are for measuring, and turn what the target cannot do into warnings
+    /// Which checks to make; `none` and `proof` are for measurements, and report limits of the target as warnings
     #[arg(long, value_enum, default_value_t = Checks::All, hide = true)]
     pub(crate) checks: Checks,
 }
@@ -162,18 +162,18 @@ pub(crate) enum Checks {
 pub(crate) enum Target {
     /// MSCCL++'s executor
     Executor,
-    /// CUDA kernels of their own
+    /// Generated CUDA kernels
     Cuda,
 }
 
 /// What kernels are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Host {
-    /// CUDA alone, with every peer's memory mapped
+    /// Plain CUDA, with every peer's memory mapped
     Cuda,
-    /// CUDA with NVSHMEM, which does what goes over ports
+    /// CUDA with NVSHMEM, which carries the operations over ports
     Nvshmem,
-    /// CUDA as a native algorithm of MSCCL++ 0.9
+    /// CUDA, as a native algorithm of MSCCL++ 0.9
     #[value(name = "mscclpp@0.9", alias = "mscclpp")]
     Mscclpp,
 }
@@ -184,10 +184,10 @@ pub(crate) struct Check {
     /// Source files; `-` is standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Make the fixes of which there is no doubt, in the files, and check again
+    /// Apply the fixes that are certain to the files, and check again
     #[arg(long)]
     pub(crate) fix: bool,
-    /// What the program is to run on
+    /// What the program will run on
     #[arg(long, value_enum, default_value_t = Target::Executor)]
     pub(crate) target: Target,
     /// What to elaborate.
@@ -204,18 +204,18 @@ pub(crate) struct Build {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `manifest` (what a runtime chooses it
-    /// by), `cuda` (kernels of the program's own), `deps` (a makefile of what was read); each may carry a path, as
-    /// `deps=plan.d`
+    /// What to write: `plan`, `map` (where the plan's operations come from, for `verify`), `manifest` (the data by which
+    /// a runtime chooses the plan), `cuda` (the program as CUDA kernels), `deps` (a makefile with the files that were
+    /// read); each may have a path, as `deps=plan.d`
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
     pub(crate) emit: Vec<String>,
-    /// What kernels are written for
+    /// What the kernels are written for
     #[arg(long, value_name = "TARGET", value_enum, default_value_t = Host::Cuda)]
     pub(crate) target: Host,
-    /// Where the plan goes, or the kernels; `-` is standard output [default: the plan's name with `.json` or `.cu`]
+    /// The file for the plan or the kernels; `-` is standard output [default: the plan's name with `.json` or `.cu`]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write although races, deadlocks or a wrong result were found
+    /// Write the plan even if races, deadlocks or a wrong result were found
     #[arg(long)]
     pub(crate) unproved: bool,
 }
@@ -226,7 +226,7 @@ pub(crate) struct Verify {
     /// Execution plans; `-` is standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) plans: Vec<PathBuf>,
-    /// Set a parameter of the plan's collective that the sizes of its buffers leave open: `root=3`
+    /// Set a parameter of the plan's collective that does not follow from the sizes of its buffers: `root=3`
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     /// Thread blocks that the GPU runs at once
@@ -243,32 +243,32 @@ pub(crate) struct Run {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// In which form a program is run: with proxies for its ports, or with ports as memory
+    /// The form in which the program runs: with proxies for its ports, or with ports as memory
     #[arg(long, value_enum, default_value_t = Target::Executor)]
     pub(crate) target: Target,
-    /// Bytes of the message: the output of an AllGather, the input of others; rounded up to equal chunks of 16 bytes
-    /// each [default: 64KiB, or what the program serves that is nearest]
+    /// Size of the message: the output of an AllGather, the input of other collectives; rounded up to equal chunks of a
+    /// multiple of 16 bytes [default: 64KiB, or the nearest size that the program serves]
     #[arg(long, value_name = "BYTES")]
     pub(crate) size: Option<String>,
-    /// What the numbers are
+    /// The type of the numbers
     #[arg(long = "type", value_name = "TYPE", value_enum, default_value_t = Number::F32)]
     pub(crate) number: Number,
-    /// How they are combined [default: as the program says]
+    /// How numbers are combined [default: as the program says]
     #[arg(long, value_name = "OP", value_enum)]
     pub(crate) op: Option<Reduction>,
     /// How many schedules to try
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) schedules: u64,
-    /// The number of the first schedule; the same number gives the same one
+    /// The seed of the first schedule; the same seed gives the same schedule
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// How many launches of each rank follow each other in a schedule
+    /// How many consecutive launches of each rank a schedule has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) launches: u32,
-    /// The most memory to take
+    /// The maximum amount of memory to use
     #[arg(long, value_name = "BYTES", default_value = "4GiB")]
     pub(crate) max_memory: String,
-    /// Run although races, deadlocks or a wrong result were found
+    /// Run even if races, deadlocks or a wrong result were found
     #[arg(long)]
     pub(crate) unproved: bool,
 }
@@ -295,9 +295,9 @@ pub(crate) enum Number {
 pub(crate) enum Reduction {
     /// The sum
     Sum,
-    /// The least
+    /// The minimum
     Min,
-    /// The greatest
+    /// The maximum
     Max,
 }
 
@@ -307,7 +307,7 @@ pub(crate) struct Manifest {
     /// Manifests, as `cclc build --emit manifest` writes them
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) manifests: Vec<PathBuf>,
-    /// Where it goes [default: standard output]
+    /// The output file [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 }
@@ -324,13 +324,13 @@ pub(crate) struct List {
     /// Bytes in a chunk
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) chunk_bytes: u64,
-    /// With the channels of synchronizing operations in one order
+    /// Sort the channels of synchronizing operations
     #[arg(long, conflicts_with = "normal")]
     pub(crate) canon: bool,
-    /// As `--canon`, without what differs between equal plans: `nop` lines, counts, barrier and semaphore numbers
+    /// Like `--canon`, without what may differ between equal plans: `nop` lines, counts, barrier and semaphore numbers
     #[arg(long)]
     pub(crate) normal: bool,
-    /// Where it goes [default: standard output]
+    /// The output file [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 }
@@ -344,13 +344,13 @@ pub(crate) struct Dump {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// The last step before it is printed
+    /// The last step before the program is printed
     #[arg(long, value_name = "STEP", value_enum, default_value_t = Stage::Elaborate)]
     pub(crate) after: Stage,
-    /// How it is printed
+    /// The output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = DumpFormat::Text)]
     pub(crate) format: DumpFormat,
-    /// Where it goes [default: standard output]
+    /// The output file [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 }
@@ -360,13 +360,13 @@ pub(crate) struct Dump {
 pub(crate) enum Stage {
     /// Loops unrolled, names resolved
     Elaborate,
-    /// Operations joined
+    /// Operations fused
     Fuse,
     /// Operations split at the executor's limits
     Split,
-    /// Synchronization inside blocks put in
+    /// Synchronization inside blocks inserted
     Sync,
-    /// Instances made
+    /// Instances created
     Replicate,
 }
 
@@ -375,9 +375,9 @@ pub(crate) enum Stage {
 pub(crate) enum DumpFormat {
     /// The program
     Text,
-    /// The program and where its lines come from, as JSON
+    /// The program and the origin of its lines, as JSON
     Json,
-    /// A picture: what blocks do, what orders it, and the first thing that the checks find, as SVG
+    /// A picture of the blocks' operations, what orders them, and the first finding of the checks, as SVG
     Svg,
 }
 
@@ -387,11 +387,11 @@ pub(crate) struct Diff {
     /// An execution plan, or a source file whose name ends with `.ccl`; `-` is a plan from standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) first: PathBuf,
-    /// Another
+    /// The other plan or source file
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) second: PathBuf,
-    /// What programs are built with, both of them: a `-D` goes to those that have such a parameter, and says what sizes leave
-    /// open of the collectives of plans.
+    /// How both programs are built: a `-D` applies to those that have such a parameter, and to parameters of the plans'
+    /// collectives that do not follow from sizes.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
 }
@@ -402,10 +402,10 @@ pub(crate) struct Decompile {
     /// An execution plan; `-` is standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) plan: PathBuf,
-    /// Write each operation of each rank by itself, without looking for roles and loops
+    /// Write each operation of each rank separately, without looking for roles and loops
     #[arg(long)]
     pub(crate) straight: bool,
-    /// Where it goes [default: standard output]
+    /// The output file [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 }
@@ -413,10 +413,10 @@ pub(crate) struct Decompile {
 /// `cclc fmt`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fmt {
-    /// Source files, rewritten in place; `-` is from standard input to standard output
+    /// Source files, rewritten in place; `-` formats standard input to standard output
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write nothing; list the files that would change, and end with 1 if there are any
+    /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -438,7 +438,7 @@ pub(crate) struct Completions {
 /// `cclc new`
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
-    /// The folder, which is not there yet; its name becomes the program's
+    /// The folder, which must not exist yet; its name becomes the program's
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
 }
@@ -446,7 +446,7 @@ pub(crate) struct New {
 /// `cclc man`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Man {
-    /// The folder that they go into, one page a command
+    /// The folder for the pages, one per command
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
 }

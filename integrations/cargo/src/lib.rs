@@ -1,7 +1,7 @@
 //! Builds execution plans and kernels of ccl programs in Cargo build scripts.
 //!
-//! In: a source file, parameters and options. Out: files in `OUT_DIR`, and what Cargo must know to run the script again:
-//! every file that the compiler read, and `CCLC`, which names the compiler (`cclc` on `PATH` without it).
+//! In: a source file, parameters and options. Out: files in `OUT_DIR`, and the inputs that make Cargo run the script again:
+//! every file that the compiler read, and `CCLC`, which names the compiler (by default, `cclc` on `PATH`).
 
 #![expect(clippy::print_stdout, reason = "what a build script prints is what Cargo reads")]
 
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// A plan to be built, in the manner of a command.
+/// A plan to be built, configured like a command.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is built before `build` or `build_kernels`"]
 pub struct Plan {
@@ -21,22 +21,22 @@ pub struct Plan {
     arguments: Vec<OsString>,
 }
 
-/// What was built.
+/// The files that were built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     /// The plan, or the kernels' source.
     pub main: PathBuf,
-    /// The plan's manifest; of kernels, their C header.
+    /// The plan's manifest; for kernels, their C header.
     pub beside: PathBuf,
 }
 
 impl Plan {
-    /// A plan of the program in a file, by a path from the folder of the package.
+    /// A plan of the program in a file; the path is relative to the folder of the package.
     pub fn of(source: impl Into<PathBuf>) -> Plan {
         Plan { source: source.into(), name: None, arguments: Vec::new() }
     }
 
-    /// The program, where the file has several.
+    /// The program, if the file has several.
     pub fn program(self, name: &str) -> Plan {
         self.argument("--program").argument(name)
     }
@@ -51,12 +51,12 @@ impl Plan {
         self.argument("-O").argument(&format!("{name}={value}"))
     }
 
-    /// Names the plan and its files; without it they have the name of the source file.
+    /// Names the plan and its files; by default, they have the name of the source file.
     pub fn name(self, name: &str) -> Plan {
         Plan { name: Some(name.to_owned()), ..self }
     }
 
-    /// Builds the plan, its map and its manifest. What is wrong with the program is shown, and ends the build script.
+    /// Builds the plan, its map and its manifest. Errors in the program are shown, and end the build script.
     pub fn build(&self) -> Built {
         let plan = self.output("json");
         let beside = |kind: &str| plan.with_extension(format!("{kind}.json"));
@@ -65,7 +65,7 @@ impl Plan {
         Built { main: plan, beside: manifest }
     }
 
-    /// Builds kernels of the program's own, as CUDA source. What is wrong with the program is shown, and ends the build
+    /// Builds the program as kernels, in CUDA source. Errors in the program are shown, and end the build
     /// script.
     pub fn build_kernels(&self) -> Built {
         let source = self.output("cu");

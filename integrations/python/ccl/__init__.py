@@ -1,8 +1,8 @@
 """Checked collective communication programs.
 
-``build`` makes an execution plan of a ``.ccl`` program, ``verify`` checks plans that anyone made, and ``register`` gives the
-plans of a manifest to MSCCL++. All work is done by ``cclc``, which comes with this package; ``CCLC`` in the environment names
-another one.
+``build`` makes an execution plan from a ``.ccl`` program, ``verify`` checks plans from any tool, and ``register`` registers the
+plans of a manifest with MSCCL++. ``cclc``, which is part of this package, does all the work; the environment variable ``CCLC``
+names another one.
 """
 
 from ccl._compiler import CclError, Plan, Report, build, cclc, verify

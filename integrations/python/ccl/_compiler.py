@@ -1,4 +1,4 @@
-"""Runs ``cclc`` and makes objects of what it says."""
+"""Runs ``cclc`` and turns its output into objects."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Report:
     """One finding of the compiler.
 
     Attributes:
-        code: as ``E0501``; ``cclc explain`` tells more of it.
+        code: as ``E0501``; ``cclc explain`` explains it.
         severity: ``error``, ``warning`` or ``note``.
         message: what is wrong.
-        place: ``file:line:column``, a place in a plan, or nothing.
+        place: ``file:line:column``, a place in a plan, or empty.
         data: the whole report, as ``docs/diagnostics.md`` of ccl describes it.
     """
 
@@ -41,10 +41,10 @@ class Report:
 
 
 class CclError(Exception):
-    """A program or plan in which something is wrong, or a call that cannot be answered.
+    """A program or plan has an error, or a call failed.
 
     Attributes:
-        reports: what was found, worst first; empty where there was no answer at all.
+        reports: the findings, worst first; empty if there was no answer at all.
     """
 
     def __init__(self, message: str, reports: Sequence[Report] = ()) -> None:
@@ -54,7 +54,7 @@ class CclError(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan and what a runtime must know of it; the keys of ``docs/manifest.md``, with an absolute path."""
+    """A plan and the data that a runtime needs to choose it: the keys of ``docs/manifest.md``, with an absolute path."""
 
     collective: str
     world_size: int
@@ -71,13 +71,13 @@ class Plan:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], folder: Path) -> "Plan":
-        """The plan of an entry in a manifest that lies in ``folder``."""
+        """The plan of an entry in a manifest in ``folder``."""
         known = {key: entry[key] for key in cls.__dataclass_fields__}
         return cls(**{**known, "path": folder / entry["path"], "types": tuple(entry["types"])})
 
 
 def cclc() -> str:
-    """The path of the compiler: ``CCLC``, the one that came with this package, or the first on ``PATH``.
+    """The path of the compiler: ``CCLC``, the one that is part of this package, or the first on ``PATH``.
 
     Raises:
         CclError: if there is none.
@@ -102,21 +102,21 @@ def build(
     root: Optional[PathLike] = None,
     unproved: bool = False,
 ) -> Plan:
-    """Checks a program and writes its plan, with a map and a manifest beside it.
+    """Checks a program and writes its plan, with a map and a manifest next to it.
 
     Args:
         source: the ``.ccl`` file.
-        output: where the plan goes; without it, the plan's name in the current folder.
-        program: the program, where the file has several.
-        define: its parameters; ``True`` and lists are written as the language has them.
+        output: the plan's file; by default, the plan's name in the current folder.
+        program: the program, if the file has several.
+        define: its parameters; ``True`` and lists are converted to the language's syntax.
         option: its options.
-        root: the folder that imports stay in.
-        unproved: write although races, deadlocks or a wrong result were found.
+        root: the folder in which imported files must be.
+        unproved: write the plan even if races, deadlocks or a wrong result were found.
 
     Raises:
-        CclError: if something is wrong with the program; nothing was written then.
+        CclError: if the program has an error; in that case, nothing is written.
     """
-    # Under a name of this process's own until it is known to be of this build.
+    # Under a name that only this process uses, until it is known to come from this build.
     manifest = _manifest_path(source, output)
     arguments = ["build", os.fspath(source), "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
     if output is not None:
@@ -143,11 +143,11 @@ def build(
 
 
 def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List[Report]:
-    """Checks plans, whoever made them; what was found, of which errors are a reason not to run them.
+    """Checks plans from any tool, and returns the findings; do not run a plan with errors.
 
     Args:
         plans: their files.
-        define: parameters of their collective that the sizes of the buffers leave open.
+        define: parameters of their collective that do not follow from the sizes of the buffers.
 
     Raises:
         CclError: if a file cannot be read.
@@ -162,7 +162,7 @@ def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List
 
 
 def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
-    """A name of this process's own, beside the plan."""
+    """A name that only this process uses, next to the plan."""
     folder = Path(output).absolute().parent if output is not None else Path.cwd()
     return folder / f".{Path(source).stem}.{os.getpid()}.manifest.json"
 

@@ -1,4 +1,4 @@
-"""Gives the plans of a manifest to MSCCL++."""
+"""Registers the plans of a manifest with MSCCL++."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load(manifest: PathLike) -> List[Plan]:
     """The plans of a manifest.
 
     Raises:
-        CclError: if it cannot be read, is of a form that is not known, or names a file that is not there.
+        CclError: if it cannot be read, has an unknown format, or names a file that does not exist.
     """
     path = Path(manifest).absolute()
     try:
@@ -48,19 +48,20 @@ def _lack(error: Exception) -> str:
 
 
 def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[Any]:
-    """Registers every plan of a manifest with MSCCL++, for this rank; its ``Algorithm`` objects, in the manifest's order.
+    """Registers every plan of a manifest with MSCCL++, for this rank.
 
-    It is called once a process, before the communicator is made (``torch.distributed.init_process_group`` and the
-    like). MSCCL++ then takes a plan where a request fits its collective, number of ranks, ranks in a node and message sizes.
-    Plans are read again at every new message size: their files stay where they are, unchanged.
+    Call it once per process, before the communicator is created (``torch.distributed.init_process_group`` and the
+    like). MSCCL++ then uses a plan if a request fits its collective, number of ranks, ranks in a node and message sizes.
+    Plans are read again for every new message size, so their files must stay where they are, unchanged.
+    The function returns the ``Algorithm`` objects, in the manifest's order.
 
     Args:
         manifest: as ``cclc manifest`` or ``cclc build --emit manifest`` writes it.
         rank: the number of this process's rank.
-        unproved: also register plans that were not shown to be right.
+        unproved: also register plans that have not been shown to be right.
 
     Raises:
-        CclError: if a plan was not proved, or another plan of its name is registered already.
+        CclError: if a plan is not proved, or another plan with its name is already registered.
         ImportError: if MSCCL++ is not installed.
     """
     plans = load(manifest)

@@ -1,4 +1,4 @@
--- The language server for every Neovim from 0.7 on: `require('ccl').setup()`.
+-- The language server for Neovim 0.7 and later: `require('ccl').setup()`.
 --
 -- Options: `cmd`, the server's command line; `settings`, as `{ parameters = { ranks = 16 } }`; `on_attach`, called with
 -- the client and the buffer.
@@ -6,7 +6,7 @@ local M = {}
 
 local clients = {}
 
--- The folder that imports of a file stay in: that of the repository, or else its own.
+-- The folder in which a file's imports must be: that of the repository, or else the file's own.
 local function root_of(buffer)
   local folder = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buffer), ':p:h')
   local found = vim.fn.finddir('.git', folder .. ';')
@@ -29,7 +29,7 @@ local function config(options, root)
   }
 end
 
--- Gives a buffer its server, one for each folder.
+-- Attaches a buffer to its server; there is one server for each folder.
 function M.attach(buffer, options)
   local root = root_of(buffer)
   if vim.lsp.start then
@@ -42,7 +42,7 @@ function M.attach(buffer, options)
   return clients[root]
 end
 
--- Begins to give servers to the buffers of ccl files.
+-- Starts attaching buffers of ccl files to servers.
 function M.setup(options)
   vim.api.nvim_create_autocmd('FileType', {
     group = vim.api.nvim_create_augroup('ccl', { clear = true }),
