@@ -1,7 +1,8 @@
 //! The checks of a concrete program, and the list of them.
 //!
-//! In: a program, joins implied or explicit. Out: what is wrong with it, whatever it runs on; what a target cannot run
-//! is [`limits`]' business. A check that finds something ends the list: what follows would only echo it.
+//! In: a program, joins implied or explicit. Out: its mistakes, those that it has on any target; what a particular
+//! target cannot run is checked in [`limits`]. The first check that finds something ends the list: later findings would
+//! only be consequences.
 
 pub mod limits;
 
@@ -32,21 +33,22 @@ use std::cell::LazyCell;
 /// Operations and elements that the run may look at: a few seconds' worth.
 const STEPS: u64 = 30_000_000;
 
-/// Which ranks are followed. What is found is the same.
+/// Which ranks the checks follow. The findings are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranks {
-    /// As few as stand for all, where ranks do the same.
+    /// Only representatives, where ranks are symmetric.
     Few,
-    /// Every rank for itself.
+    /// Every rank.
     All,
 }
 
-/// What was found out of a program and may hold of what passes make of it: how its ranks stand for each other.
+/// What a check learned about a program that may still hold for the programs that passes make of it: which ranks
+/// represent which others.
 #[derive(Debug, Default)]
 pub struct Known(Option<race::Fold>);
 
 impl Known {
-    /// How many ranks of the program stand for all.
+    /// How many ranks of the program are followed, as representatives of all.
     #[must_use]
     pub fn followed(&self, program: &ir::Program) -> usize {
         self.0.as_ref().map_or(program.ranks.len(), |fold| fold.followed(program).count())
@@ -59,7 +61,7 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
     check_following(program, Ranks::Few, interrupt)
 }
 
-/// Checks a program of which something may be known, and adds to that.
+/// Checks a program about which something may be known already, and adds to what is known.
 #[must_use]
 pub fn check_again(
     program: &ir::Program,
@@ -69,13 +71,13 @@ pub fn check_again(
     check_with(program, (Ranks::Few, known), interrupt)
 }
 
-/// How many ranks stand for all.
+/// How many ranks are followed, as representatives of all.
 #[must_use]
 pub fn followed(program: &ir::Program) -> usize {
     Folded::of(program, None).map_or(program.ranks.len(), |folded| folded.followed())
 }
 
-/// A program, and its ranks that stand for all where these do the same.
+/// A program, and the representatives of its ranks where these are symmetric.
 struct Subject<'p> {
     program: &'p ir::Program,
     folded: Option<Folded<'p>>,
@@ -89,7 +91,7 @@ impl<'p> Subject<'p> {
     }
 }
 
-/// Checks a program, its ranks followed as is said.
+/// Checks a program, following the ranks that `ranks` says.
 #[must_use]
 pub fn check_following(
     program: &ir::Program,
@@ -148,8 +150,8 @@ fn found_in(
     Vec::new()
 }
 
-/// Reports with the messages that they are for. Changes, and the way to what is found, are of the program that was
-/// looked at: where that is another one, there are none.
+/// Reports that also say for which message sizes they hold. Suggested changes and witnesses belong to the program that
+/// was checked: where that is a variant of the given one, the reports have neither.
 fn told(
     program: &ir::Program,
     class: &Class,
@@ -170,7 +172,7 @@ fn told(
     seen.collect()
 }
 
-/// Checks a balanced program whose chunks are cut into so many parts.
+/// Checks a balanced program whose chunks are cut into `parts` parts.
 fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<Diagnostic> {
     let program = subject.program;
     let coarsest = run::coarsest(program, parts);
@@ -213,8 +215,8 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
     }
 }
 
-/// Whether nothing is found where as much of chunks is looked at as one as always goes together. If something is, it is to be
-/// told of single chunks.
+/// Whether nothing is found at a coarse grain, which treats as one what is always used together. Where something is
+/// found, the program has to be checked again at the finest grain, since reports name single chunks.
 fn is_sound_at(program: &ir::Program, grain: Grain, interrupt: &Interrupt) -> bool {
     match outcome(|| run::run_at(program, grain, STEPS)) {
         Outcome::Finished(memory) => {
@@ -229,19 +231,19 @@ fn is_sound_at(program: &ir::Program, grain: Grain, interrupt: &Interrupt) -> bo
     }
 }
 
-/// What a run has left, where that is not what is promised. Otherwise nobody asks for it again, and it takes more room than
-/// all else.
+/// The memory that a run left, where it does not hold what is promised. Otherwise it is dropped: nobody needs it again,
+/// and it takes more room than everything else.
 fn broken(program: &ir::Program, memory: Memory) -> Option<Memory> {
     Some(memory).filter(|memory| !run::broken_promises(program, memory).is_empty())
 }
 
-/// What comes of a run on symbols, which shows deadlocks and what is left in memory.
+/// The outcome of a symbolic run, which shows deadlocks and what is left in memory.
 fn outcome<T>(run: impl FnOnce() -> T) -> T {
     let _running = phase("run on symbols", "");
     run()
 }
 
-/// What is wrong of counters that blocks share, as their author accepts, or not proved.
+/// What is wrong or not proved about counters that blocks share, as their author accepts.
 fn shared(program: &ir::Program) -> Vec<Diagnostic> {
     let unproved = matching::unproved(program);
     if unproved.is_empty() {
@@ -254,13 +256,13 @@ fn shared(program: &ir::Program) -> Vec<Diagnostic> {
     }
 }
 
-/// Inputs that a program from a plan writes, which nobody has asked its author about yet.
+/// Writes to inputs, for a program that comes from a plan: in source, they are reported before.
 #[must_use]
 pub fn written_inputs(program: &ir::Program) -> Vec<Diagnostic> {
     clobber::check(program)
 }
 
-/// What is not checked is not passed over in silence.
+/// The warning that says which check was not made, so that none is skipped silently.
 fn not_made(program: &ir::Program, what: &str, interrupt: &Interrupt) -> Vec<Diagnostic> {
     if interrupt.is_set() {
         return Vec::new();

@@ -1,8 +1,8 @@
 //! The concrete program: every rank, its thread blocks and their operations; plain data.
 //!
-//! This is the narrow waist. Two doors lead in, `elaborate` (from source) and `plan::read` (from a plan that anyone
-//! made); checks, passes and back ends all work on it. Operations have the verbs of the language; which operation of
-//! a plan one becomes follows from its shape (`plan::write`).
+//! It is the narrow waist of the compiler. `elaborate` makes it from source, and `plan::read` from a plan, whoever made
+//! that; checks, passes and back ends all work on it. Operations have the verbs of the language; which operation of a
+//! plan one becomes follows from its shape (`plan::write`).
 //!
 //! Lengths and offsets are in chunks of the collective; a chunk's size in bytes is known only at launch.
 
@@ -44,7 +44,7 @@ id! {
     BlockId
 }
 id! {
-    /// A row of [`Rank::channels`], which holds all kinds; a plan counts each kind apart.
+    /// A row of [`Rank::channels`], which holds all kinds; a plan counts each kind separately.
     ChannelId
 }
 id! {
@@ -61,7 +61,7 @@ id! {
 pub struct Program {
     /// The collective it implements.
     pub collective: Collective,
-    /// Its options, all set.
+    /// Its options, with all defaults filled in.
     pub options: Options,
     /// Its ranks.
     pub ranks: Table<RankId, Rank>,
@@ -69,7 +69,7 @@ pub struct Program {
     pub ranks_per_node: u32,
     /// Where every operation and declaration comes from.
     pub origins: Origins,
-    /// Whether the threads of a block meet between any two operations without being told to.
+    /// Whether the threads of a block meet between any two operations without an explicit `sync`.
     pub joins: Joins,
     /// How many copies of the program's operations `ranks` holds already: 1 until the replication pass ran.
     pub instances_done: u32,
@@ -99,8 +99,8 @@ impl Program {
         self.ranks.iter().flat_map(of_rank).sum()
     }
 
-    /// How many chunks a message has, whose size options and launches give: the fewest that any rank has, of those that
-    /// have some; at least one.
+    /// How many chunks a message has, which is what the sizes in options and launches refer to: the fewest that any
+    /// rank with chunks has; at least one.
     #[must_use]
     pub fn message_chunks(&self) -> u32 {
         let message = self.collective.message();
@@ -114,7 +114,7 @@ impl Program {
 pub enum Joins {
     /// Between every two operations, except where an author's `sync = ..` says otherwise: a program from source.
     Implied,
-    /// Only at [`Action::Sync`], [`Action::Barrier`] and the ends of a launch: a program after the synchronisation
+    /// Only at [`Action::Sync`], [`Action::Barrier`] and the ends of a launch: a program after the synchronization
     /// pass, and every plan.
     Explicit,
 }
@@ -135,7 +135,7 @@ pub struct Collective {
 }
 
 impl Collective {
-    /// The buffer that is the message where sizes of messages are given: an AllGather's output, the input of others.
+    /// The buffer whose size is the message size: the output of an AllGather, the input of others.
     #[must_use]
     pub fn message(&self) -> Buffer {
         if self.name == "allgather" { Buffer::Output } else { Buffer::Input }
@@ -148,9 +148,9 @@ pub enum ReduceOp {
     /// Addition.
     #[default]
     Sum,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
 }
 
@@ -181,7 +181,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Whether its author accepts that several blocks take from one counter.
+    /// Whether the author accepts that several blocks take from one counter of this rank.
     #[must_use]
     pub fn may_share(&self) -> bool {
         self.channels.iter().any(|channel| channel.shared)
@@ -204,18 +204,18 @@ impl Rank {
     }
 }
 
-/// `inner` is the chunks of `outer` from `offset` on.
+/// How two buffers share memory: `inner` is the chunks of `outer` from `offset` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias {
     /// The buffer that lies in the other: input or output.
     pub inner: Buffer,
     /// The other.
     pub outer: Buffer,
-    /// Where it begins there, in chunks.
+    /// Where the inner buffer begins in the outer one, in chunks.
     pub offset: u32,
 }
 
-/// What an output chunk must hold: each of these exactly once, and nothing else.
+/// What an output chunk must hold: each of these contributions exactly once, and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
     /// The output chunk.
@@ -233,9 +233,9 @@ pub struct Term {
     pub chunk: u32,
     /// How many there are, at least one.
     pub count: u32,
-    /// From one's rank to the next one's.
+    /// The step from one contribution's rank to the next one's.
     pub rank_step: i32,
-    /// From one's chunk to the next one's.
+    /// The step from one contribution's chunk to the next one's.
     pub chunk_step: i32,
 }
 
@@ -266,16 +266,16 @@ pub struct Block {
 /// The three buffers of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Buffer {
-    /// What the user gives.
+    /// The data that the user provides.
     Input,
-    /// What the user gets.
+    /// The data that the user gets.
     Output,
     /// Memory of the executor.
     Scratch,
 }
 
 impl Buffer {
-    /// What it is called.
+    /// Its name in the language.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

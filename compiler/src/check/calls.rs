@@ -1,23 +1,23 @@
-//! Reports of what procedures do, told at their calls.
+//! Reports about statements in procedures, placed at the calls of these.
 //!
-//! In: reports whose labels know the calls that led to them. Out: the same reports, as the author of the program is to
+//! In: reports whose labels know the calls that led to them. Out: the same reports, as the author of the program should
 //! read them.
-//! * What stands in the library is told where the author calls it, and the library's statement beside it: nobody can
-//!   change that one.
-//! * What stands in a procedure of the author's is told there, and its calls are pointed to where there are several.
+//! * A label in the library moves to the place where the author calls the library, and the library's own statement is
+//!   shown in addition: the author cannot change that one.
+//! * A label in one of the author's procedures stays there, and the calls are pointed to where there are several.
 
 use crate::diagnostic::{Diagnostic, Label};
 use crate::ir::Origins;
 use crate::source::{At, Call};
 use std::collections::BTreeSet;
 
-/// How many calls that lead to a statement are shown.
+/// How many of the calls that lead to a statement are shown.
 const SHOWN: usize = 3;
 
-/// What is said of calls, each once.
+/// The text of labels at calls; each call gets one.
 const CALLED: &str = "called here";
 
-/// Tells reports at calls.
+/// Places reports at calls.
 pub(crate) fn told(origins: &Origins, reports: Vec<Diagnostic>) -> Vec<Diagnostic> {
     reports.into_iter().map(|report| at_calls(origins, report)).collect()
 }
@@ -47,7 +47,7 @@ fn at_calls(origins: &Origins, mut report: Diagnostic) -> Diagnostic {
     report
 }
 
-/// A label of the library's, where the author calls it.
+/// A label in the library, moved to the place where the author calls the library.
 fn lifted(origins: &Origins, label: Label) -> Label {
     let Some(call) = origins.into_library(label.place, &label.calls) else { return label };
     let mut calls = label.calls;
@@ -58,13 +58,13 @@ fn lifted(origins: &Origins, label: Label) -> Label {
     }
 }
 
-/// The statement that a label of the library's is about.
+/// The library's statement that a label is about.
 fn in_library(origins: &Origins, label: &Label) -> Option<Label> {
     let call = label.calls.get(origins.into_library(label.place, &label.calls)?)?;
     Some(Label::new(label.place, format!("in `{}`", call.name)))
 }
 
-/// What is to be left out so that something is not done any more: it, or the call of the library that does it.
+/// The advice to leave something out: the statement itself, or the call of the library that contains it.
 pub(super) fn left_out(origins: &Origins, at: Option<&At>, what: &str) -> String {
     let call = at.and_then(|at| at.calls.get(origins.into_library(at.place, &at.calls)?));
     match call {
@@ -73,8 +73,8 @@ pub(super) fn left_out(origins: &Origins, at: Option<&At>, what: &str) -> String
     }
 }
 
-/// The calls of the author's procedures that lead to a label, where that does not follow from its place. Where labels of a
-/// report come from different calls, each is said.
+/// The calls of the author's procedures that lead to a label, where its place alone does not tell them. Where the
+/// labels of a report come from different calls, each call is shown with its label's text.
 fn own_calls(origins: &Origins, label: &Label, all: &[Label]) -> Vec<Label> {
     let outer = |label: &Label| lifted(origins, label.clone()).calls;
     let calls = outer(label);

@@ -1,37 +1,40 @@
-//! The sizes of messages that a program is checked for beside the one that makes all of its parts whole.
+//! The message sizes that a program is checked for in addition to the one that makes all parts of its chunks whole.
 //!
-//! In: a program, and into how many parts a chunk is cut so that slices of groups and windows of pipelines are whole.
-//! Out: what else has to be looked at. A chunk has a whole number of units of `alignment`, the same everywhere.
+//! In: a program, and the number of parts that a chunk is cut into so that slices of groups and windows of pipelines
+//! are whole. Out: classes of message sizes that have to be checked too. A chunk has a whole number of units of
+//! `alignment`, the same number everywhere.
 //!
-//! * Slices. The executor deals the units of an operation out to a group's blocks and gives one more to the first of
-//!   them where they do not come out even: with less than one for each, the last blocks have nothing to do. Operations
-//!   of one size on the same chunks are dealt out alike, so that it matters for those of several sizes, and where blocks
-//!   without work hear of nothing. Numbers of units from the least that the plan serves to that and twice the number of
-//!   parts are looked at: the ends of slices repeat themselves, shifted alike. In a program that is large, the least only.
-//! * Windows. A message that is no larger than a window goes through a pipeline once, and what the second round would
-//!   have waited for is not waited for. The last of several windows may be shorter; it is so in all operations alike.
+//! * Slices. The executor distributes the units of an operation over a group's blocks. Where they do not divide evenly,
+//!   the first blocks get one more; with fewer units than blocks, the last blocks have nothing to do. Operations of one
+//!   size on the same chunks are distributed alike, so uneven slices matter only where operations have several sizes,
+//!   or where blocks without work are not synchronized. The numbers of units that are checked go from the least that
+//!   the plan serves to that plus twice the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a
+//!   large program only the least number is checked.
+//! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
+//!   second round would have waited for. The last of several windows may be shorter, but it is so in all operations
+//!   alike.
 
 use super::names;
 use crate::ir::run;
 use crate::ir::{Action, Op, Operand, Program};
 use std::collections::BTreeSet;
 
-/// A program with sizes of which something is to be known.
+/// A class of message sizes that are checked together, and the program to check for them.
 pub(super) struct Class {
-    /// The program; none where it is the one that was asked for.
+    /// The program; none where it is the given one.
     pub(super) program: Option<Program>,
-    /// Into how many parts a chunk is cut.
+    /// The number of parts that a chunk is cut into.
     pub(super) parts: u32,
-    /// The smallest message that this is for, in bytes.
+    /// The smallest message of the class, in bytes.
     pub(super) size: u64,
-    /// For which messages this is.
+    /// The class in words, for a note of a report.
     pub(super) said: String,
 }
 
-/// Cells that all classes of slices may have together; of larger programs one class is looked at.
+/// The most cells of all classes of slices together; of larger programs only one class is checked.
 const MOST_CELLS: u64 = 400_000;
 
-/// What else to look at.
+/// The other classes to check.
 pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     let mut classes = Vec::new();
     for units in uneven(program, parts) {
@@ -53,7 +56,7 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     classes
 }
 
-/// Numbers of units to a chunk for which slices are uneven and may matter.
+/// The numbers of units per chunk for which slices are uneven in a way that may matter.
 fn uneven(program: &Program, parts: u32) -> Vec<u32> {
     let shapes = shapes(program);
     if shapes.is_empty() || has_pipelines(program) {
@@ -62,7 +65,7 @@ fn uneven(program: &Program, parts: u32) -> Vec<u32> {
     let least = least_units(program);
     let end = least.saturating_add(parts.saturating_mul(2));
     let cells = program.chunks().saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
-    // Where all are dealt out alike, only blocks that have nothing to do differ.
+    // Where all operations are distributed alike, only blocks that have nothing to do make a difference.
     let one = shapes.len() == 1 || cells > MOST_CELLS;
     let units: BTreeSet<u32> = if one { [least].into() } else { (least..=end).collect() };
     let is_even = |units: u32| {
@@ -77,14 +80,14 @@ fn uneven(program: &Program, parts: u32) -> Vec<u32> {
     units.into_iter().filter(matters).collect()
 }
 
-/// How an operation is dealt out to a group.
+/// How an operation is distributed over a group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
-    /// Its chunks.
+    /// How many chunks it has.
     size: u32,
-    /// Among how many blocks.
+    /// Over how many blocks.
     count: u32,
-    /// Where it begins, in times its size.
+    /// Where it begins, modulo its size.
     offset: u32,
 }
 
@@ -101,7 +104,7 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
         };
         let operands = transfer.operands();
         for operand in operands.filter(|one| !one.size.is_multiple_of(slice.count)) {
-            // Mostly the operands of an operation are alike.
+            // Usually the operands of an operation are alike.
             let shape = shape(operand);
             if last != Some(shape) {
                 last = Some(shape);
@@ -112,7 +115,7 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
     shapes
 }
 
-/// The fewest units that a chunk has.
+/// The fewest units that a chunk has in a message that the plan serves.
 fn least_units(program: &Program) -> u32 {
     let least = program.options.min_message_size.unwrap_or(0).div_ceil(unit(program));
     u32::try_from(least.max(1)).unwrap_or(run::MOST_PARTS).min(run::MOST_PARTS)
@@ -131,7 +134,7 @@ fn has_pipelines(program: &Program) -> bool {
     program.all_ops().any(is_pipeline)
 }
 
-/// The program with every pipeline gone through once, all at once.
+/// The program with the body of every pipeline run once, for whole chunks.
 fn once(program: &Program) -> Program {
     let mut program = program.clone();
     for block in program.blocks_mut() {

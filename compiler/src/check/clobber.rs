@@ -1,7 +1,7 @@
-//! Inputs that are written.
+//! Writes to inputs.
 //!
-//! In: a program that was read from a plan; of one from source its author was asked statement by statement. Out:
-//! * E0504: out of place, no operation writes to anyone's input. What is in place may.
+//! In: a program that was read from a plan; a program from source was checked statement by statement. Out:
+//! * E0504: where the collective is out of place, no operation writes to anyone's input. In place, it may.
 
 use super::found::Found;
 use super::past::{Past, Run};
@@ -48,7 +48,7 @@ fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: Operand)
         .help("write to the output or to scratch, or let the plan say that it works in place")
 }
 
-/// Adds what is written, by what, and a schedule that leads there.
+/// Adds a witness: which memory is written, by which operation, and a schedule that leads there.
 fn show(
     past: &Past,
     (rank, block): (RankId, BlockId),

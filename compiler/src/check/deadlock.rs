@@ -1,12 +1,12 @@
-//! Blocks that can never go on.
+//! Deadlock: blocks that can never go on.
 //!
 //! In: the blocks that a run left waiting. In a program whose channel ends and semaphores have one user each, every
-//! schedule stops at the same places, so one run decides.
-//! * E0601: blocks that wait for each other in a circle;
+//! schedule stops at the same points, so one run decides.
+//! * E0601: blocks that wait for each other in a cycle;
 //! * E0602: a wait or acquire that nothing answers;
-//! * E0604: packets that nobody writes. A proxy that sends them does not wait: it is who reads what it sends that does.
+//! * E0604: packets that nobody writes. A proxy that sends them does not wait: the block that reads what it sent does.
 //!
-//! What waits for a block in a circle is no mistake of its own, and is not reported.
+//! A block that only waits for a block in a cycle is no mistake of its own, and is not reported.
 
 use super::names;
 use super::past::{Moment, Past, Run};
@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::{self, Awaits, Outcome, Stuck};
 use crate::ir::{self, Action, BarrierId, Buffer, RankId};
 
-/// How many blocks of a circle are named.
+/// How many blocks of a cycle are named.
 const NAMED: usize = 4;
 
 /// A block that cannot go on.
@@ -24,14 +24,14 @@ struct Standing<'a> {
     moment: Moment,
 }
 
-/// What a block waits for: another one, which would give it at a moment that it does not come to.
+/// What a block waits for: another block, which would provide it at a moment that it never reaches.
 #[derive(Clone, Copy)]
 struct Arc {
     to: usize,
     given: Moment,
 }
 
-/// Says why the blocks that are stuck are.
+/// Reports why the blocks that are stuck cannot go on.
 pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec<Diagnostic> {
     let Some(past) = Past::new(program, parts) else {
         return stuck.first().map(|one| in_short(program, one)).into_iter().collect();
@@ -42,7 +42,7 @@ pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec
         let one = standing.get(unanswered);
         return one.map(|one| unanswered_report(&past, &standing, one)).into_iter().collect();
     }
-    // Everyone waits for someone: following the arcs leads into a circle.
+    // Every block waits for another one: following the arcs leads into a cycle.
     let next = |at: usize| arcs.get(at).copied().flatten();
     let mut at = 0;
     for _ in &standing {
@@ -57,7 +57,7 @@ pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec
             break;
         }
     }
-    // What is sent only goes through: its block does not stand.
+    // A proxy only passes on what it sends: the block that requested it does not stand still.
     if circle.iter().any(|(one, _)| !past.sends_raw(one.moment)) {
         circle.retain(|(one, _)| !past.sends_raw(one.moment));
     }
@@ -70,7 +70,7 @@ fn standing<'a>(past: &Past, stuck: &'a Stuck) -> Option<Standing<'a>> {
     Some(Standing { stuck, moment: past.at_step(stuck.rank, stuck.block, step)? })
 }
 
-/// Who would have to go on first; none where nobody gives what is waited for.
+/// The block that would have to go on first; none where nothing would provide what is waited for.
 fn arc(past: &Past, standing: &[Standing], one: &Standing) -> Option<Arc> {
     let needs = match past.sends_raw(one.moment) {
         true => past.sent(one.moment),
@@ -83,7 +83,8 @@ fn arc(past: &Past, standing: &[Standing], one: &Standing) -> Option<Arc> {
     })
 }
 
-/// A block that waits for what nobody gives, or has sent what nobody writes, so that another one waits.
+/// The report of a block that waits for something that nothing provides, or has packets sent that nobody writes, so
+/// that another block waits.
 fn unanswered_report(past: &Past, standing: &[Standing], one: &Standing) -> Diagnostic {
     if !past.sends_raw(one.moment) {
         return show(past, &[(one, None)], never_answered(past, one));
@@ -101,8 +102,8 @@ fn unanswered_report(past: &Past, standing: &[Standing], one: &Standing) -> Diag
     show(past, &[(other, Some(arc))], report.and(place, text))
 }
 
-/// Adds to a report some block that stands still in the end, where the one that is told of does not come as far. Without
-/// one, `finding` is added, and no way there.
+/// Adds to a report a witness for some block that stands still in the end, where the run does not reach the block that
+/// the report is about. If there is none, adds `finding` without a schedule.
 pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) -> Diagnostic {
     if let Outcome::Stuck(stuck) = run::run(past.program, super::STEPS) {
         for one in &stuck {
@@ -117,7 +118,7 @@ pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) ->
     report
 }
 
-/// Adds to a report who waits for whom, and a schedule that leads there.
+/// Adds a witness to a report: who waits for whom, and a schedule that leads there.
 fn show(past: &Past, circle: &[(&Standing, Option<Arc>)], mut report: Diagnostic) -> Diagnostic {
     let mut run = Run::new(past);
     let reached = circle.iter().all(|(one, _)| run.stand_at(one.moment));
@@ -156,7 +157,7 @@ fn slot(past: &Past, rank: RankId, cell: u64) -> String {
     names::chunk(past.program, rank, Buffer::Scratch, chunk)
 }
 
-/// What is counted, or met.
+/// What a block waits for, as text: a signal, a release, a barrier or packets.
 fn counted(program: &ir::Program, stuck: &Stuck) -> String {
     let rank = program.ranks.lookup(stuck.rank);
     match stuck.awaits {
@@ -204,7 +205,7 @@ fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
     }
 }
 
-/// What is sent that is no packet.
+/// The report of a proxy that sends memory that holds no packets.
 fn never_written(past: &Past, one: &Standing) -> Diagnostic {
     let program = past.program;
     let (rank, what) = (one.stuck.rank.0, what(past, one, None));
@@ -217,7 +218,7 @@ fn never_written(past: &Past, one: &Standing) -> Diagnostic {
     with_nearest(past, one, report)
 }
 
-/// Says how many blocks a barrier is for, and which of them come to it how often.
+/// Adds how many blocks a barrier is for, and which blocks come to it how often.
 fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) -> Diagnostic {
     let is_it =
         |action: &Action| matches!(action, Action::Barrier { id: there, .. } if *there == id);
@@ -240,7 +241,7 @@ fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) 
         .help("let as many blocks come to it as it is for, each as often as the others")
 }
 
-/// Points to who writes packets nearest to those that are missing.
+/// Adds the packet write that is nearest to the missing packets.
 fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
     let report = report.help("write to the slot that is read, or read the one that is written");
     let nearest = past.unwritten_packet(one.moment).and_then(|at| past.nearest_packet(at));
@@ -252,7 +253,7 @@ fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
     }
 }
 
-/// A report without the circle, of a program that is too large to look for it.
+/// A report without the cycle, for a program that is too large to search for it.
 fn in_short(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
     let (who, what) = (who(program, stuck), counted(program, stuck));
     Diagnostic::new(
@@ -291,7 +292,7 @@ fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Dia
     Some(report.help("let one of them give what the next one waits for before it waits itself"))
 }
 
-/// "block `b` of rank 1, and that one for the first": those behind the first, and back.
+/// "block `b` of rank 1, and that one for the first": the blocks after the first, and back to it.
 fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
     let others: Vec<String> =
         circle.iter().skip(1).map(|(one, _)| who(program, one.stuck)).collect();
@@ -304,7 +305,7 @@ fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
     }
 }
 
-/// Points to where what is waited for would be given, unless something is said of that place already.
+/// Points to where what is waited for would be provided, unless the report already has a label at that place.
 fn with_giver(past: &Past, arc: Arc, report: Diagnostic) -> Diagnostic {
     let event: Event = past.event(arc.given);
     let line = past.line(arc.given).and_then(|(agent, at)| past.lines(agent).get(at as usize));

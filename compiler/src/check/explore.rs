@@ -1,13 +1,14 @@
-//! Whether blocks that share a counter can come to a stop: a search through all schedules of a small program.
+//! Whether blocks that share a counter can deadlock: a search through all schedules of a small program.
 //!
 //! In: a program in which several blocks wait on one end of a channel, or acquire one semaphore, as its author accepts
-//! (`#[allow(shared, "why")]`), and which one schedule brings to its end. Out: that every schedule does; or E0601, for
-//! one that does not; or that the program is too large to tell.
+//! (`#[allow(shared, "why")]`), and which one schedule runs to its end. Out: every schedule does; or E0601, for one
+//! that does not; or the program is too large to tell.
 //!
-//! Only what depends on the order is tried in every order: who draws which ticket of a channel; and of a semaphore each
-//! acquisition, release and look. An acquisition takes one away first and then looks until the value is back to what it
-//! was, if that was not positive, as MSCCL++'s device code does: what another takes in between is not seen. All else is
-//! done as soon as it can be, since it takes nothing from anyone.
+//! Only steps whose order matters are tried in every order: which block draws which ticket of a channel; and each
+//! acquire, release and look at a semaphore. An acquire first decrements the semaphore and then looks at it until the
+//! value is back to what it was, if that was not positive, as MSCCL++'s device code does: it does not see a release
+//! that another block's acquire cancels in between. Everything else is done as soon as possible, since it takes nothing
+//! from other blocks.
 
 mod counter;
 mod scene;
@@ -21,20 +22,20 @@ use rustc_hash::FxHashSet;
 use scene::Scene;
 use state::State;
 
-/// The most states that are looked at.
+/// The most states that are visited.
 const MOST_STATES: usize = 50_000;
 
-/// What a search found.
+/// The result of a search.
 pub(super) enum Explored {
-    /// Every schedule comes to its end.
+    /// Every schedule runs to its end.
     Free,
-    /// One does not.
+    /// Some schedule does not.
     Stuck(Box<Diagnostic>),
-    /// That cannot be said.
+    /// The search could not tell.
     Unknown,
 }
 
-/// Searches a program in which these counters are shared.
+/// Searches the schedules of a program in which counters are shared.
 pub(super) fn explore(program: &Program) -> Explored {
     let Some(scene) = Scene::new(program) else { return Explored::Unknown };
     let mut met = FxHashSet::default();
@@ -58,12 +59,12 @@ pub(super) fn explore(program: &Program) -> Explored {
     Explored::Free
 }
 
-/// What is said of a block that comes no further.
+/// The report for a block that can go no further.
 fn stuck(scene: &Scene, state: &State, block: usize) -> Explored {
     let row = scene.blocks.get(block).zip(scene.op(state, block));
     let Some((row, (rank, op))) = row else { return Explored::Unknown };
     let shared = counter::takes(op).find(|counter| scene.is_shared(rank, *counter));
-    // Operations whose packets come in pieces are not told apart here.
+    // Then the block may only seem to be stuck: that an operation's packets may arrive in pieces is not modeled here.
     let Some(counter) = shared else { return Explored::Unknown };
     let rank_row = scene.program.ranks.lookup(rank);
     let name = rank_row.and_then(|rank| rank.blocks.lookup(row.id)).map_or("", |row| &*row.name);

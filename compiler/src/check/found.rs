@@ -1,8 +1,7 @@
-//! Reports of one run of the checks: one for one mistake, however many ranks and blocks repeat it.
+//! The reports of one run of the checks: one report for each mistake, however many ranks and blocks repeat it.
 //!
-//! What is reported with one code at one place, or at the same two places, is one mistake; the first is kept and the
-//! others are counted. Every rank of a plan has places of its own: there, reports that say the same but for their
-//! numbers are one mistake.
+//! Reports with the same code at the same places are one mistake; the first is kept and the others are counted. In a
+//! plan every rank has places of its own: there, reports whose texts differ only in their numbers are one mistake.
 
 use super::names;
 use crate::diagnostic::{Code, Diagnostic, Label};
@@ -20,11 +19,11 @@ pub(super) struct Found {
 struct Row {
     report: Diagnostic,
     more: u32,
-    /// In a plan, the ranks that have it.
+    /// In a plan, the ranks that have this mistake.
     ranks: BTreeSet<u32>,
 }
 
-/// What tells mistakes apart.
+/// What distinguishes mistakes with the same code.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Shape {
     Places(Vec<At>),
@@ -37,7 +36,7 @@ impl Found {
         self.add_told(report, |report| report);
     }
 
-    /// Adds a report; of a new one, `tell` tells more.
+    /// Adds a report. If it is a new one, `tell` adds details to it.
     pub(super) fn add_told(
         &mut self,
         report: Diagnostic,
@@ -58,7 +57,7 @@ impl Found {
         }
     }
 
-    /// The reports in the order in which they were found; `what` is what is counted, in the singular.
+    /// The reports in the order in which they were found; `what` is the noun that is counted, in the singular.
     pub(super) fn finish(self, what: &str) -> Vec<Diagnostic> {
         let rows = self.rows.into_iter();
         rows.map(|row| {
@@ -93,7 +92,7 @@ fn shape(report: &Diagnostic) -> Shape {
     Shape::Places(places)
 }
 
-/// The rank of a report's place in a plan.
+/// The rank of a report's place, in a plan.
 fn rank(report: &Diagnostic) -> Option<u32> {
     match report.primary.as_ref()?.place {
         Place::Plan(place) => Some(place.rank),
@@ -101,7 +100,7 @@ fn rank(report: &Diagnostic) -> Option<u32> {
     }
 }
 
-/// A text with `#` for every number.
+/// A text with every number replaced by `#`.
 fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

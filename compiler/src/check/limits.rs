@@ -1,16 +1,17 @@
 //! What MSCCL++'s executor can run.
 //!
-//! In: the final program, joins explicit and instances laid out, rank by rank, so that a caller which writes ranks as it
+//! In: the final program, joins explicit and instances laid out, rank by rank, so that a caller that writes ranks as it
 //! makes them need not hold them all. Out: the message sizes that the plan serves, and what the executor cannot run:
 //!
 //! * `blocks`: 64 operations in a block (pipelines and their bodies count), 16 channels and 16 remote buffers of a kind
 //!   in a block, 8 channels, 10 sources, 10 destinations and 16 semaphores in an operation, 16 barriers on a rank, and
 //!   as many thread blocks as run at once. All but the first go unchecked by the loader and corrupt memory or hang.
-//! * `operations`: what the executor lacks, or runs wrongly: `flush`, other reductions than sums, a load-reduce that
-//!   does not store, a `get` between different offsets, packets put over a port, and so on; pipelines that it would
-//!   run past their end; what `reuse_resources` and `double_scratch` break.
+//! * `operations`: what the executor lacks or runs wrongly: `flush`, reductions other than sums, a load-reduce that
+//!   does not store, a `get` between different offsets, packets put over a port, and so on; pipelines that it would run
+//!   past their end; operations that break under `reuse_resources` and `double_scratch`.
 //! * `sizes`: message sizes beyond 32-bit offsets, scratch, and 65,535 windows of a pipeline.
-//! * `options`: alignments below 16 bytes, ranks without input or output, ports beyond the eighth rank of a node.
+//! * `options`: alignments that are no multiple of 16 bytes, ranks without input, output or blocks, ports beyond the
+//!   eighth rank of a node.
 //!
 //! One mistake is one report, however many ranks and blocks repeat it: see `findings`.
 
@@ -45,9 +46,9 @@ impl Default for Limits {
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The fewest bytes that the plan serves, of what the executor compares.
+    /// The fewest bytes that the plan serves, as the executor counts them.
     pub min_message_size: u64,
-    /// The most.
+    /// The most bytes that the plan serves.
     pub max_message_size: u64,
     /// What the executor cannot run, and notes on the sizes.
     pub diagnostics: Vec<Diagnostic>,
@@ -63,7 +64,7 @@ pub fn check<'r>(
     outcome(program, rank_of, settings).diagnostics
 }
 
-/// The fewest and the most bytes that the plan serves, and what is wrong with those that the author asks for.
+/// The fewest and the most bytes that the plan serves, and what is wrong with the limits that the author requests.
 #[must_use]
 pub fn message_size<'r>(
     program: &ir::Program,
@@ -90,7 +91,7 @@ pub fn outcome<'r>(
     checker.finish()
 }
 
-/// The same for a caller that has one rank at a time: give it every rank, in order.
+/// [`outcome`] for a caller that has one rank at a time: give it every rank, in order.
 pub struct Checker<'p> {
     program: &'p ir::Program,
     settings: Limits,

@@ -1,16 +1,16 @@
-//! Who signals, who waits, and how often: counts that must balance in every launch.
+//! Balance: who signals, who waits, and how often. The counts must agree in every launch.
 //!
-//! Counters live as long as the plan. A signal too many lets a wait of the next launch pass early, one too few hangs.
+//! Counters live as long as the plan. One signal too many lets a wait of the next launch pass early; one too few hangs.
 //! So, for each launch:
 //! * E0602: no more waits on one end of a channel than signals on the other;
 //! * E0603: no more signals than waits;
 //! * E0605: one block signals over an end and one waits on it; where signals pass over a port channel, one block uses
-//!   it; one block acquires a semaphore. With several, which signal a wait matches would depend on the schedule. So it
-//!   would with several threads of one block that do not meet in between ([`lanes`]);
-//! * W0502: where its author accepts that, no more is said of deadlocks than what one schedule shows;
+//!   it; one block acquires a semaphore. With several blocks, the schedule would decide which signal a wait receives.
+//!   The same goes for several threads of one block that do not meet in between ([`lanes`]);
+//! * W0502: where its author accepts that, freedom from deadlock is not proved beyond the one schedule that was run;
 //! * E0606: as many releases of a semaphore as acquires.
 //!
-//! What happens in a pipeline happens once for each window: such operations are counted apart, by window.
+//! An operation in a pipeline happens once for each window: such operations are counted separately, by window.
 
 mod lanes;
 mod report;
@@ -26,7 +26,7 @@ use crate::table::Table;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A pipeline's windows: bytes and chunks; none outside pipelines.
+/// A pipeline's windows: their size in bytes, and the chunks; none outside pipelines.
 type Window = Option<(u64, u32)>;
 
 /// How one end of a channel, or a semaphore, is used.
@@ -52,7 +52,7 @@ impl Use {
         self.counts.values().sum()
     }
 
-    /// Whether there are more in some window than of the others.
+    /// Whether there are more uses in some window than `others` has.
     fn exceeds(&self, others: &Use) -> bool {
         let others = |window: &Window| others.counts.get(window).copied().unwrap_or(0);
         self.counts.iter().any(|(window, count)| *count > others(window))
@@ -90,12 +90,12 @@ impl Counters {
     }
 }
 
-/// What passes over a channel in one direction.
+/// The signals that pass over a channel in one direction.
 struct Flow<'a> {
-    /// The channel's name and declaration, on the side that signals where there is one.
+    /// The channel's name and declaration, on the signaling side if there is one.
     name: &'a str,
     origin: OriginId,
-    /// Who signals and who waits.
+    /// The rank that signals, and the one that waits.
     from: Option<RankId>,
     to: Option<RankId>,
     /// The end that is waited on.
@@ -151,12 +151,12 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
 struct Scene<'p> {
     program: &'p ir::Program,
     uses: Table<RankId, Uses>,
-    /// What leads to a moment; mostly nobody asks.
+    /// The order of events for witnesses, made on first use: most programs do not need it.
     past: OnceCell<Option<Past<'p>>>,
 }
 
 impl<'p> Scene<'p> {
-    /// What tells of a report how it comes to that, where that can be followed.
+    /// A function that adds to a report a witness of how the finding comes about, where the program can be followed.
     fn shown(
         &self,
         show: impl FnOnce(&Past<'p>, Diagnostic) -> Diagnostic,
@@ -214,7 +214,7 @@ impl<'p> Scene<'p> {
     }
 }
 
-/// Whether there is nothing to be found.
+/// Whether [`check`] would find nothing.
 pub(super) fn is_clean(program: &ir::Program) -> bool {
     let windows = ir::run::windows(program);
     let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
@@ -235,7 +235,7 @@ pub(super) fn is_clean(program: &ir::Program) -> bool {
     })
 }
 
-/// What was found, by what it is about.
+/// The findings, by subject.
 #[derive(Default)]
 struct All {
     channels: Found,
@@ -243,11 +243,11 @@ struct All {
     semaphores: Found,
     spare: Found,
     threads: Found,
-    /// Who signals whom, by the message of what is wrong with that.
+    /// Who signals whom, by the message of the report about it.
     ways: BTreeMap<String, Way>,
 }
 
-/// Who signals, and who waits.
+/// The rank that signals, and the one that waits.
 type Way = (Option<RankId>, Option<RankId>);
 
 impl All {
@@ -268,8 +268,9 @@ impl All {
     }
 }
 
-/// Where something is missing, one too many elsewhere is the same mistake: the wrong one was taken. So are others at the
-/// places that are told of then. `help` says what to do about two such messages.
+/// Joins reports of a missing use with reports of a surplus one, which are the same mistake: the wrong counter was
+/// used. Other surplus reports at the places that such a joined report shows are dropped too. `help` makes the advice
+/// from two messages.
 fn join(
     short: &mut [Diagnostic],
     strays: &mut Vec<Diagnostic>,
@@ -296,7 +297,7 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
     report.primary.iter().chain(&report.secondary).map(Label::at).collect()
 }
 
-/// What is not proved of a program in which blocks share counters, as their authors accept.
+/// What is not proved about a program in which blocks share counters, as their authors accept.
 pub(super) fn unproved(program: &ir::Program) -> Vec<Diagnostic> {
     let mut found = Found::default();
     for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
@@ -365,8 +366,7 @@ fn count(uses: &mut Uses, block: BlockId, window: Window, ops: &[ir::Op]) {
     }
 }
 
-/// What is out of balance of a channel: what is signalled from this end, and what is waited for on it where it has no
-/// other end.
+/// The unbalanced flows of a channel: the signals from this end, and the waits on it where it has no other end.
 fn flows<'a>(
     uses: &'a Table<RankId, Uses>,
     (rank, id): (RankId, ChannelId),
@@ -399,8 +399,8 @@ fn flows<'a>(
     [Some(signalled), waited].into_iter().flatten().filter(|flow| !flow.is_balanced()).collect()
 }
 
-/// Whether signals and waits of a channel differ, in one direction or the other: who shares it then mostly took the wrong
-/// one, and that is told.
+/// Whether the signals and waits of a channel differ in number, in either direction. Blocks that share such a channel
+/// probably use the wrong one, and the difference is reported instead of the sharing.
 fn strays(program: &ir::Program, uses: &Table<RankId, Uses>, end: (RankId, ChannelId)) -> bool {
     let none = Use::default();
     let channel = |(rank, id)| program.ranks.lookup(rank)?.channels.lookup(id);
@@ -411,7 +411,7 @@ fn strays(program: &ir::Program, uses: &Table<RankId, Uses>, end: (RankId, Chann
     differ(end, here) || there.is_some_and(|(other, there)| differ(other, there))
 }
 
-/// A use of a channel's end that several blocks share, and what they do.
+/// A use of a channel's end that several blocks share, and the verb for it.
 fn shared_end(ends: &Ends) -> Option<(&Use, &'static str)> {
     let signalled = ends.signals.total() > 0;
     let users = [
@@ -423,7 +423,7 @@ fn shared_end(ends: &Ends) -> Option<(&Use, &'static str)> {
     shared.map(|(user, does, _)| (user, does))
 }
 
-/// "once", "twice", "3 times": of what happens at all.
+/// "once", "twice", "3 times"; `count` is positive.
 fn times(count: u64) -> String {
     match count {
         1 => "once".to_string(),

@@ -1,11 +1,11 @@
-//! What memory and ranks are called in reports.
+//! The names of memory and ranks in reports.
 
 use crate::ir::{Buffer, Program, RankId, Region, region};
 
-/// How many ranks are listed.
+/// How many ranks of a list are written out.
 const LISTED: usize = 8;
 
-/// "rank 1", "ranks 0 and 2", "ranks 1 to 7"; of many, the first.
+/// "rank 1", "ranks 0 and 2", "ranks 1 to 7"; of a long list, the first few.
 pub(crate) fn ranks(list: &[u32]) -> String {
     match list {
         [] => "nobody".to_owned(),
@@ -29,13 +29,14 @@ fn numbers(list: &[u32]) -> String {
     list.iter().map(u32::to_string).collect::<Vec<String>>().join(", ")
 }
 
-/// The family that `part[3]` is a member of, and its number; none where it has several, or none.
+/// The family and the number of a name like `part[3]`; none where the name has several indices, or
+/// none.
 pub(super) fn member(name: &str) -> Option<(&str, i64)> {
     let (family, number) = name.strip_suffix(']')?.split_once('[')?;
     Some((family, number.parse().ok()?))
 }
 
-/// "`output[3]`", by the name that the author uses, of a region if it is in one.
+/// "`output[3]`": a chunk by the name that the author uses, that of its region if it is in one.
 pub(crate) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> String {
     let (name, index) = at(program, rank, buffer, chunk);
     format!("`{name}[{index}]`")
@@ -53,7 +54,7 @@ pub(super) fn buffer(buffer: Buffer) -> &'static str {
     buffer.word()
 }
 
-/// The buffer or region that a chunk is in, and the chunk's indices there.
+/// The buffer or region that contains a chunk, and the chunk's indices in it.
 pub(super) fn at(program: &Program, rank: RankId, buffer: Buffer, chunk: u64) -> (String, String) {
     let regions = program.ranks.lookup(rank).map_or(&[] as &[Region], |rank| &rank.regions);
     region::at(regions, buffer, chunk)

@@ -1,5 +1,6 @@
-//! The nearest synchronization on each side of two operations that nothing orders: what the first one's block tells
-//! next, and what the second one's block was told last. And what writes nearest to what nobody writes.
+//! For reports: the nearest synchronization on each side of two unordered operations, that is, what the first one's
+//! block signals next and what the second one's block waited for last; and the write that is nearest to a chunk that
+//! nobody writes.
 
 use super::names;
 use super::past::{Agent, Line, Moment, Past};
@@ -7,7 +8,7 @@ use crate::ir::{
     Action, Buffer, ChannelId, ChannelKind, Operand, RankId, SemaphoreId, Transfer, Where, memory,
 };
 
-/// The next operation of a moment's block that tells others something.
+/// The next operation of a moment's block that signals others, in any way (see [`tells`]).
 pub(super) fn after(past: &Past, moment: Moment) -> Option<Moment> {
     let (agent, line) = past.line(moment)?;
     let mut behind = (line + 1..).zip(past.lines(agent).iter().skip(line as usize + 1));
@@ -15,7 +16,7 @@ pub(super) fn after(past: &Past, moment: Moment) -> Option<Moment> {
     Some(Moment { launch: moment.launch, agent, at })
 }
 
-/// The operation that tells of a moment: itself where it signals, or else the next one.
+/// The operation that announces a moment to others: itself where it signals, otherwise the next one that does.
 pub(super) fn teller(past: &Past, moment: Moment) -> Option<Moment> {
     let (agent, at) = past.line(moment)?;
     let own = Moment { agent, at, ..moment };
@@ -23,7 +24,7 @@ pub(super) fn teller(past: &Past, moment: Moment) -> Option<Moment> {
     if signals { Some(own) } else { after(past, moment) }
 }
 
-/// The last operation of a moment's block that hears something.
+/// The last operation before a moment, in its block, that waits for others in any way (see [`hears`]).
 pub(super) fn before(past: &Past, moment: Moment) -> Option<Moment> {
     let (agent, line) = past.line(moment)?;
     let lines = past.lines(agent).get(..line as usize)?;
@@ -31,7 +32,7 @@ pub(super) fn before(past: &Past, moment: Moment) -> Option<Moment> {
     Some(Moment { launch: moment.launch, agent, at: at as u32 })
 }
 
-/// The first wait of a block for a signal of a rank.
+/// The first wait of a block for a signal from a rank.
 pub(super) fn first_wait_for(past: &Past, agent: Agent, peer: RankId) -> Option<Moment> {
     let rank = past.rank(agent);
     let waits = |line: &Line| {
@@ -42,7 +43,7 @@ pub(super) fn first_wait_for(past: &Past, agent: Agent, peer: RankId) -> Option<
     Some(Moment { launch: 0, agent, at: at as u32 })
 }
 
-/// The last signal of a block to a rank that tells of what was done before.
+/// The last signal of a block to a rank that is not relaxed.
 pub(super) fn last_signal_to(past: &Past, agent: Agent, peer: RankId) -> Option<Moment> {
     let rank = past.rank(agent);
     let signals = |line: &Line| {
@@ -62,7 +63,7 @@ pub(super) fn block(past: &Past, moment: Moment) -> String {
     format!("block `{}` of rank {}", block.map_or("", |block| &block.name), rank.0)
 }
 
-/// What an operation that tells something tells: "signals block `main` of rank 0".
+/// The text for an operation that signals others: "signals block `main` of rank 0".
 pub(super) fn told(past: &Past, moment: Moment) -> String {
     let Some(line) = line(past, moment) else { return String::new() };
     let rank = past.rank(moment.agent);
@@ -82,7 +83,7 @@ pub(super) fn told(past: &Past, moment: Moment) -> String {
     }
 }
 
-/// What an operation that hears something hears: "waits for rank 1's signal".
+/// The text for an operation that waits for others: "waits for rank 1".
 pub(super) fn heard(past: &Past, moment: Moment) -> String {
     let Some(line) = line(past, moment) else { return String::new() };
     let rank = past.rank(moment.agent);
@@ -103,7 +104,7 @@ pub(super) fn heard(past: &Past, moment: Moment) -> String {
     }
 }
 
-/// The wait on a rank that hears what an operation tells.
+/// The wait on rank `on` that receives what an operation signals.
 pub(super) fn hearer(past: &Past, told: Moment, on: RankId) -> Option<Moment> {
     let row = past.program.ranks.lookup(past.rank(told.agent))?;
     let channels = match &line(past, told)?.op.action {
@@ -122,7 +123,7 @@ pub(super) fn hearer(past: &Past, told: Moment, on: RankId) -> Option<Moment> {
     there.find_map(|there| past.wait_for(on, there, past.giver(told, there, on)?))
 }
 
-/// What writes nearest to a chunk of a rank's buffer, and which chunk.
+/// The write that is nearest to a chunk of a rank's buffer, and the chunk that it writes.
 pub(super) fn writer(
     past: &Past,
     (owner, buffer, chunk): (RankId, Buffer, u64),
@@ -148,7 +149,7 @@ pub(super) fn writer(
     nearest.map(|(_, moment, written)| (moment, written))
 }
 
-/// Whether a moment's block has written to a chunk before.
+/// Whether a moment's block has written to a chunk before that moment.
 pub(super) fn has_written(
     past: &Past,
     moment: Moment,

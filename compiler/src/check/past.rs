@@ -1,12 +1,12 @@
-//! What must have been run before something is, found after the fact for one finding.
+//! For one finding, after the fact: everything that must have run before an operation, and a schedule that leads to it.
 //!
-//! In: a program, and moments of its run: a block's operation, a proxy's request, the start of a launch. Out: the fewest
-//! other moments that have to come before, in an order in which they can be run. Execution only is looked at: a relaxed
-//! signal comes before its wait like any other. Where a wait could be met by several signals, the first ones are
+//! In: a program, and moments of its run: a block's operation, a proxy's request, the start of a launch. Out: the
+//! fewest other moments that have to come before, in an order in which they can run. Only execution order counts: a
+//! relaxed signal comes before its wait like any other. Where several signals could satisfy a wait, the first ones are
 //! taken.
 //!
-//! The checks do not use this. It is here so that they can stay lean, and all that is told of a finding is made from
-//! the program again.
+//! The checks do not use this module, so that they can stay lean: all details of a finding are derived from the program
+//! again.
 
 mod chains;
 mod late;
@@ -24,24 +24,24 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most moments that a schedule may have.
+/// The most moments that a schedule may contain.
 const MOST_MOMENTS: usize = 200_000;
 
-/// A block, a proxy or a user, counted over all ranks: all blocks, then all proxies, then all users.
+/// A block, a proxy or a user, numbered over all ranks: all blocks, then all proxies, then all users.
 pub(super) type Agent = u32;
 
-/// An agent does something.
+/// One action of an agent: a block's operation, a proxy's request, or the start or end of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Moment {
     /// In which launch.
     pub(super) launch: u32,
-    /// Who.
+    /// Whose.
     pub(super) agent: Agent,
-    /// The block's line or the proxy's request; that after a block's last line is its end, a user has 0 only.
+    /// The block's line or the proxy's request. The number after a block's last line is its end; a user has 0 only.
     pub(super) at: u32,
 }
 
-/// An operation of a block as it is run once.
+/// An operation of a block as it runs once: in a pipeline, one line for each window.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'p> {
     /// The operation.
@@ -52,13 +52,13 @@ pub(super) struct Line<'p> {
     pub(super) window: Option<Range<u64>>,
 }
 
-/// What a proxy is asked for.
+/// A request to a proxy.
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// By which line of which block.
+    /// The block and the line that make it.
     block: Agent,
     line: u32,
-    /// Whether data is moved, or a signal is sent only.
+    /// Whether it moves data, or only sends a signal.
     moves: bool,
 }
 
@@ -70,10 +70,10 @@ enum Chain<'p> {
     User { rank: RankId },
 }
 
-/// Agents and places in their chains, ascending.
+/// Agents and places in their chains, in ascending order.
 type Places = Vec<(Agent, u32)>;
 
-/// A program as chains, and who gives what they wait for.
+/// A program as chains of moments, with the moments that provide what others wait for.
 pub(super) struct Past<'p> {
     /// The program.
     pub(super) program: &'p Program,
@@ -94,27 +94,28 @@ pub(super) struct Past<'p> {
     parts: u32,
 }
 
-/// Moments that were reached, in an order in which they can be run.
+/// The moments that were reached, in an order in which they can run.
 pub(super) struct Run<'a, 'p> {
     past: &'a Past<'p>,
-    /// Of packets that several write, whose are waited for: the first one's, if nothing is said.
+    /// Where several agents write a packet: whose write is waited for; without it, the first one's.
     late: Option<&'a Late>,
     order: Vec<Moment>,
     done: FxHashSet<Moment>,
 }
 
 impl<'a, 'p> Run<'a, 'p> {
-    /// Nothing has been run.
+    /// A run in which nothing has been done yet.
     pub(super) fn new(past: &'a Past<'p>) -> Run<'a, 'p> {
         Run::by(past, None)
     }
 
-    /// Nothing has been run, and of packets that several write it is known whose are waited for.
+    /// The same; where several agents write a packet, `late` chooses whose write is waited for.
     pub(super) fn by(past: &'a Past<'p>, late: Option<&'a Late>) -> Run<'a, 'p> {
         Run { past, late, order: Vec::new(), done: FxHashSet::default() }
     }
 
-    /// Runs what must be run before a moment, and it. False where it is never reached, or not soon enough.
+    /// Runs everything that must run before a moment, and the moment itself. False where it is never reached, or not
+    /// within the limit.
     pub(super) fn reach(&mut self, target: Moment) -> bool {
         let mut open: FxHashSet<Moment> = FxHashSet::default();
         let mut path: Vec<(Moment, Vec<Moment>)> = Vec::new();
@@ -122,7 +123,7 @@ impl<'a, 'p> Run<'a, 'p> {
         loop {
             if let Some(moment) = next.take().filter(|moment| !self.done.contains(moment)) {
                 let full = self.order.len() + path.len() > MOST_MOMENTS;
-                // What waits for itself is never reached.
+                // A moment that waits for itself is never reached.
                 if full || !open.insert(moment) {
                     return false;
                 }
@@ -139,14 +140,15 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    /// Runs what must be run before a moment, but not it. False where it is never reached, or not soon enough.
+    /// Runs everything that must run before a moment, but not the moment itself. False where it is never reached, or
+    /// not within the limit.
     pub(super) fn reach_all_before(&mut self, target: Moment) -> bool {
         let needs = self.past.needs(target, self.late);
-        // What is last is looked at first.
+        // The last need is served first.
         needs.is_some_and(|needs| needs.into_iter().rev().all(|one| self.reach(one)))
     }
 
-    /// A moment is over, and with a barrier what meets there.
+    /// Marks a moment as done, and with a barrier the moments that meet there.
     fn pass(&mut self, moment: Moment) {
         for moment in std::iter::once(moment).chain(self.past.meets(moment)) {
             if self.done.insert(moment) {
@@ -155,7 +157,7 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    /// Runs what must be run before a block's line, which is never over itself, and comes to it.
+    /// Runs everything before a line of a block that the block never gets past, and lets it arrive there.
     pub(super) fn stand_at(&mut self, moment: Moment) -> bool {
         let before = match moment.at.checked_sub(1) {
             Some(at) => Moment { at, ..moment },
@@ -197,12 +199,12 @@ impl<'p> Past<'p> {
         Some(Moment { launch: 0, agent, at: at as u32 })
     }
 
-    /// The start of a launch on a rank, which ends the one before.
+    /// The start of a launch on a rank, which is also the end of the previous one.
     pub(super) fn start(&self, rank: RankId, launch: u32) -> Moment {
         Moment { launch, agent: self.first_user + rank.0, at: 0 }
     }
 
-    /// The operations of a block, in order; none of another agent.
+    /// The operations of a block, in order; empty for other agents.
     pub(super) fn lines(&self, agent: Agent) -> &[Line<'p>] {
         match self.chain(agent) {
             Some(Chain::Block { lines, .. }) => lines,
@@ -214,7 +216,7 @@ impl<'p> Past<'p> {
         self.chains.get(agent as usize)
     }
 
-    /// The block and the line that a moment stands for: of a request, those that made it; none for a user.
+    /// The block and the line that a moment belongs to: for a request, those that made it; none for a user.
     pub(super) fn line(&self, moment: Moment) -> Option<(Agent, u32)> {
         match self.chain(moment.agent)? {
             Chain::Block { .. } => Some((moment.agent, moment.at)),
@@ -237,7 +239,7 @@ impl<'p> Past<'p> {
         self.parts
     }
 
-    /// Which of its line's requests a moment of a proxy is.
+    /// The index of a proxy's moment among the requests of its line.
     pub(super) fn entry(&self, moment: Moment) -> Option<usize> {
         let (agent, at) = self.line(moment)?;
         let Chain::Proxy { channel, .. } = self.chain(moment.agent)? else { return None };
@@ -262,7 +264,7 @@ impl<'p> Past<'p> {
         }
     }
 
-    /// A moment as it is told.
+    /// A moment as an event of a witness.
     pub(super) fn event(&self, moment: Moment) -> Event {
         let line = self.line(moment);
         let lines = line.and_then(|(agent, at)| self.lines(agent).get(at as usize));
@@ -283,7 +285,7 @@ impl<'p> Past<'p> {
         }
     }
 
-    /// The operation that a moment stands for; none of a user.
+    /// The place of a moment's operation; none for a user.
     pub(super) fn at(&self, moment: Moment) -> Option<At> {
         let (agent, at) = self.line(moment)?;
         let line = self.lines(agent).get(at as usize)?;

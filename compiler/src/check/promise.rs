@@ -1,6 +1,6 @@
-//! The collective's promise: what every output chunk must hold in the end.
+//! The collective's promise: what every output chunk must hold at the end.
 //!
-//! In: the memory that a run left. Without races every schedule leaves the same, so one run decides.
+//! In: the memory that a run left. Without races, every schedule leaves the same memory, so one run decides.
 //! * E0701: a chunk holds each promised contribution exactly once, and nothing else.
 
 mod path;
@@ -14,10 +14,10 @@ use crate::ir::run::{self, Broken, Contribution, Memory};
 use crate::source::At;
 use std::collections::BTreeMap;
 
-/// What a chunk holds that nothing writes, which the message says.
+/// The content of a chunk that nothing writes; the message already says so.
 const UNWRITTEN: &[(u32, u32)] = &[(Contribution::NOBODY, 0)];
 
-/// Reports the first chunk that breaks a promise, and how many more do: mostly they have one cause.
+/// Reports the first chunk that breaks a promise, and how many more do: usually they have one cause.
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     let broken = run::broken_promises(program, memory);
     let Some(first) = broken.first() else { return Vec::new() };
@@ -29,8 +29,8 @@ pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     vec![others(unwritten(report, program, &broken), broken.len())]
 }
 
-/// Says how much of the output nothing writes, where that is more than the chunk that is told of: mostly there are more chunks
-/// than the author thought.
+/// Adds how much of a rank's output nothing writes, if that is more than the reported chunk: usually there are more
+/// chunks than the author thought.
 fn unwritten(report: Diagnostic, program: &ir::Program, broken: &[Broken]) -> Diagnostic {
     let Some(first) = broken.first().filter(|first| first.last_writer.is_none()) else {
         return report;
@@ -54,7 +54,7 @@ fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
     let place = place.or(program.collective.place.map(At::from));
     let message =
         format!("`output[{chunk}]` of rank {rank} is not what {name} promises: {}", why(broken));
-    // A plan has no place for what nothing writes.
+    // In a plan, a chunk that nothing writes has no place.
     let mut report = match place {
         Some(place) => Diagnostic::new(Code::E0701, place, message),
         None => Diagnostic::without_place(Code::E0701, message),
@@ -82,7 +82,7 @@ fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
     report
 }
 
-/// Says how many other chunks are wrong.
+/// Adds how many other chunks are wrong.
 fn others(report: Diagnostic, count: usize) -> Diagnostic {
     match count {
         1 => report,
@@ -110,7 +110,7 @@ fn why(broken: &Broken) -> String {
     }
 }
 
-/// "`input[3]` of ranks 0 to 7, ..": up to eight.
+/// "`input[3]` of ranks 0 to 7, ..": up to eight chunks.
 fn contributions(list: &[(u32, u32)]) -> String {
     let mut from: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let (nobody, known): (Vec<_>, Vec<_>) =

@@ -1,27 +1,28 @@
-//! Races: two accesses to the same memory, one of them a write, that nothing orders.
+//! Races: two accesses to the same memory, at least one of them a write, that nothing orders.
 //!
-//! In: a program in which every wait is answered and every counter has one user; of one that has several only what they
-//! tell in every schedule counts ([`guarantee`]). Then all schedules have the same
-//! events in the same order, as far as there is one, and one run through the program decides. The run keeps for every
-//! thread block what it knows to have happened ([`clock`]), and for every cell of memory who touched it last
-//! ([`cells`]). Rules, with their codes:
+//! In: a program in which every wait is answered and every counter has one user; of a counter with several users, only
+//! what it tells in every schedule counts ([`guarantee`]). Then all schedules have the same events in the same partial
+//! order, so one run through the program decides. The run records for every thread block what it knows to have happened
+//! ([`clock`]), and for every cell of memory the last accesses to it ([`cells`]). Rules, with their codes:
 //!
 //! * E0501: accesses by two blocks, or by a block and the proxy of a port channel, are ordered by strong signals,
-//!   semaphores, barriers. Relaxed signals and packets order execution only. Two things are known through a packet
-//!   all the same: the packet itself, and that what it carries has been read where it came from. Who has read all packets
-//!   of an operation knows what its first threads had heard, since each of these has written one.
-//! * E0503: accesses by threads of one block are ordered where these meet, or where one thread does both. What a
-//!   thread's packets told it of the steps of others it still knows when it does plain elements ([`heard::Halves`]).
+//!   semaphores or barriers. Relaxed signals and packets order execution only. Two things are known through a packet
+//!   all the same: the packet itself, and that the data it carries has been read at its source. A reader of all packets
+//!   of an operation knows what that operation's first threads had heard, since each of these has written one of them.
+//! * E0503: accesses by threads of one block are ordered where the threads meet, or where the same thread makes both. A
+//!   thread still knows what its packets told it about the steps of others when it goes on to plain elements
+//!   ([`heard::Halves`]).
 //! * E0510: another rank's input and output are touched only when that rank is known to have started this launch, in
-//!   whatever way: before, they are its user's. Scratch has no user, and is there before the first launch on any rank: it
-//!   may be touched before its rank has started, unless something of an earlier launch may still be at work on it.
-//! * E0512: all that touches a rank's input or output is known to its blocks when they end: after, its memory is its
-//!   user's again.
-//! * E0520: what is read was written before, in this launch, or is the input.
-//! * E0521: a packet is written once in a launch, or always with the same value, which a run of the program has found, or
-//!   one after the other, and every reader is known to find one of them.
-//! * E0515: scratch, which lives from launch to launch, is touched again only when all that touched it in the launch
-//!   before is known to be done; with `double_scratch`, packets in the launch before that one.
+//!   whatever way: before, they belong to its user. Scratch has no user, and exists before the first launch on any
+//!   rank: it may be touched before its rank has started, unless something of an earlier launch may still be at work on
+//!   it.
+//! * E0512: when a rank's blocks end, they know of every access to the rank's input or output: after that, its memory
+//!   belongs to its user again.
+//! * E0520: memory that is read was written before, in this launch, or is the input.
+//! * E0521: a packet is written once in a launch; or always with the same value, as established by a run of the
+//!   program; or the writes are ordered, and every reader is known to find a particular one.
+//! * E0515: scratch, which lives from launch to launch, is touched again only when every access to it in the previous
+//!   launch is known to be done; with `double_scratch`, for packets, in the launch before that one.
 //!
 //! Chunks are cut into parts so that slices of groups and windows of pipelines are whole.
 
@@ -71,14 +72,14 @@ use value::Inputs;
 use whole::Whole;
 use writers::Writers;
 
-/// How often what waits can count on is found from what they could count on before, where there are several users of one
-/// counter: first nothing, then what follows from that alone, and so on.
+/// The number of rounds in which the guarantees of counters with several users are derived, each round from the
+/// guarantees of the previous one: first none, then those that follow from that alone, and so on.
 const ROUNDS: u32 = 3;
 
-/// How often what packets with several writers tell is found again, before nothing is said of them.
+/// How often the contents of packets with several writers are derived again before nothing is assumed about them.
 const MOST_ROUNDS: u32 = 10;
 
-/// What is certain of counters with several users and packets with several writers.
+/// What is certain about counters with several users and packets with several writers.
 #[derive(Debug, Default)]
 struct Shared {
     guarantees: Guarantees,
@@ -92,11 +93,11 @@ const MOST_CELLS: u64 = 20_000_000;
 pub(super) enum Races {
     /// These were found.
     Found(Vec<Diagnostic>),
-    /// The program is too large to be followed, or stood still.
+    /// The program is too large to be followed, or the run got stuck.
     Unknown,
 }
 
-/// Two statements whose accesses meet.
+/// Two statements whose accesses conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Met {
     /// Causes come before effects.
@@ -106,14 +107,14 @@ pub(super) struct Met {
 }
 
 impl Met {
-    /// Two statements, in whatever order; the same one twice where only one is told of. None where the code is that of
-    /// no race.
+    /// Two statements, in any order; the same one twice where a report shows only one. None where the code is not that
+    /// of a race.
     pub(super) fn new(code: Code, one: Place, other: Place) -> Option<Met> {
         let order = report::order(code)?;
         Some(Met { order, code, places: (one.min(other), one.max(other)) })
     }
 
-    /// Whether something is read that nobody has written.
+    /// Whether memory is read that nobody has written.
     pub(super) fn is_unwritten(&self) -> bool {
         self.code == Code::E0520
     }
@@ -126,41 +127,42 @@ impl Met {
     }
 }
 
-/// A program whose ranks do the same, some of them to be followed for all.
+/// A program whose ranks are symmetric, some of which are followed as representatives of all.
 pub(super) struct Folded<'p> {
     whole: Whole<'p>,
     fold: Fold,
 }
 
-/// What can be seen on the ranks that stand for all. What goes wrong anywhere goes wrong on one of them; who else has it,
-/// and what comes of that, only those who follow all ranks find out.
+/// The result of following the representatives only. A mistake on any rank shows on one of them; which other ranks have
+/// it, and what its consequences are, can only be found by following all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// There may be races, or a block may never come to its end.
     Unclear,
-    /// All blocks come to their ends, and there are no races; what is promised may not be there.
+    /// All blocks come to their ends, and there are no races; the promise may be broken.
     Apart,
-    /// What is promised is there, too.
+    /// The promise is kept, too.
     Sound,
 }
 
 impl<'p> Folded<'p> {
-    /// A program, if its ranks do the same. What is known of the program that passes made it from is tried first.
+    /// A program, if its ranks are symmetric. The symmetry that is known of the program it was made from is tried
+    /// first.
     pub(super) fn of(program: &'p ir::Program, known: Option<&Fold>) -> Option<Folded<'p>> {
         Fold::of(program, known).map(|(whole, fold)| Folded { whole, fold })
     }
 
-    /// How its ranks stand for each other.
+    /// Which ranks represent which others.
     pub(super) fn fold(&self) -> &Fold {
         &self.fold
     }
 
-    /// How many ranks stand for all.
+    /// How many ranks are followed, as representatives of all.
     pub(super) fn followed(&self) -> usize {
         self.fold.followed(self.whole.program()).count()
     }
 
-    /// Follows these, and looks at memory so finely.
+    /// Follows the representatives, and looks at memory at the given grain.
     pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
         let whole = &self.whole;
         let Some(fold) = self.fold.at(grain) else { return Seen::Unclear };
@@ -176,7 +178,7 @@ impl<'p> Folded<'p> {
     }
 }
 
-/// Looks for races in a program that writes these packets more than once, every rank followed for itself.
+/// Looks for races in a program that rewrites the given packets, following every rank.
 pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &Interrupt) -> Races {
     let whole = Whole::as_written(program);
     let parts = rewritten.grain().cells_of_unit();
@@ -186,7 +188,7 @@ pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &In
     }
 }
 
-/// Whether there are none.
+/// Whether there are no races.
 pub(super) fn are_none(
     program: &ir::Program,
     rewritten: &Rewritten,
@@ -196,7 +198,7 @@ pub(super) fn are_none(
     conflicts(&whole, rewritten, interrupt).is_some_and(|found| found.is_empty())
 }
 
-/// Everything that meets; none where that cannot be found out.
+/// All conflicts, as pairs of statements; none where they cannot be found.
 pub(super) fn met(
     program: &ir::Program,
     rewritten: &Rewritten,
@@ -211,7 +213,7 @@ pub(super) fn met(
     Some(report::met(program, &conflicts))
 }
 
-/// What meets, with every rank followed for itself.
+/// All conflicts, following every rank.
 fn conflicts<'p>(
     whole: &'p Whole<'p>,
     rewritten: &Rewritten,
@@ -225,7 +227,7 @@ fn conflicts<'p>(
     Some(after.conflicts)
 }
 
-/// Whether the memory of the ranks that are followed is too much.
+/// Whether the followed ranks have too much memory.
 fn is_too_large(program: &ir::Program, fold: &Fold, grain: Grain) -> bool {
     let chunks = fold.followed(program).filter_map(|id| program.ranks.lookup(id)).map(|rank| {
         u64::from(rank.input_chunks)
@@ -235,7 +237,7 @@ fn is_too_large(program: &ir::Program, fold: &Fold, grain: Grain) -> bool {
     grain.cells(chunks.sum()) > MOST_CELLS
 }
 
-/// How a launch leaves the ranks that are followed, and the conflicts that are found on them.
+/// The state in which a launch leaves the followed ranks, and the conflicts on them.
 fn follow<'p>(
     whole: &'p Whole<'p>,
     (fold, grain): (&Fold, Grain),
@@ -265,8 +267,8 @@ fn follow<'p>(
     Some(after)
 }
 
-/// Drops what is said of places that two packets are written to where it is certain which is there last, and which of
-/// them readers find.
+/// Drops conflicts about packets written twice to one place where it is certain which one remains there, and which one
+/// every reader finds.
 fn drop_settled(after: &mut machine::After<'_>, fold: &Fold, lookup: Lookup<'_>) {
     let (packets, acts) = (&after.packets, &after.acts);
     after.conflicts.retain(|conflict| {
@@ -277,7 +279,7 @@ fn drop_settled(after: &mut machine::After<'_>, fold: &Fold, lookup: Lookup<'_>)
     });
 }
 
-/// Runs until what packets with several writers tell is certain, and how the last run left things.
+/// Runs again and again until what packets with several writers tell is certain; returns the state after the last run.
 fn settle<'p>(
     run: impl Fn(&Shared) -> Option<(machine::After<'p>, History)>,
     agents: &Agents,

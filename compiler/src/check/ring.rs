@@ -1,17 +1,18 @@
-//! Whether pipelines may go round in their scratch.
+//! Whether pipelines may wrap around in their scratch.
 //!
-//! In: a program under `reuse_resources`. There every chunk of scratch has a slot of fixed size, and a pipeline that
-//! moves more than that begins again at the slot's first byte: the slot is a ring of windows. Out: what a
-//! ring must be like for no window to be overwritten before it is read, if that can be shown of any.
+//! In: a program with `reuse_resources`. There every chunk of scratch has a slot of fixed size, and a pipeline that
+//! moves more than that starts again at the slot's first byte: the slot is a ring of windows. Out: the properties that
+//! a ring must have so that no window is overwritten before it is read, if that can be shown for any ring.
 //!
-//! Windows are written out as operations of their own, once with scratch as a ring of few windows and once without,
-//! for every number of windows from one more than the ring has to one more than twice that, which meets every way in
-//! which pipelines can follow each other in the ring. It may wrap if there is no race in the first, and both leave the
-//! same. A ring that is larger may wrap too: what is known when a window is written is known when a later one is.
+//! Windows are unrolled into operations of their own, once with scratch as a ring of few windows and once without a
+//! ring, for every number of windows from one more than the ring has to one more than twice that. This covers every way
+//! in which pipelines can follow each other in the ring. The ring may wrap if the first program has no race and both
+//! programs leave the same outputs. A larger ring may wrap too: whatever is known when a window is written is known
+//! when a later one is.
 //!
-//! Nothing is shown where scratch is touched outside pipelines, by groups or as packets, where chunks of two operands
-//! overlap without being the same, where ranks differ in scratch, and for reductions of scratch of this rank: MSCCL++'s
-//! executor does not take the sources after the first round the ring.
+//! The proof is not attempted where scratch is used outside pipelines, by groups or as packets; where chunks of two
+//! operands overlap without being the same; where ranks differ in the size of scratch; and for reductions of scratch of
+//! this rank, because MSCCL++'s executor reads the wrong sources after the first round of the ring.
 
 use super::race;
 use crate::interrupt::Interrupt;
@@ -21,34 +22,34 @@ use crate::ir::{
 };
 use std::collections::BTreeSet;
 
-/// The rings that are tried, in windows.
+/// The ring sizes that are tried, in windows.
 const RINGS: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// The most operations and cells of a program whose windows are written out.
+/// The most operations and cells of a program whose windows are unrolled.
 const MOST_STEPS: u64 = 1 << 21;
 
-/// What a ring must be like for pipelines to go round in it.
+/// The properties that a ring must have for pipelines to wrap around in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ring {
-    /// The fewest bytes.
+    /// The fewest bytes that it has.
     bytes: u64,
-    /// What must fit it a whole number of times.
+    /// Sizes that must divide it.
     units: BTreeSet<u64>,
 }
 
 impl Ring {
-    /// Whether a slot has as many bytes as it must.
+    /// Whether a slot is large enough.
     pub(super) fn has_room(&self, slot: u64) -> bool {
         self.bytes <= slot
     }
 
-    /// Whether a slot of scratch of so many bytes is such a ring.
+    /// Whether a slot of scratch of `slot` bytes is such a ring.
     pub(super) fn is(&self, slot: u64) -> bool {
         self.has_room(slot) && self.units.iter().all(|unit| slot.is_multiple_of(*unit))
     }
 }
 
-/// What a ring must be like, if a few windows are enough.
+/// The properties that a ring must have, if a few windows are enough.
 #[must_use]
 pub(super) fn ring(program: &Program) -> Option<Ring> {
     if !program.options.reuse_resources || !is_plain(program) {
@@ -75,7 +76,7 @@ fn units(program: &Program) -> BTreeSet<u64> {
     program.all_ops().filter_map(Op::pipeline).map(|pipeline| pipeline.unit.max(1)).collect()
 }
 
-/// Whether scratch is used in ways for which the ring is understood.
+/// Whether scratch is used only in ways for which the proof holds.
 fn is_plain(program: &Program) -> bool {
     let mut scratch = program.ranks.iter().map(|rank| rank.scratch_chunks);
     let first = scratch.next();
@@ -98,8 +99,8 @@ fn is_plain(program: &Program) -> bool {
 fn is_plain_inside(op: &Op) -> bool {
     let Action::Transfer(transfer) = &op.action else { return op.pipeline().is_none() };
     let accesses = || ir::memory::accesses(transfer);
-    // The executor takes the first of them and the destination for what they are, and the others for what comes
-    // after the destination.
+    // The executor reads the first of them and the destination correctly, but takes the others from what comes after
+    // the destination.
     let misread = transfer.verb == Verb::Reduce
         && transfer.sources.iter().filter(|operand| operand.is_local()).count() > 1
         && scratch_of(op).next().is_some();
@@ -111,15 +112,15 @@ fn scratch_of(op: &Op) -> impl Iterator<Item = Operand> + '_ {
     operands.copied().filter(|operand| operand.buffer == Buffer::Scratch)
 }
 
-/// A program whose chunks have a certain number of windows, each written out.
+/// Parameters for unrolling a program: a number of windows per chunk, and a ring.
 struct Unrolled {
-    /// Bytes that every unit fits a whole number of times.
+    /// A number of bytes that is a multiple of every unit.
     common: u64,
-    /// Bytes of a cell, of which every unit has a whole number.
+    /// The bytes of a cell; every unit is a multiple of it.
     cell: u64,
-    /// The bytes of a chunk, in `common`.
+    /// The size of a chunk, in multiples of `common`.
     turns: u64,
-    /// The bytes of a slot, in `common`.
+    /// The size of a slot, in multiples of `common`.
     ring: u64,
 }
 
@@ -139,7 +140,7 @@ impl Unrolled {
         races.is_some_and(|found| found.is_empty()) && round.ranks.ids().all(same)
     }
 
-    /// The program with its windows written out, and rings of so many `common`; none where it is too large.
+    /// The program with its windows unrolled, and rings of `ring` times `common` bytes; none where it is too large.
     fn program(&self, program: &Program, ring: u64) -> Option<Program> {
         let cells = u32::try_from(self.turns * self.common / self.cell).ok()?;
         if self.steps(program).saturating_add(program.chunks().saturating_mul(u64::from(cells)))
@@ -216,11 +217,11 @@ impl Unrolled {
     }
 }
 
-/// How memory is cut.
+/// How memory is cut into cells.
 struct Window {
-    /// Cells of a chunk.
+    /// Cells per chunk.
     cells: u32,
-    /// Cells of a ring.
+    /// Cells per ring.
     ring: u64,
 }
 

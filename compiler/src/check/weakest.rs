@@ -1,24 +1,26 @@
 //! The weakest change that makes a finding go away, found by trying.
 //!
-//! In: a program and findings with their witnesses. Out: the same findings, each with the first of these changes that
-//! helps, and without those that it makes go away too: they have the same cause.
+//! In: a program and findings with their witnesses. Out: the same findings, each with the first of the following
+//! changes that helps, and without the findings that this change removes too, since they have the same cause.
 //! 1. the threads of the block meet;
 //! 2. signals and waits between the two are no longer relaxed;
-//! 3. a put that signals is flushed too;
-//! 4. a signal goes behind the one, or a wait before the other;
-//! 5. between blocks of one rank, a semaphore begins with less; one of them comes to a barrier of the other's, if all is right
-//!    then; or a new semaphore, or a barrier where a group shares the work; or each of a family tells the next one;
-//! 6. a new signal and wait, over the channels of the one or the other.
+//! 3. a put that signals also flushes;
+//! 4. a signal moves behind the first access, or a wait before the second;
+//! 5. between blocks of one rank: a semaphore starts at a lower value; one block joins a barrier of the other, if the
+//!    program is then free of mistakes; a new semaphore, or a barrier where a group shares the work; or each block of a
+//!    family releases the next one;
+//! 6. a new signal and wait, over the channels of one access or the other.
 //!
-//! For packets that meet those of the launch before, a doubled scratch comes first. What is out of balance is left out,
-//! given or taken once more. What nobody has written yet is read later; what is written or added twice is left out once.
+//! For packets that race with those of the previous launch, doubling scratch comes first. Operations on an unbalanced
+//! counter are removed or repeated. A read of memory that nobody has written yet moves to a later place. Of data that
+//! is written or added twice, one operation is removed.
 //!
-//! A race that comes after others is told where a change of it makes one of these go away: then it is their cause. One
-//! whose change makes all of them go away is the only one that is told.
+//! A race of a kind that usually follows from others is reported only where a change for it removes one of these: then
+//! it is their cause. If a change for it removes all findings, it is the only one reported.
 //!
-//! A change helps where the finding is gone, nothing stands still, and nothing new of the same kind has come; of what
-//! stands still or is out of balance, where nothing at all is left to be found. Each is tried on the whole program, as
-//! often as its size allows.
+//! A change helps if the finding is gone, the program does not deadlock, and no new race of the same or an earlier kind
+//! has appeared; for deadlocks and unbalanced counters, only if no finding at all is left. Every change is tried on the
+//! whole program, as long as the budget for its size allows.
 
 mod apply;
 mod candidates;
@@ -40,10 +42,11 @@ use crate::source::Place;
 use candidates::candidates;
 use std::collections::BTreeSet;
 
-/// How many operations and cells may be looked at in all trials.
+/// The operations and cells that all trials together may process.
 const BUDGET: usize = 1_000_000;
 
-/// Looks for changes in a program whose chunks are cut into so many parts, and leaves out what goes away with them.
+/// Looks for changes in a program whose chunks are cut into `parts` parts, and drops the findings that go away with
+/// them.
 pub(super) fn mend(
     program: &ir::Program,
     parts: u32,
@@ -83,11 +86,11 @@ pub(super) fn mend(
             continue;
         };
         let all = open.len();
-        // What a finding that is no race leaves behind, it leaves sound.
+        // A change for a finding that is no race was accepted only because nothing is left to be found.
         let whole = met(&finding).is_none();
         let stays =
             |other: &Diagnostic| !whole && met(other).is_none_or(|met| after.contains(&met));
-        // Of blocks of one rank that have to be ordered, the race between them tells more than what follows from it.
+        // Where blocks of one rank have to be ordered, the race between them says more than its consequences do.
         let ordered = !follows && orders_blocks(&change);
         open.retain(|other| stays(other) || ordered && comes_after(other, first));
         let before = kept.len();
@@ -98,7 +101,7 @@ pub(super) fn mend(
     kept
 }
 
-/// Of races, those that come first. Those that come after mostly follow from them.
+/// Keeps only the races of the kind that comes first: the others usually follow from them.
 pub(super) fn first_kind(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let first = first_order(&findings);
     findings.retain(|finding| !comes_after(finding, first));
@@ -113,14 +116,14 @@ fn comes_after(finding: &Diagnostic, first: Option<u8>) -> bool {
     met(finding).zip(first).is_some_and(|(met, first)| met.order > first)
 }
 
-/// Whether a change is one of the library, which authors do not make. That signals of a procedure are not relaxed may be
-/// had of another one, which is looked for later.
+/// Whether a change edits the library, which authors cannot do. Making a procedure's signals strong is allowed: another
+/// procedure may offer that, which is looked for later.
 fn rewrites_library(program: &ir::Program, change: &Change) -> bool {
     let theirs = |place: &Place| program.origins.is_library(*place);
     !matches!(change, Change::Strong { .. }) && change.rewritten().iter().any(theirs)
 }
 
-/// Whether a change lets blocks of one rank know of each other, and nothing else.
+/// Whether a change orders blocks of one rank, and does nothing else.
 fn orders_blocks(change: &Change) -> bool {
     match change {
         Change::Handover(_)
@@ -142,8 +145,8 @@ fn orders_blocks(change: &Change) -> bool {
     }
 }
 
-/// Whether two findings for which no change is known are of one mistake: accesses that meet, and are of one statement, of
-/// which an index may be wrong; reads of one region, in which nobody has written; or the same in another call.
+/// Whether two findings without a known change are the same mistake: conflicts that have a statement in common, an
+/// index of which may be wrong; reads of one region that nobody has written to; or the same conflict in another call.
 fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
     let (Some(race), Some(next)) = (race_of(one), race_of(other)) else { return false };
     let places = |race: &Race| Some([race.first?.event.place?, race.second.event.place?]);
@@ -158,7 +161,7 @@ fn share(program: &ir::Program, one: &Diagnostic, other: &Diagnostic) -> bool {
     one.change.is_none() && one.code == other.code && (meet || again)
 }
 
-/// The buffer that a race is about, and whose; of scratch, the region.
+/// The rank and the buffer that a race is about; in scratch, also the region.
 fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, Option<String>) {
     let cells = &race.memory;
     let chunk = cells.start / u64::from(cells.parts.max(1));
@@ -167,12 +170,12 @@ fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, Option<Stri
     (cells.rank, cells.buffer, region)
 }
 
-/// Tells of the same finding where a procedure of the author's is called elsewhere.
+/// Adds a note about the same finding in another call of one of the author's procedures.
 fn tell_call(one: &mut Diagnostic, other: &Diagnostic) {
     one.notes.push(format!("so, in another call: {}", other.message));
 }
 
-/// Tells of another finding of the same mistake.
+/// Adds another finding of the same mistake.
 fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     const ALSO: &str = "an index of that statement may be wrong; or ";
     if one.code == Code::E0520 {
@@ -220,14 +223,14 @@ struct Trials<'a> {
     interrupt: &'a Interrupt,
     left: usize,
     size: usize,
-    /// The order of the races that come first.
+    /// The order of the races that come first, see [`Met::order`].
     first: Option<u8>,
-    /// What meets in the program as it is.
+    /// The conflicts of the unchanged program.
     before: Option<BTreeSet<Met>>,
 }
 
 impl Trials<'_> {
-    /// The first change that helps, and what meets then.
+    /// The first change that helps, and the conflicts that remain with it.
     fn first(
         &mut self,
         finding: &Diagnostic,
@@ -241,7 +244,7 @@ impl Trials<'_> {
         })
     }
 
-    /// The first change by which blocks know of each other and nothing is left to be found.
+    /// The first change that orders blocks and leaves nothing to be found.
     fn all(&mut self, finding: &Diagnostic, past: &Past) -> Option<Change> {
         let further = race_of(finding).map_or_else(Vec::new, |race| order::of_ends(past, race));
         let changes = candidates(past, finding).into_iter().chain(further).filter(orders_blocks);
@@ -254,7 +257,7 @@ impl Trials<'_> {
         })
     }
 
-    /// What meets in a changed program; none where it stands still, or does not do what is demanded.
+    /// The conflicts of a changed program; none where it deadlocks, or does not meet the demand.
     fn try_out(
         &self,
         changed: &ir::Program,
@@ -271,7 +274,7 @@ impl Trials<'_> {
         let kept = || broken_promises(changed, &memory).is_empty();
         let good = match demand {
             Demand::Nothing => true,
-            // What is left at the same statement may come of the same wrong index.
+            // Conflicts that remain at the same statement may come from the same wrong index.
             Demand::Promise => {
                 let left = |one: &Met| finding.is_some_and(|finding| finding.shares(one));
                 !after.is_empty() && !after.iter().any(left) || kept()
@@ -286,7 +289,7 @@ impl Trials<'_> {
         if self.before.is_none() {
             self.before = self.try_out(self.program, Demand::Nothing, None);
         }
-        // What follows later may have been hidden; that something is read too early comes of the change.
+        // Conflicts of a later kind may have been hidden before; a read of unwritten memory is due to the change.
         let known = |other: &Met| {
             self.before.as_ref().is_some_and(|before| before.contains(other))
                 || other.order > met.order && !other.is_unwritten()
@@ -302,15 +305,15 @@ impl Trials<'_> {
     }
 }
 
-/// What a changed program has to do, beside losing its finding.
+/// What a changed program must fulfill, in addition to losing its finding.
 #[derive(Clone, Copy)]
 enum Demand {
     /// Nothing more.
     Nothing,
-    /// To keep its promise, where no races are left, or some at the same statement: blocks can be ordered one way or the other,
-    /// and an index may be wrong.
+    /// To keep its promise if no races are left, or if some are left at the same statement: there are two ways to order
+    /// blocks, and an index may be wrong.
     Promise,
-    /// To be right in all.
+    /// To be free of races and to keep its promise.
     All,
 }
 
@@ -340,7 +343,7 @@ impl Demand {
     }
 }
 
-/// What meets where, of a race.
+/// The conflicting statements of a race.
 fn met(finding: &Diagnostic) -> Option<Met> {
     let race = race_of(finding)?;
     let first = race.first.and_then(|access| access.event.place);

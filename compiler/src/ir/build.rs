@@ -8,7 +8,7 @@ use super::{
 use crate::source::{FileId, Place, Span};
 use std::sync::Arc;
 
-/// A program of `ranks` ranks with these chunks, out of place, without channels and blocks.
+/// A program of `ranks` ranks with these chunks, out of place, without channels or blocks.
 pub(crate) fn program(ranks: u32, input: u32, output: u32, scratch: u32) -> Program {
     let place = Place::Source(Span { file: FileId(0), start: 0, end: 0 });
     let rank = Rank {
@@ -52,7 +52,7 @@ impl Program {
         self
     }
 
-    /// Every rank gets a channel to every other, in their order: see [`to`].
+    /// Every rank gets a channel to every other rank, in order: see [`to`].
     pub(crate) fn mesh(mut self, kind: ChannelKind) -> Program {
         let ranks = self.ranks.len() as u32;
         for r in 0..ranks {
@@ -93,7 +93,7 @@ impl Program {
         self
     }
 
-    /// A further block on every rank.
+    /// Adds a block on every rank.
     pub(crate) fn block(mut self, ops: impl Fn(u32) -> Vec<Action>) -> Program {
         for (i, rank) in self.ranks.iter_mut().enumerate() {
             let ops = ops(i as u32).into_iter().map(op).collect();
@@ -103,7 +103,7 @@ impl Program {
         self
     }
 
-    /// What output chunk c of rank r must hold: contributions (rank, chunk).
+    /// Promises that output chunk c of rank r holds the given contributions (rank, chunk).
     pub(crate) fn promise(mut self, terms: impl Fn(u32, u32) -> Vec<(u32, u32)>) -> Program {
         for (r, rank) in self.ranks.iter_mut().enumerate() {
             let promise = |chunk| Promise {
@@ -124,7 +124,7 @@ impl Program {
         self
     }
 
-    /// The operations of a block in words, for comparing: `signal:2 sync put:1>1`.
+    /// The operations of a block as text, for comparisons: `signal:2 sync put:1>1`.
     pub(crate) fn words(&self, rank: u32, block: usize) -> String {
         words(&self.ranks[RankId(rank)].blocks.iter().nth(block).unwrap().ops)
     }
@@ -139,12 +139,12 @@ pub(crate) fn to(r: u32, p: u32) -> ChannelId {
     ChannelId(if p < r { p } else { p - 1 })
 }
 
-/// All of a rank's channels of a mesh.
+/// All channels of a rank in a mesh.
 pub(crate) fn all(r: u32, ranks: u32) -> List<ChannelId> {
     (0..ranks).filter(|p| *p != r).map(|p| to(r, p)).collect()
 }
 
-/// An operation from nowhere in particular.
+/// An operation without a particular origin.
 pub(crate) fn op(action: Action) -> Op {
     Op { action, origin: OriginId(0), sync: None }
 }
@@ -253,7 +253,7 @@ fn mesh(
     over(verb, Some(kind), sources, destinations, &channels)
 }
 
-/// The block's part of an operation that `count` blocks share.
+/// One block's part of an operation that `count` blocks share.
 pub(crate) fn sliced(action: Action, index: u32, count: u32) -> Action {
     let Action::Transfer(transfer) = action else { return action };
     Action::Transfer(Transfer { slice: Some(super::Slice { index, count }), ..transfer })

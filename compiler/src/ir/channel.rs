@@ -1,4 +1,4 @@
-//! Ends of channels: what leads from one rank to another.
+//! Ends of channels, which lead from one rank to another.
 
 use super::{Buffer, ChannelId, OriginId, RankId};
 use std::collections::BTreeSet;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 pub struct Channel {
     /// Its name in the source with its indices, or its ordinal in a plan.
     pub name: Arc<str>,
-    /// What it leads to.
+    /// Where it leads.
     pub link: Link,
-    /// The other end's row on the other rank; none for a switch, and where a plan leaves it unpaired.
+    /// The other end's row on the other rank; none for a switch, and where a plan leaves the end unpaired.
     pub partner: Option<ChannelId>,
     /// Where it is declared.
     pub origin: OriginId,
@@ -19,7 +19,7 @@ pub struct Channel {
     pub shared: bool,
 }
 
-/// What a channel leads to.
+/// Where a channel leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
     /// A peer's memory, mapped.
@@ -42,7 +42,7 @@ pub struct SwitchGroup {
 }
 
 impl SwitchGroup {
-    /// Whether two ranks mean the same group. The order of its members says nothing.
+    /// Whether two ranks mean the same group. The order of the members does not matter.
     #[must_use]
     pub fn is(&self, other: &SwitchGroup) -> bool {
         let members = |group: &SwitchGroup| group.ranks.iter().copied().collect::<BTreeSet<_>>();
@@ -51,19 +51,19 @@ impl SwitchGroup {
     }
 }
 
-/// A group that does not come about.
+/// A group that is never set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unmet {
     /// The rank that waits for it.
     pub rank: RankId,
-    /// Which of its groups it is.
+    /// The group's position among the rank's groups.
     pub position: usize,
-    /// The first of its members that does not come to it; the rank itself if it is no member.
+    /// The first of its members that never reaches it; the rank itself if it is no member.
     pub absent: RankId,
 }
 
-/// The first group that does not come about, if there is one. In: for each rank its groups in their order. Members set a
-/// group up together, and each rank its groups one after the other.
+/// The first group that is never set up, if there is one. In: for each rank, its groups in order. All members set a
+/// group up together, and each rank sets up its groups one after the other.
 #[must_use]
 pub fn unmet(groups: &[Vec<&SwitchGroup>]) -> Option<Unmet> {
     let mut done = vec![0_usize; groups.len()];

@@ -1,7 +1,7 @@
 //! Where operands lie: from an operand to the cells of memory behind it.
 //!
 //! In place, one of input and output is a part of the other; both names lead to the same cells here. A switch operand
-//! lies on every rank of its group. Packets take twice the room of what they carry, from twice the offset on.
+//! lies on every rank of its group. Packets take up twice the space of their payload, from twice the offset on.
 
 use super::{Alias, Buffer, ChannelKind, Operand, Rank, RankId, Slice, Transfer, Verb, Where};
 use crate::table::Table;
@@ -13,7 +13,7 @@ use std::ops::Range;
 pub struct Extent {
     /// Whose memory.
     pub rank: RankId,
-    /// The buffer; of two that share memory, the outer one.
+    /// The buffer; where two share memory, the outer one.
     pub buffer: Buffer,
     /// The first cell.
     pub start: u64,
@@ -43,8 +43,8 @@ pub fn home(alias: Option<Alias>, buffer: Buffer, index: u32) -> (Buffer, u64) {
     }
 }
 
-/// The cells behind an operand of rank `here`, one extent for each rank that it lies on. As packets it takes twice the
-/// room, from twice the offset on.
+/// The cells behind an operand of rank `here`, one extent for each rank that it lies on. As packets, it takes up twice
+/// the space, from twice the offset on.
 pub fn cells(
     ranks: &Table<RankId, Rank>,
     here: RankId,
@@ -86,8 +86,8 @@ pub fn extents(
     }
 }
 
-/// Whether source `index` of a transfer is read as packets. `put_packets` over a port, which only a plan that was read
-/// has, sends what it finds as it is: it works where packets lie there.
+/// Whether source `index` of a transfer is read as packets. `put_packets` over a port, which only occurs in plans that
+/// were read, sends what it finds as it is: it works where packets lie there.
 #[must_use]
 pub fn source_is_packets(transfer: &Transfer, index: usize) -> bool {
     let raw = transfer.verb == Verb::PutPackets && transfer.via == Some(ChannelKind::Port);
@@ -131,7 +131,7 @@ pub fn writes_packets(verb: Verb, index: usize) -> bool {
     }
 }
 
-/// Those of an operation's operands that are packets, which lie in scratch: what it reads, and what it writes.
+/// The operands of an operation that are packets, which lie in scratch: those that it reads, and those that it writes.
 #[must_use]
 pub fn packets<'o, T>(
     verb: Verb,
@@ -145,10 +145,10 @@ pub fn packets<'o, T>(
     (among(sources, reads_packets), among(destinations, writes_packets))
 }
 
-/// One thing that a transfer reads or writes.
+/// One operand that a transfer reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What.
+    /// The operand.
     pub operand: Operand,
     /// Whether it is written.
     pub write: bool,
@@ -175,8 +175,8 @@ pub fn accesses(transfer: &Transfer) -> impl Iterator<Item = Access> + '_ {
     reads.chain(writes)
 }
 
-/// What belongs together in a transfer: of a reduction everything, otherwise each destination with its source. Operands
-/// come with their place in the transfer's lists.
+/// Operands of a transfer that belong together: for a reduction, all of them, otherwise each destination with its
+/// source. Operands come with their index in the transfer's lists.
 pub struct Group {
     /// What is read.
     pub sources: SmallVec<[(usize, Operand); 1]>,
@@ -213,8 +213,9 @@ pub fn groups(transfer: &Transfer) -> Vec<Group> {
     }
 }
 
-/// Which cells of an operand of `length` cells are a block's: its slice, and in a pipeline the window of that, counted
-/// from the slice's beginning. Cells that do not come out even go to the first slices, one each, as the executor has it.
+/// The cells of an operand of `length` cells that a block processes: its slice, and in a pipeline the window of that,
+/// counted from the slice's beginning. If cells do not divide evenly, the first slices get one more each, as in the
+/// executor.
 #[must_use]
 pub fn covered(slice: Option<Slice>, window: Option<&Range<u64>>, length: u64) -> Range<u64> {
     let slice = slice.unwrap_or(Slice { index: 0, count: 1 });

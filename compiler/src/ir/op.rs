@@ -1,4 +1,4 @@
-//! Operations of thread blocks, as plain data: what is done, to which chunks, over which channels.
+//! Operations of thread blocks, as plain data: what they do, to which chunks, over which channels.
 
 use super::{
     BarrierId, Buffer, Channel, ChannelId, ChannelKind, OriginId, Rank, RankId, ReduceOp,
@@ -31,7 +31,7 @@ impl Op {
     }
 }
 
-/// An author's word on where the threads of the block meet around an operation.
+/// An author's `sync = ..`: where the threads of the block meet around an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SyncOverride {
     /// Before it, not after.
@@ -51,16 +51,16 @@ pub enum Action {
     Sync,
     /// The blocks of a barrier meet, `arrivals` of them.
     Barrier {
-        /// Which barrier.
+        /// The barrier.
         id: BarrierId,
         /// How many arrivals it waits for: in a sound program, as many as the barrier has blocks.
         arrivals: u32,
     },
-    /// Tells the other end of each channel.
+    /// Signals the other end of each channel.
     Signal(Signal),
     /// Waits for one more signal on each channel.
     Wait(Signal),
-    /// Waits until the proxy has done what was asked of each channel.
+    /// Waits until the proxies have carried out everything that was requested over each channel.
     Flush(List<ChannelId>),
     /// Takes one from each semaphore, waiting until it can.
     Acquire(List<SemaphoreId>),
@@ -72,7 +72,7 @@ pub enum Action {
     Pipeline(Pipeline),
 }
 
-/// A short list; one or two members cost no allocation.
+/// A short list; one or two members need no allocation.
 pub type List<T> = SmallVec<[T; 2]>;
 
 /// The channels of a `signal` or `wait`.
@@ -90,11 +90,11 @@ pub struct Signal {
 /// k; a single source goes to every destination. Reductions: all sources are combined, in order, and every
 /// destination gets the result.
 ///
-/// Reductions have their plain local destination first. A source or destination of kind [`Where::Switch`] names the
-/// multimem cells of a group: as a source it is a load-reduce, as a destination a store to all.
+/// Reductions have their plain local destination first. A source or destination of kind [`Where::Switch`] stands for
+/// the multimem cells of a group: as a source it is a load-reduce, as a destination a store to all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Which.
+    /// The verb.
     pub verb: Verb,
     /// What is read.
     pub sources: SmallVec<[Operand; 1]>,
@@ -102,8 +102,8 @@ pub struct Transfer {
     pub destinations: SmallVec<[Operand; 1]>,
     /// The kind of channel it goes over; none for a local operation.
     pub via: Option<ChannelKind>,
-    /// One channel for each remote or switch operand: those of `sources` first, then those of `destinations`. In a
-    /// plan that was read, memory channels are those that its block lists for the rank, where it lists any.
+    /// One channel for each remote or switch operand: those of `sources` first, then those of `destinations`. In a plan
+    /// that was read, memory channels are those that its block lists for the rank; there are none if it lists none.
     pub channels: List<ChannelId>,
     /// This block's part, where a group of blocks shares the operation.
     pub slice: Option<Slice>,
@@ -117,8 +117,8 @@ impl Transfer {
         self.sources.iter().chain(&self.destinations)
     }
 
-    /// The channel of each operand of a peer, in order; a switch operand names its own. A plan names no memory channels:
-    /// the first one to the peer will do.
+    /// The channel of each remote operand, in order; a switch operand names its own. A plan need not name memory
+    /// channels: then it is the first one to the peer.
     #[must_use]
     pub fn routes(&self, rank: &Rank) -> List<ChannelId> {
         let first_to = |peer: RankId| {
@@ -143,9 +143,9 @@ impl Transfer {
 /// Chunks that an operation reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Operand {
-    /// Whose.
+    /// Whose memory it lies in.
     pub place: Where,
-    /// Of which buffer.
+    /// The buffer.
     pub buffer: Buffer,
     /// The first chunk.
     pub index: u32,
@@ -200,11 +200,11 @@ pub struct Pipeline {
     pub unit: u64,
     /// Chunks that every operation of the body covers.
     pub chunks: u32,
-    /// What is done for each window; holds no pipelines.
+    /// The operations for each window; there are no pipelines among them.
     pub body: Vec<Op>,
 }
 
-/// Every operation in order: each pipeline, then what is in it.
+/// Every operation in order: each pipeline, then the operations in it.
 pub fn all_ops(ops: &[Op]) -> impl Iterator<Item = &Op> {
     let mut open: SmallVec<[std::slice::Iter<'_, Op>; 2]> = smallvec![ops.iter()];
     std::iter::from_fn(move || {

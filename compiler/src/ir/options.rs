@@ -1,4 +1,4 @@
-//! What a program's author chooses beside its operations.
+//! A program's options: what its author chooses in addition to its operations.
 
 use crate::source::Place;
 
@@ -18,7 +18,7 @@ pub enum Protocol {
 /// How instances are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Replication {
-    /// The copies of a block, channel or semaphore stand side by side.
+    /// The copies of a block, channel or semaphore are next to each other.
     #[default]
     Interleaved,
     /// No copies are made.
@@ -34,7 +34,7 @@ pub struct Options {
     pub protocol: Protocol,
     /// Threads per block.
     pub threads: u32,
-    /// How many copies work side by side, each on its slice.
+    /// How many copies work side by side, each on its own slice.
     pub instances: u32,
     /// How copies are laid out.
     pub replication: Replication,
@@ -44,17 +44,17 @@ pub struct Options {
     pub max_message_size: Option<u64>,
     /// Where the message sizes are set.
     pub message_size_place: Option<Place>,
-    /// Bytes; the unit in which chunks are cut.
+    /// In bytes; chunk sizes are multiples of it.
     pub alignment: u32,
     /// Whether launches alternate between two halves of scratch.
     pub double_scratch: bool,
     /// Whether the executor reuses one set of resources for all messages.
     pub reuse_resources: bool,
-    /// For the manifest.
+    /// Tags for the manifest.
     pub tags: Vec<(String, i64)>,
-    /// Whether operations are joined.
+    /// Whether operations are fused.
     pub fuse: bool,
-    /// Whether synchronisation inside blocks is inferred.
+    /// Whether synchronization inside blocks is inferred.
     pub auto_sync: bool,
 }
 

@@ -5,7 +5,7 @@ use crate::table::{Table, id};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// How many of the calls that led to an operation are told.
+/// How many of the calls that led to an operation are reported.
 const MOST_CALLS: usize = 16;
 
 id! {
@@ -20,13 +20,13 @@ id! {
 /// Where operations come from: a side table, so that an operation stays small.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
-    /// One row a place and situation.
+    /// One row for each place and the loop values and calls it was reached with.
     pub rows: Table<OriginId, Origin>,
     /// Loop values, as linked lists that rows share.
     pub bindings: Table<BindingId, Binding>,
     /// The names of procedures.
     pub procedures: Arc<[Arc<str>]>,
-    /// The files that are the library's.
+    /// The files of the library.
     pub library: Arc<BTreeSet<FileId>>,
 }
 
@@ -48,16 +48,16 @@ pub enum Binding {
         name: Arc<str>,
         /// Its value.
         value: i64,
-        /// The next one out.
+        /// The next outer one.
         outer: Option<BindingId>,
     },
-    /// The statements inside stand in a procedure that is called here.
+    /// The statements inside are in a procedure that is called here.
     Call {
         /// The call.
         span: Span,
-        /// What is called: a row of [`Origins::procedures`].
+        /// The procedure: a row of [`Origins::procedures`].
         procedure: u32,
-        /// What surrounds the call.
+        /// The next outer one, around the call.
         outer: Option<BindingId>,
     },
 }
@@ -93,7 +93,7 @@ impl Origins {
         self.rows[origin].place
     }
 
-    /// The place of an origin, then those of the calls that led there, from the innermost out.
+    /// The place of an origin, then those of the calls that led there, innermost first.
     #[must_use]
     pub fn places(&self, origin: OriginId) -> Vec<Place> {
         let calls = self.calls(self.rows[origin].binding).map(|(span, _)| Place::Source(span));
@@ -113,7 +113,8 @@ impl Origins {
         row.map_or(place.into(), |row| self.at_row(row))
     }
 
-    /// Whether others come from the same place, by the same calls in the library, that other calls of the author's led to.
+    /// Whether other operations come from the same place, by the same calls in the library, but by other calls of the
+    /// author's.
     #[must_use]
     pub fn has_other_calls(&self, at: &At) -> bool {
         let inner = self.into_library(at.place, &at.calls).map_or(0, |call| call + 1);
@@ -136,7 +137,7 @@ impl Origins {
         calls.collect::<BTreeSet<Call>>().into_iter().collect()
     }
 
-    /// Of the calls that led to a place in the library, which one stands in a file of the author's.
+    /// Of the calls that led to a place in the library, the index of the innermost one in a file of the author's.
     #[must_use]
     pub fn into_library(&self, place: Place, calls: &[Call]) -> Option<usize> {
         let own = |call: &Call| !self.is_library(call.span.into());
@@ -157,7 +158,7 @@ impl Origins {
         At { place: row.place, calls: calls.collect() }
     }
 
-    /// The calls that led to a binding, from the innermost out, each with what is called.
+    /// The calls that led to a binding, innermost first, each with the procedure that is called.
     fn calls(&self, binding: Option<BindingId>) -> impl Iterator<Item = (Span, u32)> {
         let mut next = binding;
         std::iter::from_fn(move || {

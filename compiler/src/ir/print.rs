@@ -1,12 +1,13 @@
 //! Prints a program as straight-line `.ccl` that compiles to the same program.
 //!
-//! In: a program, before or after any pass. Out: one file that stands alone, and the origin of each of its lines that is
-//! an operation. The file has the collective with this program's sizes, tables of what differs from rank to rank,
-//! declarations, and for each rank its operations as they are. What a pass has done already is turned off in the options.
+//! In: a program, before or after any pass. Out: one self-contained file, and the origin of each of its lines that is
+//! an operation. The file has the collective with this program's sizes, tables of values that differ from rank to rank,
+//! declarations, and for each rank its operations as they are. Passes that have already run are turned off in the
+//! options.
 //!
-//! - Channels are families by kind (`mem`, `far`), in order; each end names the other by its number.
-//! - Scratch is one region, `cells`; semaphores and blocks are one family each, blocks pinned to their ids.
-//! - Blocks are opened again after each barrier, so that a `barrier` can stand where all its blocks have come to it.
+//! - Channels are one family for each kind (`mem`, `far`), in order; each end names the other end by its number.
+//! - Scratch is one region, `cells`; semaphores and blocks are one family each, and blocks are pinned to their ids.
+//! - Blocks are reopened after each barrier, so that a `barrier` can come where all its blocks have reached it.
 //! - A comment at each operation gives the loop values that it was reached with.
 
 mod header;
@@ -21,12 +22,12 @@ pub(crate) use names::buffer_name;
 
 use super::{OriginId, Program};
 
-/// A program as text, with where its lines come from.
+/// A program as text, with the origins of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed {
     /// The text.
     pub text: String,
-    /// The lines with an operation, ascending, from 1, and the origin of each.
+    /// The numbers of the lines with an operation, ascending, from 1, and the origin of each.
     pub lines: Vec<(u32, OriginId)>,
 }
 
@@ -53,7 +54,7 @@ pub fn print(program: &Program) -> Printed {
     page.done()
 }
 
-/// The declaration of the program's collective, with the sizes that it has here, and the tables that it needs.
+/// The declaration of the program's collective, with the sizes that it has here, preceded by the tables that it needs.
 pub(crate) fn collective(program: &Program) -> String {
     let mut tables = tables::Tables::default();
     let collective = header::collective(program, &mut tables);

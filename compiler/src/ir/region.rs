@@ -1,4 +1,4 @@
-//! What places in scratch are called.
+//! The names of places in scratch.
 
 use super::Buffer;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ pub struct Region {
     pub name: Arc<str>,
     /// Its first chunk.
     pub offset: u32,
-    /// The values of each dimension, in order; the last dimension is contiguous. A family whose rows differ has a region for each
-    /// part within which they do not; none of one with too many.
+    /// The values of each dimension, in order; the last dimension is contiguous. A family whose rows differ has a
+    /// region for each part in which they do not; if it has too many such parts, it has no regions.
     pub dimensions: Vec<Arc<[i64]>>,
 }
 
-/// What an author calls a chunk: of scratch the region that it is in and its indices there, "box", "1, 0"; the buffer and
-/// the chunk where it is in none.
+/// The author's name for a chunk of scratch: its region and its indices there, "box" and "1, 0"; otherwise, or if it is
+/// in no region, the buffer and the chunk's number.
 #[must_use]
 pub fn at(regions: &[Region], buffer: Buffer, chunk: u64) -> (String, String) {
     let region = regions.iter().rfind(|region| u64::from(region.offset) <= chunk);
@@ -27,7 +27,7 @@ pub fn at(regions: &[Region], buffer: Buffer, chunk: u64) -> (String, String) {
     named.unwrap_or_else(|| (buffer.word().to_string(), chunk.to_string()))
 }
 
-/// The values of the dimensions at a place, of which the last one runs fastest; none where it lies beyond them.
+/// The values of the dimensions at a place, where the last one varies fastest; none if the place lies beyond them.
 fn indices(dimensions: &[Arc<[i64]>], mut at: u64) -> Option<String> {
     let mut found: Vec<String> = Vec::with_capacity(dimensions.len());
     for values in dimensions.iter().rev() {

@@ -1,15 +1,16 @@
-//! Reference interpreter: what a program leaves in memory, in one fixed order.
+//! Reference interpreter: runs a program symbolically, in one fixed order.
 //!
-//! In: a program. Out: the final contents of every buffer, symbolically, or where its blocks are stuck. A cell of
-//! memory holds a multiset of contributions: which chunks of which ranks' inputs were added up in it.
+//! In: a program. Out: the final contents of every buffer, symbolically, or the places where blocks are stuck. A cell
+//! of memory holds a multiset of contributions: which chunks of which ranks' inputs were added up in it.
 //!
-//! - Blocks run in turn, each until it has to wait; a signal, release, packet or arrival wakes those that wait for it.
-//! - Everything is done at once and seen by all at once, puts over port channels too; joins of threads do nothing. So
-//!   a race is not found here: what a program with races leaves is one of its outcomes.
-//! - Packets are there once they are written, element by element; the operations that read them wait for each.
+//! - Blocks run in turn, each until it has to wait; a signal, release, packet or arrival wakes the blocks that wait for
+//!   it.
+//! - Every operation takes effect at once, and is visible to everyone at once, puts over port channels included; joins
+//!   of threads do nothing. So races are not found here: a program with races leaves one of its possible outcomes.
+//! - Packets are there once they are written, element by element; the operations that read them wait for each one.
 //! - Chunks are cut into equal parts, so that slices of groups and windows of pipelines are whole cells ([`parts`]). A
 //!   pipeline goes through at least two windows.
-//! - One launch.
+//! - Only one launch is run.
 
 mod grain;
 mod machine;
@@ -28,15 +29,15 @@ pub use value::{Contribution, Value};
 /// How a run ends.
 #[derive(Debug)]
 pub enum Outcome {
-    /// All blocks came to their end.
+    /// All blocks reached their end.
     Finished(Memory),
-    /// Some can never go on.
+    /// Some blocks can never go on.
     Stuck(Vec<Stuck>),
     /// The program needs more steps than were allowed.
     TooLong,
 }
 
-/// A block that waits for ever.
+/// A block that waits forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// Its rank.
@@ -47,7 +48,7 @@ pub struct Stuck {
     pub origin: OriginId,
     /// The operation's number in its block.
     pub operation: u32,
-    /// In a pipeline: the number in its body, and the turn.
+    /// In a pipeline: the operation's number in its body, and the turn.
     pub inner: Option<(u32, u32)>,
     /// What it waits for.
     pub awaits: Awaits,
@@ -58,7 +59,7 @@ pub struct Stuck {
 pub enum Awaits {
     /// A signal on this channel.
     Signal(ChannelId),
-    /// One from this semaphore.
+    /// A release of this semaphore.
     Semaphore(SemaphoreId),
     /// Other blocks.
     Barrier(BarrierId),
@@ -66,21 +67,21 @@ pub enum Awaits {
     Packets,
 }
 
-/// Runs a program, with as few parts to a chunk as it needs. `limit` bounds the operations, elements and cells that
-/// are looked at.
+/// Runs a program, with as few parts per chunk as it needs. `limit` bounds the operations, elements and cells that are
+/// processed.
 #[must_use]
 pub fn run(program: &Program, limit: u64) -> Outcome {
     run_in(program, parts(program), limit)
 }
 
-/// Runs a program with a given number of parts to a chunk: for comparing two programs whose chunks differ. A number
-/// that is no multiple of [`parts`] makes slices and windows uneven.
+/// Runs a program with a given number of parts per chunk: for comparing two programs whose chunks differ. A number that
+/// is not a multiple of [`parts`] makes slices and windows uneven.
 #[must_use]
 pub fn run_in(program: &Program, parts: u32, limit: u64) -> Outcome {
     run_at(program, Grain::parts(parts), limit)
 }
 
-/// Runs a program over memory that is looked at so finely.
+/// Runs a program with memory modeled at the given grain.
 #[must_use]
 pub fn run_at(program: &Program, grain: Grain, limit: u64) -> Outcome {
     match Memory::new(program, grain, limit) {
@@ -89,7 +90,8 @@ pub fn run_at(program: &Program, grain: Grain, limit: u64) -> Outcome {
     }
 }
 
-/// Into how many parts chunks must be cut for every slice and every window to be whole; at most [`MOST_PARTS`].
+/// The number of parts into which chunks must be cut for every slice and every window to be whole; at most
+/// [`MOST_PARTS`].
 #[must_use]
 pub fn parts(program: &Program) -> u32 {
     let mut parts = u64::from(windows(program).parts);
@@ -104,7 +106,7 @@ pub fn parts(program: &Program) -> u32 {
     parts as u32
 }
 
-/// The most parts that a chunk is cut into. Where more would be needed, some slices are uneven.
+/// The most parts that a chunk is cut into. If more would be needed, some slices are uneven.
 pub const MOST_PARTS: u32 = 5040;
 
 #[cfg(test)]

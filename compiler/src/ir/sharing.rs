@@ -1,16 +1,16 @@
 //! Counters that several blocks take from.
 //!
-//! In: a program. Out: the ends of channels on which several blocks wait, and the semaphores that several blocks acquire.
-//! Who takes from such a counter first depends on the schedule, so the order of what is done with it and of other waits is
-//! part of the program: where one block holds the lock `x` before it asks for `y`, and so does another, asking for both
-//! at once may stop both for ever.
+//! In: a program. Out: the ends of channels on which several blocks wait, and the semaphores that several blocks
+//! acquire. Which block takes from such a counter first depends on the schedule, so the order of the operations on it
+//! and of other waits is part of the program: if two blocks hold the lock `x` before they ask for `y`, asking for both
+//! at once instead may make both wait forever.
 
 use super::{Action, Block, BlockId, ChannelId, Program, RankId, SemaphoreId, all_ops};
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
-/// What several blocks take from, on every rank; empty in most programs.
+/// The counters that several blocks take from, on every rank; empty in most programs.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
     waited: FxHashSet<(RankId, ChannelId)>,
@@ -20,7 +20,7 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// What a program shares.
+    /// The shared counters of a program.
     #[must_use]
     pub fn of(program: &Program) -> Sharing {
         let mut sharing = Sharing::default();
@@ -37,7 +37,7 @@ impl Sharing {
         sharing
     }
 
-    /// Whether an operation of a rank takes from what other blocks take from, too.
+    /// Whether an operation of a rank takes from a counter that other blocks take from, too.
     #[must_use]
     pub fn is_drawn(&self, rank: RankId, action: &Action) -> bool {
         match action {
@@ -55,7 +55,7 @@ impl Sharing {
         }
     }
 
-    /// Whether an operation of a rank takes from, or tells, what is shared.
+    /// Whether an operation of a rank takes from a shared counter, or gives to it.
     #[must_use]
     pub fn is_named(&self, rank: RankId, action: &Action) -> bool {
         match action {
@@ -73,7 +73,7 @@ impl Sharing {
     }
 }
 
-/// How many blocks take from a counter, and the last of them.
+/// For each counter, how many blocks take from it, and the last of them.
 type Takers<T> = FxHashMap<T, (usize, usize)>;
 
 fn takers(blocks: &Table<BlockId, Block>) -> (Takers<ChannelId>, Takers<SemaphoreId>) {

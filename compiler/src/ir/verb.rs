@@ -33,7 +33,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Whether a signal follows what is moved.
+    /// Whether it sends a signal after the data.
     #[must_use]
     pub fn signals(self) -> bool {
         match self {
@@ -52,13 +52,13 @@ impl Verb {
         }
     }
 
-    /// Whether all that is read is combined, and every destination gets the result.
+    /// Whether everything that is read is combined, and every destination gets the result.
     #[must_use]
     pub fn reduces(self) -> bool {
         matches!(self, Verb::Reduce | Verb::ReducePackets)
     }
 
-    /// Whether any of what is read or written is packets.
+    /// Whether any operand is packets.
     #[must_use]
     pub fn moves_packets(self) -> bool {
         match self {
@@ -78,7 +78,7 @@ impl Verb {
         }
     }
 
-    /// As an author writes it.
+    /// The verb as an author writes it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

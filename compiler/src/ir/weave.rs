@@ -1,10 +1,10 @@
-//! The blocks of a rank, interleaved so that every barrier stands where all its blocks have come to it.
+//! The blocks of a rank, interleaved so that every barrier comes where all its blocks have reached it.
 //!
-//! In: a rank. Out: the order in which source text has its operations.
+//! In: a rank. Out: its operations in the order in which source text has them.
 //!
 //! A barrier is one statement that all its blocks share; so is a pipeline in whose body blocks meet. Between these, the
-//! blocks are opened one after another. Of several that could be next, the barrier with the lowest id is, which makes
-//! their ids, given by first use, the same again.
+//! blocks are opened one after another. If several barriers could be next, the one with the lowest id is, so that their
+//! ids, which are given by first use, are the same again.
 
 use super::{Action, BarrierId, BlockId, Op, OriginId, Pipeline, Rank};
 use std::collections::BTreeSet;
@@ -13,16 +13,16 @@ use std::collections::BTreeSet;
 pub(crate) enum Piece<'a> {
     /// A block, opened for some of its operations.
     Block {
-        /// Which.
+        /// The block.
         block: BlockId,
         /// The operations.
         ops: &'a [Op],
     },
-    /// Blocks that meet.
+    /// A barrier.
     Barrier {
-        /// Which, ascending.
+        /// The blocks that meet, ascending.
         blocks: BTreeSet<BlockId>,
-        /// Where the first of them has it from.
+        /// The origin that the first of them has.
         origin: Option<OriginId>,
     },
     /// A pipeline in whose body blocks meet.
@@ -31,7 +31,7 @@ pub(crate) enum Piece<'a> {
         pipeline: &'a Pipeline,
         /// Where it comes from.
         origin: Option<OriginId>,
-        /// What all of them do in it.
+        /// The statements of all of them in it.
         body: Vec<Piece<'a>>,
     },
 }
@@ -43,13 +43,13 @@ pub(crate) fn weave(rank: &Rank) -> Vec<Piece<'_>> {
     pieces(rank, strands)
 }
 
-/// What is left of a block.
+/// The rest of a block.
 struct Strand<'a> {
     block: BlockId,
     ops: &'a [Op],
 }
 
-/// What a block waits for the others at.
+/// A statement at which a block waits for others.
 enum Joint<'a> {
     Barrier(BarrierId),
     Pipeline(&'a Pipeline),
@@ -65,7 +65,7 @@ fn pieces<'a>(rank: &Rank, mut strands: Vec<Strand<'a>>) -> Vec<Piece<'a>> {
     }
 }
 
-/// A block's operations up to where it meets others.
+/// A block's operations up to the next place where it meets others.
 fn run<'a>(strand: &mut Strand<'a>) -> Option<Piece<'a>> {
     let length = strand.ops.iter().position(|op| joint(op).is_some()).unwrap_or(strand.ops.len());
     let (ops, rest) = strand.ops.split_at(length);
@@ -93,7 +93,7 @@ fn current<'a>(strand: &Strand<'a>) -> Option<Joint<'a>> {
     strand.ops.first().and_then(joint)
 }
 
-/// The blocks that meet next. Where nobody's barrier is complete, which no source makes, the first goes on alone.
+/// The blocks that meet next. If no barrier is complete, which source never leads to, the first block goes on alone.
 fn next(rank: &Rank, strands: &[Strand]) -> Option<BTreeSet<BlockId>> {
     let mut best: Option<(BarrierId, BTreeSet<BlockId>)> = None;
     for strand in strands {
@@ -124,7 +124,7 @@ fn of(rank: &Rank, id: BarrierId) -> BTreeSet<BlockId> {
     rank.barriers.lookup(id).into_iter().flatten().copied().collect()
 }
 
-/// The blocks whose pipelines belong together, since they meet inside, and the lowest barrier there.
+/// The blocks whose pipelines belong together because they meet inside, and the lowest barrier there.
 fn together(
     rank: &Rank,
     strands: &[Strand],
@@ -150,7 +150,7 @@ fn together(
     (lowest, members)
 }
 
-/// What the members do together, taken off each.
+/// The statement that the members share, removed from each of them.
 fn meet<'a>(rank: &Rank, strands: &mut [Strand<'a>], members: BTreeSet<BlockId>) -> Piece<'a> {
     let mut inner = Vec::new();
     let mut first: Option<&Pipeline> = None;

@@ -1,4 +1,4 @@
-//! What operations take, give, read and write that others wait for.
+//! What operations take from counters and give to them, and which packets they write and read.
 
 use crate::ir::memory::{accesses, cells};
 use crate::ir::{Action, ChannelId, Op, Program, RankId, SemaphoreId};
@@ -10,7 +10,7 @@ pub(super) enum Counter {
     Semaphore(SemaphoreId),
 }
 
-/// What an operation waits for.
+/// The counters that an operation takes from.
 pub(super) fn takes(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
     let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match &op.action {
         Action::Wait(signal) => (&signal.channels, &[]),
@@ -27,7 +27,7 @@ pub(super) fn takes(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
     channels.chain(semaphores.iter().map(|id| Counter::Semaphore(*id)))
 }
 
-/// What an operation tells, by the end of the channel that it has.
+/// The counters that an operation gives to; of a channel, its own end.
 pub(super) fn gives(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
     let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match &op.action {
         Action::Signal(signal) => (&signal.channels, &[]),
@@ -45,7 +45,7 @@ pub(super) fn gives(op: &Op) -> impl Iterator<Item = Counter> + Clone + '_ {
     channels.chain(semaphores.iter().map(|id| Counter::Semaphore(*id)))
 }
 
-/// The packets that an operation writes, or reads.
+/// Visits the packets that an operation writes, or reads.
 pub(super) fn packets(
     program: &Program,
     rank: RankId,

@@ -1,4 +1,4 @@
-//! What does not change while schedules are tried: the blocks, what they share, who writes which packet.
+//! The part of a search that does not change: the blocks, what they share, and who writes which packet.
 
 use super::counter::{Counter, gives, packets, takes};
 use super::state::State;
@@ -16,7 +16,7 @@ pub(super) struct Block<'p> {
     steps: Vec<Step<'p>>,
 }
 
-/// What does not change.
+/// The part of a search that does not change.
 pub(super) struct Scene<'p> {
     pub(super) program: &'p Program,
     pub(super) blocks: Vec<Block<'p>>,
@@ -53,8 +53,8 @@ impl<'p> Scene<'p> {
         (!hasty).then_some(scene)
     }
 
-    /// Which counters several blocks take from. None where one of them stands in a list with others: its threads would
-    /// have to be told apart.
+    /// Finds the counters that several blocks take from. None where an operation uses one of them in a list with
+    /// others: its threads would have to be modeled separately.
     fn find_shared(&mut self) -> Option<()> {
         let mut users: FxHashMap<(RankId, Counter), FxHashSet<usize>> = FxHashMap::default();
         for (at, block) in self.blocks.iter().enumerate() {
@@ -80,8 +80,8 @@ impl<'p> Scene<'p> {
         (!mixed).then_some(())
     }
 
-    /// Whether a block takes from a shared counter by a thread that has not met others which waited before: it may do so
-    /// before these have heard, and threads are not told apart here.
+    /// Whether a thread of a block takes from a shared counter before it has met other threads that waited earlier: it
+    /// may do so before these have finished waiting, and threads are not modeled separately here.
     fn is_hasty(&self, block: &Block) -> bool {
         let mut others = false;
         block.steps.iter().any(|step| {
@@ -154,7 +154,7 @@ impl<'p> Scene<'p> {
         all
     }
 
-    /// A block that has not come to its end: one that has drawn something, if there is one.
+    /// A block that has not reached its end: preferably one that has drawn something.
     pub(super) fn unfinished(&self, state: &State) -> Option<usize> {
         let open = || (0..self.blocks.len()).filter(|block| self.op(state, *block).is_some());
         let drawn = |block: &usize| state.drawn.get(*block).is_some_and(Option::is_some);

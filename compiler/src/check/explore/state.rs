@@ -1,16 +1,17 @@
-//! How far everyone has come in one schedule.
+//! How far every block has come in one schedule.
 
 use super::counter::Counter;
 use crate::ir::{ChannelId, RankId, SemaphoreId};
 use crate::table::Id;
 
-/// How far everyone has come.
+/// How far every block has come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub(super) at: Vec<u32>,
-    /// What each block has drawn and waits with: a ticket, or the value before it took one.
+    /// What each block has drawn and is waiting with: its ticket, or the semaphore's value before
+    /// it took one.
     pub(super) drawn: Vec<Option<i64>>,
-    /// Signals that came, and waits begun, by rank and channel.
+    /// Signals that arrived, and waits that began, by rank and channel.
     pub(super) signals: Vec<Vec<(u32, u32)>>,
     pub(super) semaphores: Vec<Vec<i64>>,
 }
@@ -33,7 +34,8 @@ impl State {
         self.semaphores.get_mut(rank.index())?.get_mut(id.index())
     }
 
-    /// Takes one of a counter that nobody shares, if there is one; or only looks.
+    /// Takes one from a counter that is not shared, if there is one; with `look`, only says whether
+    /// there is.
     pub(super) fn take(&mut self, rank: RankId, counter: Counter, look: bool) -> bool {
         match counter {
             Counter::Channel(id) => self.channel(rank, id).is_some_and(|(came, begun)| {

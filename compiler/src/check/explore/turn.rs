@@ -1,4 +1,5 @@
-//! What a block does next: as soon as it can, where it takes nothing from anyone; in every order, where it does.
+//! The steps of a block: taken as soon as possible where they take nothing from others, and in every order where they
+//! do.
 
 use super::counter::{Counter, gives, takes};
 use super::scene::Scene;
@@ -6,7 +7,7 @@ use super::state::State;
 use crate::ir::{Action, RankId};
 
 impl Scene<'_> {
-    /// Does what takes nothing from anyone, as far as that goes.
+    /// Takes all steps whose order does not matter, as far as possible.
     pub(super) fn settle(&self, state: &mut State) {
         let mut moved = true;
         while moved {
@@ -19,7 +20,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Does a block's next operation, if its order does not matter and it can.
+    /// Runs a block's next operation, if its order does not matter and it can run; says whether it did.
     fn free(&self, state: &mut State, block: usize) -> bool {
         let Some((rank, op)) = self.op(state, block) else { return false };
         let semaphore = |counter| matches!(counter, Counter::Semaphore(_));
@@ -63,7 +64,7 @@ impl Scene<'_> {
         true
     }
 
-    /// Lets a block go on that has drawn a ticket, if it is its turn.
+    /// Lets a block that has drawn a ticket go on, if it is its turn.
     fn served(&self, state: &mut State, block: usize) -> bool {
         let drawn = state.drawn.get(block).copied().flatten();
         let (Some(ticket), Some((rank, op))) = (drawn, self.op(state, block)) else { return false };
@@ -76,7 +77,8 @@ impl Scene<'_> {
         served
     }
 
-    /// What comes of a block doing the next thing whose order matters; none if it is at none, or cannot.
+    /// The state after a block has taken the next step whose order matters; none if it is not at such a step, or cannot
+    /// go on.
     pub(super) fn turn(&self, state: &State, block: usize) -> Option<State> {
         let (rank, op) = self.op(state, block)?;
         let mut after = state.clone();

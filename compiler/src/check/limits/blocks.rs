@@ -1,9 +1,9 @@
-//! How much stands in one operation, one block, one rank.
+//! How much one operation, one block and one rank contain.
 //!
-//! In: a rank. Out: findings where MSCCL++'s executor has less room. Its loader checks the 64 operations only; beyond
-//! the other bounds it writes past its arrays. An operation that does a list entry by entry gives each a thread of its
-//! own, so that entries beyond the block's threads are nobody's. Channels and remote buffers count as the writer lists them: each that an
-//! operation of the block uses, once.
+//! In: a rank. Out: findings where MSCCL++'s executor has less room. Its loader checks only the 64 operations; beyond
+//! the other bounds, the executor writes past its arrays. An operation with a list gives each entry to a thread of its
+//! own, so entries beyond the block's threads are not processed. Channels and remote buffers are counted as the plan
+//! writer lists them: each one that an operation of the block uses, once.
 
 use super::Limits;
 use super::findings::{Findings, Group, Site};
@@ -105,7 +105,7 @@ impl Uses {
         }
     }
 
-    /// The families of the channels of a kind that the block uses, each with how many of it, in their order.
+    /// The families of the channels of one kind that the block uses, in order, with the number used of each.
     fn families<'r>(&self, rank: &'r ir::Rank, kind: ir::ChannelKind) -> Vec<Used<'r>> {
         let mut families: Vec<Used<'r>> = Vec::new();
         for (seen, channel) in self.seen.iter().zip(rank.channels.iter()) {
@@ -255,7 +255,7 @@ fn too_many_channels(
     );
     let parts = count.div_ceil(CHANNELS_OF_BLOCK);
     let report = Diagnostic::without_place(Code::E0802, message);
-    // Those of a plan have numbers only.
+    // Channels of a plan have numbers only.
     let named = families.iter().filter(|family| family.name.parse::<u32>().is_err());
     let Some(most) = named.max_by_key(|family| family.count) else {
         return report.help(format!("spread them over {parts} blocks"));

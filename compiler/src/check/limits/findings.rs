@@ -1,7 +1,7 @@
-//! Findings by mistake: what the same statement does wrong on many ranks and in many blocks is one report.
+//! Groups findings by mistake: one report for what the same statement does wrong on many ranks and in many blocks.
 //!
-//! In: what is wrong, where, and how much of it. Out: one diagnostic for each rule and place, telling of the worst
-//! case, with a note on how many others there are. Nothing is built for a finding that is not the first or the worst.
+//! In: what is wrong, where, and by how much. Out: one diagnostic for each rule and place, about the worst case, with a
+//! note on how many others there are. A diagnostic is built only for the first finding and for worse ones.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -16,12 +16,12 @@ pub(super) struct Site<'r> {
     pub(super) origin: ir::OriginId,
 }
 
-/// Which findings are one mistake.
+/// Which findings of a rule are one mistake.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
     /// Those at one place.
     Place,
-    /// Those of what stands at another place, which is at fault.
+    /// Those about something declared at another place, which is at fault.
     Of(ir::OriginId),
     /// All of a rule: an option is at fault.
     Program,
@@ -47,8 +47,8 @@ impl<'p> Findings<'p> {
         Findings { program, rows: BTreeMap::new() }
     }
 
-    /// Adds a finding of the rule `code`, told apart from others of that code by `what`. Of those that are one mistake
-    /// the one of the greatest weight is told.
+    /// Adds a finding of the rule `code`; `what` distinguishes rules of the same code. Of the findings that are one
+    /// mistake, the one with the greatest weight is reported.
     pub(super) fn add(
         &mut self,
         (code, what, group): (Code, &'static str, Group),
@@ -118,7 +118,7 @@ impl<'p> Findings<'p> {
     }
 }
 
-/// Gives a diagnostic its primary place, unless it has one; without a place, the text becomes a note.
+/// Adds a label: the primary one, unless the diagnostic has one already. Without a place, adds nothing.
 pub(super) fn place_at(
     mut diagnostic: Diagnostic,
     place: Option<impl Into<At>>,

@@ -1,18 +1,18 @@
-//! Operations that MSCCL++'s executor lacks, or runs otherwise than the program means.
+//! Operations that MSCCL++'s executor lacks, or runs differently from what the program means.
 //!
-//! In: a rank. Out: one finding for the first thing that is wrong with an operation. The conditions, each from the
-//! executor's kernel, on the operations as the plan writer lays them out:
+//! In: a rank. Out: findings; of the conditions on a transfer's operands and channel, only the first that fails is
+//! reported. The conditions, each from the executor's kernel, on the operations as the plan writer lays them out:
 //!
-//! * it sums, whatever reduction is asked for; `flush` waits for nothing; a load-reduce must store through a switch;
+//! * it sums, whatever reduction is requested; `flush` waits for nothing; a load-reduce must store through a switch;
 //! * `get` adds each side's offset to the other side, and reads over memory channels only;
-//! * a port takes `put`, `put_with_signal`, `put_with_signal_and_flush` and `read_put_packets`; only these signal by
-//!   themselves, and only there;
-//! * a copy has one source and one destination; what a put over memory reads lies in one buffer;
+//! * a port takes `put`, `put_with_signal`, `put_with_signal_and_flush` and `read_put_packets`; of all transfers, only
+//!   those with `signal` in their name signal, and only over a port;
+//! * a copy has one source and one destination; all sources of a put over memory are in one buffer;
 //! * a reduction has one plain local destination, and one local source where it has remote ones;
-//! * packets need twice the scratch, which `LL` sets aside; they do not heed a pipeline's window;
+//! * packets need twice the scratch, which `LL` sets aside; they ignore a pipeline's windows;
 //! * every operation of a pipeline must cover all of its chunks, or the last windows lie beyond the operation;
-//! * under `double_scratch` only packets find the half of a peer's scratch that is in use;
-//! * under `reuse_resources` the executor keeps the first call's input and output for whoever reaches them from outside.
+//! * under `double_scratch`, only packets reach the half of a peer's scratch that is in use;
+//! * under `reuse_resources`, the executor keeps the first call's input and output for access from outside the rank.
 
 use super::findings::{Findings, Group, Site};
 use crate::diagnostic::{Change, Code, Diagnostic, Severity};
@@ -80,7 +80,7 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
         findings.add(rule, site, 0, packets_without_ll);
     }
     if let Some(fault) = fault(transfer) {
-        // Packets that are sent on as they lie do arrive, as long as the executor has run no other plan before.
+        // Packets that are sent on as they are do arrive, as long as the executor has run no other plan before.
         let sound = transfer.verb == ir::Verb::PutPackets && is_read(findings, site);
         let told = || if sound { warning(lacking(&fault)) } else { lacking(&fault) };
         findings.add((Code::E0807, fault.message, Group::Place), site, 0, told);
@@ -96,7 +96,7 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
 }
 
 fn flush(findings: &mut Findings<'_>, site: Site<'_>) {
-    // A plan that is read is taken at its word: there a flush does nothing, and nothing relies on it.
+    // In a plan that was read, a flush does nothing, and the checks do not rely on it.
     let read = is_read(findings, site);
     let told = || if read { warning(useless_flush()) } else { useless_flush() };
     findings.add((Code::E0807, "flush", Group::Place), site, 0, told);
@@ -139,14 +139,14 @@ fn count(operands: &[ir::Operand], of: fn(&ir::Operand) -> bool) -> usize {
     operands.iter().filter(|operand| of(operand)).count()
 }
 
-/// What the executor cannot do, why, and what does the same.
+/// What the executor cannot do, why, and what has the same effect.
 struct Fault {
     message: &'static str,
     note: &'static str,
     help: &'static str,
 }
 
-/// What the executor cannot do of a transfer, if anything.
+/// The part of a transfer that the executor cannot do, if any.
 fn fault(transfer: &ir::Transfer) -> Option<Fault> {
     let port = transfer.via == Some(ir::ChannelKind::Port);
     let (sources, destinations) = (&*transfer.sources, &*transfer.destinations);

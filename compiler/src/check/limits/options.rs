@@ -1,7 +1,8 @@
-//! Options and shapes of the whole program that MSCCL++'s executor does not take.
+//! Options and shapes of the whole program that MSCCL++'s executor does not accept.
 //!
 //! In: the program's options, each rank's buffers and ports. Out: findings for an alignment that is no multiple of 16
-//! bytes, for a rank without input, output or thread blocks, and for ports from the ninth rank of a node to another node.
+//! bytes, for a rank without input, output or thread blocks, and for ports from the ninth rank of a node to another
+//! node.
 
 use super::findings::{Findings, Group, Site};
 use crate::diagnostic::{Code, Diagnostic};
@@ -10,7 +11,7 @@ use crate::ir;
 /// The executor moves data 16 bytes at a time.
 const WORD: u32 = 16;
 
-/// Network devices that the executor's table has, one for each rank of a node.
+/// The number of network devices in the executor's table, one for each rank of a node.
 const DEVICES: u32 = 8;
 
 pub(super) fn program(findings: &mut Findings<'_>) {

@@ -3,17 +3,19 @@
 //! In: the ranks of the final program and the author's range. Out: the range that the plan gets, in bytes of what the
 //! executor compares (the output of an allgather, otherwise the input), and what is wrong with the author's.
 //!
-//! A chunk has as many bytes on every rank and in every buffer, a multiple of the alignment. At the largest message
+//! A chunk has the same number of bytes on every rank and in every buffer, a multiple of the alignment. At the largest
+//! message size:
 //!
-//! * no operand ends at or beyond 2^32 bytes of its buffer, nor 2^31 where it is packets: the executor counts offsets in
-//!   32 bits, and a packet takes twice its payload;
-//! * under `double_scratch` the second half of scratch begins below 2^32 bytes, with room for its packets. The executor
-//!   sizes scratch by the allocation that the input lies in, up to the largest message, whatever is sent;
-//! * under `reuse_resources` all chunks of scratch fit the 64 MiB (32 MiB with `double_scratch`) that the executor
-//!   divides into slots, of 128 MiB that it has, since packets take twice their payload: beyond that they overlap;
-//! * a pipeline has at most 65,535 windows, and under `reuse_resources` its chunks fit a slot of scratch, since there
-//!   the executor begins again at the slot's first byte. Where [`ring`] shows that no window is overwritten before it is
-//!   read, neither of the last two holds.
+//! * no operand ends at or beyond 2^32 bytes of its buffer, or 2^31 if it is packets: the executor counts offsets in 32
+//!   bits, and a packet takes up twice its payload;
+//! * under `double_scratch` without `reuse_resources`, the second half of scratch begins below 2^32 bytes, with room
+//!   for its packets. The executor sizes scratch by the allocation that contains the input, up to the largest message,
+//!   whatever is sent;
+//! * under `reuse_resources`, all chunks of scratch fit in the 64 MiB (32 MiB with `double_scratch`) that the executor
+//!   divides into slots. It has 128 MiB, but packets take up twice their payload: beyond that, slots overlap;
+//! * a pipeline has at most 65,535 windows; and under `reuse_resources` its chunks fit in a slot of scratch, since
+//!   there the executor begins again at the slot's first byte. Where [`ring`] shows that no window is overwritten
+//!   before it is read, the two limits under `reuse_resources` do not apply.
 
 use super::super::names::size;
 use super::super::ring::{self, Ring};
@@ -26,13 +28,13 @@ use crate::source::Place;
 /// The scratch that the executor divides into slots under `reuse_resources`.
 const REUSED_SCRATCH: u64 = 1 << 26;
 
-/// What the executor can count a pipeline's windows to.
+/// The most windows of a pipeline that the executor can count.
 const WINDOWS: u64 = 65_535;
 
-/// The loader reads a plan's least size as a signed 32-bit number.
+/// The end of the range of least sizes: the loader reads them as signed 32-bit numbers.
 const LEAST_END: u64 = 1 << 31;
 
-/// Why a chunk can be no larger.
+/// The reason for a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     Offset,
@@ -40,8 +42,8 @@ enum Reason {
     Half,
     Slots,
     Ring,
-    /// It may, but for a slot that its windows do not fill evenly. With so many chunks of scratch they would; 0 where not with
-    /// a few more.
+    /// It could be larger if windows filled a slot evenly. They would with this many chunks of scratch; 0 if not with
+    /// any number up to twice as many.
     Uneven {
         chunks: u64,
     },
@@ -57,7 +59,7 @@ struct Bound {
     origin: Option<ir::OriginId>,
 }
 
-/// What the ranks seen so far allow.
+/// The bounds from the ranks seen so far.
 #[derive(Default)]
 pub(super) struct Bounds {
     least: Option<Bound>,
@@ -66,11 +68,11 @@ pub(super) struct Bounds {
     /// The farthest end of a plain operand and of packets, in chunks.
     plain_end: u64,
     packets_end: u64,
-    /// What a slot of scratch must be like for pipelines to go round in it; none where they may not.
+    /// The properties that a slot of scratch must have for pipelines to wrap around in it; none where they may not.
     ring: Option<Ring>,
 }
 
-/// The rank that is looked at.
+/// The rank that is checked.
 #[derive(Clone, Copy)]
 struct Site<'a> {
     program: &'a ir::Program,
@@ -152,13 +154,13 @@ impl Bounds {
         }
     }
 
-    /// Whether the pipelines of a rank may go round in its slots of scratch.
+    /// Whether the pipelines of a rank may wrap around in its slots of scratch.
     fn wraps(&self, program: &ir::Program, rank: &ir::Rank) -> bool {
         let whole = space(&program.options).is_multiple_of(u64::from(rank.scratch_chunks.max(1)));
         whole && self.ring.as_ref().is_some_and(|ring| ring.is(slot(&program.options, rank)))
     }
 
-    /// Why they may not.
+    /// Why they may not wrap around.
     fn why_not_around(&self, program: &ir::Program, rank: &ir::Rank) -> Reason {
         let space = space(&program.options);
         let fits =
@@ -215,8 +217,8 @@ impl Bounds {
         (min.min(max), max, found)
     }
 
-    /// What is said where scratch bounds messages whose end nobody set: the compiler sets it for a program; of a plan
-    /// that is read it can only be told.
+    /// The note where scratch limits messages and nobody has set an upper end: for a program from source the compiler
+    /// sets it; for a plan that was read, it can only be reported.
     fn scratch_note(&self, program: &ir::Program, largest: u64) -> Option<Diagnostic> {
         let options = &program.options;
         let reason = self.reason();
@@ -239,7 +241,7 @@ impl Bounds {
         self.least.map_or(Reason::Offset, |bound| bound.reason)
     }
 
-    /// A finding at the operation that sets the bound.
+    /// Places a finding at the operation that sets the bound.
     fn at_bound(&self, program: &ir::Program, diagnostic: Diagnostic) -> Diagnostic {
         let Some(bound) = self.least else { return diagnostic };
         let origins = &program.origins;
@@ -256,7 +258,7 @@ impl Bounds {
         }
     }
 
-    /// A finding at the author's sizes, with the operation that sets the bound.
+    /// Places a finding at the author's sizes, with the operation that sets the bound.
     fn at_author(
         &self,
         program: &ir::Program,
@@ -280,12 +282,12 @@ fn slot(options: &ir::Options, rank: &ir::Rank) -> u64 {
     space(options) / u64::from(rank.scratch_chunks.max(1))
 }
 
-/// The scratch that is divided into slots.
+/// The bytes of scratch that are divided into slots.
 fn space(options: &ir::Options) -> u64 {
     if options.double_scratch { REUSED_SCRATCH / 2 } else { REUSED_SCRATCH }
 }
 
-/// The largest chunk with which the second half of scratch, and its packets, are counted in 32 bits.
+/// The largest chunk for which offsets into the second half of scratch, and into its packets, fit in 32 bits.
 fn half(options: &ir::Options, message: ir::Buffer, rank: &ir::Rank) -> u64 {
     let packets = if options.protocol == ir::Protocol::Ll { 2 } else { 1 };
     let scratch = u128::from(rank.scratch_chunks) * packets;
@@ -299,7 +301,7 @@ fn half(options: &ir::Options, message: ir::Buffer, rank: &ir::Rank) -> u64 {
     u64::try_from(space * input / (scratch * (compared + input))).unwrap_or(u64::MAX)
 }
 
-/// What is wrong with a range that goes beyond no bound.
+/// What is wrong with a range that exceeds no bound.
 fn range_fault(
     options: &ir::Options,
     (min, max): (u64, u64),
@@ -345,7 +347,7 @@ fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {
     helped(report, reason)
 }
 
-/// What makes pipelines go round in scratch.
+/// Adds what would allow pipelines to wrap around in scratch.
 fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
     match reason {
         Reason::Ring => report.help(ANSWER),
@@ -425,5 +427,5 @@ fn endless_note(largest: u64, reason: Reason) -> Diagnostic {
     helped(note, reason)
 }
 
-/// The way out of a ring that may not be gone round.
+/// The advice where pipelines may not wrap around.
 const ANSWER: &str = "let what reads scratch in a round signal or release, and what writes it there in a later round wait for that";

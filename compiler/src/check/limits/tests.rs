@@ -445,7 +445,7 @@ fn ports_beyond_the_eighth_rank_of_a_node() {
     clean(&one_node);
 }
 
-/// The range of a program whose blocks are these, after `set` changed it.
+/// The range of a program whose only block has these operations, after `set` changed the program.
 fn range(ops: Vec<ir::Op>, set: fn(&mut ir::Program)) -> (u64, u64) {
     let mut program = program(vec![ops]);
     set(&mut program);
@@ -502,10 +502,10 @@ fn sizes_by_pipelines() {
     let back = moves(ir::Verb::Copy, &[local(SCRATCH, 0, 2)], &[local(OUTPUT, 0, 2)], None);
     let both = vec![pipeline(1024, 2, vec![copy.clone(), back.clone()])];
     assert_eq!(range(both.clone(), |_| ()).1, 65_535 * 1024 / 32 * 32);
-    // What is read before the next round writes may go round under `reuse_resources`.
+    // Scratch that is read before the next round writes it may wrap around under `reuse_resources`.
     let reuse = |program: &mut ir::Program| program.options.reuse_resources = true;
     assert_eq!(range(both, reuse).1, 65_535 * 1024 / 32 * 32);
-    // What is not may not: two chunks share a slot of 16 MiB.
+    // Otherwise it may not: two chunks share a slot of 16 MiB.
     let ops = vec![pipeline(1024, 2, vec![copy]), pipeline(1024, 2, vec![back])];
     let reuse = |program: &mut ir::Program| program.options.reuse_resources = true;
     assert_eq!(range(ops.clone(), reuse).1, 16 << 20);

@@ -1,7 +1,7 @@
-//! Threads of one block that use one counter without meeting in between.
+//! Threads of one block that use one counter without meeting in between (E0605).
 //!
-//! Entry k of a list of channels or semaphores is thread k's, and nothing orders two threads of a block until they meet:
-//! of `signal [a, b]; signal [b, a];` nobody knows which signal over `a` comes first.
+//! Entry k of a list of channels or semaphores belongs to thread k, and two threads of a block are unordered until they
+//! meet: in `signal [a, b]; signal [b, a];` either signal over `a` may come first.
 
 use crate::check::race::step::{Step, Steps};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb, run};
@@ -12,17 +12,17 @@ use std::sync::Arc;
 pub(super) struct Unordered {
     /// The counter's name.
     pub(super) name: Arc<str>,
-    /// What the threads do.
+    /// What the threads do with it, as a verb.
     pub(super) does: &'static str,
-    /// Whose threads.
+    /// The block of the threads.
     pub(super) block: BlockId,
-    /// Where the first one does.
+    /// Where the first one uses it.
     pub(super) first: OriginId,
-    /// Where the second one does.
+    /// Where the second one uses it.
     pub(super) second: OriginId,
 }
 
-/// What is counted, and how it is used.
+/// A counter and how it is used.
 #[derive(Clone, Copy)]
 enum Which {
     Signals(ChannelId),
@@ -30,7 +30,7 @@ enum Which {
     Acquires(SemaphoreId),
 }
 
-/// All such uses on a rank, but of what may be shared.
+/// All such uses on a rank, except of counters that may be shared.
 pub(super) fn unordered(
     program: &ir::Program,
     windows: &run::Windows,
@@ -57,16 +57,16 @@ pub(super) fn unordered(
     found
 }
 
-/// The last use of every counter, by which thread and where, since the threads met.
+/// The last use of every counter: by which thread and where, since the threads last met.
 struct LastUses {
     signals: Vec<Use>,
     waits: Vec<Use>,
     acquires: Vec<Use>,
-    /// How often they have met.
+    /// How often the threads have met.
     met: u32,
 }
 
-/// The use of a counter, and how often threads had met then.
+/// A use of a counter, and how often the threads had met by then.
 type Use = Option<(u32, (usize, OriginId))>;
 
 impl LastUses {
@@ -84,7 +84,7 @@ impl LastUses {
         self.met += 1;
     }
 
-    /// Puts a use in the place of the one before, which is given back.
+    /// Replaces the last use of a counter, and returns the previous one if the threads have not met since.
     fn put(&mut self, which: Which, by: (usize, OriginId)) -> Option<(usize, OriginId)> {
         let row = match which {
             Which::Signals(id) => self.signals.get_mut(id.index()),
@@ -96,7 +96,7 @@ impl LastUses {
     }
 }
 
-/// Whether an operation is a meeting, or has one before its threads use a counter.
+/// Whether an operation is a meeting of the threads, or has one before its threads use a counter.
 fn meets(step: &Step) -> bool {
     match &step.op.action {
         Action::Sync | Action::Barrier { .. } => true,
@@ -112,7 +112,7 @@ fn meets(step: &Step) -> bool {
     }
 }
 
-/// Each counter that an operation uses, and by which thread. What is put over a port stands in a row with its signals.
+/// Each counter that an operation uses, and by which thread. A put over a port channel shares a queue with its signals.
 fn uses(signalled: &[bool], op: &ir::Op, visit: &mut dyn FnMut(usize, Which)) {
     let threads = 0..;
     match &op.action {
@@ -139,7 +139,7 @@ fn uses(signalled: &[bool], op: &ir::Op, visit: &mut dyn FnMut(usize, Which)) {
     }
 }
 
-/// Which channels anything signals over.
+/// For each channel, whether anything signals over it.
 fn signalled(rank: &ir::Rank) -> Vec<bool> {
     let mut found = vec![false; rank.channels.len()];
     let mut mark = |channels: &[ChannelId]| {
@@ -166,7 +166,7 @@ fn signalled(rank: &ir::Rank) -> Vec<bool> {
     found
 }
 
-/// The name of a counter, and what is done with it; none where it may be shared.
+/// The name of a counter, and the verb for its use; none where it may be shared.
 fn named(rank: &ir::Rank, which: Which) -> Option<(Arc<str>, &'static str)> {
     let channel = |id| rank.channels.lookup(id).filter(|channel| !channel.shared);
     match which {

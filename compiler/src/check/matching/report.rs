@@ -1,4 +1,4 @@
-//! Counters out of balance in words, with what shows it.
+//! The reports about unbalanced counters, with their witnesses.
 
 use super::lanes::Unordered;
 use super::{Counters, Flow, Use, Way};
@@ -25,7 +25,7 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
         Some(times) => format!("{to} waits {times}{on}"),
         None => format!("{to} never waits{on}"),
     };
-    // What nobody has written but in its declaration is not what a report begins with.
+    // A report does not begin with a name that the author has written in the declaration only.
     let only_waits = apart.is_some() && flow.signals.total() == 0;
     let message = match (flow.from, flow.to) {
         (Some(_), Some(_)) if only_waits => format!("{waits}, and {signals}, its other end"),
@@ -71,7 +71,7 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
     }
 }
 
-/// What to do where signals that are waited for go another way: over another channel, or to another rank.
+/// The advice where the awaited signals go elsewhere: over another channel, or to another rank.
 pub(super) fn other_way(short: Option<&Way>, stray: Option<&Way>) -> String {
     match stray {
         Some((Some(from), Some(to))) if short != stray => format!(
@@ -93,7 +93,7 @@ fn family(name: &str) -> &str {
     name.split('[').next().unwrap_or(name)
 }
 
-/// Adds the wait that is never answered, or the signal too many.
+/// Adds a witness: the wait that no signal answers, or the surplus signal.
 pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diagnostic {
     let Some((rank, end)) = flow.end else { return report };
     let (signals, waits) = past.signals_and_waits(rank, end);
@@ -113,7 +113,7 @@ pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diag
     }
 }
 
-/// Adds the acquire that is never answered, or the last use of the semaphore.
+/// Adds a witness: the acquire that no release answers, or the last use of the semaphore.
 pub(super) fn show_balance(
     past: &Past,
     (rank, id): (RankId, SemaphoreId),
@@ -136,7 +136,7 @@ pub(super) fn show_balance(
     }
 }
 
-/// Adds a wait that is never answered: those that are come first.
+/// Adds a witness for a wait that is never answered; the waits that are answered come before it.
 fn stands(
     past: &Past,
     (answered, wait): (&[Moment], Moment),
@@ -214,7 +214,7 @@ pub(super) fn several_users(
 /// How many users of a counter are shown.
 const MOST_USERS: usize = 4;
 
-/// Adds the first use of each block.
+/// Adds a witness: the first use in each block.
 pub(super) fn show_users(
     past: &Past,
     (rank, user): (RankId, &Use),
@@ -226,7 +226,7 @@ pub(super) fn show_users(
     meeting(past, &moments.collect::<Vec<Moment>>(), (counter, does), report)
 }
 
-/// Adds the two uses of threads that do not meet.
+/// Adds a witness: the two uses by threads that do not meet.
 pub(super) fn show_threads(
     past: &Past,
     rank: RankId,
@@ -240,7 +240,7 @@ pub(super) fn show_threads(
     }
 }
 
-/// Adds uses of one counter that may come at once, and a schedule that leads to as many of them as it can.
+/// Adds a witness: uses of one counter that may happen at once, and a schedule that reaches as many of them as it can.
 fn meeting(
     past: &Past,
     users: &[Moment],

@@ -1,11 +1,12 @@
-//! Whether every counter is used as it should be: a quick look, which says nothing of what is wrong.
+//! Whether every counter is used as it should be: a quick look, without saying what is wrong.
 //!
-//! Mostly nothing is, and there are as many counters as operations; so no more is kept of each than decides.
+//! Most programs have no such mistake, and there are as many counters as operations; so only what decides this is kept
+//! for each counter.
 
 use crate::ir::{Action, BlockId, ChannelKind, Op, Program, Rank};
 use crate::table::{Id, Table};
 
-/// Who does something: nobody, one block, or several.
+/// Which blocks do something: none, one, or several.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Who(u32);
 
@@ -22,7 +23,7 @@ impl Who {
     }
 }
 
-/// How often something is done, and by whom.
+/// How often something is done, and by which blocks.
 #[derive(Clone, Copy)]
 struct Times {
     count: u32,
@@ -58,8 +59,8 @@ struct Uses {
     semaphores: Vec<Semaphore>,
 }
 
-/// Whether every counter balances and has one user at each end, or may have several. Of a program that uses counters in
-/// pipelines that is not found out here.
+/// Whether every counter balances and has one user at each end, or may have several. False for programs that use
+/// counters in pipelines: these need the full check.
 pub(super) fn is_sound(program: &Program) -> bool {
     let mut uses = Table::default();
     for rank in &program.ranks {
@@ -88,7 +89,7 @@ fn is_shared(end: &End) -> bool {
     pushed || end.signals.who == SEVERAL || end.waits.who == SEVERAL
 }
 
-/// How a rank uses its counters; none where it does in pipelines.
+/// How a rank uses its counters; none where it has pipelines.
 fn uses_of(rank: &Rank) -> Option<Uses> {
     let end = End { signals: NEVER, waits: NEVER, pushers: NOBODY };
     let semaphore = Semaphore { acquires: NEVER, releases: 0 };

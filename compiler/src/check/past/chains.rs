@@ -1,4 +1,5 @@
-//! A program as chains: what each agent does in a launch, and who gives what others wait for.
+//! Lays out a program as chains: what each agent does in a launch, and who provides what others
+//! wait for.
 
 use super::{Agent, Chain, Line, Past, Places, Request};
 use crate::diagnostic::witness::Step;
@@ -12,14 +13,14 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The most lines and packets that are laid out.
+/// The most lines and packets of a program that is laid out.
 const MOST_ROWS: usize = 2_000_000;
 
 /// Who writes the packets of each cell of scratch.
 pub(super) type Packets = FxHashMap<(RankId, u64), Places>;
 
 impl<'p> Past<'p> {
-    /// Lays a program out whose chunks are cut into so many parts; none where it is too large.
+    /// Lays out a program whose chunks are cut into `parts` parts; none where it is too large.
     pub(in crate::check) fn new(program: &'p Program, parts: u32) -> Option<Past<'p>> {
         let windows = windows(program);
         let mut past = Past {
@@ -65,7 +66,7 @@ impl<'p> Past<'p> {
     }
 }
 
-/// Operations in the order in which they are run, pipelines unrolled.
+/// Operations in the order in which they run, pipelines unrolled.
 fn lines<'p>(
     windows: &Windows,
     ops: &'p [Op],
@@ -94,7 +95,7 @@ fn lines<'p>(
     (*rows <= MOST_ROWS).then_some(lines)
 }
 
-/// Finds out who gives what.
+/// Records who signals, waits, releases, acquires and writes packets.
 struct Index<'p> {
     past: Past<'p>,
     rows: usize,
@@ -143,7 +144,7 @@ impl<'p> Index<'p> {
         Some(())
     }
 
-    /// A signal over a channel, by the proxy where there is one.
+    /// A signal over a channel, sent by its proxy if it has one.
     fn signal(&mut self, rank: RankId, channel: ChannelId, me: (Agent, u32), moved: bool) {
         let giver = self.request(rank, channel, me, moved).unwrap_or(me);
         let end = self.past.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(channel));

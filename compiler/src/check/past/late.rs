@@ -1,19 +1,20 @@
-//! Whose packets are waited for where several write them: those that do not come of one moment, where there are such.
+//! Chooses whose packet is waited for where several agents write it: one that does not come from a given moment, if
+//! there is one.
 
 use super::{Agent, Chain, MOST_MOMENTS, Moment, Past};
 use rustc_hash::FxHashMap;
 
-/// An order in which one moment is run as late as can be, and what waits for its packets later still.
+/// An order of moments in which a given one runs as late as possible, and whatever waits for its packets later still.
 pub(in crate::check) struct Late {
     moment: Option<Moment>,
-    /// When each moment is run.
+    /// The position of each moment in the order.
     at: FxHashMap<Moment, u32>,
-    /// Whether its packets are waited for.
+    /// Whether its packets may be waited for.
     gives: bool,
 }
 
 impl Late {
-    /// Whose packet a reader waits for, of those who write it; none where it comes to none of them.
+    /// Which of a packet's writers a reader waits for; none where it can wait for none of them.
     pub(super) fn choose(
         &self,
         reader: Moment,
@@ -29,8 +30,8 @@ impl Late {
 }
 
 impl Past<'_> {
-    /// The order in which `moment` comes as late as can be, up to where it and `target` are reached; none where they are
-    /// not, or where no packet has several writers.
+    /// The order in which `moment` comes as late as possible, until both it and `target` are reached; none where they
+    /// are not reached, or where no packet has several writers.
     pub(in crate::check) fn late(&self, moment: Option<Moment>, target: Moment) -> Option<Late> {
         if self.packets.values().all(|writers| writers.len() < 2) {
             return None;
@@ -61,7 +62,7 @@ impl Past<'_> {
         }
     }
 
-    /// Lets an agent go on from a moment as far as it comes; whether it does at all.
+    /// Advances an agent from a moment as far as possible; says whether it advanced.
     fn go_on(
         &self,
         late: &mut Late,

@@ -1,4 +1,4 @@
-//! What must have been run just before a moment.
+//! The moments that must have run just before a moment.
 
 use super::chains::{each_packet, range};
 use super::{Agent, Chain, Late, Line, Moment, Past, Places, Request};
@@ -6,8 +6,8 @@ use crate::ir::memory::{groups, source_is_packets};
 use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb};
 
 impl Past<'_> {
-    /// What must have been run just before; none where the moment never comes. Of packets that several write it is the
-    /// first one's, or whose `late` says.
+    /// The moments that must have run just before; none where the moment never comes. Where several agents write a
+    /// packet, it is the first one's write, or the one that `late` chooses.
     pub(in crate::check) fn needs(
         &self,
         moment: Moment,
@@ -33,14 +33,14 @@ impl Past<'_> {
                 if let Some(line) = lines.get(at as usize) {
                     self.awaited(*rank, (moment, late), line, &mut needs)?;
                 }
-                // What is last is looked at first: a block goes on by itself before others are asked.
+                // The last one is served first: a block advances on its own before it waits for others.
                 needs.extend(self.before(*rank, moment));
                 Some(needs)
             }
         }
     }
 
-    /// What else is over with a moment: a barrier's blocks pass it together.
+    /// The other moments that are done together with one: the blocks of a barrier pass it together.
     pub(super) fn meets(&self, moment: Moment) -> Vec<Moment> {
         match self.barrier(moment) {
             Some((rank, id)) => self.members(rank, id, moment),
@@ -58,7 +58,8 @@ impl Past<'_> {
         blocks.chain([self.start(rank, before)]).collect()
     }
 
-    /// What a block has to do itself: the line before, with what that waits for at its end, or the start of the launch.
+    /// The moments of the block itself: the previous line, with the proxy requests that this waits for at its end, or
+    /// the start of the launch.
     fn before(&self, rank: RankId, moment: Moment) -> Vec<Moment> {
         let Some(at) = moment.at.checked_sub(1) else {
             return vec![self.start(rank, moment.launch)];
@@ -97,7 +98,7 @@ impl Past<'_> {
         made
     }
 
-    /// What others have to do before a line is over.
+    /// Adds the moments of others that a line waits for.
     fn awaited(
         &self,
         rank: RankId,
@@ -152,7 +153,7 @@ impl Past<'_> {
         (moments(self.releases.get(&(rank, id))), moments(self.acquires.get(&(rank, id))))
     }
 
-    /// The signal that a wait on a channel is met by.
+    /// The signal that a wait on a channel receives.
     pub(in crate::check) fn signal_for(
         &self,
         rank: RankId,
@@ -166,7 +167,7 @@ impl Past<'_> {
         Some(Moment { launch: wait.launch, agent, at })
     }
 
-    /// The wait that a signal meets.
+    /// The wait that receives a signal.
     pub(in crate::check) fn wait_for(
         &self,
         rank: RankId,
@@ -179,7 +180,7 @@ impl Past<'_> {
         Some(Moment { launch: signal.launch, agent, at })
     }
 
-    /// The signal to an end of a channel that a line gives, itself or by a proxy.
+    /// The signal to an end of a channel that a line sends, itself or by a proxy.
     pub(in crate::check) fn giver(
         &self,
         line: Moment,
@@ -227,7 +228,7 @@ impl Past<'_> {
         }
     }
 
-    /// The other blocks' places at a barrier, as often as this block has come to it.
+    /// The other blocks' moments at the same meeting of a barrier: each block's n-th arrival, if this is its n-th.
     fn members(&self, rank: RankId, id: BarrierId, moment: Moment) -> Vec<Moment> {
         let Some(places) = self.barriers.get(&(rank, id)) else { return Vec::new() };
         let of = |agent: Agent| {
@@ -244,8 +245,7 @@ impl Past<'_> {
             .collect()
     }
 
-    /// The writes of the packets that a line waits for, but for its own. A proxy that is told to move packets waits for
-    /// none.
+    /// The writes of the packets that a line waits for, except its own. A proxy that sends packets waits for none.
     fn packets_for(
         &self,
         rank: RankId,
@@ -282,13 +282,13 @@ impl Past<'_> {
         (!missing).then_some(())
     }
 
-    /// Whether a line has packets sent by a proxy that does not look at them.
+    /// Whether a line has packets sent by a proxy, which does not look at them.
     pub(in crate::check) fn sends_raw(&self, moment: Moment) -> bool {
         let line = self.lines(moment.agent).get(moment.at as usize);
         matches!(line.map(|line| &line.op.action), Some(Action::Transfer(one)) if sends_raw(one))
     }
 
-    /// The writes of the packets that a line has sent; none where nobody writes one of them.
+    /// The writes of the packets that a line has sent; none where one of them is never written.
     pub(in crate::check) fn sent(&self, moment: Moment) -> Option<Vec<Moment>> {
         let line = self.lines(moment.agent).get(moment.at as usize)?;
         let Action::Transfer(transfer) = &line.op.action else { return None };
@@ -328,7 +328,7 @@ impl Past<'_> {
         first
     }
 
-    /// The packet on the same rank that lies nearest to a place and is written, and who writes it.
+    /// The written packet on the same rank that is nearest to a place, and who writes it.
     pub(in crate::check) fn nearest_packet(
         &self,
         (rank, cell): (RankId, u64),
@@ -350,7 +350,7 @@ fn moments(places: Option<&Places>) -> Vec<Moment> {
     places.into_iter().flatten().map(moment).collect()
 }
 
-/// Whether all requests come from one block, so that they have an order.
+/// Whether all requests come from one block, which orders them.
 fn is_one_block(requests: &[Request]) -> bool {
     requests.windows(2).all(|pair| matches!(pair, [a, b] if a.block == b.block))
 }

@@ -1,10 +1,10 @@
-//! Moments as the turns of a schedule: what an agent does in a row is one turn.
+//! Moments as the turns of a schedule: consecutive moments of an agent form one turn.
 
 use super::{Chain, Moment, Past};
 use crate::diagnostic::witness::Turn;
 
 impl Past<'_> {
-    /// The turns that moments in a row are.
+    /// The turns that a sequence of moments makes up.
     pub(in crate::check) fn turns(&self, moments: &[Moment]) -> Vec<Turn> {
         let mut turns: Vec<Turn> = Vec::new();
         let mut last = None;

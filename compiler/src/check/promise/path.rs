@@ -1,4 +1,4 @@
-//! The ways of contributions: where the one came from that is too much, and how far the one came that is missing.
+//! The paths of contributions: where a surplus one came from, and how far a missing one got.
 
 use super::trace::{Cell, Row, Trace, trace};
 use crate::check::names;
@@ -9,13 +9,13 @@ use crate::ir::run::{Broken, Contribution, Memory};
 use crate::ir::{Action, Alias, Buffer, RankId};
 use std::collections::BTreeSet;
 
-/// How many operations of a way are pointed to.
+/// How many operations of a path get a label.
 const LABELED: usize = 4;
 
-/// How many chunks of a way are named.
+/// How many chunks of a path are named.
 const NAMED: usize = 6;
 
-/// Adds to a report the ways of the first contribution that is wrong, and a schedule that leads to the value.
+/// Adds to a report the paths of the first wrong contribution, and a schedule that leads to the value.
 pub(super) fn show(
     past: &Past,
     memory: &Memory,
@@ -62,7 +62,7 @@ struct Ways<'a, 'p> {
 }
 
 impl Ways<'_, '_> {
-    /// The ways of the contribution that is told of, as rows from the input on.
+    /// The paths of the reported contribution, as rows from the input on.
     fn paths(&mut self, at: Cell, broken: &Broken) -> Vec<Vec<u32>> {
         let last = self.trace.last(at);
         let input = |trace: &Trace, (rank, chunk): (u32, u32)| {
@@ -93,7 +93,7 @@ impl Ways<'_, '_> {
         }
     }
 
-    /// The way to a row through rows that have a contribution.
+    /// The path to a row through rows that contain a contribution.
     fn way(&self, reached: &BTreeSet<u32>, row: u32) -> Vec<u32> {
         let mut way = vec![row];
         let mut at = row;
@@ -105,13 +105,13 @@ impl Ways<'_, '_> {
         way
     }
 
-    /// The sources of a row that have a contribution.
+    /// The sources of a row that contain a contribution.
     fn sources(&self, reached: &BTreeSet<u32>, row: u32) -> Vec<u32> {
         let sources = self.trace.row(row).map(|row| row.sources.as_slice()).unwrap_or_default();
         sources.iter().copied().filter(|source| reached.contains(source)).collect()
     }
 
-    /// Two ways to a row: they part where two sources have the contribution.
+    /// Two paths to a row: they split at a row of which two sources contain the contribution.
     fn two_ways(&self, reached: &BTreeSet<u32>, last: u32) -> Vec<Vec<u32>> {
         let mut behind = Vec::new();
         let mut at = last;
@@ -133,7 +133,8 @@ impl Ways<'_, '_> {
         }
     }
 
-    /// How far a contribution came: into the cell where it is missing, or on to its rank, or as late as can be.
+    /// The row that shows how far a contribution got: in the cell where it is missing, or else on that cell's rank, or
+    /// else the latest one.
     fn farthest(&self, reached: &BTreeSet<u32>, at: Cell) -> Option<u32> {
         let nearness = |row: &u32| {
             let cell = self.trace.row(*row).map(|row| row.cell);
@@ -155,7 +156,7 @@ impl Ways<'_, '_> {
         Some(Hop { event, into })
     }
 
-    /// "`output[3]` of rank 2"; what was there at first is input, wherever that lies.
+    /// "`output[3]` of rank 2"; initial contents are named as input, wherever they lie.
     fn name(&self, row: &Row) -> String {
         let Cell { rank, buffer, cell, .. } = row.cell;
         let chunk = cell / u64::from(self.parts.max(1));
@@ -202,7 +203,7 @@ impl Ways<'_, '_> {
         names.join(" -> ")
     }
 
-    /// Points to the last operations of a way, but for places of which something is said already.
+    /// Adds labels at the last operations of a path, except at places that have one already.
     fn label(&self, mut report: Diagnostic, path: &[u32], does: &str) -> Diagnostic {
         let rows = path.iter().filter_map(|row| self.trace.row(*row));
         let rows: Vec<&Row> = rows.filter(|row| row.moment.is_some()).collect();
@@ -215,7 +216,7 @@ impl Ways<'_, '_> {
         report
     }
 
-    /// What becomes of a contribution that is missing, where its way ends, and what has to become of it.
+    /// Adds where the path of a missing contribution ends, whether it is overwritten there, and what would help.
     fn end(&self, broken: &Broken, path: &[u32], report: Diagnostic) -> Diagnostic {
         let end = path.last().and_then(|last| Some((*last, self.trace.row(*last)?)));
         let Some((last, row)) = end else { return report };
@@ -231,7 +232,7 @@ impl Ways<'_, '_> {
         }
     }
 
-    /// What has to become of a contribution whose way ends at a row.
+    /// The advice for a contribution whose path ends at a row.
     fn way_out(&self, broken: &Broken, (end, row): (u32, &Row), is_overwritten: bool) -> String {
         let first = u64::from(broken.chunk) * u64::from(self.parts) + u64::from(broken.part);
         let at = self.trace.cell(broken.rank, Buffer::Output, first);

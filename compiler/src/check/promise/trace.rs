@@ -1,7 +1,7 @@
-//! Which operation made what each cell holds, from what: found after the fact, by going through the moments of a run.
+//! For each cell, which operation wrote it and from what: found after the fact, by following the moments of a run.
 //!
-//! Every element that an operation writes is a row; its sources are earlier rows, or what was there when the launch
-//! began.
+//! Every element that an operation writes is a row; its sources are earlier rows, or the contents of a cell when the
+//! launch began.
 
 use crate::check::past::{Moment, Past};
 use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
@@ -13,40 +13,40 @@ use std::collections::BTreeSet;
 /// The most elements that are followed.
 const MOST_ROWS: usize = 1_000_000;
 
-/// A cell of memory: of two buffers that share it, of the outer one.
+/// A cell of memory; where two buffers share it, in terms of the outer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Cell {
-    /// Whose.
+    /// Of which rank.
     pub(super) rank: RankId,
     /// Of which buffer.
     pub(super) buffer: Buffer,
-    /// Which.
+    /// Its index in the buffer.
     pub(super) cell: u64,
     /// Whether it is a packet.
     packet: bool,
 }
 
-/// An element that was written, or a cell as it was at first.
+/// An element that was written, or the initial contents of a cell.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// By what; none at first.
+    /// The moment that wrote it; none for initial contents.
     pub(super) moment: Option<Moment>,
-    /// Where.
+    /// The cell.
     pub(super) cell: Cell,
-    /// From what.
+    /// The rows that it was made from.
     pub(super) sources: SmallVec<[u32; 2]>,
 }
 
-/// All that was written, in order.
+/// All elements that were written, in order.
 pub(super) struct Trace<'p> {
     program: &'p Program,
     parts: u32,
     rows: Vec<Row>,
-    /// What each cell holds.
+    /// The row that each cell holds.
     held: FxHashMap<Cell, u32>,
 }
 
-/// Goes through a run; none where there is too much to follow.
+/// Follows a run; none where there is too much to follow.
 pub(super) fn trace<'p>(past: &Past<'p>, moments: &[Moment]) -> Option<Trace<'p>> {
     let parts = past.parts();
     let mut trace =
@@ -104,7 +104,7 @@ impl Trace<'_> {
         }
     }
 
-    /// The row that made what a cell holds; what was there at first has one from here on.
+    /// The row that a cell holds; initial contents get a row when they are first used.
     pub(super) fn holds(&mut self, cell: Cell) -> u32 {
         let next = self.rows.len() as u32;
         let row = *self.held.entry(cell).or_insert(next);
@@ -134,7 +134,7 @@ impl Trace<'_> {
         }
     }
 
-    /// A cell of a buffer by the name that its author uses.
+    /// A cell, given the buffer by which the author names it.
     pub(super) fn cell(&self, rank: RankId, buffer: Buffer, cell: u64) -> Cell {
         let alias = self.program.ranks.lookup(rank).and_then(|rank| rank.alias);
         let (buffer, first) = home(alias, buffer, 0);
@@ -146,12 +146,12 @@ impl Trace<'_> {
         self.rows.get(row as usize)
     }
 
-    /// The row that made what a cell holds in the end, if anything did.
+    /// The row that a cell holds at the end, if there is one.
     pub(super) fn last(&self, cell: Cell) -> Option<u32> {
         self.held.get(&cell).copied()
     }
 
-    /// Rows that what a cell held at first went into, in order, that cell's own included.
+    /// The rows that a cell's initial contents went into, including its own, in order.
     pub(super) fn reached_from(&self, cell: Cell) -> BTreeSet<u32> {
         let mut reached = BTreeSet::new();
         for (at, row) in (0..).zip(&self.rows) {
@@ -163,7 +163,7 @@ impl Trace<'_> {
         reached
     }
 
-    /// The next row that takes a row's place in memory.
+    /// The next row that overwrites a row in memory.
     pub(super) fn overwritten(&self, row: u32) -> Option<&Row> {
         let cell = self.row(row)?.cell;
         self.rows.iter().skip(row as usize + 1).find(|other| other.cell == cell)

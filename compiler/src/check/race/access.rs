@@ -1,4 +1,4 @@
-//! What an operation reads and writes, element by element.
+//! The cells that an operation reads and writes, element by element.
 
 use super::cells::{Place, Share};
 use super::step::Step;
@@ -7,24 +7,24 @@ use crate::ir::run::Grain;
 use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Verb, Where};
 use smallvec::SmallVec;
 
-/// Which threads of a block do an element: those that do every element that falls to threads alike, at the same distance
-/// from where its operation begins.
+/// The threads of a block that process an element: those that process all elements that are distributed alike and are
+/// at the same distance from the beginning of their operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lane {
-    /// How elements fall to threads.
+    /// How elements are distributed over threads.
     pub(super) share: Share,
-    /// The distance from the first element.
+    /// The distance from the operation's first element.
     pub(super) at: u64,
 }
 
-/// One element of an operation: all that the thread which does it touches.
+/// One element of an operation: everything that the thread processing it touches.
 #[derive(Clone, Debug)]
 pub(super) struct Element {
-    /// Which, over all pairs of the operation.
+    /// Its number, over all entries of the operation.
     pub(super) number: u32,
-    /// Which entry of the operation it belongs to: over a port, which channel.
+    /// The entry of the operation that it belongs to: over a port, the index of the channel.
     pub(super) entry: usize,
-    /// Which threads do it.
+    /// The threads that process it.
     pub(super) lane: Lane,
     /// What it reads.
     pub(super) reads: Accesses,
@@ -32,23 +32,23 @@ pub(super) struct Element {
     pub(super) writes: Accesses,
 }
 
-/// What an element reads or writes: mostly one cell.
+/// What an element reads or writes: usually one cell.
 pub(super) type Accesses = SmallVec<[Access; 1]>;
 
 /// One cell that is touched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// Which.
+    /// The cell.
     pub(super) place: Place,
     /// The buffer as its author names it: in place, a cell has two names.
     pub(super) buffer: Buffer,
-    /// Whether as a packet.
+    /// Whether it is a packet.
     pub(super) packet: bool,
-    /// How the operand's elements fall to threads.
+    /// How the operand's elements are distributed over threads.
     pub(super) share: Share,
 }
 
-/// The elements of a transfer, as this step does them.
+/// The elements of a transfer that this step processes.
 pub(super) fn elements(
     program: &Program,
     here: RankId,
@@ -82,7 +82,7 @@ pub(super) fn elements(
     elements
 }
 
-/// What an operand's first element touches.
+/// Adds what an operand's first element touches.
 fn first(
     (program, grain): (&Program, Grain),
     here: RankId,
@@ -109,13 +109,13 @@ fn first(
 }
 
 impl Access {
-    /// The same so many cells further on.
+    /// The same access, this many cells further on.
     fn further(&self, cells: u64) -> Access {
         Access { place: Place { cell: self.place.cell + cells, ..self.place }, ..*self }
     }
 }
 
-/// How a transfer's elements fall to threads.
+/// How a transfer's elements are distributed over threads.
 fn share(transfer: &Transfer) -> Share {
     let switch = transfer
         .sources

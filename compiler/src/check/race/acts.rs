@@ -1,4 +1,4 @@
-//! Accesses, and what is kept of them: a [`Footprint`] for each, and one row for all that an agent does in a step.
+//! The record of accesses: a [`Footprint`] for each, and one row for everything that an agent does in a step.
 
 use super::access::{Access, Element};
 use super::agents::{Agent, Agents};
@@ -11,19 +11,19 @@ use crate::ir::{Buffer, Op, RankId};
 /// One access to one cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Touch<'p> {
-    /// Who.
+    /// The agent.
     pub(super) agent: Agent,
-    /// Whose block, or on whose behalf.
+    /// The rank of the block or proxy.
     pub(super) rank: RankId,
-    /// In which step.
+    /// The agent's step.
     pub(super) step: u32,
-    /// Which element of it.
+    /// The element of the step.
     pub(super) element: u32,
-    /// How far that is from where its operands begin.
+    /// The element's distance from the beginning of its operands.
     pub(super) lane: u32,
-    /// How its elements fall to threads.
+    /// How the elements are distributed over threads.
     pub(super) share: Share,
-    /// What its element makes of what it reads.
+    /// The flow of its element: what the element's value was made from.
     pub(super) flow: (FlowId, By),
     /// The buffer as the author names it.
     pub(super) buffer: Buffer,
@@ -35,13 +35,13 @@ pub(super) struct Touch<'p> {
     pub(super) op: &'p Op,
 }
 
-/// What is kept of an access as long as another one may meet it: all else is in the row of its act.
+/// The part of an access that is kept as long as another one may conflict with it: the rest is in the row of its act.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Footprint {
     act: ActId,
-    /// What its element makes of what it reads.
+    /// The flow of its element: what the element's value was made from.
     flow: FlowId,
-    /// The turn that leads from who is followed to who does it.
+    /// The turn that leads from the followed agent to the one that makes the access.
     by: By,
     buffer: Buffer,
     share: Share,
@@ -52,23 +52,23 @@ pub(super) struct Footprint {
 /// A row of [`Acts`].
 type ActId = u32;
 
-/// What an agent does in a step, as far as its elements follow each other.
+/// What an agent does in a step, for elements with consecutive flows.
 #[derive(Clone, Copy, Debug)]
 struct Act<'p> {
     agent: Agent,
     step: u32,
     op: &'p Op,
-    /// How much the flow of each of its elements is more than its number, and than its lane.
+    /// The difference between the flow of each of its elements and the element's number, and its lane.
     to_element: u32,
     to_lane: u32,
 }
 
-/// All that is done in a launch.
+/// Everything that is done in a launch.
 #[derive(Debug, Default)]
 pub(super) struct Acts<'p>(Pages<Act<'p>>);
 
 impl<'p> Acts<'p> {
-    /// The act of an element that is done next.
+    /// The act of the next element.
     pub(super) fn next(
         &mut self,
         (agent, step, op): (Agent, u32, &'p Op),
@@ -109,13 +109,13 @@ impl<'p> Acts<'p> {
 }
 
 impl Footprint {
-    /// What an act does to a cell.
+    /// The footprint of an act on a cell.
     pub(super) fn new((act, flow): (ActId, FlowId), access: &Access, write: bool) -> Footprint {
         let Access { buffer, share, packet, .. } = *access;
         Footprint { act, flow, by: 0, buffer, share, write, packet }
     }
 
-    /// The access that a turn puts in the place of this one.
+    /// The access to which a turn takes this one.
     pub(super) fn moved(self, turn: Turn, by: By) -> Footprint {
         Footprint { by: turn.then(self.by, by), ..self }
     }
@@ -125,7 +125,7 @@ impl Footprint {
         self.write
     }
 
-    /// What its element makes of what it reads.
+    /// The flow of its element: what the element's value was made from.
     pub(super) fn flow(&self) -> (FlowId, By) {
         (self.flow, self.by)
     }

@@ -1,4 +1,4 @@
-//! Who acts: thread blocks, and the proxies of port channels, numbered over all ranks.
+//! Agents: thread blocks and the proxies of port channels, numbered over all ranks.
 
 use super::turn::{By, Turn};
 use crate::ir::{ChannelId, ChannelKind, Program, RankId};
@@ -6,10 +6,10 @@ use crate::table::{Id, Rows, Table};
 use std::ops::Range;
 
 /// A thread block, or the proxy of a port channel. Blocks come first, rank by rank, then the proxies, rank by rank. On
-/// ranks for which others stand, they are in the order of those.
+/// ranks that are represented by another one, they are in the order of that rank's.
 pub(super) type Agent = u32;
 
-/// The agent that stands for nobody.
+/// The number that means no agent.
 pub(super) const NOBODY: Agent = Agent::MAX;
 
 /// All agents of a program.
@@ -17,10 +17,10 @@ pub(super) const NOBODY: Agent = Agent::MAX;
 pub(super) struct Agents {
     blocks: Table<RankId, Range<Agent>>,
     proxies: Table<RankId, Range<Agent>>,
-    /// Of each channel of the ranks that are followed, which of the rank's proxies it has; if it has none, whichever
-    /// comes next.
+    /// For each channel of the followed ranks, the index of its proxy among the rank's proxies; if it has none, that of
+    /// the next one.
     ports: Rows<RankId, u32>,
-    /// Of each proxy of the ranks that are followed, the rank at the other end of its channel.
+    /// For each proxy of the followed ranks, the rank at the other end of its channel.
     peers: Rows<RankId, RankId>,
     /// The rank of each agent.
     owners: Vec<u32>,
@@ -28,7 +28,7 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    /// The agents of a program whose ranks are turned so.
+    /// The agents of a program whose ranks have this symmetry.
     pub(super) fn new(program: &Program, turn: Turn) -> Agents {
         let mut owners = Vec::new();
         let mut some = |rank: RankId, count: usize| {
@@ -73,12 +73,12 @@ impl Agents {
         self.owners.get(agent as usize).map(|rank| RankId(*rank)).filter(|_| !self.is_proxy(agent))
     }
 
-    /// The rank of an agent; of [`NOBODY`] none that there is.
+    /// The rank of an agent; for [`NOBODY`], a rank that does not exist.
     pub(super) fn rank(&self, agent: Agent) -> RankId {
         RankId(self.owners.get(agent as usize).copied().unwrap_or(NOBODY))
     }
 
-    /// The agent that stands for one, and the turn that leads from there to it.
+    /// The agent's counterpart on its representative, and the turn that leads from there to it.
     pub(super) fn home(&self, agent: Agent) -> (Agent, By) {
         let by = self.owners.get(agent as usize).map_or(0, |rank| self.turn.home(RankId(*rank)).1);
         (self.moved(agent, self.turn.back(by)), by)
@@ -94,7 +94,7 @@ impl Agents {
         self.owners.len() as u32
     }
 
-    /// The proxy of a port channel of a rank that is followed.
+    /// The proxy of a port channel of a followed rank.
     pub(super) fn proxy(&self, rank: RankId, channel: ChannelId) -> Agent {
         let first = self.proxies.lookup(rank).map(|agents| agents.start);
         let port = self.ports.get(rank, channel.index());
@@ -110,12 +110,12 @@ impl Agents {
         Some(RankId(self.turn.then(peer.0, by)))
     }
 
-    /// How ranks are turned.
+    /// The symmetry of the ranks.
     pub(super) fn turn(&self) -> Turn {
         self.turn
     }
 
-    /// The agent that a turn puts in the place of this one.
+    /// The agent to which a turn takes this one.
     pub(super) fn moved(&self, agent: Agent, by: By) -> Agent {
         if by == 0 {
             return agent;

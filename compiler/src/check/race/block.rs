@@ -1,4 +1,4 @@
-//! A thread block on its way through its steps, and what its threads know.
+//! A thread block as it runs through its steps, and what its threads know.
 
 use super::agents::Agent;
 use super::clock::{Clock, Lookup};
@@ -8,7 +8,7 @@ use super::step::{Step, Steps};
 use crate::ir::{Program, RankId};
 use smallvec::SmallVec;
 
-/// So many threads have a packet each of the smallest operation.
+/// The number of threads that have a packet each in the smallest operation.
 const FIRST_THREADS: u32 = 2;
 
 /// A thread block.
@@ -17,15 +17,15 @@ pub(super) struct Block<'p> {
     pub(super) rank: RankId,
     steps: Steps<'p>,
     pub(super) at: u32,
-    /// Whether it is at a barrier, and its threads have met.
+    /// Whether it has arrived at a barrier, and its threads have met there.
     pub(super) arrived: bool,
-    /// What all threads know.
+    /// What all its threads know.
     pub(super) base: Clock,
     /// The step at which they met last.
     met: u32,
-    /// What single threads know beyond that.
+    /// What individual threads know beyond that.
     threads: Vec<Thread>,
-    /// What they wait for and have heard from packets, if there are any.
+    /// What its threads wait for and have heard from packets, if there are any.
     heard: Option<Box<Heard>>,
 }
 
@@ -37,20 +37,20 @@ pub(super) struct Blocks<'p>(Vec<Option<Box<Block<'p>>>>);
 struct Thread {
     number: u32,
     heard: SmallVec<[Source; 1]>,
-    /// How much it knows of what the first threads have learnt.
+    /// How many of the sources learned by the first threads it knows.
     first: u32,
-    /// The last moment at which it told something since.
+    /// Its last moment since the threads met, or [`NONE`].
     last: MomentId,
     chain: u32,
 }
 
 impl<'p> Blocks<'p> {
-    /// None yet.
+    /// No blocks yet.
     pub(super) fn new() -> Blocks<'p> {
         Blocks(Vec::new())
     }
 
-    /// One more begins; its agent.
+    /// Adds a block at its start; returns its agent.
     pub(super) fn start(&mut self, rank: RankId, steps: Steps<'p>) -> usize {
         let agent = self.0.len();
         self.0.push(Some(Box::new(Block::new(agent as Agent, rank, steps))));
@@ -62,22 +62,22 @@ impl<'p> Blocks<'p> {
         self.0.len()
     }
 
-    /// One that has not ended.
+    /// A block that has not ended.
     pub(super) fn get(&self, agent: usize) -> Option<&Block<'p>> {
         self.0.get(agent)?.as_deref()
     }
 
-    /// One that has not ended, to be led on.
+    /// A block that has not ended, to be advanced.
     pub(super) fn get_mut(&mut self, agent: usize) -> Option<&mut Block<'p>> {
         self.0.get_mut(agent)?.as_deref_mut()
     }
 
-    /// Takes one out that has done all its steps.
+    /// Takes out a block, if it has done all its steps.
     pub(super) fn take_done(&mut self, agent: usize) -> Option<Box<Block<'p>>> {
         self.0.get_mut(agent)?.take_if(|block| block.at as usize >= block.steps.len())
     }
 
-    /// Whether all that have begun have ended.
+    /// Whether all blocks that have begun have ended.
     pub(super) fn have_ended(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
@@ -99,7 +99,7 @@ impl<'p> Block<'p> {
         }
     }
 
-    /// The step that comes after so many others from here on.
+    /// The step that is `after` steps ahead of the current one.
     pub(super) fn step(&self, program: &Program, after: u32) -> Option<Step<'p>> {
         self.steps.get(program, self.at as usize + after as usize)
     }
@@ -109,7 +109,7 @@ impl<'p> Block<'p> {
         self.heard.as_deref()
     }
 
-    /// The same, to be told more.
+    /// The same, to be added to.
     pub(super) fn heard_mut(&mut self) -> &mut Heard {
         self.heard.get_or_insert_default()
     }
@@ -136,8 +136,8 @@ impl<'p> Block<'p> {
         self.thread(thread).heard.push(source);
     }
 
-    /// What the first threads tell, where they have heard more than the others since all met. Where chunks are cut it is open
-    /// which parts are the second one's.
+    /// The moment of the first threads, where they have heard more than the others since all threads met. Where chunks
+    /// are cut into parts, it is unknown which parts are the second thread's.
     pub(super) fn first_moment(&mut self, history: &mut History, is_cut: bool) -> Option<MomentId> {
         let first = 0..if is_cut { 1 } else { FIRST_THREADS };
         let knows_more = |number: &u32| self.threads.iter().any(|one| one.number == *number);
@@ -148,7 +148,7 @@ impl<'p> Block<'p> {
         Some(history.meeting([one, other].map(|moment| Source::All(moment, 0))))
     }
 
-    /// The moment at which a thread tells what it knows.
+    /// The moment at which a thread passes on what it knows.
     pub(super) fn moment(&mut self, history: &mut History, thread: u32) -> MomentId {
         let heard = self.heard().filter(|_| thread < FIRST_THREADS);
         let first = heard.map_or(Vec::new(), |heard| heard.first.clone());

@@ -1,50 +1,50 @@
-//! Who touched each cell of memory last.
+//! The last accesses to each cell of memory.
 
 use super::acts::Footprint;
 use super::value::Value;
 use crate::ir::{Buffer, RankId};
 use smallvec::SmallVec;
 
-/// How the elements of an operand fall to a block's threads: two accesses that begin at the same cell and share alike
-/// are made by the same thread, element by element.
+/// How the elements of an operand are distributed over a block's threads: two accesses that begin at the same cell and
+/// have the same share are made by the same thread, element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Share {
-    /// 16 bytes each.
+    /// 16 bytes per thread.
     Wide,
-    /// A packet's payload each.
+    /// A packet's payload per thread.
     Payload,
-    /// Otherwise.
+    /// Any other way.
     Other,
 }
 
-/// Who touched a cell since it was written last, that write included.
+/// The accesses to a cell since its last write, including that write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     /// The last write.
     pub(super) write: Option<Footprint>,
     /// The reads after it.
     pub(super) reads: SmallVec<[Footprint; 1]>,
-    /// Whether a packet was laid over it since.
+    /// Whether a packet was written over it since.
     pub(super) covered: bool,
-    /// What it holds; followed only where few ranks are.
+    /// What it holds; followed only where representatives are.
     pub(super) value: Value,
 }
 
 impl Cell {
-    /// Who wrote it, and if that is asked who read it.
+    /// The last write, and with `reads` the reads after it.
     pub(super) fn prints(&self, reads: bool) -> impl Iterator<Item = Footprint> {
         self.write.iter().chain(self.reads.iter().filter(move |_| reads)).copied()
     }
 }
 
-/// A place in memory: of two buffers that share it, the outer one.
+/// A place in memory; where two buffers share memory, in terms of the outer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Whose.
+    /// The rank.
     pub(super) rank: RankId,
-    /// Which buffer.
+    /// The buffer.
     pub(super) buffer: Buffer,
-    /// Which cell of it.
+    /// The cell in it.
     pub(super) cell: u64,
 }
 
@@ -67,7 +67,7 @@ impl Cells {
         });
         let (_, cells) = self.0.get_mut(at)?;
         if cells.is_empty() {
-            // Many a buffer has one cell, and room for more by far than that would be made.
+            // Many buffers have one cell, and growing on demand would allocate far more than that.
             cells.reserve_exact(cell as usize + 1);
         }
         if cells.len() <= cell as usize {

@@ -1,7 +1,8 @@
-//! What is known to have happened.
+//! Clocks: what is known to have happened.
 //!
-//! A clock is asked about few of the things that it knows. So it only keeps from whom it has heard, and goes back
-//! through the [`History`] as far as a question needs; what it met on the way it remembers ([`super::sight`]).
+//! A clock is asked about few of the things that it knows. So it only stores where its knowledge comes from, and
+//! searches back through the [`History`] as far as a question needs; it remembers what it found on the way
+//! ([`super::sight`]).
 
 use super::agents::{Agent, Agents};
 use super::history::{FlowId, History, MomentId, NONE, Packed, Source};
@@ -11,32 +12,32 @@ use crate::ir::RankId;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
-/// A set of things that are known to have happened, memory included; and of steps that are known to have been run.
+/// A set of things that are known to have happened, memory effects included, and of steps that are known to have run.
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// Whose, with the step before which everything of its own has happened.
+    /// The agent, with the step before which everything of its own has happened.
     own: Option<(Agent, u32)>,
     chain: u32,
-    /// What was heard since the last moment.
+    /// The sources that were added since the last moment.
     fresh: SmallVec<[Packed; 2]>,
     /// The last moment, or [`NONE`].
     last: MomentId,
-    /// How far it has gone back, as far as it was asked.
+    /// How far it has searched back so far.
     sights: RefCell<Sights>,
 }
 
-/// All that is known to have been run.
+/// Everything that is known to have run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Of each agent, ascending, the step before which everything was; of each rank that is known to have started, at
-    /// least of its first block.
+    /// For each agent, ascending, the step before which everything has run; for each rank that is known to have
+    /// started, an entry at least for its first block.
     pub(super) steps: Vec<(Agent, u32)>,
-    /// Elements, ascending, all that those were made from included.
+    /// Elements, ascending, including all elements that those were made from.
     pub(super) elements: Vec<(FlowId, By)>,
 }
 
 impl Run {
-    /// What is known of both.
+    /// What both contain.
     pub(super) fn common(&self, lookup: Lookup<'_>, other: &Run) -> Run {
         let steps = self.steps.iter().filter_map(|(agent, before)| {
             other.before(*agent).map(|least| (*agent, least.min(*before)))
@@ -63,7 +64,7 @@ impl Run {
     }
 }
 
-/// Where to look things up.
+/// The tables in which clocks look things up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookup<'a> {
     /// What happened.
@@ -90,7 +91,7 @@ impl Clock {
         Clock { own: Some((agent, 0)), chain, ..Clock::default() }
     }
 
-    /// Knows what these tell.
+    /// A clock that knows what these sources tell.
     pub(super) fn told(sources: impl IntoIterator<Item = Source>) -> Clock {
         Clock { fresh: sources.into_iter().map(Packed::from).collect(), ..Clock::default() }
     }
@@ -102,18 +103,18 @@ impl Clock {
         }
     }
 
-    /// Learns something.
+    /// Adds a source.
     pub(super) fn hear(&mut self, lookup: Lookup<'_>, source: Source) {
         self.fresh.push(Packed::from(source));
         self.sights.get_mut().add(lookup, source);
     }
 
-    /// Forgets how far it has gone back: what it knows it can find again.
+    /// Forgets how far it has searched back: what it knows, it can find again.
     pub(super) fn forget(&mut self) {
         self.sights = RefCell::default();
     }
 
-    /// The moment at which the agent tells others what it knows.
+    /// The moment at which the agent passes on what it knows.
     pub(super) fn moment(&mut self, history: &mut History) -> MomentId {
         let Some((agent, seen)) = self.own else {
             return history.meeting(self.fresh.iter().map(|packed| packed.source()));
@@ -132,7 +133,8 @@ impl Clock {
         self.sees(lookup, (agent, step), None)
     }
 
-    /// Whether a step's effects are known; or, of an element of it, that its packets were read, or what followed from them.
+    /// Whether a step's effects are known; or, with an element's flow, whether it is known that the element's packets
+    /// were read, or what followed from them.
     pub(super) fn sees(
         &self,
         lookup: Lookup<'_>,
@@ -153,8 +155,8 @@ impl Clock {
         })
     }
 
-    /// Whether it is known that an element of a step was run, or what followed from it. What tells of steps only is asked
-    /// last: packets tell of elements, and those are near.
+    /// Whether it is known that an element of a step was run, or what followed from it. Sources that are about steps
+    /// only are searched last: packets tell about elements, and those are near.
     pub(super) fn has_run_element(
         &self,
         lookup: Lookup<'_>,
@@ -167,12 +169,12 @@ impl Clock {
             || self.has_run(lookup, agent, step)
     }
 
-    /// Whether a step is over, if it is of the one whose clock this is.
+    /// Whether a step is over, if it is the clock's own agent's.
     fn has_done(&self, (agent, step): (Agent, u32)) -> Option<bool> {
         self.own.filter(|(own, _)| *own == agent).map(|(_, before)| step < before)
     }
 
-    /// Whether a rank is known to have started this launch: any of its blocks.
+    /// Whether a rank, that is, any of its blocks, is known to have started this launch.
     pub(super) fn has_started(&self, lookup: Lookup<'_>, rank: RankId) -> bool {
         self.own.is_some_and(|(own, _)| lookup.agents.blocks(rank).contains(&own))
             || self.look(lookup, Way::Steps, |sight| sight.finds_started(lookup, rank))
@@ -183,7 +185,7 @@ impl Clock {
         self.look(lookup, Way::Run, |sight| sight.finds_any_element(lookup, agent))
     }
 
-    /// All that is known to have been run.
+    /// Everything that is known to have run.
     pub(super) fn run(&self, lookup: Lookup<'_>) -> Run {
         Run {
             steps: self.look(lookup, Way::Steps, |sight| sight.steps(lookup)),
@@ -191,7 +193,7 @@ impl Clock {
         }
     }
 
-    /// Goes back one way, which begins when it is first asked.
+    /// Searches back one way; that search begins when it is first needed.
     fn look<T>(&self, lookup: Lookup<'_>, way: Way, ask: impl FnOnce(&mut Sight) -> T) -> T {
         let mut sights = self.sights.borrow_mut();
         ask(sights.of(way, |new| {

@@ -1,8 +1,10 @@
-//! One rank for many: where ranks do the same, turned, one of them is followed alone; at best rank 0 for all.
+//! Representatives: where ranks are symmetric, that is, do the same up to a [`Turn`], only some of them are followed;
+//! at best rank 0 alone.
 //!
-//! What rank 0 does to rank p, another rank does to rank 0; what it hears from p, p has heard of it from elsewhere. A fold
-//! says which cell and which channel of a rank that is followed are meant by those of another. It is guessed from what everything is
-//! used for ([`marks`], [`guess`]), and then held against every operation of every rank ([`same`]).
+//! Whatever rank 0 does to a rank p, some rank does to rank 0 in the same way; and whatever rank 0 hears from p, some
+//! rank hears from rank 0. A fold maps each cell and each channel of a rank to its counterpart on the rank's
+//! representative. It is guessed from what everything is used for ([`marks`], [`guess`]), and then verified against
+//! every operation of every rank ([`same`]).
 
 mod guess;
 mod homes;
@@ -28,33 +30,35 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use uses::Cells;
 
-/// The most chunks for which it is worked out which stands for which.
+/// The most chunks of a program for whose ranks representatives are searched.
 const MOST_CHUNKS: u64 = 50_000_000;
 
-/// How many rounds of marks are tried. One is enough for most programs. What is handed on by blocks that are alike but for
-/// what they hand on needs more; so does what goes to another rank in each step, as it does where ranks make a cube.
+/// The numbers of rounds of marks that are tried. One round is enough for most programs. More are needed where data is
+/// handed on by blocks that differ only in what they hand on, or goes to another rank in each step, as on a cube of
+/// ranks.
 fn rounds(turn: Turn) -> RangeInclusive<u32> {
     let first = if turn == Turn::Cube { 2 } else { 1 };
     first..=3
 }
 
-/// How ranks are laid on each other.
+/// Which ranks represent which others, and what corresponds to what on them.
 #[derive(Clone, Debug)]
 pub(in crate::check) struct Fold {
     turn: Turn,
     grain: Grain,
     ranks: Rc<Vec<Folded>>,
-    /// Whether ranks may do the elements of an operation in another order, and so by other threads, than the rank that stands
-    /// for them.
+    /// Whether ranks may process the elements of an operation in another order than their representative, and so by
+    /// other threads.
     scattered: bool,
 }
 
-/// What stands for what a rank has. A buffer that lies in another has no cells of its own.
+/// The counterparts of what one rank has on its representative. A buffer that is part of another one has no chunks of
+/// its own.
 #[derive(Debug, Default)]
 struct Folded {
-    /// Its blocks, in the order of those of the rank that stands for it.
+    /// The rank's blocks, in the order of their counterparts.
     blocks: Vec<u32>,
-    /// For each channel the one there.
+    /// For each channel, its counterpart.
     channels: Vec<u32>,
     semaphores: Vec<u32>,
     input: Homes,
@@ -63,14 +67,15 @@ struct Folded {
 }
 
 impl Fold {
-    /// Every rank for itself.
+    /// Every rank represents itself.
     pub(super) fn none() -> Fold {
         Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::default(), scattered: false }
     }
 
-    /// Ranks on others, as few as there are, if they do the same; and with which operations: as they stand, if they do so
-    /// then, since threads of what is put together know less. Memory is looked at by chunks, until it is said how finely. What
-    /// was known of a program from which passes made this one is tried first.
+    /// As few representatives as possible, if ranks are symmetric, and the operations to follow: as they stand, if
+    /// ranks are symmetric that way, since threads of merged operations know less; otherwise merged. Memory is looked
+    /// at by chunks until [`Fold::at`] sets another grain. The fold that is known of the program from which passes made
+    /// this one is tried first.
     pub(super) fn of<'p>(program: &'p Program, known: Option<&Fold>) -> Option<(Whole<'p>, Fold)> {
         let chunks = |rank: &Rank| {
             [rank.input_chunks, rank.output_chunks, rank.scratch_chunks]
@@ -102,12 +107,12 @@ impl Fold {
         None
     }
 
-    /// Whether ranks do the same, laid on each other so.
+    /// Whether ranks do the same as their representatives under this fold.
     pub(super) fn holds(&self, whole: &Whole<'_>) -> bool {
         (!self.scattered || is_plain(whole.program())) && same::holds(whole, self)
     }
 
-    /// Whether everything that a program's ranks have has something that stands for it.
+    /// Whether everything that a program's ranks have has a counterpart.
     fn fits(&self, program: &Program) -> bool {
         let fits = |(rank, folded): (&Rank, &Folded)| {
             let cells = [Buffer::Input, Buffer::Output, Buffer::Scratch]
@@ -122,7 +127,7 @@ impl Fold {
             && program.ranks.iter().zip(self.ranks.iter()).all(fits)
     }
 
-    /// The same where memory is looked at so finely; none where the chunks of a unit are not one on every rank.
+    /// The same fold at another grain; none if the counterparts of a unit's chunks are not a unit on every rank.
     pub(super) fn at(&self, grain: Grain) -> Option<Fold> {
         let unit = grain.chunks_of_unit().max(1);
         let keeps = |rank: &Folded| {
@@ -132,12 +137,12 @@ impl Fold {
         kept.then(|| Fold { grain, ..self.clone() })
     }
 
-    /// How ranks are turned.
+    /// The symmetry of the ranks.
     pub(super) fn turn(&self) -> Turn {
         self.turn
     }
 
-    /// Whether ranks may do the elements of an operation in another order than the rank that stands for them.
+    /// Whether ranks may process the elements of an operation in another order than their representative.
     pub(super) fn is_scattered(&self) -> bool {
         self.scattered
     }
@@ -150,8 +155,8 @@ impl Fold {
         (0..self.turn.first(program.ranks.len() as u32)).map(RankId)
     }
 
-    /// The place that stands for one, and the turn that leads from there to it. Those of a rank that is followed stand for
-    /// themselves.
+    /// A place's counterpart, and the turn that leads from there to it. The places of followed ranks are their own
+    /// counterparts.
     pub(super) fn home(&self, place: Place) -> (Place, By) {
         let (rank, by) = self.turn.home(place.rank);
         if by == 0 {
@@ -163,7 +168,7 @@ impl Fold {
         (Place { rank, buffer: place.buffer, cell }, by)
     }
 
-    /// The end of a channel that stands for one, and the turn that leads from there to it.
+    /// The counterpart of a channel's end, and the turn that leads from there to it.
     pub(super) fn end(&self, rank: RankId, channel: ChannelId) -> (RankId, ChannelId, By) {
         let (first, by) = self.turn.home(rank);
         if by == 0 {
@@ -178,7 +183,7 @@ impl Fold {
         self.homes(rank, buffer)?.get(u32::try_from(chunk).ok()?)
     }
 
-    /// For each chunk that really lies in a buffer the one that stands for it.
+    /// For each chunk that really lies in a buffer, its counterpart.
     pub(super) fn homes(&self, rank: RankId, buffer: Buffer) -> Option<&Homes> {
         self.ranks.get(rank.index()).map(|rank| rank.homes(buffer))
     }
@@ -194,16 +199,16 @@ impl Folded {
     }
 }
 
-/// How ranks may lie on each other.
+/// A way in which ranks may represent each other.
 enum Way {
-    /// As those do of a program that passes made this one from.
+    /// As known of the program from which passes made this one.
     Known(Fold),
-    /// Turned so.
+    /// By a given symmetry.
     Turn(Turn),
 }
 
 impl Way {
-    /// Ranks laid on each other, if they do the same. How their buffers are cut is found once for all ways.
+    /// The fold, if ranks are symmetric this way. How their buffers are cut is found once for all ways.
     fn lay(&self, whole: &Whole<'_>, cells: &OnceCell<Vec<Cells>>) -> Option<Fold> {
         match self {
             Way::Known(fold) => fold.holds(whole).then(|| fold.clone()),
@@ -219,7 +224,8 @@ impl Way {
                 let guess = |marks: Option<Vec<Marks>>| {
                     Some(fold(guess::by_marks((whole, cells), *turn, &marks?)?, false))
                 };
-                // Where not even the marks of rows are alike, nothing is; what differs after few rounds does after more.
+                // If not even the marks of rows are alike, nothing is; and whatever differs after few rounds differs
+                // after more.
                 let guesses = rounds(*turn).map_while(|rounds| {
                     let rows = once(Some(marks(Numbers::OfRows, rounds)?));
                     let all = rows.chain(once_with(move || marks(Numbers::OfOperations, rounds)));
@@ -236,7 +242,7 @@ impl Way {
     }
 }
 
-/// The turns that a program's ranks may have.
+/// The symmetries that a program's ranks may have.
 fn turns(program: &Program) -> Vec<Turn> {
     let ranks = program.ranks.len() as u32;
     let width = program.ranks_per_node.max(1);
@@ -254,7 +260,7 @@ fn turns(program: &Program) -> Vec<Turn> {
     turns
 }
 
-/// The chunks of a rank's buffer; none of one that lies in another.
+/// The number of chunks of a rank's buffer; 0 for one that is part of another.
 fn chunks(rank: &Rank, buffer: Buffer) -> u32 {
     let (outer, _) = home(rank.alias, buffer, 0);
     match buffer {
@@ -265,7 +271,7 @@ fn chunks(rank: &Rank, buffer: Buffer) -> u32 {
     }
 }
 
-/// Whether no thread knows more than the others of its block, and all operations are done by all of them.
+/// Whether no thread knows more than the others of its block, and all threads take part in all operations.
 fn is_plain(program: &Program) -> bool {
     let mut plain = true;
     for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
@@ -288,13 +294,13 @@ fn is_plain(program: &Program) -> bool {
     plain
 }
 
-/// The turn that puts the rank that stands for one in its place, undone.
+/// The turn that leads from a rank to its representative.
 fn back(turn: Turn, rank: RankId) -> By {
     turn.back(turn.home(rank).1)
 }
 
-/// Whether an operation tells nobody anything and hears nothing, but moves plain data: several such operations in a row,
-/// none of which touches what another one writes, may stand in any order.
+/// Whether an operation only moves plain data, and does not synchronize: several such operations in a row, none of
+/// which touches what another one writes, may be in any order.
 fn is_quiet(op: &Op) -> bool {
     match &op.action {
         Action::Transfer(transfer) => {
@@ -313,7 +319,7 @@ fn is_quiet(op: &Op) -> bool {
     }
 }
 
-/// A table's rows, one for each rank.
+/// A value for each rank.
 fn per_rank<T>(program: &Program, make: impl Fn(&Rank) -> T) -> Vec<T> {
     program.ranks.iter().map(make).collect()
 }

@@ -1,9 +1,10 @@
-//! What a wait can count on where several blocks signal, or several wait: the same for releases and acquires.
+//! The signals that a wait can count on where several blocks signal, or several wait; likewise for releases and
+//! acquires.
 //!
-//! In: a run through a program. Out: of each wait on a counter with several users, the signals that come before it in
-//! every schedule. A signal is one of them if there would be too few without it: of all signals but those that come
-//! after it, or after the wait. Of several waiters nobody knows who comes first: each needs as many signals as it has
-//! waited itself.
+//! In: a run through a program. Out: for each wait on a counter with several users, the signals that come before it in
+//! every schedule. A signal is among these if there would be too few without it, counting all other signals except
+//! those that come after it or after the wait. With several waiters, it is unknown who comes first: each needs at least
+//! as many signals as it has waited itself.
 
 use super::agents::Agent;
 use super::clock::{Clock, Lookup};
@@ -11,15 +12,15 @@ use super::history::Source;
 use crate::ir::{ChannelId, RankId, SemaphoreId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most signals of one counter that are compared with each other; of more nothing is known.
+/// The most signals of one counter that are compared with each other; if there are more, nothing is guaranteed.
 const MOST_COMPARED: usize = 256;
 
 /// A counter of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Which {
-    /// What came over a channel.
+    /// The signals at an end of a channel.
     Channel(RankId, ChannelId),
-    /// What a semaphore was released.
+    /// The releases of a semaphore.
     Semaphore(RankId, SemaphoreId),
 }
 
@@ -29,9 +30,9 @@ pub(super) type Act = (Agent, u32);
 /// A signal or release.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given {
-    /// Whose.
+    /// The agent and the step that gave it.
     pub(super) act: Act,
-    /// What it tells.
+    /// What it tells the taker.
     pub(super) source: Source,
 }
 
@@ -43,7 +44,7 @@ struct Taken {
     needs: usize,
 }
 
-/// Who uses a counter with several users, and how, in the order of a run.
+/// The uses of a counter with several users, in the order of a run.
 #[derive(Debug, Default)]
 pub(super) struct Acts {
     /// The signals or releases.
@@ -52,7 +53,7 @@ pub(super) struct Acts {
 }
 
 impl Acts {
-    /// A wait or acquire of a counter of which there were so many at the start.
+    /// Adds a wait or acquire of a counter whose initial value is `start`.
     pub(super) fn take(&mut self, act: Act, start: usize) {
         let own = self.taken.iter().filter(|one| one.act.0 == act.0);
         let needs = (own.count() + 1).saturating_sub(start);
@@ -60,22 +61,22 @@ impl Acts {
     }
 }
 
-/// What waits can count on.
+/// The signals that waits can count on.
 #[derive(Debug, Default)]
 pub(super) struct Guarantees {
     /// The counters with several users.
     several: BTreeSet<Which>,
-    /// Of each wait on one of them, the signals.
+    /// For each wait on one of them, the signals.
     known: BTreeMap<(Which, Act), Vec<Act>>,
 }
 
 impl Guarantees {
-    /// Nothing yet, of these counters.
+    /// No guarantees yet, for these counters.
     pub(super) fn new(several: BTreeSet<Which>) -> Guarantees {
         Guarantees { several, known: BTreeMap::new() }
     }
 
-    /// Nothing yet, of the same counters.
+    /// No guarantees, for the same counters.
     pub(super) fn forgotten(&self) -> Guarantees {
         Guarantees::new(self.several.clone())
     }
@@ -85,12 +86,12 @@ impl Guarantees {
         self.several.contains(&which)
     }
 
-    /// What a wait can count on.
+    /// The signals that a wait can count on.
     pub(super) fn of(&self, which: Which, act: Act) -> &[Act] {
         self.known.get(&(which, act)).map_or(&[], Vec::as_slice)
     }
 
-    /// Adds what follows for a counter from who was known to come after whom.
+    /// Adds the guarantees for a counter that follow from what was known to be ordered.
     pub(super) fn add(&mut self, lookup: Lookup<'_>, which: Which, Acts { given, taken }: &Acts) {
         if given.len() > MOST_COMPARED {
             return;

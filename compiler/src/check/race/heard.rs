@@ -1,4 +1,4 @@
-//! What the threads of a block wait for and have heard from packets, each for itself.
+//! What the threads of a block wait for and have heard from packets, each on its own.
 
 use super::access::Lane;
 use super::block::Block;
@@ -7,20 +7,20 @@ use super::history::Source;
 use super::writers::Slot;
 use rustc_hash::FxHashMap;
 
-/// What threads wait for and have heard, since they met.
+/// What threads wait for and have heard since they last met.
 #[derive(Default)]
 pub(super) struct Heard {
     /// Which elements of this step are done, while some wait for packets.
     pub(super) done: Vec<bool>,
-    /// A packet without which this step cannot be begun.
+    /// A packet without which this step cannot begin.
     pub(super) missing: Option<Slot>,
-    /// What the elements of the last operations have learnt, which all threads know once they meet.
+    /// What the elements of the last operations have learned; all threads know it once they meet.
     pub(super) learnt: Vec<Source>,
-    /// The same by the threads that have learnt it, as far as operations follow in which threads are told apart.
+    /// The same, by the threads that have learned it, as long as the following operations distinguish threads.
     pub(super) lanes: FxHashMap<Lane, Vec<Source>>,
-    /// Whether some of these were told apart within a slice or a window, which may be smaller than its cells.
+    /// Whether some threads were distinguished within a slice or a window, which may be smaller than its cells.
     pub(super) partly: bool,
-    /// What the first threads have learnt.
+    /// What the first threads have learned.
     pub(super) first: Vec<Source>,
 }
 
@@ -30,7 +30,7 @@ impl Heard {
         self.lanes.get(&lane).map_or(&[], Vec::as_slice)
     }
 
-    /// All that was learnt, each once: the threads meet.
+    /// Everything that was learned, each source once: the threads meet.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Source> {
         self.lanes.clear();
         self.partly = false;
@@ -41,18 +41,20 @@ impl Heard {
     }
 }
 
-/// What the threads of wide elements have learnt from packets: a packet carries half as much as such an element, or
-/// less, so the threads that do the first cells of an operation have each read a packet of the first half of these.
+/// What the threads of wide elements have learned from packets. A packet carries at most half as much as such an
+/// element, so each thread that processes one of the first cells of an operation has read a packet of the first half of
+/// these cells.
 #[derive(Default)]
 pub(super) struct Halves {
-    /// The cells of packets that were looked at.
+    /// The cells of packets that have been taken into account.
     seen: u64,
-    /// What all of these tell of steps. Which of them a thread has read is open, and so what that was made from.
+    /// What all of these tell about steps. It is unknown which of them a thread has read, and so what that packet was
+    /// made from.
     common: Vec<Source>,
 }
 
 impl Halves {
-    /// What the threads know that do the wide element at this distance from the first.
+    /// What the threads know that process the wide element at this distance from the first.
     pub(super) fn told(&mut self, block: &Block<'_>, at: u64) -> &[Source] {
         let heard = block.heard().filter(|heard| !heard.partly && !heard.lanes.is_empty());
         let Some(heard) = heard else { return &[] };

@@ -1,8 +1,8 @@
-//! What happened, and who heard of it: moments, each with the moments that were known then.
+//! What happened, and who heard of it: moments, each with the moments that were known at that time.
 //!
-//! A moment is a point in the life of an agent at which it told others what it knew, or was told. It holds what came
-//! new since the moment before; all else is found by going back ([`super::clock`]), so that telling costs the same
-//! whatever is known. Flows tell in the same way what values were made from.
+//! A moment is a point in the life of an agent at which it told others what it knew, or was told something. It holds
+//! only what is new since the previous moment; the rest is found by searching back ([`super::clock`]), so that telling
+//! costs the same however much is known. Flows record in the same way what values were made from.
 
 use super::agents::{Agent, NOBODY};
 use super::pages::Pages;
@@ -20,28 +20,28 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A point in the life of an agent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
-    /// Whose; on a rank that is followed.
+    /// The agent, on a followed rank.
     pub(super) agent: Agent,
-    /// Moments of one chain follow each other, and each knows what those before it know.
+    /// Moments of one chain follow each other, and each knows everything that those before it know.
     pub(super) chain: u32,
-    /// The step of the agent before which everything has happened and can be seen.
+    /// The agent's step before which everything has happened and is visible.
     pub(super) seen: u32,
-    /// The moment before it in the chain, or [`NONE`].
+    /// The previous moment in the chain, or [`NONE`].
     pub(super) previous: MomentId,
-    /// Where its sources begin; they end where those of the next one begin.
+    /// Where its sources begin; they end where those of the next moment begin.
     sources: u32,
 }
 
-/// What is known at a moment.
+/// Something that is known at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
-    /// Everything that was known at another moment, memory included.
+    /// Everything that was known at another moment, memory effects included.
     All(MomentId, By),
-    /// What was known at another moment to have been run.
+    /// Everything that was known at another moment to have run.
     Run(MomentId, By),
-    /// Which steps were known at another moment to have been run by all threads of their blocks.
+    /// The steps that were known at another moment to have been run by all threads of their blocks.
     Steps(MomentId, By),
-    /// That a packet was read, and so what it was made from; this can be seen.
+    /// That a packet was read, and so was what it was made from; its effects are visible.
     Read(FlowId, By),
     /// That an element was run, visible or not.
     Heard(FlowId, By),
@@ -52,10 +52,10 @@ pub(super) enum Source {
 pub(super) struct History {
     moments: Vec<Moment>,
     sources: Vec<Packed>,
-    /// How many elements there were: each has a flow, whether it is followed or not.
+    /// The number of elements: each has a flow, whether it is followed or not.
     elements: FlowId,
     flows: Pages<Flow>,
-    /// Whose elements these are, and of which step, once for those that follow each other.
+    /// The agent and step of elements, once for those that follow each other.
     doers: Pages<(Agent, u32)>,
     parts: Vec<(FlowId, By)>,
     chains: u32,
@@ -66,34 +66,34 @@ pub(super) struct History {
 struct Flow {
     /// A row of [`History::doers`].
     doer: u32,
-    /// Where its parts begin; they end where those of the next one begin.
+    /// Where its parts begin; they end where those of the next flow begin.
     parts: u32,
 }
 
-/// A source in eight bytes.
+/// A source packed into eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packed {
     row: u32,
-    /// The kind in the three highest bits.
+    /// The turn, with the kind of source in the three highest bits.
     by: u32,
 }
 
-/// Where in a packed source its kind is.
+/// The position of the kind in a packed source.
 const KIND: u32 = 29;
 
 impl History {
-    /// Nothing yet. Each of so many agents has a chain with its own number.
+    /// An empty history. Each of the agents has a chain with its own number.
     pub(super) fn new(agents: u32) -> History {
         History { chains: agents, ..History::default() }
     }
 
-    /// A chain of its own.
+    /// A new chain.
     pub(super) fn chain(&mut self) -> u32 {
         self.chains += 1;
         self.chains - 1
     }
 
-    /// Adds a moment of an agent's chain; of its steps those before `seen` have happened.
+    /// Adds a moment of an agent's chain; the agent's steps before `seen` have happened.
     pub(super) fn add(
         &mut self,
         (agent, chain): (Agent, u32),
@@ -109,7 +109,7 @@ impl History {
         self.moments.len() as MomentId - 1
     }
 
-    /// Adds a moment of nobody in particular, which only brings things together.
+    /// Adds a moment of no particular agent, which only combines sources.
     pub(super) fn meeting(&mut self, sources: impl IntoIterator<Item = Source>) -> MomentId {
         let chain = self.chain();
         self.add((NOBODY, chain), 0, NONE, sources)
@@ -120,7 +120,7 @@ impl History {
         self.moments.get(id as usize)
     }
 
-    /// What came new at a moment.
+    /// The sources that a moment adds.
     pub(super) fn sources(&self, id: MomentId) -> impl Iterator<Item = Source> + '_ {
         let at = id as usize;
         let first = self.moments.get(at).map_or(0, |moment| moment.sources as usize);
@@ -135,7 +135,7 @@ impl History {
         self.elements - 1
     }
 
-    /// Adds what the next element, one of an agent's step, makes from these. All elements are added, or none.
+    /// Adds what the next element, of this agent's step, is made from. Either all elements are added, or none.
     pub(super) fn flow(&mut self, doer: (Agent, u32), parts: &mut [(FlowId, By)]) {
         parts.sort_unstable();
         if self.doers.last() != Some(&doer) {
@@ -145,7 +145,7 @@ impl History {
         self.parts.extend_from_slice(parts);
     }
 
-    /// Whose element a flow is of, and of which step.
+    /// The agent and the step of a flow's element.
     pub(super) fn doer(&self, flow: FlowId) -> (Agent, u32) {
         let doer =
             self.flows.get(flow as usize).and_then(|flow| self.doers.get(flow.doer as usize));
@@ -162,7 +162,7 @@ impl History {
 }
 
 impl Source {
-    /// The same, as far as it is about execution alone.
+    /// The same, limited to execution.
     pub(super) fn run(self) -> Source {
         match self {
             Source::All(moment, by) | Source::Run(moment, by) => Source::Run(moment, by),
@@ -171,7 +171,7 @@ impl Source {
         }
     }
 
-    /// The same, as far as it is about steps alone.
+    /// The same, limited to steps.
     pub(super) fn steps(self) -> Option<Source> {
         match self {
             Source::All(moment, by) | Source::Run(moment, by) | Source::Steps(moment, by) => {

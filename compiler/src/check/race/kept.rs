@@ -1,8 +1,8 @@
-//! Whether what is promised is there, where few ranks are followed.
+//! Whether the promise is kept, where only representatives are followed.
 //!
-//! In: what these have left in memory. Out: whether every rank's output holds what its collective promises. What the others hold is
-//! what those hold that stand for them, turned; so it is compared without being made. A sum over one chunk of every rank, as
-//! long as there are ranks, is turned to another one as long as turns compose: then that is all there is to see to.
+//! In: the memory that these have left. Out: whether every rank's output holds what its collective promises. The other
+//! ranks hold what their representatives hold, turned; this is compared without being built. Where turns compose, a sum
+//! over one chunk of every rank turns into another such sum: then it is enough to compare it on the representative.
 
 use super::cells::{Cell, Cells, Place};
 use super::fold::{Homes, Span};
@@ -14,28 +14,29 @@ use crate::table::Id;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many promises are compared on one rank after the other: what stands for what is looked up in a row of each.
+/// How many promises are compared on one rank before going on to the next rank, so that the lookups of counterparts are
+/// close to each other.
 const AT_ONCE: usize = 64;
 
-/// What is compared with promises.
+/// The data that promises are compared with.
 struct Kept<'a> {
     inputs: Inputs<'a>,
     cells: &'a [Cells],
-    /// Whether turns compose, once it is asked.
+    /// Whether turns compose, once it is needed.
     composed: OnceCell<bool>,
-    /// Parts that were found to be the sum over a chunk of every rank, and of which of its cells.
+    /// The sums that were found to be over a chunk of every rank, with the chunk and its cell.
     sums: RefCell<BTreeSet<Sum>>,
 }
 
-/// The parts of a sum, the chunk of all inputs, and which of its cells.
+/// The parts of a sum, the chunk of all inputs, and the cell of that chunk.
 type Sum = (*const Part, u32, u32);
 
-/// A promise, worked out once for all ranks that are promised the same.
+/// A promise, evaluated once for all ranks that have the same.
 struct Promised<'a> {
     promise: &'a Promise,
-    /// The chunk that it sums up over all ranks, if it does.
+    /// The chunk that it sums over all ranks, if it is such a sum.
     summed: Option<u32>,
-    /// What the first cell of its unit is to hold, and each of them, once it is asked.
+    /// What the first cell of its unit must hold, and what each cell must hold, once it is needed.
     first: OnceCell<Value>,
     cells: Vec<OnceCell<Value>>,
 }
@@ -51,10 +52,10 @@ pub(super) fn are_kept(inputs: Inputs<'_>, cells: &[Cells]) -> bool {
 }
 
 impl<'a> Kept<'a> {
-    /// Whether ranks that are promised the same have it.
+    /// Whether the promises are kept on ranks that have the same.
     fn all(&self, ranks: &[(RankId, &Rank)]) -> bool {
         let list = ranks.first().map_or(&[] as &[Promise], |(_, rank)| &rank.promises);
-        // The chunks of a unit are promised alike.
+        // The chunks of a unit have the same promise.
         let unit = self.inputs.grain.chunks_of_unit();
         let units: Vec<&Promise> =
             list.iter().filter(|one| one.chunk.is_multiple_of(unit)).collect();
@@ -101,7 +102,7 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// What a rank's output holds.
+    /// The output of a rank.
     fn output(&self, id: RankId) -> Output<'a> {
         let Inputs { program, fold, .. } = self.inputs;
         let alias = program.ranks.lookup(id).and_then(|rank| rank.alias);
@@ -117,7 +118,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// What the cell holds that stands for one of a rank's output, if it was ever written.
+    /// The value of the counterpart of a cell of a rank's output, if it was ever written.
     fn written(&self, output: &Output<'a>, (chunk, part): (u32, u32)) -> Option<&'a Value> {
         let home = output.homes.and_then(|homes| homes.get(output.first + chunk)).unwrap_or(0);
         let cell = self.inputs.grain.cells(u64::from(home)) + u64::from(part);
@@ -125,8 +126,8 @@ impl<'a> Kept<'a> {
         value.filter(|value| !matches!(value, Value::Nothing))
     }
 
-    /// The parts of a sum, and of which chunk of all inputs these must be the sum for the turned one to be that of a chunk; none
-    /// where turns do not compose.
+    /// The key of a sum: its parts, and the chunk over all inputs that they must sum so that the turned sum is the one
+    /// over `chunk`; none where turns do not compose.
     fn sum(&self, (held, by): (&Value, By), (chunk, part): (u32, u32)) -> Option<Sum> {
         let Value::Many(parts, more) = held else { return None };
         let turned = RankId(self.inputs.fold.turn().then(*more, by));
@@ -140,7 +141,7 @@ impl<'a> Kept<'a> {
         self.inputs.place(rank, buffer, cell)
     }
 
-    /// What the first cell of a promise is to hold.
+    /// What the first cell of a promise must hold.
     fn first(&self, promise: &Promise) -> Value {
         let terms = promise.terms.iter().flat_map(|term| {
             (0..i64::from(term.count)).map(move |i| {
@@ -153,8 +154,8 @@ impl<'a> Kept<'a> {
             .map(|(rank, chunk)| self.inputs.part(self.place(rank, Buffer::Input, (chunk, 0)))))
     }
 
-    /// Whether an output chunk that is to be the sum of this chunk of all inputs is so if what is promised is kept on the rank
-    /// that stands for this one.
+    /// Whether an output chunk that must be the sum of one chunk of all inputs is so if the representative's promise is
+    /// kept.
     fn stands_for(&self, one: &Standing<'_>, promised: &Promised<'_>) -> bool {
         let Some(input) = promised.summed else { return false };
         let home = one.output.home(promised.promise.chunk);
@@ -166,7 +167,7 @@ impl<'a> Kept<'a> {
             && *self.composed.get_or_init(|| self.compose())
     }
 
-    /// What stands for what a rank has; none if it stands for itself.
+    /// The counterparts of a rank's buffers; none if it represents itself.
     fn standing(&self, (id, rank): (RankId, &Rank)) -> Option<Standing<'_>> {
         let (first, by) = self.inputs.fold.turn().home(id);
         let there = self.inputs.program.ranks.lookup(first)?;
@@ -176,7 +177,7 @@ impl<'a> Kept<'a> {
         alike.then_some(Standing { there, input, output })
     }
 
-    /// The chunks of a rank's buffer.
+    /// The counterparts of the chunks of a rank's buffer.
     fn column(&self, id: RankId, buffer: Buffer) -> Option<Column<'_>> {
         let rank = self.inputs.program.ranks.lookup(id)?;
         let first = |id| {
@@ -195,8 +196,8 @@ impl<'a> Kept<'a> {
         (outer == there).then_some(Column { homes, begin })
     }
 
-    /// Whether one turn after another leads every chunk of input where both at once lead it. That is so if it is for those
-    /// of which all turns are made.
+    /// Whether turns compose on input chunks: one turn after another takes every chunk to where their composition takes
+    /// it. It is enough that this holds for generators.
     fn compose(&self) -> bool {
         let (program, turn) = (self.inputs.program, self.inputs.fold.turn());
         let column = |rank: RankId| self.column(rank, Buffer::Input);
@@ -221,43 +222,44 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// What a rank's output holds: what that of the rank holds that stands for it, turned.
+/// A rank's output, which holds what the representative's output holds, turned.
 struct Output<'a> {
     rank: RankId,
-    /// What stands for the chunks of the buffer that really holds it, and the first of them that is one of its own.
+    /// The counterparts of the chunks of the buffer that really holds it, and the first of these chunks that belongs to
+    /// it.
     homes: Option<&'a Homes>,
     first: u32,
     cells: &'a [Cell],
     by: By,
 }
 
-/// What stands for what a rank has.
+/// The counterparts of a rank's buffers on its representative.
 struct Standing<'a> {
     there: &'a Rank,
     input: Column<'a>,
     output: Column<'a>,
 }
 
-/// For each chunk of a rank's buffer the one that stands for it, in the buffer that really holds it.
+/// For each chunk of a rank's buffer, its counterpart, in the buffer that really holds it.
 struct Column<'a> {
     homes: Span<'a>,
-    /// Where in that the buffer begins on the rank that stands for this one.
+    /// Where the buffer begins in that one, on the representative.
     begin: u32,
 }
 
 impl Column<'_> {
-    /// The chunk of the same buffer that stands for one.
+    /// The counterpart of a chunk, as a chunk of the same buffer.
     fn home(&self, chunk: u32) -> Option<u32> {
         self.inside(self.homes.get(chunk)?)
     }
 
-    /// A chunk of the buffer that really holds it, as one of its own.
+    /// Converts a chunk of the buffer that really holds it to one of its own.
     fn inside(&self, home: u32) -> Option<u32> {
         home.checked_sub(self.begin).filter(|home| *home < self.homes.len())
     }
 }
 
-/// The chunk that a promise sums up over all ranks, if that is what it promises.
+/// The chunk that a promise sums over all ranks, if that is what it promises.
 fn sum_over_all(promise: &Promise, ranks: usize) -> Option<u32> {
     let [term] = promise.terms.as_slice() else { return None };
     let all = (term.rank, term.count as usize) == (0, ranks);

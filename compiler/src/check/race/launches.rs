@@ -1,8 +1,9 @@
-//! Successive launches: scratch lives from one to the next, and what touches it again must know that what touched it before
-//! is done.
+//! Successive launches: scratch lives from one to the next, and an access to it must know that the accesses of earlier
+//! launches to the same place are done.
 //!
-//! In: a launch, with every access to scratch that may meet an earlier launch, and what was known then ([`Again`]). All launches
-//! are alike: what touched a cell in the launch before is what touches it in this one. Out: conflicts.
+//! In: a launch, with every access to scratch that may conflict with an earlier launch, and what was known at that time
+//! ([`Again`]). All launches are alike: the accesses to a cell in the previous launch are those of this one. Out:
+//! conflicts.
 
 use super::acts::{Footprint, Touch};
 use super::agents::Agent;
@@ -19,7 +20,7 @@ use crate::ir::{Buffer, Program, RankId};
 use crate::table::Id;
 use smallvec::SmallVec;
 
-/// An access to scratch, and what was known then.
+/// An access to scratch, and what was known at that time.
 #[derive(Debug)]
 struct Again {
     what: What,
@@ -27,11 +28,11 @@ struct Again {
     /// Where in scratch.
     rank: RankId,
     cell: u32,
-    /// What who does it knew, as a block or as a proxy.
+    /// What its agent knew, as a block or as a proxy.
     moment: MomentId,
-    /// What its element had heard beside that: rows of [`Touched::heard`].
+    /// What its element had heard in addition: rows of [`Touched::heard`].
     heard: (u32, u32),
-    /// How many conflicts had been found.
+    /// How many conflicts had been found by then.
     conflicts: u32,
 }
 
@@ -39,12 +40,12 @@ struct Again {
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     all: Pages<Again>,
-    /// What elements had heard, one after the other.
+    /// What elements had heard, one element after the other.
     heard: Pages<Packed>,
 }
 
 impl Touched {
-    /// Where it stands what an element has heard. The accesses of an element follow each other, and share it.
+    /// The rows with what an element has heard. The accesses of an element follow each other, and share these rows.
     fn heard(&mut self, told: &[Source]) -> (u32, u32) {
         let told = told.iter().map(|source| Packed::from(*source));
         let end = self.heard.len();
@@ -66,8 +67,8 @@ impl Touched {
 /// How scratch is touched.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// As a plain cell: whether the rank that it belongs to is not known to have started, and whether packets of the launch
-    /// before lie over it.
+    /// As a plain cell: whether its rank is not known to have started, and whether packets of the previous launch lie
+    /// over it.
     Plain { foreign: bool, over: bool },
     /// As a packet that is written.
     Packet,
@@ -78,9 +79,9 @@ pub(super) enum What {
 /// How much must be known of an earlier access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
-    /// That its effect can be seen, or that what it read was consumed.
+    /// That its effect is visible, or that what it read was consumed.
     Seen,
-    /// That it was made: enough among packets, which are single accesses.
+    /// That it was made: enough between packets, which are single accesses.
     Past,
 }
 
@@ -92,13 +93,13 @@ impl Needs {
         }
     }
 
-    /// Whether it is met for anything that an agent does.
+    /// Whether it is met for any access of an agent.
     fn met_by_any(self, lookup: Lookup<'_>, clock: &Clock, agent: Agent) -> bool {
         clock.knows(lookup, agent, 0) || self == Needs::Past && clock.heard_any(lookup, agent)
     }
 }
 
-/// A launch that is the one before as well.
+/// A launch, which stands for the previous one too.
 pub(super) struct Launches<'a, 'p> {
     pub(super) program: &'p Program,
     pub(super) fold: &'a Fold,
@@ -107,7 +108,7 @@ pub(super) struct Launches<'a, 'p> {
 }
 
 impl<'p> Machine<'p, '_> {
-    /// Scratch is touched, maybe where an earlier launch touched it.
+    /// Records an access to scratch, which may conflict with an earlier launch.
     pub(super) fn again(
         &mut self,
         actor: &Actor<'_, 'p>,
@@ -123,7 +124,7 @@ impl<'p> Machine<'p, '_> {
 }
 
 impl<'p> Launches<'_, 'p> {
-    /// All conflicts: those of the launch, and those with the one before.
+    /// All conflicts: those of the launch, and those with the previous one.
     pub(super) fn conflicts(&self) -> Vec<Conflict<'p>> {
         let mut own = self.after.conflicts.iter();
         let (mut all, mut taken) = (Vec::new(), 0);
@@ -132,7 +133,8 @@ impl<'p> Launches<'_, 'p> {
         for again in self.after.again.all.iter() {
             all.extend(own.by_ref().take((again.conflicts - taken) as usize).copied());
             taken = again.conflicts;
-            // The elements of an operation follow each other, and their block knows the same; so do an element's accesses.
+            // The elements of an operation follow each other, and their block knows the same; so do an element's
+            // accesses.
             if clock.0 != again.moment {
                 clock = (again.moment, Clock::told([Source::All(again.moment, 0)]));
             }
@@ -176,7 +178,7 @@ impl<'p> Launches<'_, 'p> {
             What::Under => Place { cell: place.cell / 2, ..place },
             What::Plain { .. } | What::Packet => place,
         };
-        // Where the rank that it belongs to is not even known to have started, that is the first thing to say.
+        // If the rank that it belongs to is not even known to have started, that is reported first.
         let kind = match again.what {
             What::Plain { foreign: true, .. } => Kind::Start,
             What::Plain { .. } | What::Packet | What::Under => Kind::Launches,
@@ -188,7 +190,8 @@ impl<'p> Launches<'_, 'p> {
         self.after.acts.touch(self.lookup.agents, print)
     }
 
-    /// Who touched the same place in the launch before, one of the two to write, and the turn that leads there.
+    /// The accesses to the same place in the previous launch, if one of the two is a write, and the turn that leads
+    /// there.
     fn earlier(&self, again: &Again, place: Place) -> (SmallVec<[Footprint; 4]>, By) {
         let (home, by) = self.fold.home(place);
         let write = again.print.writes();
@@ -214,15 +217,15 @@ impl<'p> Launches<'_, 'p> {
         (earlier, by)
     }
 
-    /// Whether something of an earlier launch is known to be done: the launch before, or with two halves of scratch the
-    /// one before that. It is if the end of that launch on some rank knows of it, and that rank is known to have gone on:
-    /// to have started this launch, or with a launch between, to have started that when another rank ended it that is
-    /// known to have started this one.
+    /// Whether an access of an earlier launch is known to be done: of the previous launch, or, with two halves of
+    /// scratch, of the one before that. It is if some rank knew of it at the end of that launch, and that rank is known
+    /// to have gone on: it has started this launch; or, with a launch in between, it had started that launch when
+    /// another rank ended it which is known to have started this one.
     fn ended(&self, actor: &Actor<'_, 'p>, print: Footprint, needs: Needs) -> bool {
         let first = self.touch(print);
         let between = self.program.options.double_scratch;
         let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
-        // The end of a rank, and the turn that leads from it to the one that stands for it.
+        // The representative of a rank's end, and the turn that leads from the rank to its representative.
         let end = |rank: RankId| {
             let (first, by) = turn.home(rank);
             Some((self.after.ends.get(first.index())?, turn.back(by)))
@@ -237,8 +240,9 @@ impl<'p> Launches<'_, 'p> {
                 end.has_started(lookup, rank)
             })
         };
-        // Mostly it is the rank itself that knows what it did, and of a proxy the one that it was done to. What an end knows is
-        // asked before what the block knows, which every block finds out for itself, and that before what was heard just now.
+        // Usually it is the rank itself that knows what it did, or for a proxy, the rank it put to. What an end knows
+        // is checked before what the block knows, which each block has to search on its own, and that before what was
+        // heard just now.
         let put_to = self.lookup.agents.peer(first.agent);
         let likely = || {
             let ranks = [put_to, Some(first.rank), Some(actor.rank)].into_iter().flatten();
@@ -269,8 +273,8 @@ impl<'p> Launches<'_, 'p> {
         likely().any(went_on) || self.program.ranks.ids().any(|rank| knows(rank) && went_on(rank))
     }
 
-    /// Whether a proxy that did something in an earlier launch has done something since, which is known: it does what it was
-    /// asked for in order, launch after launch. `begun` are the ranks that are known to have started.
+    /// Whether it is known that a proxy that made an access in an earlier launch has done something since: a proxy
+    /// serves its requests in order, launch after launch. `begun` are the ranks that are known to have started.
     fn is_overtaken(
         &self,
         (actor, needs): (&Actor<'_, 'p>, Needs),

@@ -1,8 +1,8 @@
-//! One run through a program, in one order that its waits allow, with what every block knows on the way.
+//! Runs a program once, in one order that its waits allow, and records what every block knows on the way.
 //!
-//! A block is an agent, and so is the proxy behind each port channel: it does what was pushed to it, in order, at some
-//! later time, knowing what the pushing thread knew. A thread of a block knows what all its threads knew when they met
-//! last, and what it has heard of since.
+//! A block is an agent, and so is the proxy behind each port channel: it carries out what was pushed to it, in order,
+//! at some later time, knowing what the pushing thread knew. A thread of a block knows what all its threads knew when
+//! they last met, and what it has heard since.
 
 use super::Shared;
 use super::access::{self, Element};
@@ -30,27 +30,27 @@ use crate::table::{Id, Rows};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// The most elements that a run may look at: some seconds' worth.
+/// The most elements that a run may process: a few seconds' worth.
 const MOST_ELEMENTS: u64 = 30_000_000;
 
-/// Two accesses that nothing orders.
+/// Two conflicting accesses that nothing orders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conflict<'p> {
-    /// What kind it is.
+    /// The kind of conflict.
     pub(super) kind: Kind,
-    /// The one that came first in the run, or in the launch before it.
+    /// The one that came first in the run, or was in the previous launch.
     pub(super) first: Touch<'p>,
-    /// The other one; the same one where only one is to be told of.
+    /// The other one; the same one where a report shows only one.
     pub(super) second: Touch<'p>,
-    /// Where they meet.
+    /// Where they conflict.
     pub(super) place: Place,
-    /// Whether execution is ordered, and only memory is not.
+    /// Whether their execution is ordered, but memory is not.
     pub(super) relaxed: bool,
 }
 
 impl Conflict<'_> {
-    /// Where they meet as the author of the second one names it, if chunks have so many parts. In place, a cell has two
-    /// names.
+    /// The buffer, and the cell in it, by which the author of the second access names the place, where chunks have
+    /// `parts` parts. In place, a cell has two names.
     pub(super) fn said(&self, program: &Program, parts: u32) -> (Buffer, u64) {
         let (place, buffer) = (self.place, self.second.buffer);
         let alias = program.ranks.lookup(place.rank).and_then(|rank| rank.alias);
@@ -78,19 +78,19 @@ pub(super) enum Kind {
     Launches,
 }
 
-/// How a launch leaves things.
+/// The state after a launch.
 pub(super) struct After<'p> {
     /// All that was done.
     pub(super) acts: Acts<'p>,
     pub(super) cells: Vec<Cells>,
     pub(super) packets: Packets,
-    /// What the blocks of each rank that is followed know when they end.
+    /// What the blocks of each followed rank know when they end.
     pub(super) ends: Vec<Clock>,
-    /// What was told over channels and by semaphores.
+    /// What was passed on over channels and semaphores.
     pub(super) counters: Counters,
-    /// What touches scratch, maybe where an earlier launch touched it.
+    /// The accesses to scratch, which may meet those of an earlier launch.
     pub(super) again: Touched,
-    /// What was found within the launch.
+    /// The conflicts within the launch.
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
@@ -109,38 +109,39 @@ pub(super) struct Machine<'p, 'b> {
     pub(super) counters: Counters,
     /// How often each port channel's proxy was pushed.
     pub(super) pushed: Rows<RankId, u32>,
-    /// Whether it is followed what memory was made from: only packets tell of it.
+    /// Whether to record what values were made from: only packets pass this on.
     pub(super) follows: bool,
-    /// Whether packets lie where plain chunks of scratch do.
+    /// Whether packets and plain chunks overlap in scratch.
     pub(super) mixed: bool,
-    /// Whether few ranks are followed for all, and with them what memory holds.
+    /// Whether only representatives are followed, and with them the values that memory holds.
     pub(super) few: bool,
-    /// How many elements may still be looked at.
+    /// How many more elements may be processed.
     left: u64,
-    /// Who has touched which rank before it is known to have started: what they touch there next follows from that.
+    /// Agents that have touched a rank before it is known to have started: their next accesses there would only be
+    /// consequences.
     pub(super) early: FxHashSet<(Agent, RankId)>,
-    /// The moments that tell what packets with several writers tell.
+    /// The moments that stand for what packets with several writers tell, by row of [`super::writers::Writers`].
     pub(super) heard: FxHashMap<usize, MomentId>,
     pub(super) again: Touched,
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
-/// Who does an access, and what is known then.
+/// The agent that makes an access, and what it knows at that time.
 pub(super) struct Actor<'c, 'p> {
     pub(super) agent: Agent,
     pub(super) rank: RankId,
     pub(super) step: u32,
     pub(super) clock: &'c Clock,
-    /// What it has been told by packets of its own beside that.
+    /// What its own packets have told it in addition.
     pub(super) heard: Option<&'c Clock>,
-    /// The same as it was told.
+    /// The same, as sources.
     pub(super) told: &'c [Source],
-    /// The moment of this step, where it tells others of it or touches scratch.
+    /// The moment of this step, where it is passed on to others or the step touches scratch.
     pub(super) moment: MomentId,
     pub(super) op: &'p Op,
 }
 
-/// Runs a program; none if it stands still or is no longer wanted.
+/// Runs a program; none if it gets stuck, is too large or is interrupted.
 pub(super) fn run<'p>(
     whole: &'p Whole<'p>,
     (fold, agents, shared): (&Fold, &Agents, &Shared),
@@ -175,7 +176,8 @@ pub(super) fn run<'p>(
 }
 
 impl<'c> Actor<'c, '_> {
-    /// All that it knows. What the block knows has mostly been looked up before, what is heard by an element alone has not.
+    /// Everything that it knows. The block's knowledge comes first: it has usually been searched before, unlike what a
+    /// single element has heard.
     pub(super) fn clocks(&self) -> impl Iterator<Item = &'c Clock> + use<'c> {
         std::iter::once(self.clock).chain(self.heard)
     }
@@ -204,7 +206,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             counters: Counters::new(followed()),
             pushed: Rows::new(followed().map(|rank| rank.channels.iter().map(|_| 0))),
             follows: followed().any(has_packets),
-            // Ranks stand for each other only where they do not.
+            // Where they overlap, no rank represents another.
             mixed: fold.turn() == Turn::Still && overlay::mixed(program),
             few: fold.turn() != Turn::Still,
             left: MOST_ELEMENTS,
@@ -214,12 +216,12 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
     }
 
-    /// Where to look up what is known.
+    /// What clocks need to look things up.
     pub(super) fn lookup(&self) -> Lookup<'_> {
         Lookup { history: &self.history, agents: self.agents }
     }
 
-    /// Leads a block on as far as it can go; whether it went on at all.
+    /// Advances a block as far as possible; says whether it advanced.
     fn lead(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
         let mut moved = false;
         while self.step(blocks, agent) {
@@ -231,7 +233,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         moved
     }
 
-    /// Does a block's next step, if it can.
+    /// Takes a block's next step, if it can.
     fn step(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
         let Some(block) = blocks.get_mut(agent) else { return false };
         let Some(step) = block.step(self.program, 0) else { return false };
@@ -272,8 +274,8 @@ impl<'p, 'b> Machine<'p, 'b> {
         done
     }
 
-    /// Does as much of a transfer as its packets allow; false where that is nothing.
-    /// Where operations were put together, it is all or nothing: what comes to an end so does as they stand.
+    /// Does as much of a transfer as its packets allow; false if that is nothing. Where only representatives are
+    /// followed, it is all or nothing: if merged operations come to their end this way, so do the original ones.
     fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
         let missing = block.heard().and_then(|heard| heard.missing);
         if missing.is_some_and(|slot| self.packets.get(slot).is_none()) {
@@ -313,7 +315,8 @@ impl<'p, 'b> Machine<'p, 'b> {
         if self.few {
             return false;
         }
-        // Elements wait each for itself; those of several entries fall to the same threads, one after the other.
+        // Each element waits on its own; the elements of several entries belong to the same threads, one entry after
+        // the other.
         let done = &mut block.heard_mut().done;
         done.resize(elements.len(), false);
         let mut now: Vec<&Element> = Vec::new();
@@ -334,7 +337,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         !now.is_empty()
     }
 
-    /// What the threads of a block do, each its elements.
+    /// Lets the threads of a block process their elements.
     pub(super) fn act<'e>(
         &mut self,
         block: &mut Block<'p>,
@@ -385,7 +388,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             if !goes_on {
                 continue;
             }
-            // A chunk has packets for two threads at least; a slice may have none.
+            // A chunk has packets for at least two threads; a slice may have none.
             if element.lane.at == 0 && transfer.slice.is_none() {
                 heard.first.extend(told.iter().filter_map(|source| source.steps()));
             }
@@ -394,12 +397,12 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
     }
 
-    /// What memory holds, and where that comes from.
+    /// Access to the values that memory holds.
     pub(super) fn inputs(&self) -> Inputs<'_> {
         Inputs { program: self.program, fold: self.fold, grain: self.grain }
     }
 
-    /// What an element makes of what it reads, where that is followed.
+    /// The value that an element makes of what it reads, where values are followed.
     pub(super) fn value(&self, op: &Op, element: &Element) -> Value {
         let Action::Transfer(transfer) = &op.action else { return Value::Nothing };
         if !self.few || element.writes.is_empty() {
@@ -419,13 +422,13 @@ impl<'p, 'b> Machine<'p, 'b> {
         combined(self.agents.turn(), transfer.reduce, &values)
     }
 
-    /// A block has ended. All that is still asked is what it knew.
+    /// A block has ended. From here on, only what it knew is needed.
     fn end(&mut self, mut block: Block<'p>) {
         block.meet(self.lookup());
         self.ended.push((block.rank, block.base.moment(&mut self.history)));
     }
 
-    /// What is left when all blocks have ended, and what their user then meets.
+    /// The state when all blocks have ended, with the conflicts with the ranks' users after that.
     fn finish(mut self) -> (After<'p>, History) {
         let mut ends: Vec<Clock> = self.cells.iter().map(|_| Clock::default()).collect();
         for (rank, moment) in &self.ended {

@@ -1,6 +1,6 @@
-//! What an operation does to plain memory, element by element, and what speaks against it.
+//! The accesses of an operation to plain memory, element by element, and their conflicts.
 //!
-//! In: an element and who does it ([`Actor`]). Out: the memory after it, and conflicts.
+//! In: an element and the agent that processes it ([`Actor`]). Out: the memory after it, and conflicts.
 
 use super::access::{Access, Element};
 use super::acts::{Footprint, Touch};
@@ -16,9 +16,9 @@ use crate::table::Id;
 use smallvec::SmallVec;
 
 impl<'p> Machine<'p, '_> {
-    /// One element: what it reads, then what it writes. What its packets tell is known to its own writes at once; it is
-    /// given back, with what its threads have been told before, unless they told nothing. Where these go on without
-    /// meeting the others, what they do next tells that they have done this.
+    /// One element: its reads, then its writes. Its own writes know at once what its packets tell; this is returned,
+    /// together with what its threads were told before, unless the packets told nothing. Where the threads go on
+    /// without meeting the others, whatever they do next also tells that they have done this.
     pub(super) fn element(
         &mut self,
         actor: &Actor<'_, 'p>,
@@ -74,7 +74,7 @@ impl<'p> Machine<'p, '_> {
         told
     }
 
-    /// A cell holds this from now on.
+    /// Stores a value in a cell.
     fn hold(&mut self, place: Place, value: &Value) {
         if !self.few {
             return;
@@ -87,8 +87,8 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// The moment of an element: what is known to have been run by who does it, but for what it was made from, which its flow
-    /// tells. The elements of an operation that have heard of nothing share it.
+    /// The moment of an element: what its agent knows to have run, except what the element was made from, which its
+    /// flow records. The elements of an operation that have heard nothing share it.
     fn run_by(&mut self, actor: &Actor, told: &[Source], parts: &[(FlowId, By)]) -> MomentId {
         if told.is_empty() {
             return actor.moment;
@@ -103,7 +103,7 @@ impl<'p> Machine<'p, '_> {
         self.history.add((actor.agent, chain), 0, NONE, sources)
     }
 
-    /// What a cell holds was made by this; followed only where there are packets.
+    /// The flow that made a cell's value; recorded only where there are packets.
     fn made_from(&self, place: Place) -> Option<(FlowId, By)> {
         let (home, by) = self.fold.home(place);
         let cell = self.cells.get(home.rank.index())?.get(home.buffer, home.cell)?;
@@ -111,7 +111,7 @@ impl<'p> Machine<'p, '_> {
         Some(write.moved(self.agents.turn(), by).flow())
     }
 
-    /// Whether a cell holds something when a launch begins: the input, by whatever name.
+    /// Whether a cell holds something when a launch begins: the input, by either name.
     fn given(&self, place: Place) -> bool {
         let Some(rank) = self.program.ranks.lookup(place.rank) else { return false };
         match rank.alias {
@@ -130,7 +130,7 @@ impl<'p> Machine<'p, '_> {
         let foreign = place.rank != actor.rank
             && !actor.clocks().any(|clock| clock.has_started(self.lookup(), place.rank));
         match place.buffer {
-            // A rank's user writes all of both before it starts.
+            // Before a rank starts, its user may write all of either buffer.
             Buffer::Input | Buffer::Output if foreign => {
                 if self.early.insert((actor.agent, place.rank)) {
                     self.alone(Kind::Start, print, place);
@@ -176,13 +176,13 @@ impl<'p> Machine<'p, '_> {
         self.acts.touch(self.agents, print)
     }
 
-    /// A conflict that takes one access.
+    /// A conflict that needs only one access.
     fn alone(&mut self, kind: Kind, print: Footprint, place: Place) {
         let touch = self.touch(print);
         self.conflicts.push(Conflict { kind, first: touch, second: touch, place, relaxed: false });
     }
 
-    /// Two accesses of this launch, one of them a write.
+    /// Checks that two accesses of this launch, one of them a write, are ordered.
     pub(super) fn check_order(
         &mut self,
         actor: &Actor<'_, 'p>,
@@ -201,8 +201,8 @@ impl<'p> Machine<'p, '_> {
     }
 }
 
-/// Whether the second access, made by this actor, comes after the first. Which thread does what of an operation may not
-/// be known beyond it.
+/// Whether the second access, made by this actor, comes after the first one. With `alone`, it is unknown which thread
+/// processes which element of another operation.
 fn ordered(
     (lookup, alone): (Lookup<'_>, bool),
     actor: &Actor,

@@ -1,7 +1,7 @@
-//! Packets and plain chunks in one place: a packet takes twice the room of what it carries, from twice the offset on.
+//! Packets and plain chunks in one place: a packet takes up twice the space of its payload, from twice the offset on.
 //!
-//! Where a program has both in one place they are one memory: each access to one is checked against those to the other,
-//! within a launch and across. Packets order nothing but packets here.
+//! Where a program has both in one place, they share memory: each access to one is checked against those to the other,
+//! within a launch and across launches. Here, packets order nothing but packets.
 
 use super::acts::Footprint;
 use super::cells::Place;
@@ -13,9 +13,9 @@ use crate::ir::run::each_op;
 use crate::ir::{Action, Buffer, Operand, Program, RankId};
 use crate::table::Id;
 
-/// Whether packets lie where plain chunks of scratch do, on any rank.
+/// Whether packets overlap plain chunks of scratch, on any rank.
 pub(super) fn mixed(program: &Program) -> bool {
-    // Mostly a program has no packets in scratch, or nothing but packets; or these where nothing else is.
+    // Usually a program has no packets in scratch, or nothing but packets, or they are in separate places.
     let (mut plain, mut packets) = (false, false);
     each_operand(program, &mut |_, _, as_packets| {
         plain |= !as_packets;
@@ -45,14 +45,14 @@ pub(super) fn mixed(program: &Program) -> bool {
     ranks.into_iter().any(|[plain, packets]| meet(plain, packets))
 }
 
-/// Every extent of scratch that is touched, and whether as packets.
+/// Visits every extent of scratch that is accessed, and whether it holds packets.
 fn each_extent(program: &Program, visit: &mut dyn FnMut(Extent, bool)) {
     each_operand(program, &mut |here, operand, packets| {
         cells(&program.ranks, here, operand, packets, &mut |extent| visit(extent, packets));
     });
 }
 
-/// Every operand in scratch, by which rank, and whether as packets.
+/// Visits every operand in scratch, with its rank, and whether it holds packets.
 fn each_operand(program: &Program, visit: &mut impl FnMut(RankId, &Operand, bool)) {
     for (here, rank) in program.ranks.entries() {
         for block in &rank.blocks {
@@ -83,7 +83,7 @@ fn meet(first: Vec<Extent>, second: Vec<Extent>) -> bool {
     })
 }
 
-/// Extents of one rank's scratch in order, those that touch each other as one.
+/// Extents of one rank's scratch in order, adjacent ones merged.
 fn joined(mut extents: Vec<Extent>) -> Vec<Extent> {
     extents.sort_unstable();
     let mut out: Vec<Extent> = Vec::new();
@@ -97,7 +97,7 @@ fn joined(mut extents: Vec<Extent>) -> Vec<Extent> {
 }
 
 impl<'p> Machine<'p, '_> {
-    /// A plain access where a packet lies.
+    /// Checks a plain access where a packet lies.
     pub(super) fn plain_over_packet(
         &mut self,
         actor: &Actor<'_, 'p>,
@@ -116,7 +116,7 @@ impl<'p> Machine<'p, '_> {
         self.packets.get(packet_at(place)).is_some()
     }
 
-    /// An access to a packet where plain chunks lie: of this launch, and of the one before.
+    /// Checks an access to a packet where plain chunks lie: against this launch, and against the previous one.
     pub(super) fn packet_over_plain(
         &mut self,
         actor: &Actor<'_, 'p>,

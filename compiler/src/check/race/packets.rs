@@ -1,7 +1,7 @@
-//! What is done to packets, and what speaks against it.
+//! The accesses to packets, and their conflicts.
 //!
-//! Packets are single accesses: among themselves it is enough that one comes after the other, in whatever way. A packet
-//! may have several writers, which all write the same value (E0521): what it tells then is found from a run before
+//! Packets are single accesses: between two of them it is enough that one comes after the other, in any way. A packet
+//! may have several writers, which all write the same value (E0521): what it tells then is derived from a previous run
 //! ([`super::writers`]).
 
 use super::access::{Access, Element, Lane};
@@ -23,32 +23,32 @@ use smallvec::SmallVec;
 /// A packet of this launch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packet {
-    /// Who wrote it.
+    /// Its writes.
     pub(super) writers: SmallVec<[Writer; 1]>,
-    /// Who read it.
+    /// Its reads.
     pub(super) readers: SmallVec<[Footprint; 1]>,
-    /// What it holds; followed only where few ranks are.
+    /// What it holds; followed only where representatives are.
     pub(super) value: Value,
 }
 
-/// Who wrote a packet.
+/// A write of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writer {
-    /// What is kept of the access.
+    /// The access.
     pub(super) print: Footprint,
-    /// What had been run then, by who is followed.
+    /// What had run by then, as known to the followed agent.
     run: MomentId,
 }
 
 impl Writer {
-    /// What had been run then.
+    /// What had run by then.
     pub(super) fn run(&self) -> (MomentId, By) {
         (self.run, self.print.flow().1)
     }
 }
 
 impl Packet {
-    /// Who wrote it, and if that is asked who read it.
+    /// The writes, and with `reads` the reads.
     pub(super) fn prints(&self, reads: bool) -> impl Iterator<Item = Footprint> {
         let readers = self.readers.iter().filter(move |_| reads).copied();
         self.writers.iter().map(|writer| writer.print).chain(readers)
@@ -59,18 +59,18 @@ impl Packet {
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     all: Pages<Packet>,
-    /// Of each rank and cell, which of them lies there, or [`NONE`].
+    /// For each rank and cell, the row of the packet that lies there, or [`NONE`].
     rows: Vec<Vec<u32>>,
-    /// What the first threads of a writer had heard that the others had not. Each has written a packet of the cell, so who
-    /// has read all of that knows it.
+    /// What the first threads of a writer had heard that the others had not. Each of these threads has written a packet
+    /// of the cell, so a reader of the whole cell knows it.
     first: FxHashMap<Slot, (MomentId, By)>,
 }
 
-/// What the first threads do of an operation with packets.
+/// The elements of an operation with packets that the first threads process.
 const FIRST: Lane = Lane { share: Share::Payload, at: 0 };
 
 impl Packets {
-    /// Where packets lie, and these.
+    /// All packets, with their slots.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Packet)> {
         let slots = (0..).zip(&self.rows).flat_map(|(rank, rows)| {
             (0..).zip(rows).map(move |(cell, row)| ((RankId(rank), cell), *row))
@@ -112,8 +112,8 @@ impl Packets {
 }
 
 impl<'p> Machine<'p, '_> {
-    /// The packets that an element writes tell who reads all of them what its first threads know, if that is more than the
-    /// others do.
+    /// Records what an element's first threads know beyond the others, for readers of all packets that the element
+    /// writes.
     pub(super) fn tell_first(&mut self, block: &mut Block<'p>, element: &Element) {
         let mut packets = element.writes.iter().filter(|write| write.packet).peekable();
         if element.lane != FIRST || packets.peek().is_none() {
@@ -128,8 +128,8 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// What that is of the packets that an element reads, once all its threads have met. Of packets with several writers it
-    /// is open whose were read.
+    /// What [`Self::tell_first`] recorded for the packets that an element reads, which its block knows once all its
+    /// threads have met. Of a packet with several writers it is unknown which write was read.
     pub(super) fn told_first(&self, element: &Element) -> impl Iterator<Item = Source> {
         let turn = self.agents.turn();
         let packets = element.reads.iter().filter(|read| read.packet);
@@ -142,13 +142,13 @@ impl<'p> Machine<'p, '_> {
         })
     }
 
-    /// A packet's place, and the turn that leads to it.
+    /// The packet's slot on its representative, and the turn that leads from there to it.
     pub(super) fn packet_home(&self, place: Place) -> (Slot, By) {
         let (home, by) = self.fold.home(place);
         ((home.rank, home.cell as u32), by)
     }
 
-    /// A packet is read; what that tells. What its value was made from is added to `parts`.
+    /// Reads a packet; returns what that tells. The flows that its value was made from are added to `parts`.
     pub(super) fn read_packet(
         &mut self,
         actor: &Actor<'_, 'p>,
@@ -171,7 +171,7 @@ impl<'p> Machine<'p, '_> {
         self.told(home, by, &self.touch(there), parts)
     }
 
-    /// What a packet tells this reader.
+    /// What a packet tells a reader.
     fn told(
         &mut self,
         home: Slot,
@@ -199,7 +199,7 @@ impl<'p> Machine<'p, '_> {
         told
     }
 
-    /// A packet is written.
+    /// Writes a packet.
     pub(super) fn write_packet(
         &mut self,
         actor: &Actor<'_, 'p>,
@@ -216,13 +216,13 @@ impl<'p> Machine<'p, '_> {
         let back = turn.back(by);
         let Some(packet) = self.packets.written(home) else { return };
         let value = value.turned(turn, back);
-        // Where it is followed what memory holds, it is known here whether the same is written again.
+        // Where values are followed, it is known here whether the same value is written again.
         let differs = !self.few || !packet.value.is((turn, 0), &value);
         let first = packet.writers.first().filter(|_| differs);
         let first = first.map(|first| first.print.moved(turn, by));
         packet.value = value;
         packet.writers.push(Writer { print: print.moved(turn, back), run });
-        // It carries one flag both times: its reader may find either.
+        // Both writes carry the same flag: the reader may find either.
         let twice = first.map(|first| Conflict {
             kind: Kind::Twice,
             first: self.touch(first),
@@ -234,7 +234,7 @@ impl<'p> Machine<'p, '_> {
     }
 }
 
-/// Whether an operation has packets sent as they are, without looking at them.
+/// Whether an operation sends packets as they are, without checking their flags.
 fn reads_raw(op: &Op) -> bool {
     matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::PutPackets)
 }

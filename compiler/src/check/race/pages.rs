@@ -1,9 +1,9 @@
-//! Lists that only grow, and may grow long: page by page, so that no entry is ever moved and no more room is taken than for
-//! a page beside what is there.
+//! Lists that only grow, and may grow long: stored page by page, so that no entry is ever moved and at most one page of
+//! space is unused.
 
 use std::ops::Range;
 
-/// So many entries are on a page.
+/// The number of entries on a page.
 const PAGE: usize = 64;
 
 /// A list that grows page by page. All pages but the last one are full.
@@ -17,13 +17,13 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T> Pages<T> {
-    /// Adds one; which it is.
+    /// Adds an entry; returns its index.
     pub(super) fn push(&mut self, item: T) -> usize {
         let at = self.len();
         match self.0.last_mut().filter(|page| page.len() < PAGE) {
             Some(page) => page.push(item),
             None => {
-                // Many a list has few entries.
+                // Many lists have few entries.
                 let mut page = if at == 0 { Vec::new() } else { Vec::with_capacity(PAGE) };
                 page.push(item);
                 self.0.push(page);
@@ -32,39 +32,39 @@ impl<T> Pages<T> {
         at
     }
 
-    /// Adds these.
+    /// Adds several entries.
     pub(super) fn extend(&mut self, items: impl IntoIterator<Item = T>) {
         for item in items {
             self.push(item);
         }
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * PAGE + last.len())
     }
 
-    /// One of them.
+    /// An entry.
     pub(super) fn get(&self, at: usize) -> Option<&T> {
         self.0.get(at / PAGE)?.get(at % PAGE)
     }
 
-    /// One of them, to change.
+    /// An entry, to be changed.
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut T> {
         self.0.get_mut(at / PAGE)?.get_mut(at % PAGE)
     }
 
-    /// The last one.
+    /// The last entry.
     pub(super) fn last(&self) -> Option<&T> {
         self.0.last()?.last()
     }
 
-    /// All of them.
+    /// All entries.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().flatten()
     }
 
-    /// Some that follow each other.
+    /// A range of entries.
     pub(super) fn range(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = &T> {
         range.filter_map(|at| self.get(at))
     }

@@ -1,4 +1,5 @@
-//! What is pushed to the proxies of port channels: done later, but with no more knowledge than the pushing thread has now.
+//! Requests that are pushed to the proxies of port channels: carried out later, but with only the knowledge that the
+//! pushing thread has now.
 
 use super::access::Element;
 use super::block::Block;
@@ -10,7 +11,7 @@ use crate::ir::{Transfer, Verb};
 use smallvec::SmallVec;
 
 impl<'p> Machine<'p, '_> {
-    /// What a block pushes to its proxies.
+    /// Pushes the requests of a transfer to the block's proxies.
     pub(super) fn push(
         &mut self,
         block: &mut Block<'p>,
@@ -22,7 +23,7 @@ impl<'p> Machine<'p, '_> {
         let reads_first = transfer.verb == Verb::ReadPutPackets;
         if reads_first {
             // All threads read the packets and meet before one of them pushes.
-            // What goes to several is read once.
+            // A single source that goes to several destinations is read once.
             let once = transfer.sources.len() == 1;
             let reads = elements.iter().filter(|element| element.entry == 0 || !once);
             let reads: Vec<Element> =

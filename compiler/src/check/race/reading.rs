@@ -1,5 +1,5 @@
-//! Which elements are known to have been run, as far as a clock has gone back: those that it met, and what they were made
-//! from, which is looked into when it is asked for.
+//! The elements that are known to have run, as far as a clock has searched back: those that it found, and what these
+//! were made from, which is searched when it is needed.
 
 use super::clock::Lookup;
 use super::history::FlowId;
@@ -7,17 +7,17 @@ use super::sight::Turned;
 use super::turn::By;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Which elements are known to have been run.
+/// The elements that are known to have run.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     met: Flows,
     ahead: Vec<(FlowId, By)>,
-    /// Whose they are.
+    /// Their agents.
     agents: FxHashSet<Turned>,
 }
 
-/// Elements, as they are turned. Who knows of one of an operation mostly knows of all, and those follow each other: so many
-/// share an entry, with a bit each.
+/// Elements, with their turns. Whoever knows of one element of an operation usually knows of all, and these have
+/// consecutive numbers: so many elements share an entry, with a bit each.
 #[derive(Debug, Default)]
 struct Flows(FxHashMap<(u32, By), u64>);
 
@@ -32,7 +32,7 @@ impl Flows {
         self.0.get(&entry).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// Adds one; whether it is new.
+    /// Adds an element; says whether it is new.
     fn insert(&mut self, flow: (FlowId, By)) -> bool {
         let (entry, bit) = Flows::entry(flow);
         let bits = self.0.entry(entry).or_default();
@@ -50,12 +50,12 @@ impl Flows {
 }
 
 impl Reading {
-    /// Whether an element was met.
+    /// Whether an element has been found already.
     pub(super) fn has_met(&self, flow: (FlowId, By)) -> bool {
         self.met.contains(flow)
     }
 
-    /// Takes an element in; whether it is new.
+    /// Adds an element; says whether it is new.
     pub(super) fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
         let new = self.met.insert(flow);
         if new {
@@ -67,8 +67,8 @@ impl Reading {
         new
     }
 
-    /// Whether an element was run, or one that made something from it. The oldest are looked into first: what is asked
-    /// for is mostly old.
+    /// Whether an element has run, or one that was made from it. The oldest elements are searched first: what is asked
+    /// for is usually old.
     pub(super) fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
         let turn = lookup.agents.turn();
         while !self.met.contains(flow) {
@@ -84,7 +84,7 @@ impl Reading {
         true
     }
 
-    /// Whether any element of an agent was run.
+    /// Whether any element of an agent has run.
     pub(super) fn find_any(&mut self, lookup: Lookup<'_>, agent: Turned) -> bool {
         while !self.agents.contains(&agent) {
             let Some(next) = self.ahead.pop() else { return false };
@@ -93,7 +93,7 @@ impl Reading {
         true
     }
 
-    /// All that were run, ascending.
+    /// All elements that have run, ascending.
     pub(super) fn all(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, By)> {
         while let Some(next) = self.ahead.pop() {
             self.look_into(lookup, next);

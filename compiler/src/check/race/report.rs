@@ -1,4 +1,4 @@
-//! Races as reports: one for each pair of places, causes before what follows from them.
+//! Races as reports: one for each pair of places, causes before their consequences.
 
 use super::super::found::Found;
 use super::super::past::Past;
@@ -13,21 +13,22 @@ use crate::source::At;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// How many conflicts are looked at; more are never shown.
+/// How many conflicts are processed; more are never shown.
 const LOOKED_AT: usize = 100_000;
 
-/// Of how many reports the way there is told.
+/// How many reports get a witness.
 const SHOWN: usize = 16;
 
-/// Conflicts at one pair of places: the first one, the cells where its two operations meet, and which ranks have it.
+/// The conflicts at one pair of places: the first one, the cells where its two operations conflict, and which ranks
+/// have it.
 struct Group<'c, 'p> {
     conflict: &'c Conflict<'p>,
     cells: Range<u64>,
     ranks: BTreeSet<(RankId, RankId)>,
 }
 
-/// One report for each pair of places. Where threads of a block do not meet, or a rank is touched too early, what
-/// follows from it is left out.
+/// One report for each pair of places. Where threads of a block do not meet, or a rank is touched too early, the
+/// consequences are left out.
 pub(super) fn reports(
     program: &Program,
     parts: u32,
@@ -54,8 +55,8 @@ pub(super) fn reports(
     found.finish("place")
 }
 
-/// Where the one that reads came first in the run, and found what nobody had written, the one that writes is the one that
-/// should come first.
+/// Where a read came first in the run and found memory that nobody had written, the conflicting write should come
+/// first: swaps the two.
 fn turn_to_writers(conflicts: &mut [Conflict]) {
     let touch = |touch: &Touch, place: Place| {
         (touch.agent, touch.step, place.rank, place.buffer, place.cell)
@@ -70,7 +71,7 @@ fn turn_to_writers(conflicts: &mut [Conflict]) {
     }
 }
 
-/// The conflicts of the kind that comes first, by place, and those that may be its cause.
+/// The conflicts of the kind that comes first, grouped by place, with those that may be their cause.
 fn grouped<'c, 'p>(
     program: &Program,
     parts: u32,
@@ -111,18 +112,19 @@ fn grouped<'c, 'p>(
     groups
 }
 
-/// The first of two accesses that are told together. What an early one may meet in the launch before is told beside it.
+/// The first of the two accesses that are reported together. The access of the previous launch that an early access may
+/// conflict with is reported in addition.
 fn first<'c, 'p>(conflict: &'c Conflict<'p>) -> &'c Touch<'p> {
     if conflict.kind == Kind::Start { &conflict.second } else { &conflict.first }
 }
 
-/// Whether a conflict may be the cause of one that comes before it: a block that another one of its rank tells nothing does
-/// not know either what that one has heard of: of ranks that have started, and of what they have done.
+/// Whether a conflict may be the cause of conflicts of kind `worst`: a block with which another block of its rank does
+/// not synchronize does not know what that one has heard, either: which ranks have started, and what they have done.
 fn may_cause(conflict: &Conflict, worst: Option<u8>) -> bool {
     worst == Some(rank_of(Kind::Start)) && conflict.kind == Kind::Race
 }
 
-/// Whether a conflict is the same one, in another cell.
+/// Whether two conflicts are the same one, in different cells.
 fn meets_on(one: &Conflict, other: &Conflict) -> bool {
     let who = |touch: &Touch| (touch.agent, touch.step, touch.buffer);
     one.place.rank == other.place.rank
@@ -130,7 +132,7 @@ fn meets_on(one: &Conflict, other: &Conflict) -> bool {
         && who(&one.second) == who(&other.second)
 }
 
-/// Says how many other ranks have it too.
+/// Adds how many other ranks have it too.
 fn others(ranks: &BTreeSet<(RankId, RankId)>, report: Diagnostic) -> Diagnostic {
     let pairs = ranks.iter().any(|(a, b)| a != b);
     match (ranks.len(), pairs) {
@@ -142,7 +144,7 @@ fn others(ranks: &BTreeSet<(RankId, RankId)>, report: Diagnostic) -> Diagnostic 
     }
 }
 
-/// Everything that meets.
+/// All conflicts, as pairs of statements.
 pub(super) fn met(program: &Program, conflicts: &[Conflict]) -> BTreeSet<Met> {
     let place = |touch: &Touch| program.origins.place(touch.op.origin);
     let all = conflicts.iter().take(LOOKED_AT);
@@ -150,7 +152,7 @@ pub(super) fn met(program: &Program, conflicts: &[Conflict]) -> BTreeSet<Met> {
     all.filter_map(met).collect()
 }
 
-/// The order of causes and effects that a code has; none of other codes.
+/// The position of a race's code in the order of causes and effects; none for other codes.
 pub(super) fn order(wanted: Code) -> Option<u8> {
     let kinds = [
         Kind::Race,
@@ -176,7 +178,7 @@ fn code(kind: Kind) -> Code {
     }
 }
 
-/// Causes before effects. Where it is open which packet is found, nothing is known through it.
+/// Causes before effects. Where it is unknown which packet is found, nothing is known through that packet.
 fn rank_of(kind: Kind) -> u8 {
     match kind {
         Kind::Threads => 0,

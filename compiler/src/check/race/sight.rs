@@ -1,4 +1,4 @@
-//! How far a clock has gone back: what it has met on the way, and where it goes on when that does not answer a question.
+//! How far a clock has searched back: what it has found, and where to continue when that does not answer a question.
 
 use super::agents::{Agent, NOBODY};
 use super::clock::Lookup;
@@ -9,46 +9,46 @@ use crate::ir::RankId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
-/// What one goes back by.
+/// The sources that a search follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// By what orders memory.
+    /// Those that order memory.
     All,
-    /// By what orders execution.
+    /// Those that order execution.
     Run,
-    /// By what orders steps: all of the above, and what tells of steps only.
+    /// Those that order steps: all of the above, and those that are about steps only.
     Steps,
 }
 
-/// An agent: the one that stands for it, whose moments there are, and the turn that leads from there to it.
+/// An agent, as its counterpart on the representative, which has the moments, and the turn that leads from there to it.
 pub(super) type Turned = (Agent, By);
 
-/// How far a clock has gone back in one way.
+/// How far a clock has searched back in one way.
 #[derive(Debug)]
 pub(super) struct Sight {
     way: Way,
-    /// Of each agent that was met, how far.
+    /// How far each agent that was found is known.
     agents: FxHashMap<Turned, Seen>,
-    /// Of each chain that is not an agent's own, as it is turned, the moment after the last that was met.
+    /// For each chain that is not an agent's own, with its turn, the moment after the last one that was found.
     chains: FxHashMap<(u32, By), MomentId>,
-    /// Moments to be looked into, and where in its chain that ends.
+    /// Moments to be searched, and where in its chain that search ends.
     ahead: VecDeque<(MomentId, By, MomentId)>,
-    /// Ranks of which a block was met.
+    /// Ranks of which a block was found.
     started: FxHashSet<RankId>,
     /// Packets that were read.
     read: Reading,
 }
 
-/// How far an agent was met.
+/// How far an agent is known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// The step before which everything is known.
     before: u32,
-    /// In its own chain, the moment after the last that was met.
+    /// In its own chain, the moment after the last one that was found.
     end: MomentId,
 }
 
-/// What is met on the way back.
+/// Something that is found on the way back.
 #[derive(Clone, Copy, Debug)]
 enum Met {
     /// An agent's moment, and the step before which it is known.
@@ -57,12 +57,12 @@ enum Met {
     Flow((FlowId, By)),
 }
 
-/// How far a clock has gone back in each way in which it was asked to: a chain of them, since most never are.
+/// How far a clock has searched back in each way that was needed: a linked list, since most ways never are.
 #[derive(Debug, Default)]
 pub(super) struct Sights(Option<Box<(Sight, Sights)>>);
 
 impl Sights {
-    /// How far it has gone back one way, which begins when it is first asked for.
+    /// The search in one way, which begins when it is first needed.
     pub(super) fn of(&mut self, way: Way, begin: impl Fn(&mut Sight)) -> &mut Sight {
         let first = self.0.get_or_insert_with(|| {
             let mut sight = Sight::new(way);
@@ -73,7 +73,7 @@ impl Sights {
         if sight.way == way { sight } else { more.of(way, begin) }
     }
 
-    /// Takes in what the clock has heard.
+    /// Adds a source that the clock has heard.
     pub(super) fn add(&mut self, lookup: Lookup<'_>, source: Source) {
         if let Some(boxed) = &mut self.0 {
             let (sight, more) = &mut **boxed;
@@ -84,7 +84,7 @@ impl Sights {
 }
 
 impl Sight {
-    /// Nothing was met yet.
+    /// A search that has found nothing yet.
     pub(super) fn new(way: Way) -> Sight {
         Sight {
             way,
@@ -96,13 +96,13 @@ impl Sight {
         }
     }
 
-    /// Takes in what the clock has heard.
+    /// Adds a source that the clock has heard.
     pub(super) fn add(&mut self, lookup: Lookup<'_>, source: Source) {
         self.take(lookup, source, 0);
     }
 
-    /// Whether a step is known; or an element, where one is given, or what followed from it. Both are looked for on one
-    /// way back.
+    /// Whether a step is known; or an element, if one is given, or what followed from it. Both are searched for at the
+    /// same time.
     pub(super) fn finds(
         &mut self,
         lookup: Lookup<'_>,
@@ -134,8 +134,8 @@ impl Sight {
         self.read.find_any(lookup, lookup.agents.home(agent))
     }
 
-    /// Of each agent, ascending, the step before which everything is known; of each rank that was met at least of its
-    /// first block.
+    /// For each agent, ascending, the step before which everything is known; for each rank that was found, an entry at
+    /// least for its first block.
     pub(super) fn steps(&mut self, lookup: Lookup<'_>) -> Vec<(Agent, u32)> {
         self.go_back(lookup, |_| false);
         for rank in &self.started {
@@ -156,7 +156,7 @@ impl Sight {
         self.read.all(lookup)
     }
 
-    /// Takes a source in. What comes new is given back.
+    /// Adds a source. Returns what is new.
     fn take(&mut self, lookup: Lookup<'_>, source: Source, by: By) -> Option<Met> {
         let turn = lookup.agents.turn();
         match (source, self.way) {
@@ -174,12 +174,12 @@ impl Sight {
         }
     }
 
-    /// Takes a moment in, to be looked into later.
+    /// Adds a moment, to be searched later.
     fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<Met> {
         let moment = lookup.history.moment(id)?;
         let agent = (moment.agent, by);
         let seen = self.agents.entry(agent).or_default();
-        // An agent's own chain, of which most moments are, has its number.
+        // An agent's own chain, to which most moments belong, has the agent's number.
         let own = moment.chain == moment.agent;
         let last = match own {
             true => &mut seen.end,
@@ -198,7 +198,7 @@ impl Sight {
         Some(Met::Moment(agent, moment.seen))
     }
 
-    /// Goes back until something is met, or to the end.
+    /// Searches back until something wanted is found, or to the end.
     fn go_back(&mut self, lookup: Lookup<'_>, wanted: impl Fn(Met) -> bool) -> bool {
         while let Some(segment) = self.ahead.pop_front() {
             if self.go_along(lookup, segment, &wanted) {
@@ -208,8 +208,8 @@ impl Sight {
         false
     }
 
-    /// Goes back along a chain, from one moment on, until something is met. What is far along waits in no queue: that is
-    /// long, and costs more than the rest.
+    /// Searches back along a chain, from one moment on, until something wanted is found. The earlier moments of the
+    /// chain do not go through the queue, which would become long and cost more than everything else.
     fn go_along(
         &mut self,
         lookup: Lookup<'_>,

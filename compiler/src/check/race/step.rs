@@ -1,15 +1,15 @@
-//! The steps of a block: its operations in a row, pipelines unrolled, and where its threads meet between them.
+//! The steps of a block: its operations in order, pipelines unrolled, and where its threads meet between them.
 
 use crate::ir::run::Windows;
 use crate::ir::{Action, Joins, Op, Program, SyncOverride};
 use std::ops::Range;
 
-/// An operation as it is run once.
+/// An operation as it runs once: in a pipeline, one step for each window.
 #[derive(Clone, Debug)]
 pub(in crate::check) struct Step<'p> {
     /// The operation.
     pub(in crate::check) op: &'p Op,
-    /// In a pipeline, which cells of its operands; most operations are in none.
+    /// In a pipeline, which cells of its operands it covers; most operations are in none.
     pub(super) window: Option<Box<Range<u64>>>,
     /// Whether all threads of the block meet before it.
     pub(in crate::check) joined: bool,
@@ -92,7 +92,7 @@ fn unrolled<'p>(program: &Program, windows: &Windows, ops: &'p [Op], parts: u32)
     steps
 }
 
-/// Whether the threads meet before an operation that comes after another one, or first.
+/// Whether the threads meet before an operation that follows another one, or is the first.
 fn joined(program: &Program, before: Option<&Op>, op: &Op) -> bool {
     before.is_none_or(|before| meet(program, before, op))
 }

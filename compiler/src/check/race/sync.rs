@@ -1,4 +1,4 @@
-//! What blocks tell each other: signals, semaphores, barriers.
+//! Synchronization between blocks: signals, semaphores, barriers.
 
 use super::agents::{Agent, NOBODY};
 use super::block::{Block, Blocks};
@@ -11,24 +11,24 @@ use crate::table::{Id, Rows};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is told over channels and by semaphores.
+/// The counters of channels and semaphores, with what they pass on.
 pub(super) struct Counters {
     signals: Rows<RankId, Counter>,
     semaphores: Rows<RankId, Counter>,
-    /// Who gave and took what, of those with several users.
+    /// The uses of counters with several users.
     acts: BTreeMap<Which, Acts>,
 }
 
-/// What came over a channel, or of what a semaphore was released.
+/// The signals at an end of a channel, or the releases of a semaphore.
 #[derive(Default)]
 struct Counter {
-    /// What those told who gave, in their order.
+    /// What each signal or release told, in order.
     told: SmallVec<[Packed; 1]>,
     /// How often it was taken.
     taken: u32,
     giver: User,
     taker: User,
-    /// How many of the told each thread that takes has heard of.
+    /// How many of these each taking thread has heard.
     heard: SmallVec<[Progress; 1]>,
 }
 
@@ -36,7 +36,7 @@ struct Counter {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct User(Agent);
 
-/// How many of a counter's told a thread has heard of: of what they saw, and of what was run before them.
+/// How many of a counter's signals or releases a thread has heard: strongly (`seen`), and for execution only (`run`).
 #[derive(Clone, Copy, Default)]
 struct Progress {
     thread: u32,
@@ -76,7 +76,7 @@ impl Counters {
         self.all().filter(|(_, counter)| counter.is_shared()).map(|(which, _)| which).collect()
     }
 
-    /// What can be counted on, of the same counters as before, as far as this run tells.
+    /// The guarantees for the same counters as before, as far as this run shows.
     pub(super) fn guarantees(&self, lookup: Lookup<'_>, before: &Guarantees) -> Guarantees {
         let mut guarantees = before.forgotten();
         for (which, acts) in &self.acts {
@@ -104,7 +104,7 @@ impl Counters {
         }
     }
 
-    /// An agent gives one more, which tells this.
+    /// Adds a signal or release of an agent.
     fn give(&mut self, which: Which, given: Given, is_shared: bool) {
         let Some(counter) = self.of(which) else { return };
         counter.told.push(Packed::from(given.source));
@@ -116,8 +116,9 @@ impl Counters {
 }
 
 impl Counter {
-    /// What a thread hears of by so many of the told: all those that it has not heard of yet. Each of them adds to the
-    /// counter, and what one published is published by those that add to it after, however relaxed they are.
+    /// What a thread hears by taking `needs` in total: everything that was given up to there and that it has not heard
+    /// yet. Every giver increments the same counter, so what one giver published is also published by the increments
+    /// after it, however relaxed they are.
     fn hear(&mut self, needs: usize, (thread, relaxed): (u32, bool)) -> SmallVec<[Source; 1]> {
         let known = self.heard.iter().position(|heard| heard.thread == thread);
         let at = known.unwrap_or_else(|| {
@@ -138,7 +139,7 @@ impl Counter {
 }
 
 impl<'p> Machine<'p, '_> {
-    /// All blocks of a barrier go on, if all are there, and it is for so many.
+    /// Lets all blocks of a barrier go on, if all have arrived and the barrier is for that many.
     pub(super) fn barrier(&mut self, blocks: &mut Blocks<'p>, agent: usize, id: usize) -> bool {
         let Some(rank) = blocks.get_mut(agent).map(|block| block.rank) else { return false };
         let first = self.agents.blocks(rank).start as usize;
@@ -167,7 +168,7 @@ impl<'p> Machine<'p, '_> {
         let mut all = Vec::new();
         for member in &members {
             if let Some(block) = blocks.get_mut(*member) {
-                // The barrier itself has happened for everyone behind it.
+                // Whatever comes after the barrier knows that the barrier itself has happened.
                 block.reach(block.at + 1);
                 let moment = block.base.moment(&mut self.history);
                 all.push(Source::All(moment, 0));
@@ -213,7 +214,7 @@ impl<'p> Machine<'p, '_> {
         self.give(Which::Channel(rank, there), Given { act, source });
     }
 
-    /// A thread for each channel waits for one more signal on it, if they are there.
+    /// Waits for one more signal on each channel, with a thread for each, if the signals are there.
     pub(super) fn wait(
         &mut self,
         block: &mut Block<'p>,
@@ -235,7 +236,7 @@ impl<'p> Machine<'p, '_> {
         true
     }
 
-    /// Whether there is one more to take, of so many that were there at the start.
+    /// Whether there is one more to take, from a counter with initial value `start`.
     fn is_ready(&mut self, which: Which, start: usize) -> bool {
         let counter = self.counters.of(which);
         counter.is_some_and(|counter| (counter.taken as usize) < counter.told.len() + start)
@@ -245,8 +246,8 @@ impl<'p> Machine<'p, '_> {
         self.counters.give(which, given, self.shared.guarantees.concern(which));
     }
 
-    /// A thread of a block takes one more; what that tells. With one user at each end it is what those told that are needed,
-    /// otherwise what those told that are needed in every schedule.
+    /// A thread of a block takes one more; returns what that tells. With one user at each end, it is what the needed
+    /// signals told; otherwise, what those signals told that are needed in every schedule.
     fn take(
         &mut self,
         block: &Block<'p>,
@@ -276,7 +277,7 @@ impl<'p> Machine<'p, '_> {
         self.give(Which::Semaphore(block.rank, id), Given { act, source });
     }
 
-    /// A thread for each semaphore acquires it, if they can.
+    /// Acquires each semaphore, with a thread for each, if all can be acquired.
     pub(super) fn acquire(&mut self, block: &mut Block<'p>, list: &[SemaphoreId]) -> bool {
         let rank = block.rank;
         let program = self.program;
@@ -298,7 +299,7 @@ impl<'p> Machine<'p, '_> {
         self.pushed.get(rank, channel.index()).copied().unwrap_or(0)
     }
 
-    /// A port channel's proxy is pushed once more.
+    /// Counts one more push to a port channel's proxy.
     pub(super) fn push_one(&mut self, rank: RankId, channel: ChannelId) {
         if let Some(count) = self.pushed.get_mut(rank, channel.index()) {
             *count += 1;

@@ -1,39 +1,39 @@
-//! Turns of the ranks: ways to put every rank in another's place at once.
+//! Turns: symmetries of the ranks, each of which moves every rank to the place of another one at once.
 //!
-//! All turns of one kind make a group. The first ranks stand for all others: a turn has the number of the rank that it
-//! puts in rank 0's place, and each rank is put in the place of exactly one of the first by exactly one turn. Turn 0
-//! leaves all where they are.
+//! All turns of one kind form a group, and the first ranks represent all others. Turn `by` takes rank 0 to rank `by`,
+//! and every rank is reached from exactly one of the first ranks by exactly one turn. Turn 0 leaves all ranks where
+//! they are.
 
 use crate::ir::RankId;
 
 /// The number of a turn.
 pub(super) type By = u32;
 
-/// A kind of turn.
+/// A kind of symmetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// None but turn 0: every rank stands for itself.
+    /// Only turn 0: every rank represents itself.
     Still,
-    /// All ranks stand in one ring, which is turned by so many at a time.
+    /// All ranks form one ring, which is rotated by multiples of `step`.
     Ring {
         /// How many there are.
         ranks: u32,
         /// A divisor of that.
         step: u32,
     },
-    /// The nodes stand in a ring, and so do the ranks of each.
+    /// The nodes form a ring, and so do the ranks of each node.
     Grid {
         /// How many nodes there are.
         nodes: u32,
         /// How many ranks each has.
         width: u32,
     },
-    /// Bits of the rank's number are flipped; the ranks are a power of two.
+    /// Bits of the rank's number are flipped; the number of ranks is a power of two.
     Cube,
 }
 
 impl Turn {
-    /// One turn and then another, or where a rank comes to. The order does not matter.
+    /// The composition of two turns, or the rank to which a turn takes a rank. The order does not matter.
     pub(super) fn then(self, a: By, b: By) -> By {
         match self {
             Turn::Still => a,
@@ -60,7 +60,7 @@ impl Turn {
         }
     }
 
-    /// How many ranks stand for all of `ranks`.
+    /// How many of `ranks` ranks represent all.
     pub(super) fn first(self, ranks: u32) -> u32 {
         match self {
             Turn::Still => ranks,
@@ -69,7 +69,7 @@ impl Turn {
         }
     }
 
-    /// Turns of which all others are made.
+    /// Turns that generate all others.
     pub(super) fn generators(self, ranks: u32) -> Vec<By> {
         match self {
             Turn::Still => Vec::new(),
@@ -79,7 +79,7 @@ impl Turn {
         }
     }
 
-    /// The rank that stands for one, and the turn that leads from there to it.
+    /// The representative of a rank, and the turn that leads from there to it.
     pub(super) fn home(self, rank: RankId) -> (RankId, By) {
         match self {
             Turn::Still => (rank, 0),

@@ -1,7 +1,8 @@
-//! What memory holds, where few ranks are followed: sums of input cells, as seen from the rank that holds them.
+//! The values in memory, where only representatives are followed: sums of input cells, as seen from the rank that holds
+//! them.
 //!
-//! A cell of another rank is the cell that stands for it, and the turn that leads from there; so is a cell of the input in a sum.
-//! What a rank for which another one stands holds is what that one holds, turned.
+//! A cell of another rank is stored as its counterpart on the representative and the turn that leads from there; so is
+//! an input cell in a sum. A represented rank holds what its representative holds, turned.
 
 use super::cells::{Cells, Place};
 use super::fold::Fold;
@@ -12,10 +13,10 @@ use crate::ir::{Buffer, Program, RankId, ReduceOp};
 use crate::table::Id;
 use std::rc::Rc;
 
-/// A cell of a rank's input, as it was at the start, in a sum.
+/// A term of a sum: a cell of a rank's input, as it was at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
-    /// The cell that stands for it, by number over all ranks that are followed.
+    /// Its counterpart, numbered over all followed ranks.
     cell: u32,
     /// The turn that leads from there to it.
     by: By,
@@ -31,7 +32,7 @@ pub(super) enum Value {
     Nothing,
     /// A single part.
     One(Part),
-    /// Several, each turned so.
+    /// Several, each turned by this.
     Many(Rc<Vec<Part>>, By),
 }
 
@@ -59,7 +60,7 @@ impl Value {
         }
     }
 
-    /// The same of cells that are so many further on, in the units that these begin.
+    /// The same value for cells that are further on by `cells` in their units.
     pub(super) fn further(&self, cells: u32) -> Value {
         let further = |part: &Part| Part { cell: part.cell + cells, ..*part };
         match self {
@@ -71,7 +72,7 @@ impl Value {
         }
     }
 
-    /// Its parts, ascending; none of what was never written.
+    /// Its parts, ascending; none if it was never written.
     pub(super) fn parts(&self, turn: Turn) -> Vec<Part> {
         let mut parts: Vec<Part> = match self {
             Value::Nothing => Vec::new(),
@@ -82,7 +83,7 @@ impl Value {
         parts
     }
 
-    /// Whether it is another one, once it is turned so.
+    /// Whether it equals another value, once it is turned.
     pub(super) fn is(&self, (turn, by): (Turn, By), other: &Value) -> bool {
         match (self, other) {
             (Value::One(one), Value::One(other)) => one.turned(turn, by) == *other,
@@ -100,7 +101,7 @@ impl Value {
     }
 }
 
-/// The reduction of values: a sum counts what is in several as often, a minimum or maximum does not.
+/// The reduction of values: a sum adds up how often each part is in the values, a minimum or maximum does not.
 pub(super) fn combined(turn: Turn, op: ReduceOp, values: &[Value]) -> Value {
     if let [single] = values {
         return single.clone();
@@ -127,7 +128,7 @@ fn merged(mut parts: Vec<Part>, both: impl Fn(u32, u32) -> u32) -> Value {
     }
 }
 
-/// What cells of input come to, each as often as it is there.
+/// The sum of cells of input, each as often as it is given.
 pub(super) fn sum(mut cells: impl Iterator<Item = Part>) -> Value {
     match (cells.next(), cells.next()) {
         (Some(single), None) => Value::One(single),
@@ -164,7 +165,7 @@ impl Inputs<'_> {
         Place { rank, buffer, cell: self.grain.cells(first) + cell }
     }
 
-    /// The part that is a cell of input.
+    /// A cell of input as a part.
     pub(super) fn part(&self, place: Place) -> Part {
         let (home, by) = self.fold.home(place);
         let before = self.program.ranks.iter().take(home.rank.index());

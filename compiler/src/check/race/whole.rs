@@ -1,16 +1,19 @@
-//! Operations in a row that could be one, as one: what passes have cut is whole again, and a loop over peers is a list.
+//! Merges operations in a row that could be one: what passes have split is whole again, and a loop over peers is a
+//! list.
 //!
-//! Where a list begins is another peer on every rank, and so is where it is cut: of ranks that do the same, each then does
-//! it in operations of its own. Here they are alike again. Nothing more is known in what is made here than in the program:
+//! A list of peers begins with a different peer on every rank, and passes may split it at a different peer, too:
+//! symmetric ranks then have different operations. Once merged, they are alike again. The merged program never knows
+//! more than the original:
 //!
-//! * What tells others nothing in between is done with what was known before. Threads that see to two operations one after
-//!   the other know what both have heard; of one operation, each of its threads knows its own.
-//! * A sum that goes on in the next operation is a sum of all. Of one over packets, nobody knows which came first: what it
-//!   reads and writes beside packets is touched once more before, when none has been read. Where threads meet in between,
-//!   they do not here.
+//! * A merged operation relies only on what was known before its first part; nothing in between told others anything. A
+//!   thread that processes two operations one after the other knows what both have heard; in a merged operation, each
+//!   thread only knows what its own entries have heard.
+//! * A sum that continues in the next operation becomes one sum of everything. In a sum over packets, it is unknown
+//!   which packet came first: so its plain operands are accessed once more before, when no packet has been read. Joins
+//!   of the threads in between are left out.
 //!
-//! So what is without races here is so in the program. What is not may still be: ranks that do the same as they stand are looked
-//! at so.
+//! So if the merged program has no races, neither has the original. The converse does not hold: ranks that are
+//! symmetric as they stand are followed without merging.
 
 use crate::ir::memory::home;
 use crate::ir::run::{Windows, windows};
@@ -21,25 +24,25 @@ use crate::ir::{
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-/// More members than this are not made one list: a block has no more threads to see to one each.
+/// Lists are not merged to more members than this: a block has no more threads, and each handles one member.
 const MOST_MEMBERS: usize = 1024;
 
-/// The operations of a program, some of them put together.
+/// The operations of a program, some of them merged.
 #[derive(Debug)]
 pub(super) struct Whole<'p> {
-    /// The blocks in which something is put together.
+    /// The blocks in which operations were merged.
     blocks: BTreeMap<(RankId, BlockId), Vec<Op>>,
     windows: Windows,
     program: &'p Program,
 }
 
 impl<'p> Whole<'p> {
-    /// Every operation as it stands.
+    /// All operations as they stand.
     pub(super) fn as_written(program: &'p Program) -> Whole<'p> {
         Whole { blocks: BTreeMap::new(), windows: windows(program), program }
     }
 
-    /// What can be put together is.
+    /// All operations, merged where possible.
     pub(super) fn of(program: &'p Program) -> Whole<'p> {
         let mut blocks = BTreeMap::new();
         for (id, rank) in program.ranks.entries() {
@@ -52,12 +55,12 @@ impl<'p> Whole<'p> {
         Whole { blocks, windows: windows(program), program }
     }
 
-    /// Whether nothing was put together.
+    /// Whether nothing was merged.
     pub(super) fn is_as_written(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Only the first ranks' operations are put together.
+    /// Keeps only the merged operations of the first ranks.
     pub(super) fn of_first(mut self, ranks: u32) -> Whole<'p> {
         drop(self.blocks.split_off(&(RankId(ranks), BlockId(0))));
         self
@@ -85,16 +88,16 @@ impl<'p> Whole<'p> {
     }
 }
 
-/// A block's operations, put together; none where they are as they stand.
+/// A block's operations, merged; none if nothing can be merged.
 fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
     let first = (0..ops.len()).find(|at| {
         let Some((one, (next, _))) = ops.get(*at).zip(follower(ops, *at)) else { return false };
-        // Nothing is copied to be tried of which neighbours are of two kinds, as most are.
+        // The kinds are compared before anything is copied, since most neighbors differ in kind.
         is_like(&one.action, &next.action) && absorb(alias, &mut one.clone(), next)
     })?;
     let mut out: Vec<Op> = ops.iter().take(first + 1).cloned().collect();
     let mut at = first;
-    // Whether the last one is a sum that was put together.
+    // Whether the last one is a merged sum.
     let mut summed = false;
     while let Some((op, further)) = follower(ops, at) {
         let before = out.last().filter(|_| !summed).and_then(plain_part);
@@ -110,13 +113,13 @@ fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
         out.extend(ops.get(at).cloned());
         summed = false;
     }
-    // There are as many of these as the program has blocks.
+    // The program may have many blocks, each with such a list.
     out.shrink_to_fit();
     Some(out)
 }
 
-/// The operation that may go on with what one does, and how much further it is. Where threads meet between parts of a sum
-/// over packets, that only adds to what they know.
+/// The operation that may continue another one, and its distance. Where threads meet between the parts of a sum over
+/// packets, that only adds to what they know.
 fn follower(ops: &[Op], at: usize) -> Option<(&Op, usize)> {
     let is_sum = |op: &Op| matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::ReducePackets);
     let next = ops.get(at + 1)?;
@@ -127,7 +130,7 @@ fn follower(ops: &[Op], at: usize) -> Option<(&Op, usize)> {
     }
 }
 
-/// What a sum over packets touches beside them, whatever has come.
+/// The plain accesses of a sum over packets, whatever packets have arrived.
 fn plain_part(op: &Op) -> Option<Op> {
     let Action::Transfer(sum) = &op.action else { return None };
     let plain = Transfer {
@@ -141,7 +144,7 @@ fn plain_part(op: &Op) -> Option<Op> {
     is_sum.then(|| Op { action: Action::Transfer(plain), ..op.clone() })
 }
 
-/// Adds an operation to the one before it, if the two can be one.
+/// Merges an operation into the previous one, if possible.
 fn absorb(alias: Option<Alias>, last: &mut Op, op: &Op) -> bool {
     if last.sync.is_some() || op.sync.is_some() {
         return false;
@@ -169,7 +172,7 @@ fn absorb(alias: Option<Alias>, last: &mut Op, op: &Op) -> bool {
     }
 }
 
-/// Adds members of which none is there yet.
+/// Adds members, if none of them is in the list yet.
 fn add<T: Copy + PartialEq>(list: &mut List<T>, more: &[T]) -> bool {
     let fits = list.len() + more.len() <= MOST_MEMBERS;
     let new = fits && !more.iter().any(|member| list.contains(member));
@@ -187,7 +190,7 @@ fn is_like(one: &Action, more: &Action) -> bool {
     discriminant(one) == discriminant(more)
 }
 
-/// Whether two transfers do the same with their operands.
+/// Whether two transfers do the same to their operands.
 fn is_same(one: &Transfer, more: &Transfer) -> bool {
     (one.verb, one.slice, one.reduce) == (more.verb, more.slice, more.reduce)
 }
@@ -212,7 +215,7 @@ fn transfer(alias: Option<Alias>, one: &mut Transfer, more: &Transfer) -> bool {
     }
 }
 
-/// A sum that goes on: what the first one makes, and nothing else, is the first thing that the second one reads.
+/// Merges a sum with one that continues it: the first one's only result is the second one's first source.
 fn sum(alias: Option<Alias>, one: &mut Transfer, more: &Transfer) -> bool {
     let [made] = one.destinations.as_slice() else { return false };
     let Some((first, rest)) = more.sources.split_first() else { return false };
@@ -240,7 +243,7 @@ fn sum(alias: Option<Alias>, one: &mut Transfer, more: &Transfer) -> bool {
     true
 }
 
-/// Puts to ranks that are all different, over a port with a channel each. What is read as packets is the same.
+/// Merges puts to ranks that are all different, over a port with a channel each. Packets that are read are the same.
 fn spread(one: &mut Transfer, more: &Transfer) -> bool {
     let single = |transfer: &Transfer| transfer.sources.len() == 1;
     let same = single(one) && one.sources == more.sources;

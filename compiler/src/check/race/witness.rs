@@ -1,4 +1,5 @@
-//! What shows a conflict: the two accesses, the nearest synchronization on each side, and a schedule in which they meet.
+//! Witnesses of conflicts: the two accesses, the nearest synchronization on each side, and a schedule in which they
+//! meet.
 
 use super::super::names;
 use super::super::nearest;
@@ -9,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
 use std::ops::Range;
 
-/// Adds to a report what shows it.
+/// Adds a conflict's witness to its report.
 pub(super) fn show(
     past: &Past,
     conflict: &Conflict,
@@ -17,7 +18,7 @@ pub(super) fn show(
     report: Diagnostic,
 ) -> Diagnostic {
     let Some((first, second)) = moments(past, conflict) else { return report };
-    // A proxy's signal comes with what it was asked for.
+    // A proxy's signal is part of its request.
     let after = first.filter(|first| after_matters(conflict.kind) && !past.is_proxy(first.agent));
     let before = Some(second).filter(|_| before_matters(conflict.kind));
     let told = after.and_then(|at| nearest::after(past, at));
@@ -74,21 +75,22 @@ pub(super) fn show(
     report
 }
 
-/// Whether what is run for the second has the first in it, and a schedule in which both are reached, if there is one. Of
-/// packets that several write it is those that tell nothing of the first, if there are such.
+/// Whether the moments that must run before the second one include the first one, and a schedule that reaches both, if
+/// there is one. Where several agents write a packet, it uses those writes that tell nothing about the first moment, if
+/// there are such.
 fn meeting(past: &Past, first: Option<Moment>, second: Moment) -> (bool, Vec<Turn>) {
     let late = past.late(first, second);
     let mut run = Run::by(past, late.as_ref());
     let mut reached = run.reach_all_before(second);
     let ordered = first.is_some_and(|first| run.has(first));
-    // Both stand before what they do: else the one would meet what its rank does before the other.
+    // Both are reached before either is run: otherwise one would have to wait for what the other's rank does next.
     reached &= first.filter(|_| !ordered).is_none_or(|first| run.reach_all_before(first));
     reached &= run.reach(second) && first.is_none_or(|first| run.reach(first));
     (ordered, if reached { past.turns(run.moments()) } else { Vec::new() })
 }
 
-/// Points to where the rank of one access waits for what is told of the other one, if that is after it or in another
-/// block. What is written comes before what reads it, if one of the two has to.
+/// Adds a label where the rank of one access waits for what announces the other one, if that is after it or in another
+/// block. A write comes before a read, where one of the two has to be first.
 fn heard_late(
     past: &Past,
     conflict: &Conflict,
@@ -113,7 +115,7 @@ fn heard_late(
     }
     let told = nearest::heard(past, heard);
     let mut report = also(past, report, heard, format!("{block} {told} only after it"));
-    // Of two that write one chunk, one mostly is to write another.
+    // Of two writes to one chunk, one should usually write another chunk.
     if conflict.first.write && conflict.second.write {
         return report;
     }
@@ -130,7 +132,7 @@ fn heard_late(
     report
 }
 
-/// Points to what is written next to a place that nobody has written.
+/// Adds the write that is nearest to a place that nobody has written.
 fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Diagnostic {
     let (rank, (buffer, cell)) = (conflict.place.rank, conflict.said(past.program, past.parts()));
     let chunk = cell / u64::from(past.parts().max(1));
@@ -147,7 +149,7 @@ fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Di
     also(past, report, writer, format!("rank {} writes {name} {only}", event.rank))
 }
 
-/// Points to an operation, unless something is said of its place already.
+/// Adds a label at an operation, unless there is one at its place already.
 fn also(past: &Past, report: Diagnostic, moment: Moment, text: String) -> Diagnostic {
     let Some(place) = past.at(moment) else { return report };
     match report.tells_of(&place) {
@@ -156,7 +158,7 @@ fn also(past: &Past, report: Diagnostic, moment: Moment, text: String) -> Diagno
     }
 }
 
-/// The two accesses: the one that should come first, if there is one, and the one that it meets.
+/// The two accesses: the one that should come first, if there is one, and the one it conflicts with.
 fn moments(past: &Past, conflict: &Conflict) -> Option<(Option<Moment>, Moment)> {
     let owner = conflict.place.rank;
     let first = |launch| moment(past, &conflict.first, launch);
@@ -170,7 +172,7 @@ fn moments(past: &Past, conflict: &Conflict) -> Option<(Option<Moment>, Moment)>
     })
 }
 
-/// How many launches later scratch is used again.
+/// How many launches later the same scratch is used again.
 fn apart(past: &Past) -> u32 {
     if past.program.options.double_scratch { 2 } else { 1 }
 }

@@ -1,4 +1,4 @@
-//! What is said of a conflict: who meets whom where, why, and what would help.
+//! The text of reports about conflicts: which accesses conflict where, why, and what would help.
 
 use super::super::names;
 use super::acts::Touch;
@@ -12,18 +12,18 @@ use crate::table::Id;
 const ONLY_PACKETS: &str =
     "between them are packets, which order execution, and of memory only what they carry";
 
-/// Reports of conflicts, and what they say of the program.
+/// Makes reports of conflicts, with the facts about the program that they depend on.
 pub(super) struct Words<'a> {
     program: &'a Program,
     parts: u32,
-    /// Whether any signal or wait is relaxed. Where none is, only packets order no more than execution.
+    /// Whether any signal or wait is relaxed. Where none is, only packets order execution alone.
     relaxed: bool,
     /// Whether any of those is the author's.
     own_relaxed: bool,
 }
 
 impl<'a> Words<'a> {
-    /// For a program whose chunks are cut into so many parts.
+    /// For a program whose chunks are cut into `parts` parts.
     pub(super) fn new(program: &'a Program, parts: u32) -> Words<'a> {
         let own = |op: &Op| !program.origins.is_library(program.origins.place(op.origin));
         Words {
@@ -34,7 +34,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What is to be said of a conflict.
+    /// The report of a conflict.
     pub(super) fn report(&self, conflict: &Conflict) -> Diagnostic {
         match conflict.kind {
             Kind::Race => self.race(conflict),
@@ -157,8 +157,8 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The channel over which the block of an access hears of a rank, where the access itself is through a switch, which
-    /// has no signals.
+    /// The channel over which an access's block waits for a rank, if the access itself goes through a switch, which has
+    /// no signals.
     fn way(&self, touch: &Touch, owner: RankId) -> Option<&str> {
         let Action::Transfer(transfer) = &touch.op.action else { return None };
         let mut operands = transfer.sources.iter().chain(&transfer.destinations);
@@ -288,7 +288,7 @@ impl<'a> Words<'a> {
         format!("rank {}, {}, {} it{values}", touch.rank.0, self.agent(touch), does(touch))
     }
 
-    /// "block `main`", or "a proxy" where the block has handed the operation on.
+    /// "block `main`", or "the proxy of a port channel" where the block has handed off the operation.
     fn agent(&self, touch: &Touch) -> String {
         match self.block(touch) {
             Some(block) => format!("block `{}`", block.name),
@@ -296,7 +296,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The block that does it; none where that is a proxy.
+    /// The block of an access; none if a proxy makes it.
     fn block(&self, touch: &Touch) -> Option<&Block> {
         let ranks = &self.program.ranks;
         let before: usize =

@@ -1,12 +1,12 @@
-//! What a packet tells that has several writers, which all write the same value (E0521).
+//! What packets with several writers tell, which all write the same value (E0521).
 //!
-//! In: a run through a program. Out: what each reader of such a packet has heard in every schedule: what all of those
-//! told that may have written what it found, which are all but those that are known to come after it.
+//! In: a run through a program. Out: what each reader of such a packet has learned in every schedule: whatever all
+//! writers tell that may have written what it found, which are all except those known to come after the reader.
 //!
-//! What they told depends on what they have heard through such packets themselves. It begins with what one schedule
-//! shows, which is no less than what is certain, and is found again from a run that takes it as certain, until nothing
-//! changes. Then it is true: were it not, there would be a first read that did not hear it; but whoever wrote what that
-//! read found wrote it before, and heard all that it is taken to have heard.
+//! What the writers tell depends on what they have learned through such packets themselves. So the search starts with
+//! what one schedule shows, which is at least what is certain, and derives it again from a run that assumes it, until
+//! nothing changes. Then it is true: otherwise there would be a first read that did not learn it; but the writer of
+//! what that read found wrote before it, and had learned everything that it is assumed to have learned.
 
 use super::acts::{Acts, Footprint, Touch};
 use super::agents::{Agent, Agents};
@@ -19,17 +19,17 @@ use super::turn::By;
 use crate::ir::RankId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A packet: where it lies.
+/// The place of a packet: its rank and cell.
 pub(super) type Slot = (RankId, u32);
 
-/// A reader of a packet: where this lies, who, in which step, which element of it.
+/// A reader of a packet: the packet's slot, and the reader's agent, step and element.
 type Reader = (Slot, Agent, u32, u32);
 
 /// What packets with several writers tell.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Writers {
     slots: BTreeSet<Slot>,
-    /// Of each reader, a row of `told`.
+    /// For each reader, a row of `told`.
     readers: BTreeMap<Reader, usize>,
     told: Vec<Told>,
 }
@@ -37,14 +37,14 @@ pub(super) struct Writers {
 /// What a packet tells in every schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
-    /// All that had been run.
+    /// Everything that had run.
     run: Run,
     /// The elements that its value was made from, ascending.
     pub(super) made_from: Vec<(FlowId, By)>,
 }
 
 impl Writers {
-    /// The same packets, if nothing is known of them.
+    /// The same packets, with nothing known about what they tell.
     pub(super) fn forgotten(&self) -> Writers {
         Writers { slots: self.slots.clone(), ..Writers::default() }
     }
@@ -54,7 +54,7 @@ impl Writers {
         self.slots.contains(&slot)
     }
 
-    /// What a run says of the packets with several writers.
+    /// What a run shows about the packets with several writers.
     pub(super) fn of(lookup: Lookup<'_>, After { packets, acts, .. }: &After<'_>) -> Writers {
         let several = packets.iter().filter(|(_, packet)| packet.writers.len() > 1);
         let slots: BTreeSet<Slot> = several.map(|(slot, _)| slot).collect();
@@ -81,7 +81,7 @@ impl Writers {
         next
     }
 
-    /// What a reader has heard, and the row that says so.
+    /// What a reader has learned, and the row that says so.
     pub(super) fn heard(&self, slot: Slot, reader: &Touch<'_>) -> Option<(usize, &Told)> {
         let row = *self.readers.get(&key(slot, reader))?;
         self.told.get(row).map(|told| (row, told))
@@ -105,7 +105,7 @@ impl Told {
         self
     }
 
-    /// The moment that tells all of it.
+    /// A moment that tells all of it.
     pub(super) fn moment(&self, history: &mut History, agents: &Agents) -> MomentId {
         let mut sources: Vec<Source> = Vec::new();
         for (agent, before) in &self.run.steps {
@@ -121,8 +121,8 @@ impl Told {
     }
 }
 
-/// Whether it is open which of two packets in one place is there last, or which of them a reader finds: it is where
-/// neither is known to come after the reader.
+/// Whether it is unknown which of two packets in one place remains there, since their writes are not ordered, or which
+/// of them a reader finds, since neither is known to come after the reader.
 pub(super) fn are_open(lookup: Lookup<'_>, acts: &Acts<'_>, packet: &Packet) -> bool {
     let clocks = clocks(packet);
     let touch = |print: Footprint| acts.touch(lookup.agents, print);
@@ -135,7 +135,7 @@ pub(super) fn are_open(lookup: Lookup<'_>, acts: &Acts<'_>, packet: &Packet) -> 
     meet || readers.any(|reader| early(lookup, &clocks, &reader).nth(1).is_some())
 }
 
-/// What each writer tells of what was run. A write comes after what it was made from, too.
+/// What each writer tells about what has run. A write also comes after everything that it was made from.
 fn clocks(packet: &Packet) -> Vec<Clock> {
     packet.writers.iter().map(|writer| Clock::told(sources(writer))).collect()
 }
@@ -153,7 +153,7 @@ fn told_by_all(lookup: Lookup<'_>, packet: &Packet, which: &[usize]) -> Option<T
     all.reduce(|both, one| both.common(lookup, &one))
 }
 
-/// What a write tells of what was run.
+/// What a write tells about what has run.
 fn sources(writer: &Writer) -> [Source; 2] {
     let ((run, by), (flow, turned)) = (writer.run(), writer.print.flow());
     [Source::Run(run, by), Source::Heard(flow, turned)]

@@ -1,4 +1,4 @@
-//! A change as it is made to a concrete program: of every operation that comes from the statement.
+//! Applies a change to a concrete program: to every operation that comes from the changed statement.
 
 mod order;
 
@@ -16,7 +16,7 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
             changed.options.double_scratch = *value == "true";
             return Some(changed);
         }
-        // Whose operands lie elsewhere then is not known of operations.
+        // With these, operands would lie elsewhere, which the operations do not show.
         Change::Option { .. } | Change::InPlace { .. } => return None,
         Change::Initial { at, value, .. } => {
             let semaphores = changed.ranks.iter_mut().flat_map(|rank| rank.semaphores.iter_mut());
@@ -78,7 +78,7 @@ impl Scene<'_> {
         op.pipeline().is_none() && self.place(op) == place
     }
 
-    /// An operation, and what is new beside it.
+    /// Adds an operation to the list, changed as needed, with any new operations next to it.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "an operation that a change is not about stays as it is; `apply` lists all changes"
@@ -143,7 +143,7 @@ impl Scene<'_> {
         Some([new(Action::Signal(signal())), new(Action::Wait(signal()))])
     }
 
-    /// The channels of an operation, each once, where both ends can signal.
+    /// The channels of an operation that can signal at both ends, each once; none if there are none.
     fn channels(&self, op: &Op) -> Option<List<ChannelId>> {
         let channels = match &op.action {
             Action::Signal(signal) | Action::Wait(signal) => &signal.channels,
@@ -196,18 +196,19 @@ impl Scene<'_> {
         if side == Side::Before {
             list.reverse();
         }
-        // One that met nothing stands elsewhere in the text.
+        // An operation left over has no statement in this list to move past.
         held.is_empty().then_some(list)
     }
 }
 
-/// Makes a signal or wait order data too; whether it did not before.
+/// Makes a signal or wait strong; says whether it was relaxed.
 fn strengthen(op: &mut Op) -> bool {
     let (Action::Signal(signal) | Action::Wait(signal)) = &mut op.action else { return false };
     std::mem::take(&mut signal.relaxed)
 }
 
-/// Makes a put over a port signal and flush, in place of a signal behind it where there is one; whether that can be.
+/// Makes a put over a port signal and flush, replacing the signal behind it if there is one; says whether that is
+/// possible.
 fn flush(op: &mut Op, signals_behind: bool) -> bool {
     let Action::Transfer(transfer) = &mut op.action else { return false };
     let own_signal = transfer.verb == Verb::PutWithSignal && !signals_behind;
@@ -219,7 +220,7 @@ fn flush(op: &mut Op, signals_behind: bool) -> bool {
     fits
 }
 
-/// An operation with others beside it.
+/// Adds an operation, with others before or after it.
 fn beside<const N: usize>(list: &mut Vec<Op>, op: Op, side: Side, others: [Op; N]) {
     match side {
         Side::Before => {

@@ -95,7 +95,7 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
         changes.push(Change::Handshake { at, side: Side::After, relaxed: false });
     }
     if let Some(at) = second_place.filter(|_| code != Code::E0512) {
-        // That a rank has started can be told by a relaxed signal, and what it did in the launch before is over then.
+        // A relaxed signal is enough to show that a rank has started, and then its previous launch is over.
         let relaxed = across || code == Code::E0510;
         changes.push(Change::Handshake { at, side: Side::Before, relaxed });
     }
@@ -105,8 +105,8 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     changes
 }
 
-/// Places at which the threads of a block might have to meet: before the second access, and before what tells of the
-/// first one. Where they do anyway, none.
+/// Joins that may be missing: before the second access, and before the operation that announces the first one. None
+/// where the threads meet there anyway.
 fn joins(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     let told = race.after_first.filter(|_| code != Code::E0503);
     let second = Some(race.second.event).filter(|event| event.step.is_some());
@@ -121,19 +121,21 @@ fn joins(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     events.filter_map(|event| join(past, &event)).collect()
 }
 
-/// The threads of a block meet before what it does.
+/// The threads of a block meet before the operation of an event.
 pub(super) fn join(past: &Past, event: &Event) -> Option<Change> {
     let verb = word(action(past, moment(past, event)?)?)?;
     Some(Change::Join { verb, before: event.place? })
 }
 
-/// Halves of scratch are for packets only: plain puts know the first one.
+/// Whether an operation writes packets only. The two halves of scratch are for packets: plain puts use the first one
+/// only.
 fn writes_packets(past: &Past, moment: Moment) -> bool {
     let Some(Action::Transfer(transfer)) = action(past, moment) else { return false };
     ir::memory::accesses(transfer).filter(|access| access.write).all(|access| access.packets)
 }
 
-/// Relaxed signals and waits on the way from the first to the second, one pair at a time, then all of them.
+/// Making strong the relaxed signals and waits on the way from the first to the second moment: one pair at a time, then
+/// all of them.
 fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let mut run = Run::new(past);
     if !run.reach(second) {
@@ -146,7 +148,7 @@ fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let mut pairs: Vec<Vec<Place>> = Vec::new();
     for wait in moments.iter().skip(start).rev() {
         for signal in relaxed_signals(past, *wait) {
-            // In a plan every rank has a wait of its own for what a statement signals.
+            // In a plan, every rank has its own wait for the signals of one operation.
             let met = std::iter::once(*wait).chain(waits(past, signal)).chain([signal]);
             let places: BTreeSet<Place> = met.filter_map(|at| relaxed_place(past, at)).collect();
             let pair: Vec<Place> = places.into_iter().collect();
@@ -167,7 +169,7 @@ fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     pairs.into_iter().chain(several).map(|at| Change::Strong { at }).collect()
 }
 
-/// The signals that meet a wait, where either is relaxed.
+/// The signals that a wait receives, where the signal or the wait is relaxed.
 fn relaxed_signals(past: &Past, wait: Moment) -> Vec<Moment> {
     let Some(Action::Wait(list)) = action(past, wait) else { return Vec::new() };
     let rank = past.rank(wait.agent);
@@ -175,7 +177,7 @@ fn relaxed_signals(past: &Past, wait: Moment) -> Vec<Moment> {
     signals.filter(|signal| list.relaxed || relaxed_place(past, *signal).is_some()).collect()
 }
 
-/// The waits that an operation's signals meet.
+/// The waits that receive an operation's signals.
 fn waits(past: &Past, signal: Moment) -> Vec<Moment> {
     let Some(Action::Signal(list)) = action(past, signal) else { return Vec::new() };
     let rank = past.rank(signal.agent);
@@ -211,7 +213,7 @@ pub(super) fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Lin
     past.lines(agent).get(at as usize)
 }
 
-/// What comes before the wait that it should come after goes behind it.
+/// Moves a read behind the wait for the data, if it comes before that wait.
 pub(super) fn read_later(past: &Past, written: Moment, read: Moment) -> Option<Change> {
     let told = nearest::teller(past, written)?;
     let heard = nearest::hearer(past, told, past.rank(read.agent))?;
@@ -222,7 +224,7 @@ pub(super) fn read_later(past: &Past, written: Moment, read: Moment) -> Option<C
     if late { past_it(past, here, wait, Side::After) } else { None }
 }
 
-/// What a block hands on before it has heard of it itself: the release goes behind the wait that follows.
+/// Where a block releases a semaphore before it has heard enough itself: moves the release behind the next wait.
 fn released_later(past: &Past, moment: Moment) -> Option<Change> {
     let heard = nearest::before(past, moment)?;
     let Action::Acquire(list) = action(past, heard)? else { return None };
@@ -237,7 +239,7 @@ fn released_later(past: &Past, moment: Moment) -> Option<Change> {
     })
 }
 
-/// A put over a port takes over the signal behind it.
+/// A put over a port takes over the work of the signal behind it.
 fn signals_itself(past: &Past, put: Moment) -> Option<Change> {
     let (agent, at) = past.line(put)?;
     let lines = past.lines(agent);
@@ -250,7 +252,7 @@ fn signals_itself(past: &Past, put: Moment) -> Option<Change> {
     ports.then(|| Change::Flush { at: place(here), signal: Some(place(signal)) })
 }
 
-/// A signal that stands before an operation goes behind it; a wait that stands behind goes before it.
+/// Moves a signal from before an operation to behind it, or a wait from behind it to before it.
 fn beside(past: &Past, moment: Moment, side: Side) -> Option<Change> {
     let (agent, at) = past.line(moment)?;
     let lines = past.lines(agent);
@@ -270,7 +272,7 @@ fn is_transfer(line: &Line) -> bool {
     matches!(line.op.action, Action::Transfer(_))
 }
 
-/// In a circle of waits: the block's next signal goes before the wait, or the wait behind it.
+/// In a cycle of waits: the block's next signal moves before the wait, or the wait behind the signal.
 fn turned(past: &Past, wait: Moment) -> Vec<Change> {
     let lines = past.lines(wait.agent);
     let behind = lines.get(wait.at as usize + 1..).unwrap_or_default();
@@ -290,7 +292,8 @@ pub(super) fn past_it(past: &Past, what: &Line, over: &Line, side: Side) -> Opti
     (a.binding == b.binding && a.place != b.place).then_some(change)
 }
 
-/// The word of what can be moved, or be moved past: not what stands in several blocks or holds others.
+/// The keyword of an operation that can be moved or moved past: none for those that concern several blocks or contain
+/// others.
 fn word(action: &Action) -> Option<&'static str> {
     match action {
         Action::Signal(_) => Some("signal"),
@@ -302,7 +305,7 @@ fn word(action: &Action) -> Option<&'static str> {
     }
 }
 
-/// In a circle, a block waits for packets behind those that it writes for the one before it.
+/// In a cycle: a block's wait for packets moves behind the packets that it writes for the previous block.
 fn after_giving(past: &Past, waits: &[Moment], given: Moment) -> Option<Change> {
     let wait = waits.iter().find(|wait| wait.agent == given.agent)?;
     let (here, there) = (line(past, *wait)?, line(past, given)?);

@@ -1,4 +1,4 @@
-//! What is worth trying where a counter is out of balance: to leave out what is too much, or to give or take once more.
+//! Candidate changes for an unbalanced counter: remove a surplus use, or add a missing one.
 
 use super::super::past::{Line, Moment, Past};
 use super::candidates::action;
@@ -9,14 +9,14 @@ use crate::source::Place;
 /// How many places of one kind are tried.
 const MOST_PLACES: usize = 4;
 
-/// After how many statements a release is tried.
+/// The number of statements after which a release is tried.
 const MOST_RELEASES: usize = 24;
 
-/// How many times a statement is repeated.
+/// The most times that a statement is repeated.
 const MOST_TIMES: i64 = 8;
 
-/// Changes for the operation at which a counter is found to be out of balance; `left` is how much more it is given than
-/// taken.
+/// Changes for the operation at which a counter is found to be unbalanced; `left` is the number of signals or releases
+/// minus that of waits or acquires.
 pub(super) fn of(past: &Past, at: Moment, left: i64) -> Vec<Change> {
     let Some((agent, line)) = past.line(at) else { return Vec::new() };
     let at = Moment { agent, at: line, ..at };
@@ -104,7 +104,7 @@ fn releases(past: &Past, at: Moment, list: &[SemaphoreId], left: i64) -> Vec<Cha
     changes
 }
 
-/// To leave out each of the statements that do only this.
+/// Removing each of the statements that do nothing else.
 fn removals(past: &Past, verb: &'static str, moments: &[Moment]) -> Vec<Change> {
     let places = places(past, moments);
     places.into_iter().map(|at| Change::Remove { verb, at }).collect()
@@ -116,7 +116,7 @@ fn repetitions(past: &Past, verb: &'static str, moments: &[Moment], left: i64) -
     places.into_iter().map(|at| Change::Repeat { verb, at, more }).collect()
 }
 
-/// The first few places of moments, but for those of transfers.
+/// The first few places of moments, except of transfers.
 fn places(past: &Past, moments: &[Moment]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     for moment in moments {
@@ -158,7 +158,7 @@ fn moves(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
     places
 }
 
-/// What the other blocks of a rank do that somebody may wait for, in order.
+/// The transfers and waits of the other blocks of a rank, after which a release may be missing, in order.
 fn others(past: &Past, at: Moment) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     let others = past.all_blocks().filter(|agent| *agent != at.agent);

@@ -1,6 +1,6 @@
-//! What is worth trying where memory holds what it should not: to read it later, or to leave out what is written twice.
+//! Candidate changes where memory does not hold what it should: read it later, or remove one of two writes.
 //!
-//! To write or read another chunk is for the author: which one was meant is nowhere in the program.
+//! Writing or reading another chunk is for the author to decide: the program does not say which one was meant.
 
 use super::super::nearest;
 use super::super::past::Past;
@@ -10,10 +10,10 @@ use crate::diagnostic::witness::{Event, Race, WrongValue};
 use crate::ir::{Action, Buffer, RankId};
 use crate::source::Place;
 
-/// How many statements are tried to be left out.
+/// How many statements may be removed on trial.
 const MOST_PLACES: usize = 6;
 
-/// Changes for a read of what nobody has written before.
+/// Changes for a read of memory that nobody has written before.
 pub(super) fn of_unwritten(past: &Past, race: &Race) -> Vec<Change> {
     let Some(read) = moment(past, &race.second.event) else { return Vec::new() };
     let memory = &race.memory;
@@ -38,7 +38,7 @@ pub(super) fn of_twice(past: &Past, race: &Race) -> Vec<Change> {
     removals(past, [Some(race.second.event), first].into_iter().flatten())
 }
 
-/// Changes for a wrong value, where a contribution comes to it in two ways.
+/// Changes for a wrong value that a contribution reaches in two ways.
 pub(super) fn of_value(past: &Past, value: &WrongValue) -> Vec<Change> {
     if value.doubled.is_empty() {
         return Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn of_value(past: &Past, value: &WrongValue) -> Vec<Change> {
     removals(past, hops.map(|hop| hop.event))
 }
 
-/// To leave out each of these that moves data, where a promise says whether it is needed.
+/// Removing each of these operations that moves data, if there is a promise that shows whether it is needed.
 fn removals(past: &Past, events: impl Iterator<Item = Event>) -> Vec<Change> {
     if past.program.ranks.iter().all(|rank| rank.promises.is_empty()) {
         return Vec::new();

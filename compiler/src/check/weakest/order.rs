@@ -1,4 +1,5 @@
-//! What is worth trying where two blocks of one rank do not know of each other: a new semaphore, or a barrier.
+//! Candidate changes where two blocks of one rank are not ordered: a new semaphore, a barrier, or another initial
+//! value.
 
 use super::super::past::{self, Moment, Past};
 use super::super::{names, nearest};
@@ -9,10 +10,10 @@ use crate::ir::{Action, Joins, RankId};
 use crate::source::Place;
 use std::collections::BTreeSet;
 
-/// How many other beginnings of semaphores are tried.
+/// How many other initial values of semaphores are tried.
 const MOST_SEMAPHORES: usize = 8;
 
-/// Changes that order two accesses which meet, of blocks of one rank or of two.
+/// Changes that order two conflicting accesses, by blocks of one rank or of two.
 pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let lines = [first, second].map(|moment| {
         let (agent, at) = past.line(moment)?;
@@ -29,23 +30,23 @@ pub(super) fn of_blocks(past: &Past, first: Moment, second: Moment) -> Vec<Chang
         changes.extend(pairs.filter_map(|(one, other)| barrier(past, one, other)));
         return changes;
     }
-    // Where the threads of a block meet only where they are told to, more than this would have to be put in.
+    // With explicit joins, the change would also need a `sync` to make the threads of the block meet.
     if past.program.joins == Joins::Explicit {
         return changes;
     }
     for times in [Times::Each, Times::Once] {
         changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, times, 0)));
     }
-    // What is used again and again is free at the beginning.
+    // A resource that is used repeatedly is free at the beginning.
     changes.extend(pairs.iter().filter_map(|pair| handover(past, *pair, Times::Each, 1)));
-    // What a block waits for at last may have to be known too.
+    // The second access may have to come after the last operation of the block, too.
     let ends = pairs.iter().filter_map(|(from, to)| Some((last(past, from.agent)?, *to)));
     changes.extend(ends.filter_map(|pair| once(past, pair)));
     changes.extend(known.iter().find_map(|pair| relay(past, *pair)));
     changes
 }
 
-/// Each of a family of blocks begins when the one before it has come to its end, where one of two has to know of the other.
+/// Each block of a family begins when the previous one has ended, where two of its blocks have to be ordered.
 fn relay(past: &Past, (from, to): (Moment, Moment)) -> Option<Change> {
     let family =
         |moment: Moment| names::member(past.block_name(moment.agent)).map(|(name, _)| name);
@@ -58,8 +59,8 @@ fn once(past: &Past, pair: (Moment, Moment)) -> Option<Change> {
     handover(past, pair, Times::Once, 0).or_else(|| handover(past, pair, Times::Each, 0))
 }
 
-/// Changes by which the block of one of two accesses begins when another block of its rank has come to its end. Of what
-/// a block has to know, a race names one access.
+/// Changes by which the block of one access waits until another block of its rank has ended. A race names only one of
+/// the accesses that a block has to know of.
 pub(super) fn of_ends(past: &Past, race: &Race) -> Vec<Change> {
     let events = [Some(race.second.event), race.first.map(|access| access.event)];
     let mut tried: BTreeSet<[Option<Place>; 2]> = BTreeSet::new();
@@ -69,7 +70,7 @@ pub(super) fn of_ends(past: &Past, race: &Race) -> Vec<Change> {
         let to = Moment { agent, at, ..to };
         let others = past.all_blocks().filter(|other| past.rank(*other) == past.rank(agent));
         for end in others.filter(|other| *other != agent).filter_map(|other| last(past, other)) {
-            // Blocks of one family end with one statement.
+            // The blocks of a family end with the same statement.
             if tried.insert([end, to].map(|moment| past.event(moment).place)) {
                 changes.extend(once(past, (end, to)));
             }
@@ -78,7 +79,8 @@ pub(super) fn of_ends(past: &Past, race: &Race) -> Vec<Change> {
     changes
 }
 
-/// Semaphores of ranks that begin with less, each of them: what begins with 1 is acquired once before it is released.
+/// Lower initial values for each semaphore of some ranks: one that begins with 1 can be acquired once before it is
+/// released.
 pub(super) fn of_semaphores(past: &Past, ranks: impl Iterator<Item = RankId>) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for row in ranks.filter_map(|rank| past.program.ranks.lookup(rank)) {
@@ -114,7 +116,8 @@ pub(super) fn of_start(past: &Past, owner: RankId, touch: Moment) -> Vec<Change>
     handovers.filter_map(|times| handover(past, (heard, touch), times, 0)).collect()
 }
 
-/// Changes by which a block that tells a rank at last that all is done knows what another one of its rank has done there.
+/// Changes by which the block that sends a rank its last signal first waits for what another block of its own rank has
+/// done there.
 pub(super) fn of_end(past: &Past, owner: RankId, touch: Moment) -> Vec<Change> {
     let Some((agent, at)) = past.line(touch) else { return Vec::new() };
     let touch = Moment { agent, at, ..touch };
@@ -132,7 +135,8 @@ pub(super) fn of_end(past: &Past, owner: RankId, touch: Moment) -> Vec<Change> {
     handovers.filter_map(|times| handover(past, (touch, told), times, 0)).collect()
 }
 
-/// The next barrier of each block behind what it does, and the last one before, to which the other one does not come.
+/// Changes by which the other block joins a barrier of this one: the next one after its access, or the last one before,
+/// if it does not come to it yet.
 fn attend(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     if past.rank(first.agent) != past.rank(second.agent) {
@@ -164,8 +168,8 @@ fn last(past: &Past, agent: past::Agent) -> Option<Moment> {
     Some(Moment { launch: 0, agent, at: at as u32 })
 }
 
-/// Who could tell whom: of two blocks of one rank each the other, the one that comes first in the text first; and the
-/// block that hears of the one access, where the rank of the other one does.
+/// The pairs of moments of which the first could be made known to the second. On one rank: both directions, the one in
+/// text order first. On two ranks: the wait that hears of one access, where it is on the rank of the other access.
 fn known(past: &Past, first: Moment, second: Moment) -> Vec<(Moment, Moment)> {
     let mut pairs = Vec::new();
     let place = |moment: Moment| past.event(moment).place;
@@ -193,7 +197,7 @@ fn handover(
 ) -> Option<Change> {
     let place = |moment: Moment| past.event(moment).place;
     let (after, before) = (place(from)?, place(to)?);
-    // What happens once happens each time.
+    // For a statement that runs once, once and each time are the same.
     if times == Times::Once && !is_repeated(past, from, after) && !is_repeated(past, to, before) {
         return None;
     }
@@ -207,13 +211,13 @@ fn is_repeated(past: &Past, moment: Moment, place: Place) -> bool {
     lines.filter(|line| past.program.origins.place(line.op.origin) == place).count() > 1
 }
 
-/// Whether a group shares the bytes of an operation out among its blocks.
+/// Whether a group of blocks shares the bytes of an operation.
 fn is_shared_out(past: &Past, moment: Moment) -> bool {
     let Some(Action::Transfer(transfer)) = action(past, moment) else { return false };
     transfer.slice.is_some_and(|slice| slice.count > 1)
 }
 
-/// A barrier between two statements: in the order of the text, where they are of one.
+/// A barrier between two statements, in text order unless one of them is in the library.
 fn barrier(past: &Past, first: Moment, second: Moment) -> Option<Change> {
     let (one, other) = (past.event(first).place?, past.event(second).place?);
     let same = past.rank(first.agent) == past.rank(second.agent) && one != other;
@@ -222,7 +226,7 @@ fn barrier(past: &Past, first: Moment, second: Moment) -> Option<Change> {
     same.then_some(Change::Barrier { first, second })
 }
 
-/// Threads of one block that use a counter: they meet in between.
+/// For threads of one block that use one counter: they meet in between.
 pub(super) fn of_users(past: &Past, users: &[Event]) -> Vec<Change> {
     let [first, .., last] = users else { return Vec::new() };
     let is_block = matches!(last.agent, Agent::Block(_));

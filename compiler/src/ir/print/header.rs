@@ -1,4 +1,4 @@
-//! What stands before the operations: the collective, the options and the declarations.
+//! The part before the operations: the collective, the options and the declarations.
 
 use super::names::{self, Names, SwitchFamily, buffer_name};
 use super::tables::Tables;
@@ -8,10 +8,10 @@ use crate::ir::{
 use crate::table::Id;
 use std::sync::Arc;
 
-/// Above how many numbers a collective's promises are left out.
+/// The number of promises above which they are left out.
 const MOST_PROMISES: usize = 1 << 16;
 
-/// The first lines.
+/// The title comment.
 pub(super) fn title(program: &Program) -> String {
     let ranks = program.ranks.len();
     format!(
@@ -59,7 +59,7 @@ fn in_place(program: &Program, tables: &mut Tables) -> String {
     format!("    in_place {{ {inner} = {outer}[{offset} ..+ {size}]; }}\n")
 }
 
-/// The promises, where each is a run of contributions; nothing where they cannot be said so.
+/// The promises, if each is a single run of contributions; otherwise nothing but a comment.
 fn ensures(program: &Program, tables: &mut Tables) -> String {
     let all: Vec<&[Promise]> = program.ranks.iter().map(|rank| &*rank.promises).collect();
     let shared = program
@@ -99,7 +99,7 @@ fn ensures(program: &Program, tables: &mut Tables) -> String {
     format!("    ensures for i in 0..{count} {{ output[{chunk}] == {value} }}\n")
 }
 
-/// From the program's first line to its options.
+/// The program's text from its first line to the end of its options.
 pub(super) fn opening(program: &Program) -> String {
     let ranks = program.ranks.len();
     let nodes = if program.ranks_per_node as usize == ranks {
@@ -170,7 +170,8 @@ fn options(program: &Program) -> Vec<(&'static str, String)> {
     list
 }
 
-/// Scratch, channels, semaphores and blocks. Without `#[allow]` what no operation names would be warned of.
+/// Scratch, channels, semaphores and blocks. The `#[allow]`s suppress warnings about declarations that no operation
+/// uses.
 pub(super) fn declarations(program: &Program, names: &Names, tables: &mut Tables) -> String {
     let mut text = String::new();
     let column = |value: fn(&Rank) -> usize| -> Vec<i64> {
@@ -264,7 +265,7 @@ fn collective_name(program: &Program) -> String {
     identifier(&program.collective.name)
 }
 
-/// A name that can stand in the source: as it is where it can.
+/// A name that is valid in source: unchanged if it is already.
 pub(crate) fn identifier(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut text: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
@@ -274,7 +275,7 @@ pub(crate) fn identifier(name: &str) -> String {
     text
 }
 
-/// A string as source text has it.
+/// A string literal as in source.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

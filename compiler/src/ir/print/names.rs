@@ -1,11 +1,11 @@
-//! What channels are called in a dump.
+//! The names of channels in a dump.
 
 use crate::ir::{Buffer, Channel, ChannelId, ChannelKind, Link, Program, RankId, SwitchGroup};
 use crate::table::{Id, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The channels of every rank by name, and the families that they are in.
+/// The names of every rank's channels, and the families that they are in.
 pub(super) struct Names {
     /// For each rank, each channel's name with its index.
     channels: Table<RankId, Vec<String>>,
@@ -17,14 +17,14 @@ pub(super) struct Names {
 
 /// One switch channel on each of some ranks.
 pub(super) struct SwitchFamily {
-    /// What it binds.
+    /// The buffer that it binds.
     pub(super) buffer: Buffer,
     /// For each rank, the members of its group; none where it has no such channel.
     pub(super) groups: Vec<Option<Arc<SwitchGroup>>>,
 }
 
 impl SwitchFamily {
-    /// Whether all ranks have the same.
+    /// Whether all ranks have the same group.
     pub(super) fn is_single(&self) -> bool {
         let first = self.groups.first();
         first.is_some_and(Option::is_some) && self.groups.iter().all(|group| Some(group) == first)
@@ -78,7 +78,8 @@ fn numbers(channels: &Table<ChannelId, Channel>) -> Vec<usize> {
     channels.iter().map(&mut next).collect()
 }
 
-/// The n-th switch channels of the ranks, by buffer, since a family binds one. Their names keep them in order.
+/// The families of switch channels: the n-th ones of all ranks, separately for each buffer, since a family binds one.
+/// Their names keep them in order.
 fn switches(
     program: &Program,
     numbers: &Table<RankId, Vec<usize>>,

@@ -14,7 +14,8 @@ pub(super) struct Scene<'a> {
     pub(super) rank: RankId,
 }
 
-/// Adds an operation, a line each with those of a pipeline; barriers are not written in blocks.
+/// Adds an operation on a line of its own, and those of a pipeline, too; barriers are not written
+/// inside blocks.
 pub(super) fn op(scene: &Scene, op: &Op, indent: usize, page: &mut Page) {
     let margin = " ".repeat(indent);
     if let Action::Pipeline(pipeline) = &op.action {
@@ -119,7 +120,8 @@ fn operand_text(scene: &Scene, operand: &Operand) -> String {
     }
 }
 
-/// Whether an operation writes an input that is its user's, which the source must have allowed.
+/// Whether an operation writes an input that belongs to the user, which the source must have
+/// allowed.
 fn clobbers(scene: &Scene, action: &Action) -> bool {
     let shared = scene.program.ranks.lookup(scene.rank).is_some_and(|rank| rank.alias.is_some());
     let written = |transfer: &Transfer| {

@@ -1,4 +1,4 @@
-//! Text as it grows, with the lines that operations stand on.
+//! Text as it is written, with the line numbers of operations.
 //!
 //! In: pieces of text in order, and a mark before each operation. Out: the text, and the line of each mark.
 
@@ -20,12 +20,12 @@ impl Page {
         self.text.push_str(text);
     }
 
-    /// Notes where the line comes from that is written next.
+    /// Records the origin of the line that is written next.
     pub(super) fn mark(&mut self, origin: OriginId) {
         self.marks.push((self.lines + 1, origin));
     }
 
-    /// All of it.
+    /// The finished text.
     pub(super) fn done(self) -> Printed {
         Printed { text: self.text, lines: self.marks }
     }

@@ -1,4 +1,4 @@
-//! The operations of a rank, each block opened again after each barrier.
+//! The operations of a rank, each block reopened after each barrier.
 
 use super::names::Names;
 use super::ops::{self, Scene};
@@ -23,7 +23,7 @@ pub(super) fn rank(program: &Program, names: &Names, id: RankId, rank: &Rank, pa
     page.push("    }\n");
 }
 
-/// An id that no block of the source has.
+/// Whether a block only fills an id that no block of the source has.
 fn is_hole(block: &Block) -> bool {
     block.name.is_empty() && block.ops.is_empty()
 }
@@ -32,11 +32,11 @@ fn name(block: &Block) -> String {
     if block.name.is_empty() { String::new() } else { format!("    // {}", block.name) }
 }
 
-/// A rank's operations on their way to the page.
+/// Writes a rank's operations to the page.
 struct Writer<'a, 'p> {
     scene: Scene<'a>,
     rank: &'a Rank,
-    /// The blocks whose names in the source have been told.
+    /// The blocks whose names in the source have been written.
     told: BTreeSet<BlockId>,
     page: &'p mut Page,
 }

@@ -18,7 +18,7 @@ impl Tables {
         format!("{name}[{index}]")
     }
 
-    /// An expression for `rows[rank][index]`. No rank asks for more than its row holds.
+    /// An expression for `rows[rank][index]`. No rank reads beyond the end of its row.
     pub(super) fn rows(&mut self, name: &str, rows: &[Vec<i64>], index: &str) -> String {
         let longest = rows.iter().max_by_key(|row| row.len()).map_or(&[][..], Vec::as_slice);
         if rows.iter().all(|row| longest.starts_with(row)) {
@@ -46,13 +46,13 @@ impl Tables {
     }
 }
 
-/// A list; an empty one would have no type, and nobody looks at what stands in its place.
+/// A list. An empty one would have no type; nobody reads what is in its place.
 fn bracketed(values: &[i64]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     if values.is_empty() { "[0]".to_owned() } else { format!("[{}]", values.join(", ")) }
 }
 
-/// Consecutive numbers.
+/// A range, for consecutive numbers.
 fn range(values: &[i64]) -> Option<String> {
     let first = *values.first()?;
     let consecutive = values.iter().zip(first..).all(|(value, expected)| *value == expected);

@@ -1,4 +1,4 @@
-//! What a dump looks like; that it compiles to the same program is tested where there is a front end.
+//! What a dump looks like. That it compiles to the same program is tested elsewhere, where there is a front end.
 
 use super::{print, tables::Tables};
 use crate::ir::build::{

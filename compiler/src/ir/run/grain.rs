@@ -1,20 +1,20 @@
-//! How finely memory is looked at.
+//! The granularity at which memory is modeled.
 
 use super::gcd;
 use crate::ir::memory::covered;
 use crate::ir::{Action, Op, Program, Promise, Rank, all_ops};
 
-/// So many cells to so many chunks.
+/// A granularity: `parts` cells for every `unit` chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
-    /// Cells to a unit.
+    /// Cells per unit.
     parts: u32,
-    /// Chunks to a unit: 1, or as many as always go together.
+    /// Chunks per unit: 1, or the number of chunks that are always used together.
     unit: u32,
 }
 
 impl Grain {
-    /// So many cells to a chunk.
+    /// This many cells per chunk.
     #[must_use]
     pub fn parts(parts: u32) -> Grain {
         Grain { parts, unit: 1 }
@@ -32,13 +32,13 @@ impl Grain {
         self.unit
     }
 
-    /// So many chunks, or the first one of a unit, in cells.
+    /// Converts a number of chunks, or the first chunk of a unit, to cells.
     #[must_use]
     pub fn cells(self, chunks: u64) -> u64 {
         chunks.saturating_mul(u64::from(self.parts)) / u64::from(self.unit.max(1))
     }
 
-    /// The first chunk of a cell's unit, and which cell of that it is.
+    /// The first chunk of a cell's unit, and the cell's number in the unit.
     #[must_use]
     pub fn unit(self, cell: u64) -> (u64, u64) {
         let parts = u64::from(self.parts.max(1));
@@ -46,12 +46,12 @@ impl Grain {
     }
 }
 
-/// The coarsest grain for which every operand, slice and buffer is a number of whole cells, with chunks cut into so many
-/// parts, and every promise one of units: what happens to a cell then happens alike to all that is in it. None where that
-/// is no coarser than those parts.
+/// The coarsest grain at which every operand, slice and buffer is a whole number of cells, with chunks cut into `parts`
+/// parts, and every promise is one about units: then whatever happens to a cell happens alike to everything in it. None
+/// if that is no coarser than those parts.
 #[must_use]
 pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
-    // Of all chunk numbers, and in parts of chunks of all ends.
+    // The common divisors of all chunk numbers, and of all ends of slices, in parts of chunks.
     let (mut chunks, mut ends) = (0, 0);
     for rank in &program.ranks {
         let offset = rank.alias.map_or(0, |alias| alias.offset);
@@ -73,18 +73,19 @@ pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
     let grain = Grain { parts: parts / shared.max(1) as u32, unit };
     let mut last: *const Promise = std::ptr::null();
     let alike = program.ranks.iter().all(|rank| {
-        // Mostly all ranks share one list.
+        // Usually all ranks share one list.
         let before = std::mem::replace(&mut last, rank.promises.as_ptr());
         before == last || is_alike(rank, unit)
     });
     (alike && cell > 1).then_some(grain)
 }
 
-/// What divides all chunk numbers, and all ends of slices in parts of chunks, with those of an operation.
+/// The common divisors of all chunk numbers, and of all ends of slices in parts of chunks, with those of one more
+/// operation.
 fn common((chunks, ends): (u64, u64), op: &Op, parts: u64) -> (u64, u64) {
     let transfer = match &op.action {
         Action::Transfer(transfer) => transfer,
-        // What a window covers is counted in bytes.
+        // A window's extent is counted in bytes.
         Action::Pipeline(_) => return (1, 1),
         Action::Sync
         | Action::Barrier { .. }
@@ -96,8 +97,8 @@ fn common((chunks, ends): (u64, u64), op: &Op, parts: u64) -> (u64, u64) {
     };
     let operands = transfer.operands();
     let (mut chunks, mut ends) = (chunks, ends);
-    // What divides all so far mostly divides the next one, and is asked first. Mostly the operands of an operation have one
-    // size.
+    // What divides all numbers so far usually divides the next one, too, so that is tried first. Usually the operands
+    // of an operation have one size.
     let mut last = None;
     for operand in operands {
         chunks = gcd(u64::from(operand.index), chunks);
@@ -112,7 +113,8 @@ fn common((chunks, ends): (u64, u64), op: &Op, parts: u64) -> (u64, u64) {
     (chunks, ends)
 }
 
-/// Whether the chunks of a unit are promised the same, each what is in its place of other units.
+/// Whether the chunks of each unit have the same promise, each in terms of the chunks at its own position in other
+/// units.
 fn is_alike(rank: &Rank, unit: u32) -> bool {
     let mut first: Option<&Promise> = None;
     let mut next = 0;
@@ -128,7 +130,7 @@ fn is_alike(rank: &Rank, unit: u32) -> bool {
     alike && next == 0
 }
 
-/// Whether a promise is that for the first chunk of its unit, so many chunks on.
+/// Whether a promise is the one for the first chunk of its unit, shifted by `by` chunks.
 fn is_shifted(first: &Promise, promise: &Promise, (by, unit): (u32, u32)) -> bool {
     promise.chunk == first.chunk + by
         && promise.terms.len() == first.terms.len()

@@ -1,4 +1,4 @@
-//! Blocks, and what they wait for.
+//! The interpreter's scheduler: runs blocks, and wakes them when they can go on.
 
 use super::memory::Memory;
 use super::transfer::{self, Job};
@@ -10,7 +10,7 @@ use crate::ir::{
 use crate::table::{Id, Table};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A program that runs.
+/// A running program.
 pub(super) struct Machine<'a> {
     program: &'a Program,
     memory: Memory,
@@ -18,22 +18,22 @@ pub(super) struct Machine<'a> {
     blocks: Vec<Running<'a>>,
     /// Blocks that can go on, in order.
     ready: VecDeque<usize>,
-    /// Blocks that wait, by what for.
+    /// Blocks that wait, by what they wait for.
     waiting: BTreeMap<(RankId, Awaits), Vec<usize>>,
     windows: Windows,
     left: u64,
 }
 
-/// What blocks of a rank wait for.
+/// What the blocks of a rank wait for.
 #[derive(Default)]
 struct Counters {
     signals: Table<ChannelId, u64>,
     semaphores: Table<SemaphoreId, i64>,
-    /// Blocks at a barrier, and how many it is for as each of them says.
+    /// The blocks at a barrier, with the number of arrivals that each of them expects.
     arrived: Table<BarrierId, Vec<(usize, u32)>>,
 }
 
-/// A block as far as it has come.
+/// A block and how far it has come.
 struct Running<'a> {
     rank: RankId,
     block: BlockId,
@@ -43,11 +43,11 @@ struct Running<'a> {
     inside: (usize, u64),
     /// Which elements of the current operation are done.
     done: Vec<bool>,
-    /// Whether the barrier that it stands at has opened.
+    /// Whether the barrier that it is at has opened.
     passed: bool,
 }
 
-/// What came of an operation.
+/// The result of trying an operation.
 enum Step {
     Done,
     Waits(Awaits),
@@ -70,7 +70,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs until nothing can go on.
+    /// Runs until no block can go on.
     pub(super) fn run(mut self) -> Outcome {
         while let Some(index) = self.ready.pop_front() {
             if !self.advance(index) {
@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
         blocks.filter_map(place).collect()
     }
 
-    /// Runs a block until it waits or ends; false where the limit is reached.
+    /// Runs a block until it waits or ends; false if the limit is reached.
     fn advance(&mut self, index: usize) -> bool {
         while let Some((op, pipeline)) = self.blocks.get(index).and_then(Running::current) {
             if self.left == 0 {
@@ -213,7 +213,7 @@ impl<'a> Machine<'a> {
             return Step::Done;
         };
         arrived.push((index, arrivals));
-        // All blocks that ever come to it are there, and it is for so many.
+        // It opens when all blocks that ever come to it have arrived, and each expects that many.
         let members = self.program.ranks.lookup(rank).and_then(|rank| rank.barriers.lookup(id));
         let all = arrived.len();
         if members.is_some_and(|members| members.len() != all)
@@ -294,7 +294,7 @@ fn blocks(id: RankId, rank: &Rank) -> impl Iterator<Item = Running<'_>> {
 }
 
 impl<'a> Running<'a> {
-    /// The operation that is next, and the pipeline that it stands in. A pipeline without a body is one itself.
+    /// The next operation, and the pipeline that contains it. A pipeline without a body is returned itself.
     fn current(&self) -> Option<(&'a Op, Option<&'a Pipeline>)> {
         let op = self.ops.get(self.at)?;
         match &op.action {
@@ -329,19 +329,19 @@ impl<'a> Running<'a> {
     }
 }
 
-/// How large a chunk is taken to be, so that every pipeline's windows are whole parts of it.
+/// The size that a chunk is assumed to have, chosen so that every pipeline's windows are whole parts of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
-    /// In `scale`-ths of a byte.
+    /// The size of a chunk, in `scale`-ths of a byte.
     chunk: u64,
-    /// How many to a byte.
+    /// How many of these make a byte.
     scale: u64,
-    /// Parts to a chunk that make every window whole.
+    /// Parts per chunk that make every window whole.
     pub(super) parts: u32,
 }
 
 impl Windows {
-    /// How often a pipeline goes round.
+    /// The number of windows that a pipeline goes through.
     #[must_use]
     pub fn turns(&self, pipeline: &Pipeline) -> u64 {
         let unit = if self.chunk == 0 { u64::MAX } else { self.unit(pipeline) };
@@ -365,9 +365,10 @@ impl Windows {
     }
 }
 
-/// The size of a chunk in which every unit fits a whole number of times, at least twice. Where an operation covers other
-/// chunks than its pipeline does, there is half the least unit more: its last window does not end where the pipeline
-/// does. Where there is no such size, every pipeline goes through all at once.
+/// The size of a chunk that is a multiple of every unit, at least two of each. If an operation covers other chunks than
+/// its pipeline does, the size is larger by half the greatest common divisor of the units: then the operation's last
+/// window does not end where the pipeline does. If there is no such size, every pipeline processes everything in one
+/// window.
 #[must_use]
 pub fn windows(program: &Program) -> Windows {
     let (mut least, mut common, mut scale) = (0, 1_u64, 1);
@@ -390,7 +391,7 @@ pub fn windows(program: &Program) -> Windows {
     }
 }
 
-/// Whether an operation in a pipeline covers other chunks than the pipeline.
+/// Whether an operation in a pipeline covers other chunks than the pipeline does.
 fn covers_other(op: &Op, chunks: u32) -> bool {
     op.transfer().is_some_and(|transfer| transfer.operands().any(|o| o.size != chunks))
 }

@@ -14,7 +14,7 @@ pub struct Memory {
     rewritten: BTreeSet<(RankId, u64)>,
 }
 
-/// Which packets a run has written more than once, with different values, in memory that was looked at so finely.
+/// The packets that a run has written more than once, with different values, in memory at a given grain.
 #[derive(Clone, Debug)]
 pub struct Rewritten {
     grain: Grain,
@@ -22,7 +22,7 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// How finely memory was looked at.
+    /// The grain of the memory.
     #[must_use]
     pub fn grain(&self) -> Grain {
         self.grain
@@ -44,7 +44,7 @@ struct RankMemory {
     packets: Vec<Option<Cell>>,
 }
 
-/// A cell, and who wrote it last.
+/// A cell, and the operation that wrote it last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     pub(super) value: Value,
@@ -68,19 +68,19 @@ impl Memory {
         Some(Memory { ranks, grain, rewritten: BTreeSet::new() })
     }
 
-    /// How many cells a chunk has, or a unit of several.
+    /// How many cells a chunk has, or a unit of several chunks.
     #[must_use]
     pub fn parts(&self) -> u32 {
         self.grain.cells_of_unit()
     }
 
-    /// How finely it is looked at.
+    /// The grain of the memory.
     #[must_use]
     pub fn grain(&self) -> Grain {
         self.grain
     }
 
-    /// What each cell of a rank's output holds.
+    /// The contents of each cell of a rank's output.
     #[must_use]
     pub fn output(&self, program: &Program, rank: RankId) -> Vec<Value> {
         let chunks = program.ranks.lookup(rank).map_or(0, |rank| rank.output_chunks);
@@ -109,7 +109,7 @@ impl Memory {
         if let Some(old) = memory.buffer_mut(buffer).get_mut(cell as usize) {
             *old = new;
         }
-        // What is written over half a packet leaves none.
+        // A plain write over half a packet destroys the packet.
         if buffer == Buffer::Scratch
             && let Some(packet) = memory.packets.get_mut(cell as usize / 2)
         {
@@ -117,7 +117,7 @@ impl Memory {
         }
     }
 
-    /// A packet, if it has been written. Beyond scratch there is nothing to wait for.
+    /// A packet, if it has been written. Beyond the end of scratch there is nothing to wait for.
     pub(super) fn packet(&self, rank: RankId, cell: u64) -> Option<&Value> {
         let packets = &self.ranks.get(rank.0 as usize)?.packets;
         packets
@@ -141,7 +141,8 @@ impl Memory {
             .for_each(|cell| *cell = Cell::default());
     }
 
-    /// The packets that were written more than once: all of a run that a search for races asks of.
+    /// The packets that were written more than once, with different values: all that the search for races needs of a
+    /// run.
     #[must_use]
     pub fn rewritten(&self) -> Rewritten {
         Rewritten { grain: self.grain, cells: self.rewritten.clone() }

@@ -1,4 +1,4 @@
-//! Whether a run left what the collective promises.
+//! Compares what a run left with what the collective promises.
 
 use super::Memory;
 use super::value::{Contribution, Value};
@@ -8,24 +8,25 @@ use std::collections::BTreeMap;
 /// An output chunk that does not hold what it should. Contributions are (rank, input chunk).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Whose output.
+    /// The rank of the output.
     pub rank: RankId,
-    /// Which chunk.
+    /// The chunk.
     pub chunk: u32,
-    /// Which part of it.
+    /// The part of it.
     pub part: u32,
-    /// What is promised and not there.
+    /// Contributions that are promised and not there.
     pub missing: Vec<(u32, u32)>,
-    /// What is there more than once.
+    /// Contributions that are there more often than promised.
     pub doubled: Vec<(u32, u32)>,
-    /// What is there and not promised; the rank [`Contribution::NOBODY`] stands for memory that was never written.
+    /// Contributions that are there and not promised; the rank [`Contribution::NOBODY`] means memory that was never
+    /// written.
     pub unexpected: Vec<(u32, u32)>,
     /// The operation that wrote the chunk last.
     pub last_writer: Option<OriginId>,
 }
 
-/// Every output chunk that breaks a promise, by rank and chunk; of each the first part that does. What many ranks are
-/// promised is worked out once, and what was copied from one place is compared once.
+/// Every output chunk that breaks a promise, by rank and chunk, each with the first part that does. A promise that many
+/// ranks share is evaluated once, and copies of one value are compared once.
 #[must_use]
 pub fn broken_promises(program: &Program, memory: &Memory) -> Vec<Broken> {
     let mut alike: BTreeMap<*const Promise, Vec<RankId>> = BTreeMap::new();
@@ -37,7 +38,7 @@ pub fn broken_promises(program: &Program, memory: &Memory) -> Vec<Broken> {
     for ranks in alike.values() {
         let first = ranks.first().and_then(|id| program.ranks.lookup(*id));
         let promises = first.iter().flat_map(|rank| rank.promises.iter());
-        // The chunks of a unit are promised alike.
+        // The chunks of a unit have the same promise.
         for promise in promises.filter(|promise| promise.chunk.is_multiple_of(unit)) {
             let expected = expected(promise);
             let mut kept: Vec<Option<&Value>> = vec![None; memory.parts() as usize];
@@ -52,7 +53,7 @@ pub fn broken_promises(program: &Program, memory: &Memory) -> Vec<Broken> {
     broken
 }
 
-/// The contributions promised, ascending: rank, chunk, and how often.
+/// The promised contributions, ascending: rank, chunk, and how often.
 fn expected(promise: &Promise) -> Vec<(u32, u32, u32)> {
     let mut expected = Vec::new();
     for term in &promise.terms {
@@ -71,7 +72,7 @@ fn expected(promise: &Promise) -> Vec<(u32, u32, u32)> {
     expected
 }
 
-/// What is wrong with a part of a chunk. `kept` is what was last found to be right there.
+/// What is wrong with a part of a chunk. `kept` is the last value that was found to be right there.
 fn compare<'m>(
     memory: &'m Memory,
     rank: RankId,

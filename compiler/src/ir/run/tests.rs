@@ -1,4 +1,4 @@
-//! What small programs leave in memory, and where they stop.
+//! What small programs leave in memory, and where they get stuck.
 
 use super::{Awaits, Contribution, Outcome, Value, broken_promises, parts, run, run_in};
 use crate::ir::build::{
@@ -106,7 +106,7 @@ fn packets_are_waited_for_one_by_one() {
     let half = program(1, 2, 2, 2).block(|_| vec![unpack()]).block(|_| vec![pack(1)]);
     let Outcome::Stuck(stuck) = run(&half, LIMIT) else { panic!("one never comes") };
     assert_eq!(stuck[0].awaits, Awaits::Packets);
-    // A packet goes back and forth between two operations: only element by element does that come out.
+    // A packet goes back and forth between two operations: this works only element by element.
     let chase = program(2, 1, 1, 3).mesh(ChannelKind::Memory).block(|r| {
         let forward = |into| memory(r, Verb::ReadPutPackets, &[scratch(0, 2)], &[on(1 - r, into)]);
         let last = local(Verb::UnpackPackets, &[scratch(2, 1)], &[output(0, 1)]);

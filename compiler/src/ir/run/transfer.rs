@@ -1,4 +1,4 @@
-//! A data operation, element by element.
+//! Carries out a data operation, element by element.
 
 use super::memory::{Cell, Memory};
 use super::value::{Value, combine};
@@ -7,32 +7,32 @@ use crate::ir::{Link, Operand, OriginId, Program, RankId, Transfer, Where};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-/// An operation in a block, with what it covers of its operands.
+/// An operation in a block, with the part of its operands that it covers.
 pub(super) struct Job<'a> {
     /// The program.
     pub(super) program: &'a Program,
     /// The rank of the block.
     pub(super) here: RankId,
-    /// What is to be done.
+    /// The operation.
     pub(super) transfer: &'a Transfer,
     /// Where it comes from.
     pub(super) origin: OriginId,
-    /// In a pipeline, which cells of its operands, counted from their beginning.
+    /// In a pipeline, the cells of its operands that it covers, counted from their beginning.
     pub(super) window: Option<Range<u64>>,
 }
 
-/// What a step of an operation came to.
+/// The progress that a step of an operation made.
 #[derive(Default)]
 pub(super) struct Progress {
     /// Whether all elements are done.
     pub(super) finished: bool,
     /// The ranks that packets were written on.
     pub(super) packets: Vec<RankId>,
-    /// How many elements were looked at.
+    /// How many elements were tried.
     pub(super) looked: u64,
 }
 
-/// Does every element whose packets are there; `done` says which ones were done before.
+/// Processes every element whose packets are there; `done` says which ones were done before.
 pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Progress {
     let mut progress = Progress { finished: true, ..Progress::default() };
     let mut element = 0;
@@ -61,7 +61,7 @@ pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Prog
     progress
 }
 
-/// What an element comes to; none while a packet of it is missing.
+/// The value of an element; none while one of its packets is missing.
 fn value(memory: &Memory, job: &Job, group: &Group, at: u64) -> Option<Value> {
     let mut read: SmallVec<[&Value; 2]> = SmallVec::new();
     for (index, operand) in &group.sources {

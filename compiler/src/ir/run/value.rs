@@ -1,4 +1,4 @@
-//! What a cell holds: contributions, each with how often it was added.
+//! The contents of a cell: contributions, each with how often it was added.
 
 use crate::ir::ReduceOp;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 /// A cell of a rank's input, as it was at the start, in a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Contribution {
-    /// Whose input; [`Contribution::NOBODY`] for memory that was never written.
+    /// The rank of the input; [`Contribution::NOBODY`] for memory that was never written.
     pub rank: u32,
-    /// Which cell: the chunk times the parts to a chunk, and the part; or the chunk over the chunks to a cell.
+    /// The cell: the chunk times the parts per chunk, plus the part; or the chunk divided by the chunks per cell.
     pub cell: u32,
     /// How often it is in the sum.
     pub count: u32,
 }
 
 impl Contribution {
-    /// The rank that stands for memory that nobody wrote.
+    /// The rank number that means memory that nobody wrote.
     pub const NOBODY: u32 = u32::MAX;
 }
 
@@ -34,7 +34,7 @@ pub enum Value {
 const NOTHING: Contribution = Contribution { rank: Contribution::NOBODY, cell: 0, count: 1 };
 
 impl Value {
-    /// Whether the two are one sum that was copied.
+    /// Whether the two are copies of one sum.
     pub(super) fn is_shared_with(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Many(one), Value::Many(other)) => Arc::ptr_eq(one, other),
@@ -61,7 +61,7 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
-/// The reduction of values: a sum counts what is in several as often, a minimum or maximum does not.
+/// The reduction of values: a sum adds up how often each contribution is in the values, a minimum or maximum does not.
 pub(super) fn combine(op: ReduceOp, values: &[&Value]) -> Value {
     let mut all: Vec<Contribution> =
         values.iter().flat_map(|value| value.contributions()).copied().collect();

@@ -1,4 +1,4 @@
-//! Guesses at how ranks lie on each other: what has equal marks stands for each other.
+//! Guesses at folds: things with equal marks correspond.
 
 use super::super::turn::Turn;
 use super::super::whole::Whole;
@@ -9,7 +9,7 @@ use super::{Folded, Homes, back};
 use crate::ir::{Buffer, Program, RankId};
 use crate::table::Id;
 
-/// A guess at how the ranks lie on each other, from their marks; none where these differ.
+/// A guess at the ranks' counterparts, from their marks; none where these differ.
 pub(super) fn by_marks(
     (whole, cells): (&Whole<'_>, &[Cells]),
     turn: Turn,
@@ -20,8 +20,9 @@ pub(super) fn by_marks(
     folded((whole.program(), turn, marks), cells)
 }
 
-/// The same where a buffer has as many chunks for each rank, and these go with that rank to its place: a buffer may be cut
-/// elsewhere on every rank, and then its marks tell little. Chunks of other buffers are in the same places on all ranks.
+/// Another guess, for buffers with the same number of chunks for each rank, which move with that rank to its place:
+/// such a buffer may be cut elsewhere on every rank, and then its marks say little. Chunks of other buffers are in the
+/// same places on all ranks.
 pub(super) fn by_number((whole, cells): (&Whole<'_>, &[Cells]), turn: Turn) -> Option<Vec<Folded>> {
     let program = whole.program();
     let marks = marks((whole, cells), turn, (Numbers::OfOperations, 1))?;
@@ -41,7 +42,7 @@ pub(super) fn by_number((whole, cells): (&Whole<'_>, &[Cells]), turn: Turn) -> O
     })
 }
 
-/// Ranks laid on each other by marks, and their cells in this way.
+/// Blocks, channels and semaphores matched by marks, and cells in the given way.
 fn folded(
     (program, turn, marks): (&Program, Turn, &[Marks]),
     cells: impl Fn(RankId, Buffer) -> Option<Homes>,
@@ -61,7 +62,7 @@ fn folded(
     program.ranks.ids().map(folded).collect()
 }
 
-/// For each chunk of a rank's buffer the one with the same mark on the rank that stands for it.
+/// For each chunk of a rank's buffer, the one with the same mark on its representative.
 fn chunks(
     (first_cells, first): (&Cells, &Marks),
     (cells, own): (&Cells, &Marks),
@@ -76,7 +77,8 @@ fn chunks(
     paired(&of_chunks(from), &of_chunks(to)).map(Homes::new)
 }
 
-/// The mark of each chunk: that of its stretch, and where in it it is, which does not matter where nothing is used.
+/// The mark of each chunk: its stretch's mark mixed with its position there; the position does not matter in unused
+/// stretches.
 fn of_chunks((stretches, marks): (&Stretches, &[u64])) -> Vec<u64> {
     let ends = stretches.ends().zip(stretches.ends().skip(1));
     ends.zip(marks)
@@ -86,7 +88,7 @@ fn of_chunks((stretches, marks): (&Stretches, &[u64])) -> Vec<u64> {
         .collect()
 }
 
-/// For each of the second list's marks, where in the first one it is; equal marks in order.
+/// For each of the second list's marks, its position in the first list; equal marks are matched in order.
 fn paired(from: &[u64], to: &[u64]) -> Option<Vec<u32>> {
     if from == to {
         return Some((0..to.len() as u32).collect());

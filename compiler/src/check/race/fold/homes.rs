@@ -1,22 +1,22 @@
-//! Which chunk stands for each chunk of a buffer. Most of what lies in a row does so on the rank that stands for it, too: such
-//! a row is one entry, however many chunks it has.
+//! For each chunk of a buffer, its counterpart on the representative. Most chunks in a row have counterparts in a row,
+//! too: such a row is one entry, however many chunks it has.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// More chunks than this to a row, or there are none.
+/// Rows are used only if they have more chunks than this on average.
 const LEAST: usize = 4;
 
-/// For each chunk of a buffer the one that stands for it.
+/// For each chunk of a buffer, its counterpart.
 #[derive(Debug)]
 pub(in crate::check::race) enum Homes {
-    /// In rows: where these begin, ascending, with what stands for their first chunks; and how many chunks there are.
+    /// In rows: where these begin, ascending, with the counterparts of their first chunks; and the number of chunks.
     Rows(Vec<(u32, u32)>, u32),
-    /// Each by itself, where rows are short.
+    /// Each chunk on its own, where rows are short.
     Each(Vec<u32>),
 }
 
-/// Some chunks of a buffer that follow each other.
+/// Consecutive chunks of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::check::race) struct Span<'a> {
     homes: &'a Homes,
@@ -31,12 +31,12 @@ impl Default for Homes {
 }
 
 impl Homes {
-    /// Each chunk for itself.
+    /// Each chunk is its own counterpart.
     pub(super) fn same(len: u32) -> Homes {
         Homes::Rows(vec![(0, 0)], len)
     }
 
-    /// What stands for the first chunk, the second, and so on.
+    /// From the counterparts of the first chunk, the second, and so on.
     pub(super) fn new(chunks: Vec<u32>) -> Homes {
         let next = |at: usize| chunks.get(at.checked_sub(1)?).map(|home| home + 1);
         let begins = |(at, home): &(usize, &u32)| next(*at) != Some(**home);
@@ -55,7 +55,7 @@ impl Homes {
         }
     }
 
-    /// The chunk that stands for one.
+    /// The counterpart of a chunk.
     pub(in crate::check::race) fn get(&self, chunk: u32) -> Option<u32> {
         match self {
             Homes::Rows(rows, len) => {
@@ -66,13 +66,14 @@ impl Homes {
         }
     }
 
-    /// Chunks of it; none where it has not so many.
+    /// A range of chunks; none if it has not that many.
     pub(in crate::check::race) fn span(&self, chunks: Range<u32>) -> Option<Span<'_>> {
         let fits = chunks.start <= chunks.end && chunks.end <= self.len();
         fits.then_some(Span { homes: self, start: chunks.start, end: chunks.end })
     }
 
-    /// Whether so many chunks, counted from the first one, are always as many in a row that are counted so.
+    /// Whether the counterparts of every unit's chunks are a unit: `unit` chunks in a row that begin at a multiple of
+    /// `unit`.
     pub(super) fn keep_units(&self, unit: u32) -> bool {
         let starts = |home: u32| home.is_multiple_of(unit);
         match self {
@@ -85,12 +86,12 @@ impl Homes {
 }
 
 impl<'a> Span<'a> {
-    /// How many there are.
+    /// The number of its chunks.
     pub(in crate::check::race) fn len(self) -> u32 {
         self.end - self.start
     }
 
-    /// What stands for each, in order.
+    /// The counterpart of each chunk, in order.
     pub(in crate::check::race) fn chunks(self) -> Cow<'a, [u32]> {
         match self.homes {
             Homes::Each(list) => Cow::Borrowed(self.list(list)),
@@ -107,13 +108,13 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// What stands for one of them.
+    /// The counterpart of one of its chunks.
     pub(in crate::check::race) fn get(self, at: u32) -> Option<u32> {
         let chunk = self.start.checked_add(at).filter(|chunk| *chunk < self.end)?;
         self.homes.get(chunk)
     }
 
-    /// What stands for the first, where what stands for them lies in a row.
+    /// The counterpart of the first chunk, if all counterparts are in a row.
     pub(super) fn row(self) -> Option<u32> {
         match self.homes {
             Homes::Rows(rows, _) => {
@@ -129,7 +130,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The rows in which they are.
+    /// The rows that contain its chunks.
     fn rows(self, rows: &[(u32, u32)]) -> &[(u32, u32)] {
         let last = self.end.checked_sub(1).filter(|last| self.start <= *last);
         let range = last.and_then(|last| Some(row(rows, self.start)?..row(rows, last)? + 1));
@@ -141,7 +142,7 @@ impl<'a> Span<'a> {
     }
 }
 
-/// The row in which a chunk is.
+/// The row that contains a chunk.
 fn row(rows: &[(u32, u32)], chunk: u32) -> Option<usize> {
     rows.partition_point(|(at, _)| *at <= chunk).checked_sub(1)
 }
@@ -170,7 +171,7 @@ mod tests {
                     .chain([None]))
             );
             for range in (0..=len).flat_map(|end| (0..=end).map(move |start| start..end)) {
-                let span = homes.span(range.clone()).expect("it has so many");
+                let span = homes.span(range.clone()).expect("it has that many");
                 let inside =
                     chunks.get(range.start as usize..range.end as usize).unwrap_or_default();
                 assert_eq!(*span.chunks(), *inside);

@@ -1,9 +1,10 @@
-//! Marks: numbers that tell blocks, channels, semaphores and cells apart by what they are used for, and by whom as seen
-//! from their rank. What does the same has the same mark on every rank; so equal marks show what may stand for what.
+//! Marks: numbers that distinguish blocks, channels, semaphores and cells by what they are used for, and by which
+//! ranks, as seen from their own rank. Things that do the same have the same mark on every rank, so equal marks show
+//! what may correspond.
 //!
-//! First a block is marked by the verbs, sizes and peers of its operations, and everything else by the blocks that use
-//! it; then blocks again by what they use, and cells by those blocks, and so on: each round tells apart what is one step
-//! further from what differs. Chunks that always go together are one stretch.
+//! First, a block is marked by the verbs, sizes and peers of its operations, and everything else by the blocks that use
+//! it; then blocks again by what they use, and cells by those blocks, and so on: each round distinguishes things one
+//! step further away from a difference. Chunks that always go together are one stretch.
 
 use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
@@ -22,23 +23,24 @@ pub(super) struct Marks {
     pub(super) cells: [Vec<u64>; 3],
 }
 
-/// Of the marks of one round what the next one looks at. Half of those of stretches is enough: they are only mixed.
+/// The part of one round's marks that the next round uses. Half the bits of stretches' marks are enough, since they are
+/// only mixed.
 struct Before {
     channels: Vec<u64>,
     semaphores: Vec<u64>,
     cells: [Vec<u32>; 3],
 }
 
-/// What numbers operations have that may stand in any order.
+/// The numbers of operations that may be in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbers {
-    /// All in a row the same: it may be another row on every rank.
+    /// All operations in a row have the same: their order may differ on every rank.
     OfRows,
-    /// Each its own: what only their order tells apart is told apart.
+    /// Each operation has its own: so things that differ only in their operations' order are distinguished.
     OfOperations,
 }
 
-/// The marks of so many rounds; none where those of blocks differ.
+/// The marks after `rounds` rounds; none if the blocks' marks differ between ranks.
 pub(super) fn marks(
     (whole, cells): (&Whole<'_>, &[Cells]),
     turn: Turn,
@@ -54,8 +56,8 @@ pub(super) fn marks(
     Some(marks)
 }
 
-/// Whether the first rank for which another one stands has blocks like it, as far as a first round tells. Where ranks are not
-/// alike, that mostly shows here, before anything is known of their memory.
+/// Whether the first represented rank has blocks like its representative's, as far as the first round shows. If ranks
+/// are not symmetric, that usually shows here, before anything is known about their memory.
 pub(super) fn begin_alike(whole: &Whole<'_>, turn: Turn) -> bool {
     let program = whole.program();
     let view = View { program, turn, numbers: Numbers::OfRows, cells: &[], before: None };
@@ -64,7 +66,7 @@ pub(super) fn begin_alike(whole: &Whole<'_>, turn: Turn) -> bool {
     alike(&own, &first)
 }
 
-/// The marks of a round; none where those of blocks differ.
+/// The marks of a round; none if the blocks' marks differ between ranks.
 fn one_round(view: View<'_>, whole: &Whole<'_>, is_last: bool) -> Option<Vec<Marks>> {
     let mut marks: Vec<Marks> = per_rank(view.program, |_| Marks::default());
     let mut uses = unused(view.program, view.cells);
@@ -94,7 +96,7 @@ impl Before {
     }
 }
 
-/// Whether every rank has its channels to the ranks to which the one that stands for it has them, once it is turned there.
+/// Whether every rank has channels to the same ranks as its representative, once it is turned there.
 pub(super) fn are_linked_alike(program: &Program, turn: Turn) -> bool {
     let ends = |here: RankId| -> Vec<u64> {
         let channels = program.ranks.lookup(here).map(|rank| rank.channels.ids());
@@ -115,20 +117,20 @@ fn alike(one: &[u64], other: &[u64]) -> bool {
     one.len() == other.len() && sum(one) == sum(other)
 }
 
-/// One mark of two.
+/// Combines two marks into one.
 pub(super) fn mix(a: u64, b: u64) -> u64 {
     let mixed = (a ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     mixed ^ (mixed >> 32)
 }
 
-/// What marks are made from.
+/// The data that marks are made from.
 #[derive(Clone, Copy)]
 struct View<'a> {
     program: &'a Program,
     turn: Turn,
     numbers: Numbers,
     cells: &'a [Cells],
-    /// What the round before found, if there was one.
+    /// The marks of the previous round, if there was one.
     before: Option<&'a [Before]>,
 }
 
@@ -146,8 +148,9 @@ fn blocks(view: View<'_>, whole: &Whole<'_>, here: RankId, operations: &mut Vec<
     whole.blocks(here).map(mark).collect()
 }
 
-/// Of blocks with the same mark the first is taken to stand for the first, and so on; what they use then has marks that
-/// say so. In a long row of blocks that take over from each other, those in the middle have no other.
+/// Distinguishes blocks with the same mark by number: the first is matched with the first, and so on, and what they use
+/// then gets marks that reflect it. In a long row of blocks that take over from each other, nothing else distinguishes
+/// those in the middle.
 fn tell_apart(marks: &mut [u64]) {
     let mut order: Vec<usize> = (0..marks.len()).collect();
     let mark = |at: &usize| marks.get(*at).copied();
@@ -227,7 +230,7 @@ fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
     }
 }
 
-/// What a channel is, whoever uses it.
+/// The mark of a channel, without its uses.
 fn channel(program: &Program, (turn, back): (Turn, By), here: RankId, id: ChannelId) -> u64 {
     let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
     match channel.map(|channel| &channel.link) {
@@ -242,7 +245,7 @@ fn channel(program: &Program, (turn, back): (Turn, By), here: RankId, id: Channe
     }
 }
 
-/// Every operation with its number, those in pipelines too.
+/// Visits every operation with its number, also those in pipelines.
 fn each(ops: &[Op], numbers: Numbers, visit: &mut dyn FnMut(u64, &Op)) {
     let (mut at, mut was_quiet) = (0, false);
     crate::ir::run::each_op(ops, &mut |op| {
@@ -253,7 +256,7 @@ fn each(ops: &[Op], numbers: Numbers, visit: &mut dyn FnMut(u64, &Op)) {
     });
 }
 
-/// What kind of operation it is, whatever it uses.
+/// The mark of an operation's kind, without what it uses.
 fn kind(op: &Op) -> u64 {
     match &op.action {
         Action::Sync => 1,

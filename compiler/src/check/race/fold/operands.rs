@@ -1,5 +1,5 @@
-//! Whether operands are the same cells, once a rank is turned to the one that stands for it: element by element, in the same
-//! order or, where chunks lie in another one, in any.
+//! Whether an operand's cells correspond to those of the representative's operand: element by element, in the same
+//! order or, where chunks are in another order there, in any.
 
 use super::super::turn::By;
 use super::homes::Span;
@@ -7,17 +7,17 @@ use super::same::Check;
 use crate::ir::memory::home;
 use crate::ir::{Buffer, Channel, Link, Operand, RankId, Where};
 
-/// Where the elements of an operation are among those of another one; none where they are in the same places.
+/// The positions of an operation's elements among those of its counterpart; none where they are in the same places.
 pub(super) type Places<'a> = Option<Scattered<'a>>;
 
-/// An operand, whose chunks all stand among as many in a row from here on.
+/// An operand whose chunks all have counterparts in one row, which begins at `start`.
 pub(super) struct Scattered<'a> {
     span: Span<'a>,
     start: u32,
 }
 
 impl<'a> Check<'a> {
-    /// Where the elements of an operand of this rank are among those of one of the rank that stands for it.
+    /// The positions of the elements of this rank's operand among those of the representative's.
     pub(super) fn places(
         &self,
         (id, _): (RankId, By),
@@ -27,7 +27,7 @@ impl<'a> Check<'a> {
         let (buffer, span) = self.place(id, operand)?;
         let (there, others) = self.place(self.turn.home(id).0, one)?;
         let local = (operand.place, one.place) == (Where::Local, Where::Local);
-        // The rank that stands for others stands for itself, so its chunks lie in a row.
+        // A representative's chunks are their own counterparts, so they are in a row.
         let start = others.get(0)?;
         let is_same = span.row() == Some(start);
         let inside = |chunk: &u32| chunk.checked_sub(start).is_some_and(|at| at < one.size);
@@ -64,7 +64,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether the same chunks stand for both operands, chunk by chunk.
+    /// Whether both operands have the same counterparts, chunk by chunk.
     fn cells(
         &self,
         (id, operand): (RankId, &Operand),

@@ -1,9 +1,9 @@
-//! Whether every rank does the same as the one that stands for it, once it is turned there and its blocks, channels, semaphores and cells
-//! are taken for those that stand for them.
+//! Verifies a fold: whether every rank does the same as its representative, once it is turned there and its blocks,
+//! channels, semaphores and cells are replaced by their counterparts.
 //!
-//! Lists may be in another order where that changes nothing: the operands of a reduction, the pairs of a copy; the
-//! channels and semaphores of an operation, which are seen to by a thread each, where all operations between two meetings
-//! of the threads agree on which thread stands for which.
+//! Lists may be in another order where that changes nothing: the operands of a reduction, and the pairs of a copy; also
+//! the channels and semaphores of an operation, each of which is handled by one thread, if all operations between two
+//! meetings of the threads agree on which thread corresponds to which.
 
 use super::super::step::meet;
 use super::super::turn::{By, Turn};
@@ -17,7 +17,7 @@ use crate::ir::{
 };
 use crate::table::Id;
 
-/// A fold that is held against the program.
+/// A fold that is verified against the program.
 pub(super) struct Check<'a> {
     pub(super) program: &'a Program,
     whole: &'a Whole<'a>,
@@ -25,11 +25,11 @@ pub(super) struct Check<'a> {
     pub(super) turn: Turn,
 }
 
-/// Which thread stands for which: none while it does not matter yet.
+/// Which thread corresponds to which; none while that does not matter yet.
 #[derive(Default)]
 struct Threads(Option<Order>);
 
-/// Where the members of one list are in another; none where they are in the same places.
+/// The positions of the members of one list in another; none where they are in the same places.
 type Order = Option<Vec<usize>>;
 
 /// Whether a fold is right.
@@ -65,7 +65,7 @@ impl Check<'_> {
             })
     }
 
-    /// Buffers of the same sizes that lie in each other alike.
+    /// Whether two ranks' buffers have the same sizes and overlap in the same way.
     fn memory(&self, first: &Rank, id: RankId, rank: &Rank) -> bool {
         let sizes = |rank: &Rank| (rank.input_chunks, rank.output_chunks, rank.scratch_chunks);
         if sizes(first) != sizes(rank) {
@@ -124,7 +124,7 @@ impl Check<'_> {
             && self.ops(view, ops, ones, &mut Threads::default())
     }
 
-    /// Barriers of blocks that stand for each other.
+    /// Whether barriers are between corresponding blocks.
     fn barriers(
         &self,
         (id, _): (RankId, By),
@@ -175,7 +175,7 @@ impl Check<'_> {
         ops.len() == ones.len()
     }
 
-    /// Whether operations in a row that tell nobody anything are the same in some order, which does not matter.
+    /// Whether operations in a row that do not synchronize are the same in some order, if their order does not matter.
     fn run(&self, view: (RankId, By), (ops, ones): (&[Op], &[Op])) -> bool {
         let same = |i: usize, j: usize| match (ops.get(i), ones.get(j)) {
             (Some(op), Some(one)) => self.op(view, op, one, &mut Threads::default()),
@@ -201,7 +201,7 @@ impl Check<'_> {
             let apart = last.is_none_or(|(before, op, written)| {
                 !before.overlaps(&extent) || op == at || !write && !written
             });
-            // Of two that overlap without harm the one that reaches further is kept, as a write if either is one.
+            // Of two that overlap without harm, the one that reaches further is kept, as a write if either is one.
             last = Some(match last.filter(|(before, ..)| before.overlaps(&extent)) {
                 Some((before, op, written)) if before.end > extent.end => {
                     (before, if op == at { op } else { usize::MAX }, write || written)
@@ -235,7 +235,7 @@ impl Check<'_> {
             }
             (Action::Transfer(a), Action::Transfer(b)) => self.transfer(view, a, b, threads),
             (Action::Pipeline(a), Action::Pipeline(b)) => {
-                // What comes first in a window comes after what is last.
+                // The first operation of a window comes after the last one of the previous window.
                 let mut same = Threads(Some(None));
                 let held = threads.keep(None);
                 held && (a.unit, a.chunks) == (b.unit, b.chunks)
@@ -288,7 +288,7 @@ impl Check<'_> {
         let port = a.via == Some(ChannelKind::Port);
         let packets = (0..a.sources.len()).any(|i| source_is_packets(a, i))
             || (0..a.destinations.len()).any(|i| writes_packets(a.verb, i));
-        // Threads that go on without the others know of the packets that they have seen to.
+        // Threads that go on without the others know about the packets that they have handled.
         if packets && !port && !threads.keep(None) {
             return false;
         }
@@ -322,7 +322,7 @@ impl Check<'_> {
 }
 
 impl Threads {
-    /// Whether two lists are the same in an order on which all operations since the threads met agree.
+    /// Whether two lists are the same in an order on which all operations agree since the threads last met.
     fn agree<T>(&mut self, list: &[T], other: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
         let found = order(list.len(), |i, j| match (list.get(i), other.get(j)) {
             (Some(one), Some(other)) => same(one, other),
@@ -336,7 +336,7 @@ impl Threads {
     }
 }
 
-/// Where each of `count` things is among as many others; none if they are not the same.
+/// The position of each of `count` things among as many others; none if they are not the same things.
 fn order(count: usize, same: impl Fn(usize, usize) -> bool) -> Option<Order> {
     if (0..count).all(|i| same(i, i)) {
         return Some(None);
@@ -345,7 +345,7 @@ fn order(count: usize, same: impl Fn(usize, usize) -> bool) -> Option<Order> {
     let mut places = Vec::with_capacity(count);
     let mut next = 0;
     for i in 0..count {
-        // Mostly the lists are the same ring, begun elsewhere.
+        // Usually the lists are the same ring, with another beginning.
         let found = (next..count)
             .chain(0..next)
             .find(|j| taken.get(*j).is_some_and(|taken| !taken) && same(i, *j))?;

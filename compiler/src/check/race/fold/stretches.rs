@@ -1,7 +1,7 @@
-//! Stretches: the chunks of a buffer between two places at which something begins or ends. They always go together, so
-//! what is known of each is known once, however many chunks it has.
+//! Stretches: runs of chunks of a buffer between two places at which an operand begins or ends. The chunks of a stretch
+//! always go together, so what is known about it is stored once, however many chunks it has.
 
-/// How many chunks a word tells of.
+/// The number of chunks per word.
 const BITS: u32 = u64::BITS;
 
 /// Where a buffer is cut: a bit for each chunk, and one for its end.
@@ -14,14 +14,14 @@ pub(super) struct Cuts {
 /// A buffer's stretches.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stretches {
-    /// As many as it has chunks.
+    /// Each chunk is a stretch; how many there are.
     Each(u32),
-    /// Those between cuts. For each word of these, how many are before it.
+    /// The stretches between cuts; for each word of the cuts, the number of cuts before it.
     Between { cuts: Vec<u64>, before: Vec<u32> },
 }
 
 impl Cuts {
-    /// A buffer that is not cut but at its ends.
+    /// A buffer that is cut only at its ends.
     pub(super) fn none(chunks: u32) -> Cuts {
         let mut cuts = Cuts { words: vec![0; (chunks / BITS) as usize + 1], chunks };
         cuts.add(0);
@@ -29,7 +29,7 @@ impl Cuts {
         cuts
     }
 
-    /// One more, before this chunk.
+    /// Adds a cut before a chunk.
     pub(super) fn add(&mut self, chunk: u32) {
         let word = self.words.get_mut((chunk / BITS) as usize);
         if let Some(word) = word.filter(|_| chunk <= self.chunks) {
@@ -37,7 +37,7 @@ impl Cuts {
         }
     }
 
-    /// What lies between them.
+    /// The stretches between the cuts.
     pub(super) fn stretches(self) -> Stretches {
         let mut cuts = 0;
         let before = self.words.iter().map(|word| {
@@ -50,7 +50,7 @@ impl Cuts {
 }
 
 impl Stretches {
-    /// The number of the stretch in which a chunk is; of the chunk after the last one, how many there are.
+    /// The number of the stretch that contains a chunk; for the end of the buffer, the number of stretches.
     pub(super) fn of(&self, chunk: u32) -> usize {
         let (cuts, before) = match self {
             Stretches::Each(chunks) => return chunk.min(*chunks) as usize,
@@ -62,7 +62,7 @@ impl Stretches {
         begun.map_or(self.len(), |(word, before)| (before + until(word)) as usize - 1)
     }
 
-    /// Where each begins, and where the last one ends.
+    /// Where each stretch begins, and where the last one ends.
     pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
         let (each, cuts) = match self {
             Stretches::Each(chunks) => (Some(0..=*chunks), None),
@@ -75,7 +75,7 @@ impl Stretches {
         each.into_iter().flatten().chain(cut)
     }
 
-    /// How many there are.
+    /// The number of stretches.
     pub(super) fn len(&self) -> usize {
         match self {
             Stretches::Each(chunks) => *chunks as usize,

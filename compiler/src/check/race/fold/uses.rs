@@ -1,4 +1,4 @@
-//! What is used by whom: for each channel, semaphore and stretch of chunks the sum of the marks of what uses it.
+//! What is used by what: for each channel, semaphore and stretch of chunks, the sum of the marks of its uses.
 
 use super::super::turn::Turn;
 use super::super::whole::Whole;
@@ -15,7 +15,7 @@ use crate::table::Id;
 /// How the buffers of one rank are cut.
 pub(super) type Cells = [Stretches; 3];
 
-/// What is used by an operand or a list: the marks so far are added to.
+/// The sums so far of the marks of everything that uses each channel, semaphore and stretch of a rank.
 #[derive(Debug, Default)]
 pub(super) struct Uses {
     pub(super) channels: Vec<u64>,
@@ -23,27 +23,27 @@ pub(super) struct Uses {
     pub(super) cells: [Slopes; 3],
 }
 
-/// For each stretch the sum of the marks of the operands that it is part of, each times a number for where in the operand
-/// it is: an operand of many stretches costs no more than one of few, and yet each of these gets a mark of its own. These
-/// numbers are as far from each other as from one place to the next, so what is kept is by how much the differences of
-/// the sums differ; of one operand, that is nothing but at its ends.
+/// For each stretch, the sum of the marks of the operands that contain it, each multiplied by a number for the
+/// stretch's position in the operand, so that each stretch gets a mark of its own. The numbers of successive positions
+/// are equally spaced; so the second differences of the sums are stored. An operand changes these only at its ends, and
+/// costs the same however many stretches it has.
 #[derive(Debug, Default)]
 pub(super) struct Slopes(Vec<u64>);
 
-/// The number of the first place in an operand, and how much more that of each next one is.
+/// The number of the first position in an operand, and the step from one position to the next.
 const FIRST_AND_NEXT: (u64, u64) = (0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F);
 
-/// What an operation uses.
+/// Something that an operation uses.
 pub(super) enum Used {
-    /// A channel of its rank, and as what.
+    /// A channel of its rank, and the role that it plays.
     Channel(ChannelId, u64),
-    /// A semaphore of its rank, and as what.
+    /// A semaphore of its rank, and the role that it plays.
     Semaphore(u32, u64),
-    /// Whose chunks, of which buffer, from where, how many, and as what.
+    /// Chunks: the rank, the buffer, the first chunk, how many there are, and the role that they play.
     Cells(RankId, usize, u32, u32, u64),
 }
 
-/// Visits all that an operation of a rank uses.
+/// Visits everything that an operation of a rank uses.
 pub(super) fn used(program: &Program, here: RankId, op: &Op, visit: &mut impl FnMut(Used)) {
     match &op.action {
         Action::Signal(signal) => {
@@ -94,8 +94,8 @@ fn cells(
     }
 }
 
-/// How every rank's buffers are cut by where operands begin and end. Where that saves little, each chunk is a stretch: such
-/// are found sooner.
+/// How every rank's buffers are cut where operands begin and end. If that saves little, each chunk is a stretch, which
+/// is faster to look up.
 pub(super) fn cut(whole: &Whole<'_>) -> Vec<Cells> {
     let program = whole.program();
     let buffers = [Buffer::Input, Buffer::Output, Buffer::Scratch];
@@ -121,7 +121,7 @@ pub(super) fn cut(whole: &Whole<'_>) -> Vec<Cells> {
     if 3 * count(&cut) < 2 * count(&each) { cut } else { each }
 }
 
-/// What every rank has, used by nothing yet.
+/// Every rank's channels, semaphores and stretches, without any uses yet.
 pub(super) fn unused(program: &Program, cells: &[Cells]) -> Vec<Uses> {
     let ranks = program.ranks.iter().zip(cells);
     ranks
@@ -133,7 +133,7 @@ pub(super) fn unused(program: &Program, cells: &[Cells]) -> Vec<Uses> {
         .collect()
 }
 
-/// Marks everything that a rank uses by its blocks and operations.
+/// Adds the marks of a rank's blocks and operations to everything that they use.
 pub(super) fn use_all(
     (turn, cells): (Turn, &[Cells]),
     whole: &Whole<'_>,
@@ -177,13 +177,13 @@ fn add(list: Option<&mut Vec<u64>>, at: u32, mark: u64) {
 }
 
 impl Slopes {
-    /// Of nothing, for so many stretches.
+    /// No uses, for this many stretches.
     fn new(stretches: usize) -> Slopes {
-        // An operand that ends with the last one tells of two more.
+        // An operand that ends with the last stretch changes two entries behind it.
         Slopes(vec![0; stretches + 2])
     }
 
-    /// Adds an operand from one stretch up to another.
+    /// Adds an operand that covers the stretches from one up to, but not including, another.
     fn add(&mut self, from: usize, to: usize, mark: u64) {
         let Some(further) = to.checked_sub(from + 1) else { return };
         let (first, next) =

@@ -1,4 +1,4 @@
-//! Blocks of one rank that are put in order: by a new semaphore, or by a barrier.
+//! Changes that order blocks of one rank: a new semaphore, or a barrier.
 
 use super::super::super::names;
 use crate::diagnostic::change::{Handover, Side, Times};
@@ -8,8 +8,8 @@ use crate::ir::{
 use crate::source::Place;
 use crate::table::Id;
 
-/// The program with a new semaphore on every rank that runs the two statements; of several blocks on one side each has
-/// its own, and of several on both sides the k-th of the one goes with the k-th of the other.
+/// The program with a new semaphore on every rank that runs the two statements. Where several blocks are on one side,
+/// each gets its own; where several are on both sides, the k-th of one side is paired with the k-th of the other.
 pub(super) fn hand_over(mut program: Program, change: &Handover) -> Option<Program> {
     let Program { ranks, origins, .. } = &mut program;
     for rank in ranks.iter_mut() {
@@ -48,8 +48,8 @@ pub(super) fn hand_over(mut program: Program, change: &Handover) -> Option<Progr
     Some(program)
 }
 
-/// The program in which each block of a family begins when the one with the number before it has come to its end. None
-/// where no rank has two of them.
+/// The program in which each block of a family begins when the block with the preceding number has ended. None where no
+/// rank has two of them.
 pub(super) fn relay(mut program: Program, family: &str) -> Option<Program> {
     let mut done = false;
     for rank in program.ranks.iter_mut() {
@@ -79,7 +79,7 @@ fn blocks(rank: &Rank, origins: &Origins, place: Place) -> Vec<BlockId> {
     rank.blocks.entries().filter(|(_, block)| runs(&block.ops)).map(|(id, _)| id).collect()
 }
 
-/// How often operations come from a statement, pipelines gone through once.
+/// How many operations come from a statement, counting pipelines once.
 fn runs(origins: &Origins, ops: &[Op], place: Place) -> usize {
     let of = |op: &&Op| op.pipeline().is_none() && origins.place(op.origin) == place;
     all_ops(ops).filter(of).count()
@@ -92,7 +92,7 @@ fn add(rank: &mut Rank, initial: u32) -> Option<SemaphoreId> {
     Some(rank.semaphores.push(row))
 }
 
-/// The operations with another one beside those of a statement, in pipelines too.
+/// The operations with another one before or after those of a statement, in pipelines too.
 fn inserted(
     origins: &Origins,
     ops: Vec<Op>,
@@ -127,8 +127,8 @@ fn inserted(
     list
 }
 
-/// The program with a barrier of all blocks that run one of two statements, before the second one. A block that does not
-/// run the second one comes to it before what it does that stands behind in the text.
+/// The program with a barrier of all blocks that run one of two statements, before the second one. A block that does
+/// not run the second one reaches it before its first operation that is behind the second one in the text.
 pub(super) fn meet(mut program: Program, first: Place, second: Place) -> Option<Program> {
     let Program { ranks, origins, .. } = &mut program;
     let mut done = false;
@@ -158,8 +158,8 @@ pub(super) fn meet(mut program: Program, first: Place, second: Place) -> Option<
     done.then_some(program)
 }
 
-/// The program in which a block comes to a barrier too, on every rank that has it, where it stands in the text. None where
-/// blocks come to it several times, or a rank lacks the block.
+/// The program in which one more block joins a barrier, on every rank that has the barrier, at the barrier's position
+/// in the text. None where a block comes to it several times, or a rank lacks the new block.
 pub(super) fn attend(mut program: Program, barrier: Place, name: &str) -> Option<Program> {
     let Program { ranks, origins, .. } = &mut program;
     let mut done = false;
@@ -189,8 +189,9 @@ pub(super) fn attend(mut program: Program, barrier: Place, name: &str) -> Option
     done.then_some(program)
 }
 
-/// A barrier before the operations of a statement; none in a pipeline, where there are no barriers, or where the blocks
-/// that do not run the statement would come to it once and this one several times.
+/// The operations with a barrier before those of a statement. None if one of them is in a pipeline, where there are no
+/// barriers, or if this block would come to the barrier several times, while blocks that do not run the statement come
+/// once.
 fn with_barrier(
     origins: &Origins,
     ops: Vec<Op>,
@@ -203,7 +204,8 @@ fn with_barrier(
     (placed == times && (alone || times == 1)).then_some(list)
 }
 
-/// A barrier after all that stands before a statement in the text.
+/// The operations with a barrier before the first one that comes from the second statement or from behind it in the
+/// text.
 fn behind_all(
     origins: &Origins,
     mut ops: Vec<Op>,
