@@ -1,4 +1,4 @@
-//! What a report says: plain data, made where the mistake is found, drawn by `render`, written out by `json`.
+//! The content of a report, as plain data: made where the mistake is found, drawn by `render`, written out by `json`.
 
 pub mod change;
 pub mod code;
@@ -13,7 +13,7 @@ pub use change::Change;
 pub use code::Code;
 pub use witness::Witness;
 
-/// How bad it is.
+/// How severe a report is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; never changes an exit code.
@@ -24,14 +24,14 @@ pub enum Severity {
     Error,
 }
 
-/// A place with what is to be said of it; the text may be empty.
+/// A place with a text about it, which may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// What is underlined.
     pub place: Place,
-    /// What is said beside it.
+    /// The text next to it.
     pub text: String,
-    /// The calls that led there, from the innermost out.
+    /// The calls that led there, innermost first.
     pub calls: Vec<Call>,
 }
 
@@ -49,7 +49,7 @@ impl Label {
         At { place: self.place, calls: self.calls.clone() }
     }
 
-    /// Whether it stands there, reached by these calls.
+    /// Whether it is at this place, reached by the same calls.
     #[must_use]
     pub fn is_at(&self, at: &At) -> bool {
         self.place == at.place && self.calls == at.calls
@@ -65,7 +65,7 @@ pub struct Edit {
     pub text: String,
 }
 
-/// Whether a change may be made without asking.
+/// Whether an edit may be made without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// It is what the author meant, or does no harm: `cclc check --fix` makes it.
@@ -83,12 +83,12 @@ pub struct Fix {
     pub certainty: Certainty,
     /// Its edits, none overlapping another.
     pub edits: Vec<Edit>,
-    /// What it imports. Where that stands follows from the whole file: who has shown only a part of it finds it again. The
-    /// edits at the report's place are not for that.
+    /// The name that it imports. Where the `use` line goes depends on the whole file: a tool that has parsed only a
+    /// part of the file has to work out the place again. The edits at the report's place are not part of the import.
     pub import: Option<Import>,
 }
 
-/// A name that comes into a file.
+/// A name that is imported into a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// The module of the library, as `std::math`.
@@ -110,15 +110,15 @@ pub struct Diagnostic {
     pub primary: Option<Label>,
     /// The other places that matter, in the order in which they are to be read.
     pub secondary: Vec<Label>,
-    /// Why, for which ranks, how often.
+    /// The reason, which ranks it happens on, how often.
     pub notes: Vec<String>,
-    /// The smallest ways out.
+    /// The smallest changes that help.
     pub helps: Vec<String>,
-    /// A way out that an editor can take.
+    /// A change that helps, and that an editor can make.
     pub fix: Option<Fix>,
-    /// The weakest change of the program that helps, of which edits can be made where the source is at hand.
+    /// The weakest change of the program that helps; it can be turned into edits if the source is available.
     pub change: Option<Change>,
-    /// What shows that it is so, for findings about what happens when the program runs.
+    /// Evidence, for findings about what happens when the program runs.
     pub witness: Option<Box<Witness>>,
 }
 
@@ -147,7 +147,7 @@ impl Diagnostic {
         }
     }
 
-    /// Says `text` beside the primary place.
+    /// Puts `text` next to the primary place.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Diagnostic {
         if let Some(primary) = &mut self.primary {
@@ -163,7 +163,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether something is said of a place already.
+    /// Whether the report already has a label at a place.
     #[must_use]
     pub fn tells_of(&self, at: &At) -> bool {
         self.primary.iter().chain(&self.secondary).any(|label| label.is_at(at))
@@ -176,14 +176,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a way out.
+    /// Adds a way to fix it.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.helps.push(text.into());
         self
     }
 
-    /// Adds the change that mends it; its title becomes a help line too.
+    /// Adds an edit that fixes the mistake; its title becomes a help line, too.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
         let (certainty, import) = (Certainty::Sure, None);
@@ -191,7 +191,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a change that may mend it; its title becomes a help line too.
+    /// Adds an edit that may fix the mistake; its title becomes a help line, too.
     #[must_use]
     pub fn guess(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
         let (certainty, import) = (Certainty::Guess, None);
@@ -199,7 +199,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says that the change imports a name.
+    /// Records that the fix imports a name.
     #[must_use]
     pub fn importing(mut self, import: Import) -> Diagnostic {
         if let Some(fix) = &mut self.fix {
@@ -209,7 +209,7 @@ impl Diagnostic {
     }
 }
 
-/// "did you mean": the candidate nearest to a misspelt name, if one is near enough.
+/// "Did you mean": the candidate nearest to a misspelled name, if one is near enough.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(1);

@@ -1,8 +1,8 @@
-//! A resolved program and its parameters to the concrete program.
+//! Turns a resolved program and its parameters into the concrete program.
 //!
-//! In: the program, what `-D` and `-O` set. Out: every rank's blocks and operations, or reports. Two passes: every
-//! rank declares what it has (`declare`), ends of channels are paired (`pair`), then statements are unrolled
-//! (`unroll`). Everything is bounded: steps, operations, lists, calls.
+//! In: the program, and what `-D` and `-O` set. Out: the blocks and operations of every rank, or reports. In the
+//! first pass every rank declares what it has (`declare`); then the ends of channels are paired (`pair`); the second
+//! pass unrolls the statements (`unroll`). Everything is bounded: steps, operations, lists, calls.
 
 mod blocks;
 pub mod contract;
@@ -38,7 +38,7 @@ use unroll::Output;
 use value::Value;
 use world::{Declared, World};
 
-/// Statements and loop values that may be evaluated for each operation that may be made. Programs of the library need
+/// How many statements and loop values may be evaluated per operation that is allowed. Programs of the library need
 /// one to three.
 const STEPS_PER_OPERATION: u64 = 4;
 
@@ -47,11 +47,12 @@ const STEPS_PER_OPERATION: u64 = 4;
 pub struct Settings {
     /// `-D`: parameters of the program, each at most once.
     pub parameters: Vec<(String, Expr)>,
-    /// `-O`: options, which overrule the program's.
+    /// `-O`: options, which override the program's.
     pub options: Vec<OptionSetting>,
     /// The most operations, over all ranks.
     pub max_operations: u64,
-    /// The most statements and loop values that are evaluated; in any case no more than go with `max_operations`.
+    /// The most statements and loop values that are evaluated. `max_operations` implies a limit, too; the lower one
+    /// applies.
     pub max_steps: u64,
     /// Whether the collective's promises are evaluated; only the checks need them.
     pub promises: bool,
@@ -69,7 +70,7 @@ impl Default for Settings {
     }
 }
 
-/// Elaborates a program. There is a result only if no error was reported and nobody interrupted.
+/// Elaborates a program. There is a result only if no error was reported and the elaboration was not interrupted.
 pub fn elaborate(
     unit: &Unit,
     program: ProgramId,
@@ -81,8 +82,8 @@ pub fn elaborate(
     (result, shared.reports.finish(ranks))
 }
 
-/// Elaborates a program and notes the values that its expressions and names have; these are there even where
-/// something is wrong.
+/// Elaborates a program and records the values of its expressions and names; these are available even if the program
+/// has errors.
 pub fn observe(
     unit: &Unit,
     program: ProgramId,
@@ -111,7 +112,7 @@ fn concrete<'a>(
     (result.filter(|_| !shared.reports.has_errors() && !shared.interrupt.is_set()), ranks)
 }
 
-/// How much may be evaluated.
+/// The number of steps that may be evaluated.
 fn fuel(settings: &Settings) -> u64 {
     let needed = settings.max_operations.saturating_mul(STEPS_PER_OPERATION);
     needed.saturating_add(1 << 22).min(settings.max_steps)
@@ -188,8 +189,9 @@ fn all_ranks<'a>(
     Some(result)
 }
 
-/// Whether the operations of all ranks are few enough. They are counted before any is built, since a program that is
-/// far too large must not take the memory to find out; where the first rank has few, the others are not counted.
+/// Whether the operations of all ranks stay within the limit. They are counted before any is built, so that a program
+/// that is far too large does not use up the memory first. If the first rank has few operations, the others are not
+/// counted.
 fn fits<'a>(
     world: World<'a>,
     shared: &mut Shared<'a>,
@@ -234,12 +236,13 @@ fn new_eval<'e, 'a>(
     }
 }
 
-/// The names of a body's locals, to be shared by origins.
+/// The names of a body's locals, shared by its origins.
 fn local_names(frame: &Frame) -> Rc<[Arc<str>]> {
     frame.iter().map(|local| Arc::from(local.name.as_str())).collect()
 }
 
-/// The name of the program with `_PARAMETER_VALUE` for each parameter that was set to something new.
+/// The name of the program, with `_PARAMETER_VALUE` for each parameter that was set to something other than its
+/// default.
 fn plan_name(program: &Program, changed: &[(String, String)]) -> String {
     let mut name = program.name.clone();
     for (parameter, value) in changed {

@@ -1,7 +1,7 @@
 //! A flag that the caller sets when an answer is no longer wanted (a newer edit, a time limit).
 //!
-//! The compiler knows no clock: long loops ask [`Interrupt::is_set`] and stop early. What a phase returns after that
-//! is incomplete and must not be used.
+//! The compiler reads no clock: long loops check [`Interrupt::is_set`] and stop early. The result of a phase that
+//! was interrupted is incomplete and must not be used.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,8 @@ mod cli;
 
 use std::process::ExitCode;
 
-/// Elaboration nests as deep as a program does; this is room for the deepest that is accepted.
+/// Stack of the worker thread. Elaboration recurses as deep as a program nests; this is enough for the deepest
+/// program that is accepted.
 const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
         std::thread::Builder::new().name("cclc".to_owned()).stack_size(STACK_BYTES).spawn(run);
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => ExitCode::from(status as u8),
-        // The hook has said what happened.
+        // The panic hook has already reported what happened.
         Ok(Err(_)) => ExitCode::from(cli::crash::STATUS),
         Err(_) => ExitCode::from(cli::run(std::env::args_os()) as u8),
     }

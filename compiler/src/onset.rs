@@ -1,9 +1,10 @@
-//! From how many ranks on a limit of the target is exceeded.
+//! Finds the number of ranks from which on a limit of the target is exceeded.
 //!
-//! In: a program that exceeds limits, and the reports that say so. Out: the same reports, each with the smallest
-//! number of ranks at which it is made. Larger and larger numbers are tried until one is too large, then numbers between it
-//! and the one before: what is exceeded at some number of ranks mostly is so at all larger ones. Numbers that the program is
-//! not for are passed over. Where that takes too many operations, the search gives up, and nothing is said.
+//! In: a program that exceeds limits, and the reports that say so. Out: the same reports, each with the smallest number
+//! of ranks at which it occurs. The search tries larger and larger numbers until one exceeds the limit, then bisects
+//! between that number and the one before: a limit that is exceeded at some number of ranks is usually exceeded at all
+//! larger ones. Numbers of ranks that the program does not accept are skipped. If the search needs too many operations,
+//! it gives up, and the reports stay as they are.
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::driver::{self, Lowered, Proof, Target};
@@ -16,10 +17,11 @@ use std::ops::Range;
 /// Limits that grow with the number of ranks.
 const GROWING: [Code; 5] = [Code::E0801, Code::E0802, Code::E0803, Code::E0804, Code::E0806];
 
-/// How many operations may be made in the search.
+/// How many operations the search may elaborate.
 const BUDGET: usize = 1_000_000;
 
-/// Says in each report of a limit from how many ranks on it is exceeded. `ranks` is how many there are.
+/// Adds a note to each report about a limit: from how many ranks on the limit is exceeded. `ranks` is the number of
+/// ranks that the reports are about.
 pub fn explain(
     unit: &Unit,
     program: ProgramId,
@@ -61,12 +63,12 @@ fn operations(lowered: &Lowered) -> usize {
     lowered.program().all_ops().count()
 }
 
-/// The limits that are exceeded at a number of ranks, and how many operations were made to find out.
+/// The limits that are exceeded at a number of ranks, and how many operations were elaborated to find out.
 type Seen = (BTreeSet<Code>, usize);
 
-/// A search among numbers of ranks.
+/// A search for numbers of ranks.
 struct Search<'a> {
-    /// What is found at a number of ranks; nothing where the program is not for it.
+    /// What is found at a number of ranks; none if the program does not accept that number.
     look: &'a dyn Fn(usize) -> Option<Seen>,
     interrupt: &'a Interrupt,
     known: BTreeMap<usize, Option<BTreeSet<Code>>>,
@@ -74,9 +76,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The smallest number of ranks that exceeds a limit, which `ranks` do; none where that takes too long.
+    /// The smallest number of ranks at which a limit is exceeded, given that it is exceeded at `ranks`; none if the
+    /// search takes too long.
     fn onset(&mut self, code: Code, ranks: usize) -> Option<usize> {
-        // Up to `fits` it is not exceeded, at `onset` it is, and from `end` up to there nothing is known to be asked.
+        // At `fits` the limit is not exceeded, at `onset` it is, and the program accepts no number from `end` up to
+        // `onset`.
         let (mut fits, mut end, mut onset) = (1, ranks, ranks);
         let mut is_growing = true;
         while fits + 1 < end {
@@ -95,7 +99,8 @@ impl Search<'_> {
         Some(onset)
     }
 
-    /// The first of these numbers that the program is for, if there is one.
+    /// The first of these numbers that the program accepts: `Some(None)` if it accepts none of them, `None` if the
+    /// search is given up.
     fn first(&mut self, numbers: Range<usize>) -> Option<Option<usize>> {
         for number in numbers {
             if !self.known.contains_key(&number) {
@@ -118,7 +123,7 @@ impl Search<'_> {
     }
 }
 
-/// The same settings with another number of ranks.
+/// The same settings with a different number of ranks.
 pub(crate) fn with_ranks(program: &Program, settings: &Settings, ranks: usize) -> Settings {
     let mut settings = settings.clone();
     settings.parameters.retain(|(name, _)| name != "ranks");
@@ -131,7 +136,7 @@ pub(crate) fn with_ranks(program: &Program, settings: &Settings, ranks: usize) -
 mod tests {
     use super::*;
 
-    /// The smallest number of ranks that is found where from `onset` on too many are needed, and how many were looked at.
+    /// The onset that a search finds if the limit is exceeded from `onset` ranks on, and how many numbers it looked at.
     fn found(onset: usize, ranks: usize, is_for: fn(usize) -> bool) -> (Option<usize>, usize) {
         let codes = |number| if number >= onset { [Code::E0801].into() } else { BTreeSet::new() };
         let look = |number: usize| is_for(number).then(|| (codes(number), number));

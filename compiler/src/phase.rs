@@ -1,27 +1,27 @@
-//! What the compiler is doing, for those who watch it: timings, signs of progress.
+//! Notifications about the compiler's phases, for whoever watches them: timings, progress indicators.
 //!
-//! In: the beginnings and ends of phases. Out: a word to the process's [`Watcher`], if there is one; without, nothing is
-//! done. The compiler knows no clock: who watches has one.
+//! In: the beginnings and ends of phases. Out: calls of the process's [`Watcher`], if there is one; without one,
+//! nothing is done. The compiler reads no clock: the watcher has its own.
 
 use std::sync::OnceLock;
 
-/// Who is told of phases. Phases of one thread lie in each other.
+/// Receives notifications about phases. The phases of one thread nest.
 pub trait Watcher: Send + Sync {
     /// A phase begins on this thread; `subject` is what it works on, and may be empty.
     fn begins(&self, phase: &'static str, subject: &str);
 
-    /// The phase ends that began last on this thread; `numbers` say how much there was to do.
+    /// The phase that began last on this thread ends; `numbers` say how much work there was.
     fn ends(&self, phase: &'static str, numbers: &[(&'static str, u64)]);
 }
 
 static WATCHER: OnceLock<Box<dyn Watcher>> = OnceLock::new();
 
-/// Makes somebody the watcher of this process; false where there is one already, who stays.
+/// Installs the watcher of this process. Returns false if there is one already; that one stays.
 pub fn watch(watcher: Box<dyn Watcher>) -> bool {
     WATCHER.set(watcher).is_ok()
 }
 
-/// A phase, until it is dropped.
+/// A running phase; it ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "a phase ends where it is dropped"]
 pub struct Phase {
@@ -38,7 +38,7 @@ pub fn phase(name: &'static str, subject: &str) -> Phase {
 }
 
 impl Phase {
-    /// Says how much of something there was; counted only where somebody watches.
+    /// Records how many of something there were; `number` is called only if there is a watcher.
     pub fn count(&mut self, what: &'static str, number: impl FnOnce() -> u64) {
         if WATCHER.get().is_some() {
             self.numbers.push((what, number()));

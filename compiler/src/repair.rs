@@ -1,8 +1,8 @@
-//! Edits of the changes that checks have found to help.
+//! Turns the changes that the checks found to help into edits of the source.
 //!
-//! In: reports and the files that they point to. Out: the same reports, each with a fix where its change is one obvious
-//! edit of a file of the author's: statements in the library, in plans, and those whose channels are not said with
-//! them stay without. Other fixes are left as they are.
+//! In: reports and the files that they point to. Out: the same reports, each with a fix if its change is one obvious
+//! edit of one of the author's files. Statements in the library or in plans get no fix, and neither do statements whose
+//! channels are not written with them. Fixes that exist already are left as they are.
 
 mod option;
 mod order;
@@ -17,7 +17,7 @@ use statement::{Statement, moved};
 /// How the names of the library's files begin.
 const LIBRARY: &str = "std::";
 
-/// Makes fixes of changes, none of which is sure: nobody has tried them.
+/// Makes fixes from the changes. None of them is sure, since nobody has tried them.
 pub fn repair(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
     for report in propose(sources, diagnostics) {
         if let Some(fix) = &mut report.fix {
@@ -26,7 +26,8 @@ pub fn repair(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
     }
 }
 
-/// The same, in which those are sure that may be, if they are tried. Gives the reports that have a fix now.
+/// The same, but fixes that would be sure if a trial confirmed them are marked as sure. Returns the reports that got a
+/// fix.
 pub(crate) fn propose<'d>(
     sources: &SourceMap,
     diagnostics: &'d mut [Diagnostic],
@@ -35,7 +36,7 @@ pub(crate) fn propose<'d>(
     for report in diagnostics.iter_mut().filter(|report| report.fix.is_none()) {
         let fix = report.change.as_ref().and_then(|change| fix(sources, report, change));
         if let Some(fix) = fix {
-            // The fix says it from now on.
+            // The title of the fix says it from now on.
             report.helps.retain(|help| *help != fix.title);
             report.fix = Some(fix);
             proposed.push(report);
@@ -60,7 +61,8 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
             (edits, Certainty::Sure)
         }
         Change::Move { what, past, side, .. } => {
-            // A circle of waits is opened, and what nobody has written is read later, only where everything is right then.
+            // Opening a cycle of waits, or reading later what nobody has written yet, helps only if the program is
+            // correct afterwards.
             let certainty = match matches!(report.code, Code::E0601 | Code::E0520) {
                 true => Certainty::Sure,
                 false => Certainty::Guess,
@@ -95,7 +97,7 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
         Change::Barrier { first, second } => {
             (vec![order::meet(&statement(first)?, &statement(second)?)?], Certainty::Sure)
         }
-        // What it is for is the author's to say.
+        // Whether the program is meant to run in place is the author's decision.
         Change::InPlace { at } => {
             (vec![statement(at)?.with_argument("in_place = true")?], Certainty::Guess)
         }
@@ -106,7 +108,7 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
     Some(Fix { title: change.title(), certainty, edits, import: None })
 }
 
-/// The text with some edits made, which must not overlap; none where they do, or lie beyond its end.
+/// The text after some edits; none if they overlap or lie beyond its end.
 #[must_use]
 pub fn apply(text: &str, edits: &[Edit]) -> Option<String> {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
@@ -129,7 +131,7 @@ mod tests {
     use crate::diagnostic::change::Side;
     use crate::source::Span;
 
-    /// The text after the change of statements, which are named by their texts.
+    /// The text after a change of statements, which are given by their texts.
     fn after(text: &str, change: impl Fn(&dyn Fn(&str) -> Place) -> Change) -> Option<String> {
         let mut sources = SourceMap::default();
         let file = sources.add("a.ccl", text);

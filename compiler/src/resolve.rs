@@ -1,4 +1,4 @@
-//! Trees to a resolved, typed program.
+//! Turns syntax trees into a resolved, typed program.
 //!
 //! ```text
 //! load:     text of the main file -> Modules: all files it needs, parsed, with their names
@@ -46,14 +46,14 @@ use crate::syntax::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a set of files means, and everything that was found on the way.
+/// What a set of files means, and everything that was found while resolving it.
 #[derive(Debug, Default)]
 pub struct Resolved {
     /// The declarations.
     pub unit: program::Unit,
     /// What is wrong, in the order of the text.
     pub reports: Vec<Diagnostic>,
-    /// The definition of each use of a name.
+    /// The definition that each use of a name refers to.
     pub uses: usage::Uses,
     /// The names of the first file that something in it uses.
     pub mentioned: BTreeSet<String>,
@@ -66,7 +66,7 @@ pub fn resolve(modules: &Modules) -> (program::Unit, Vec<Diagnostic>) {
     (resolved.unit, resolved.reports)
 }
 
-/// The same, with the definitions of all names, for tools.
+/// The same, with the definition of every name, for tools.
 #[must_use]
 pub fn resolve_all(modules: &Modules) -> Resolved {
     let mut found = item::Found::default();
@@ -87,8 +87,8 @@ pub fn resolve_all(modules: &Modules) -> Resolved {
     Resolved { unit, reports, uses, mentioned }
 }
 
-/// Whether the parser has said it already: something of it is in a statement with errors, or it is about a name that one
-/// may have been to declare.
+/// Whether the parser has reported the mistake already: one of the report's places is in a statement with errors, or
+/// the report is about a name that a faulty declaration may have declared.
 fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
     let labels = report.primary.iter().chain(&report.secondary);
     let mut places = labels.filter_map(|label| match label.place {
@@ -103,7 +103,7 @@ fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
     places.any(said)
 }
 
-/// Resolves a value that stands alone: numbers, truth values, lists and arithmetic, but no names.
+/// Resolves a value on its own: numbers, truth values, lists and arithmetic, but no names.
 #[must_use]
 pub fn argument(expr: &ast::Expr) -> (Option<program::Expr>, Vec<Diagnostic>) {
     alone(|body| {
@@ -112,13 +112,13 @@ pub fn argument(expr: &ast::Expr) -> (Option<program::Expr>, Vec<Diagnostic>) {
     })
 }
 
-/// Resolves an option that stands alone, as on the command line.
+/// Resolves an option on its own, as on the command line.
 #[must_use]
 pub fn option(setting: &ast::OptionSetting) -> (Option<program::OptionSetting>, Vec<Diagnostic>) {
     alone(|body| body.option(setting))
 }
 
-/// Resolves something without any file around it; nothing comes out where something is wrong.
+/// Resolves something that is not part of any file; none if something is wrong with it.
 fn alone<T>(part: impl FnOnce(&mut body::Body) -> Option<T>) -> (Option<T>, Vec<Diagnostic>) {
     let modules = Modules::default();
     let globals = global::Globals::new(&modules, &mut Vec::new());
@@ -138,7 +138,7 @@ mod tests {
     use crate::table::Id;
     use std::sync::Arc;
 
-    /// Resolves a text that stands alone, and must be without reports.
+    /// Resolves a text on its own, which must give no reports.
     fn clean(text: &str) -> Resolved {
         let modules = modules(&[("main.ccl", text)]);
         let resolved = resolve_all(&modules.0);
@@ -171,7 +171,7 @@ mod tests {
              fn any_one(x) = x;",
         )
         .unit;
-        // `f` and `g` say nothing of what their lists hold: numbers, then.
+        // `f` and `g` do not say what their lists hold, so these are lists of numbers.
         let types = |index: usize| {
             let function = unit.functions.iter().nth(index).unwrap();
             let taken = function.parameters.iter().map(|parameter| parameter.ty.clone());

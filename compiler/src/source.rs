@@ -1,4 +1,4 @@
-//! Where things stand: files, spans, lines and columns, and places in a plan.
+//! Where something is: files, spans, lines and columns, and places in a plan.
 //!
 //! Everything that a report can point to is a [`Place`]: a span of source text, or an operation of a plan that was
 //! read from JSON. Offsets are bytes of UTF-8 text.
@@ -17,7 +17,7 @@ crate::table::id! {
 /// A range of bytes in one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// The file it lies in.
+    /// The file that it is in.
     pub file: FileId,
     /// Offset of its first byte.
     pub start: u32,
@@ -40,15 +40,15 @@ pub struct PlanPlace {
     pub file: FileId,
     /// The rank.
     pub rank: u32,
-    /// The thread block, where the place is in one.
+    /// The thread block, if the place is in one.
     pub block: Option<u32>,
-    /// The operation's index in its block, pipeline bodies counted in file order.
+    /// The operation's index in its block; operations in pipeline bodies are counted in file order.
     pub op: Option<u32>,
 }
 
-/// Whether a character makes text read in another order than it is written: Unicode's marks, embeddings, overrides and
-/// isolates of direction (UAX 9, section 2), but not the two marks that stand for an unseen letter, which turn nothing
-/// but themselves.
+/// Whether a character makes text display in another order than it is written in: Unicode's embeddings, overrides and
+/// isolates of direction (UAX 9, section 2). The two direction marks (U+200E, U+200F) are not among them: they act
+/// like an invisible letter and change the direction of nothing else.
 #[must_use]
 pub fn changes_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -72,18 +72,18 @@ impl From<Span> for Place {
 /// A call of a procedure.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
-    /// The call.
+    /// Where the call is.
     pub span: Span,
-    /// What is called.
+    /// The name of the procedure.
     pub name: Arc<str>,
 }
 
-/// A place, and the calls that led there, from the innermost out.
+/// A place, and the calls that led to it, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// The place.
     pub place: Place,
-    /// The calls of the procedures that it stands in.
+    /// The calls of the procedures that the place is in.
     pub calls: Vec<Call>,
 }
 
@@ -128,7 +128,7 @@ impl SourceFile {
         (line as u32, before.chars().count() as u32 + 1)
     }
 
-    /// The text of a span, empty where the span does not fit the file.
+    /// The text of a span; empty if the span does not fit in the file.
     #[must_use]
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or("")

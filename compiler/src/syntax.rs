@@ -60,14 +60,15 @@ fn parse_tokens(file: FileId, text: &str, cut: &token::Tokens<'_>) -> (ast::File
     if first.1.is_empty() || (lone == 0 && unopened == 0 && is_aligned) {
         return first;
     }
-    // Braces are missing, or as many too much as too few. What was meant is the reading with fewer mistakes; the one
-    // that takes the braces as they come finds several missing `}` in one place, and one behind a missing `{` not.
+    // Braces are missing, or there are as many too many as too few. The reading with fewer mistakes is probably the
+    // intended one. The first reading takes the braces as they come: it reports several missing `}` in one place as one
+    // mistake, and misses the `}` that belongs to a missing `{`.
     let second = attempt(balance(&cut.tokens, true));
     let hidden = lone + unopened.max(usize::from(!is_aligned));
     if second.1.len() <= first.1.len() + hidden { second } else { first }
 }
 
-/// Parses an expression that stands alone, as a value on the command line does.
+/// Parses an expression on its own, such as a value on the command line.
 #[must_use]
 pub fn parse_expression(file: FileId, text: &str) -> (Option<ast::Expr>, Vec<Diagnostic>) {
     let (tokens, mut faults) = read(file, text);
@@ -76,7 +77,7 @@ pub fn parse_expression(file: FileId, text: &str) -> (Option<ast::Expr>, Vec<Dia
     (tree, fault::settle(faults, &[]))
 }
 
-/// Parses `name=value`, as an option on the command line is set.
+/// Parses `name=value`, the way an option is set on the command line.
 #[must_use]
 pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Vec<Diagnostic>) {
     let (tokens, mut faults) = read(file, text);
@@ -85,13 +86,13 @@ pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Ve
     (tree, fault::settle(faults, &[]))
 }
 
-/// Lays a text out anew; the reports about it where it has errors.
+/// Formats a text; if it has errors, returns the reports about them.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     let (_, reports) = parse(FileId(0), text);
     if reports.is_empty() { Ok(format::layout(text)) } else { Err(reports) }
 }
 
-/// The tokens of a text, with brackets that match.
+/// The tokens of a text, with balanced brackets.
 fn read(file: FileId, text: &str) -> (Vec<Token<'_>>, Vec<Fault>) {
     let cut = token::tokens(file, text);
     let balanced = balance(&cut.tokens, false);
@@ -100,8 +101,8 @@ fn read(file: FileId, text: &str) -> (Vec<Token<'_>>, Vec<Fault>) {
     (balanced.tokens, faults)
 }
 
-/// The places where reading starts anew after a mistake, in order: the ends of statements and bodies, and lines that begin
-/// with what begins a statement.
+/// The places where reading starts afresh after a mistake, in order: the ends of statements and bodies, and lines that
+/// begin with the first word of a statement.
 #[must_use]
 pub fn fences(file: FileId, text: &str) -> Vec<u32> {
     starts(text, &token::tokens(file, text).tokens)

@@ -1,4 +1,5 @@
-//! Tables indexed by a type of their own, so that a channel's number can never be taken for a block's.
+//! Tables with an index type of their own, so that the number of a channel cannot be used as the number of a
+//! block.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -31,8 +32,8 @@ macro_rules! id {
 }
 pub(crate) use id;
 
-/// A vector whose index is an id. Indexing with an id of another table is a bug and panics; ids that come from
-/// outside (a plan's numbers) are looked up with [`Table::lookup`].
+/// A vector that is indexed by an id. Indexing with an id of another table is a bug and panics; ids that come
+/// from outside (the numbers in a plan) are looked up with [`Table::lookup`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Table<I, T> {
     rows: Vec<T>,
@@ -46,7 +47,7 @@ impl<I: Id, T> Table<I, T> {
         I::from_index(self.rows.len() - 1)
     }
 
-    /// The row, if there is one.
+    /// The row of an id, if there is one.
     pub fn lookup(&self, id: I) -> Option<&T> {
         self.rows.get(id.index())
     }
@@ -66,7 +67,7 @@ impl<I: Id, T> Table<I, T> {
         self.rows.iter()
     }
 
-    /// The rows, in order, to change.
+    /// The rows, in order, mutable.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.rows.iter_mut()
     }
@@ -96,14 +97,14 @@ impl<I, T: fmt::Debug> fmt::Debug for Table<I, T> {
 
 impl<I: Id, T> Index<I> for Table<I, T> {
     type Output = T;
-    #[expect(clippy::indexing_slicing, reason = "the one place where an id meets its rows")]
+    #[expect(clippy::indexing_slicing, reason = "the only place where ids index the rows")]
     fn index(&self, id: I) -> &T {
         &self.rows[id.index()]
     }
 }
 
 impl<I: Id, T> IndexMut<I> for Table<I, T> {
-    #[expect(clippy::indexing_slicing, reason = "the one place where an id meets its rows")]
+    #[expect(clippy::indexing_slicing, reason = "the only place where ids index the rows")]
     fn index_mut(&mut self, id: I) -> &mut T {
         &mut self.rows[id.index()]
     }
@@ -137,17 +138,17 @@ impl<'a, I, T> IntoIterator for &'a Table<I, T> {
     }
 }
 
-/// For each id as many items as it has, all in one list.
+/// A list of items for each id, stored in one vector.
 #[derive(Clone, Debug)]
 pub struct Rows<I, T> {
     items: Vec<T>,
-    /// Where the items of each id end; they begin where those of the one before it do.
+    /// Where the items of each id end; they begin where those of the previous id end.
     ends: Vec<u32>,
     id: PhantomData<I>,
 }
 
 impl<I: Id, T> Rows<I, T> {
-    /// The items of each id, in order.
+    /// Stores the items of each id, in the order of the ids.
     pub fn new<R: IntoIterator<Item = T>>(rows: impl IntoIterator<Item = R>) -> Self {
         let (mut items, mut ends) = (Vec::new(), Vec::new());
         for row in rows {
@@ -163,7 +164,7 @@ impl<I: Id, T> Rows<I, T> {
         self.items.get(self.range(id.index())).and_then(|row| row.get(at))
     }
 
-    /// One of an id's items, to change.
+    /// One of an id's items, mutable.
     pub fn get_mut(&mut self, id: I, at: usize) -> Option<&mut T> {
         let range = self.range(id.index());
         self.items.get_mut(range).and_then(|row| row.get_mut(at))

@@ -1,12 +1,14 @@
-//! Whether a fix mends a program: it is made, and the program is checked again.
+//! Tries out fixes: applies them and checks the program again, to find out whether it is then correct.
 //!
-//! In: the reports of a program, and how it is checked. Out: the same reports, each with its fix, which is sure only if
-//! 1. nothing is left to be found once it is made, together with the fixes of what comes to light then;
+//! In: the reports of a program, and how it is checked. Out: the same reports, each with its fix. A fix is sure only if
+//! 1. the checks find nothing once it is applied, together with the fixes of errors that come to light then;
 //! 2. it leaves nothing behind that is never used;
-//! 3. the program is right with other numbers of ranks then, too: some that are smaller, one more, and twice as many. Those that
-//!    the program is not for are left out, and of limits of the target only those count that the fix reaches.
+//! 3. the fixed program is correct with other numbers of ranks, too: some smaller ones, one more, and twice as many.
+//!    Numbers that the program does not accept are left out, and an error about a limit of the target counts only if
+//!    the original program does not exceed that limit at that number, too.
 //!
-//! What is too large to be tried again is not sure. A program of which nothing is promised is never sure to need less.
+//! If a program is too large to be tried again, its fixes are not sure. If nothing is promised of a program's buffers,
+//! a fix that removes something is never sure.
 
 mod version;
 
@@ -22,36 +24,36 @@ use crate::source::SourceMap;
 use std::cell::Cell;
 use version::Version;
 
-/// How many operations and chunks may be looked at in all trials of one program.
+/// How many operations and chunks all trials of one program may look at, together.
 const BUDGET: usize = 150_000;
 
-/// How often something may come to light that another fix mends.
+/// How many rounds of fixes are tried, each for the errors that came to light after the previous one.
 const ROUNDS: usize = 4;
 
-/// How many fixes are tried one by one, where they do not help together.
+/// Up to how many fixes are tried one by one, if they do not help together.
 const MOST_ALONE: usize = 3;
 
-/// How a program is checked: everything that is found with these settings.
+/// Checks a program: returns everything that is found with these settings.
 pub type Look<'a> = dyn Fn(&Unit, ProgramId, &Settings, Proof) -> Vec<Diagnostic> + 'a;
 
-/// A program as it was checked.
+/// A program, and how it was checked.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// Its files.
     pub sources: &'a SourceMap,
-    /// What they mean.
+    /// The resolved declarations of the files.
     pub unit: &'a Unit,
-    /// Which of its programs.
+    /// Which program of the unit.
     pub program: ProgramId,
-    /// With what it was elaborated: all that was found was found with one of these.
+    /// The settings that it was elaborated with; every report was found with one of these.
     pub settings: &'a [Settings],
     /// How it was checked.
     pub look: &'a Look<'a>,
-    /// Set when nobody waits any more.
+    /// Set when nobody waits for the result any more.
     pub interrupt: &'a Interrupt,
 }
 
-/// Makes fixes of the changes that checks found to help, and says which of them are sure.
+/// Makes fixes from the changes that the checks found to help, and decides which of them are sure.
 pub fn confirm(subject: Subject<'_>, found: &mut [Diagnostic]) {
     repair::propose(subject.sources, found);
     let open: Vec<usize> =
@@ -68,26 +70,26 @@ pub fn confirm(subject: Subject<'_>, found: &mut [Diagnostic]) {
     }
 }
 
-/// Whether a report's fix is of a change, and may be sure.
+/// Whether a report's fix was made from a change and may still turn out to be sure.
 fn is_open(report: &Diagnostic) -> bool {
     let sure = |fix: &crate::diagnostic::Fix| fix.certainty == Certainty::Sure;
     report.change.is_some() && report.fix.as_ref().is_some_and(sure)
 }
 
-/// What a program is tried with.
+/// Settings that a program is tried with.
 struct Situation {
     settings: Settings,
-    /// How many operations and chunks the program has with it.
+    /// How many operations and chunks the program has with these settings.
     size: usize,
-    /// Whether it is another number of ranks than those that were asked for.
+    /// Whether these settings have a number of ranks that was not requested.
     elsewhere: bool,
 }
 
 struct Trials<'a> {
     subject: Subject<'a>,
-    /// The program as it is.
+    /// The program as it was checked.
     first: Version,
-    /// What costs least comes first: mostly it shows already that a fix does not help.
+    /// The cheapest one first: it usually shows already that a fix does not help.
     situations: Vec<Situation>,
     left: Cell<usize>,
 }
@@ -99,7 +101,7 @@ impl<'a> Trials<'a> {
         Some(Trials { subject, first, situations, left: Cell::new(BUDGET) })
     }
 
-    /// The reports whose fixes mend the program: all together, or else some alone.
+    /// The reports whose fixes repair the program: all together, or else single ones.
     fn sure(&self, found: &[Diagnostic], open: &[usize]) -> Vec<usize> {
         let chosen =
             |rows: &[usize]| rows.iter().filter_map(|at| found.get(*at)).collect::<Vec<_>>();
@@ -111,7 +113,7 @@ impl<'a> Trials<'a> {
         alone.copied().collect()
     }
 
-    /// Whether a program is right with the fixes of these reports.
+    /// Whether the program is correct after the fixes of these reports.
     fn mends(&self, reports: &[&Diagnostic]) -> bool {
         if self.is_needless_anyway(reports) {
             return false;
@@ -132,7 +134,8 @@ impl<'a> Trials<'a> {
         false
     }
 
-    /// What is wrong in the first situation in which anything is; none where that is not found out.
+    /// The errors in the first situation that has any; empty if none has; none if the budget is spent or the search is
+    /// interrupted.
     fn first_errors(&self, version: &Version) -> Option<Vec<Diagnostic>> {
         for situation in &self.situations {
             match self.left.get().checked_sub(situation.size) {
@@ -153,21 +156,21 @@ impl<'a> Trials<'a> {
         Some(Vec::new())
     }
 
-    /// Whether all errors are of limits that the program as it is exceeds, too.
+    /// Whether all errors are about limits that the original program exceeds, too.
     fn are_known(&self, errors: &[Diagnostic], situation: &Situation) -> bool {
         let known = self.look(&self.first, &situation.settings, Proof::Skipped);
         errors.iter().all(|error| known.iter().any(|limit| limit.code == error.code))
     }
 
-    /// The errors that are found.
+    /// The errors that the checks find; warnings and notes are left out.
     fn look(&self, version: &Version, settings: &Settings, proof: Proof) -> Vec<Diagnostic> {
         let mut found = (self.subject.look)(&version.unit, version.program, settings, proof);
         found.retain(|report| report.severity == Severity::Error);
         found
     }
 
-    /// Whether a fix leaves something out of a program of which nothing is promised, so that nothing shows that it was too
-    /// much.
+    /// Whether a fix removes something from a program of whose buffers nothing is promised: then nothing would show
+    /// that it removed too much.
     fn is_needless_anyway(&self, reports: &[&Diagnostic]) -> bool {
         let removes = |report: &Diagnostic| matches!(report.change, Some(Change::Remove { .. }));
         let (mut settings, interrupt) = (self.subject.settings.iter(), self.subject.interrupt);
@@ -176,7 +179,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// What is asked for, and other numbers of ranks that the program is for and that can be afforded.
+/// The requested settings, and other numbers of ranks that the program accepts and that fit the budget.
 fn situations(subject: Subject<'_>, first: &Version) -> Option<Vec<Situation>> {
     let size = |settings: &Settings| first.ranks_and_size(settings, subject.interrupt);
     let situation = |settings: Settings, elsewhere| {
@@ -189,7 +192,7 @@ fn situations(subject: Subject<'_>, first: &Version) -> Option<Vec<Situation>> {
     let (ranks, here) = size(settings)?;
     let program = &first.unit.programs[first.program];
     for other in numbers(ranks).filter(|_| program.ranks.is_some()) {
-        // What all ranks do together mostly grows with the square of their number.
+        // The work of all ranks together usually grows with the square of their number.
         let expected = here.saturating_mul(other * other) / (ranks * ranks).max(1);
         if expected < BUDGET / 2 {
             situations.extend(situation(with_ranks(program, settings, other), true));
@@ -199,7 +202,7 @@ fn situations(subject: Subject<'_>, first: &Version) -> Option<Vec<Situation>> {
     Some(situations)
 }
 
-/// The numbers of ranks to be tried beside one.
+/// The numbers of ranks to be tried in addition to `ranks`.
 fn numbers(ranks: usize) -> impl Iterator<Item = usize> {
     let mut numbers = vec![2, 3, 4, 5, ranks / 2, ranks.saturating_sub(1), ranks + 1, 2 * ranks];
     numbers.retain(|other| *other >= 2 && *other != ranks);

@@ -1,7 +1,7 @@
-//! Changes of a program, of which text is made where the source is at hand.
+//! Changes of a program that would fix a mistake, in terms of statements rather than text.
 //!
-//! Checks know places of statements, not their text. What they have tried and found to help is a change; `repair` makes
-//! edits of it.
+//! The checks know the places of statements, not their text. A change that they have tried and found to help is
+//! recorded here; `repair` turns it into edits if the source is available.
 
 use crate::source::Place;
 
@@ -15,32 +15,32 @@ pub enum Change {
         /// The statement.
         before: Place,
     },
-    /// Signals and waits are no longer relaxed.
+    /// Signals and waits are no longer `relaxed`.
     Strong {
-        /// Signals and waits.
+        /// The signals and waits.
         at: Vec<Place>,
     },
-    /// `put_with_signal`, or a `put` and the signal behind it, becomes `put_with_signal_and_flush`.
+    /// `put_with_signal`, or a `put` and the signal after it, becomes `put_with_signal_and_flush`.
     Flush {
         /// The put.
         at: Place,
-        /// The signal that goes, where the put had none of its own.
+        /// The signal to remove, if the put had none of its own.
         signal: Option<Place>,
     },
     /// A statement goes to the other side of another one.
     Move {
         /// Its verb.
         verb: &'static str,
-        /// What goes.
+        /// The statement that moves.
         what: Place,
-        /// Past which.
+        /// The statement that it moves past.
         past: Place,
-        /// The verb of that one.
+        /// The verb of that statement.
         over: &'static str,
-        /// Where it stands then.
+        /// On which side of that statement it is then.
         side: Side,
     },
-    /// An option of the program that the report's place is in has a value.
+    /// An option is set for the program that the report's place is in.
     Option {
         /// Its name.
         name: &'static str,
@@ -53,10 +53,10 @@ pub enum Change {
         at: Place,
         /// On which side of it.
         side: Side,
-        /// Whether it has to order execution only.
+        /// Whether the handshake has to order execution only.
         relaxed: bool,
     },
-    /// A statement is left out.
+    /// A statement is removed.
     Remove {
         /// Its verb.
         verb: &'static str,
@@ -81,27 +81,27 @@ pub enum Change {
         /// On which side of it.
         side: Side,
     },
-    /// A semaphore that there is already is released.
+    /// An existing semaphore is released.
     Release {
         /// Its name.
         semaphore: String,
         /// After which statement.
         after: Place,
     },
-    /// A semaphore begins with another value.
+    /// A semaphore starts with another value.
     Initial {
         /// Its name.
         semaphore: String,
         /// Its declaration.
         at: Place,
-        /// With what it begins so far.
+        /// The value that it starts with now.
         before: i64,
-        /// With what it begins then.
+        /// The value that it starts with then.
         value: i64,
     },
-    /// One block tells another one by a new semaphore.
+    /// A new semaphore, which one block releases and another block acquires.
     Handover(Handover),
-    /// Each block of a family tells the next one by a new semaphore that it is done.
+    /// New semaphores, with which each block of a family tells the next one that it is done.
     Relay {
         /// The family, by name.
         family: String,
@@ -117,10 +117,10 @@ pub enum Change {
     },
     /// Input and output of a program share memory.
     InPlace {
-        /// Which collective it implements, and with what.
+        /// The place of the `collective` statement, which says what the program implements.
         at: Place,
     },
-    /// One more block comes to a barrier.
+    /// One more block takes part in a barrier.
     Attend {
         /// The barrier.
         barrier: Place,
@@ -129,7 +129,7 @@ pub enum Change {
     },
 }
 
-/// A new semaphore, of which every releasing block or every acquiring one has its own where there are several.
+/// A new semaphore. If there are several releasing or several acquiring blocks, each of them has its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
     /// A block that releases it, by name.
@@ -138,15 +138,15 @@ pub struct Handover {
     pub to: String,
     /// Released after this statement.
     pub after: Place,
-    /// Acquired before this one.
+    /// Acquired before this statement.
     pub before: Place,
-    /// How often.
+    /// How often it is released and acquired.
     pub times: Times,
     /// The value it starts with.
     pub initial: u32,
 }
 
-/// How often something is done beside a statement that is repeated.
+/// How often something is done next to a statement that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
     /// Each time.
@@ -165,7 +165,7 @@ pub enum Side {
 }
 
 impl Change {
-    /// What it does, in the imperative.
+    /// What the change does, in the imperative.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
@@ -229,7 +229,7 @@ impl Change {
         }
     }
 
-    /// The statements that are no longer what they are, or where they are. Others may get something beside them.
+    /// The statements that are changed, removed or moved. Other statements may get something new next to them.
     #[must_use]
     pub fn rewritten(&self) -> Vec<Place> {
         match self {
@@ -252,8 +252,8 @@ impl Change {
         }
     }
 
-    /// The statements that it changes, or stands beside, with what is to be said there; none of those that its title
-    /// speaks of without naming them.
+    /// The statements that it affects or adds something next to, each with a text for its label in the report. Empty
+    /// for changes whose titles refer to these statements without a label.
     #[must_use]
     pub fn places(&self) -> Vec<(Place, String)> {
         match self {
@@ -297,7 +297,7 @@ fn times(count: i64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
-/// Of two statements with one verb, the second is the other one.
+/// `other `, if both statements have the same verb.
 fn other(verb: &str, over: &str) -> &'static str {
     if verb == over { "other " } else { "" }
 }

@@ -1,11 +1,12 @@
-//! The catalogue: one row per rule, for ever. Every row has an explain page of its name and at least one test case.
+//! The catalogue of codes: one row per rule, never removed or reused. Every row has an explain page of its name and
+//! at least one test case.
 //!
 //! Groups: E01 syntax, E02 names and types, E03 elaboration, E04 bounds, E05 races, E06 deadlocks, E07 the
 //! collective's promise, E08 limits of the target, E09 files, plans and time, W warnings, N notes.
 
 use super::Severity;
 
-/// Makes the enum, its list and its texts from one row a code.
+/// Makes the enum, its list and its texts from one row per code.
 macro_rules! catalogue {
     ($($code:ident: $title:literal,)*) => {
         /// A rule that a program can break.
@@ -18,7 +19,7 @@ macro_rules! catalogue {
             /// Every code, in order.
             pub const ALL: &[Code] = &[$(Code::$code),*];
 
-            /// What is printed and what `cclc explain` takes, as `E0201`.
+            /// The code as it is printed, and as `cclc explain` takes it: `E0201`.
             #[must_use]
             pub fn id(self) -> &'static str {
                 match self { $(Code::$code => stringify!($code),)* }
@@ -146,13 +147,13 @@ catalogue! {
 }
 
 impl Code {
-    /// The code of that id, in either case.
+    /// The code with this id, in upper or lower case.
     #[must_use]
     pub fn parse(id: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.id().eq_ignore_ascii_case(id))
     }
 
-    /// What the code's letter stands for.
+    /// The severity that the code's letter stands for.
     #[must_use]
     pub fn severity(self) -> Severity {
         match self.id().as_bytes().first() {

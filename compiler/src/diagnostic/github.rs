@@ -1,13 +1,13 @@
-//! Reports as workflow commands of GitHub Actions, which shows them beside the changed lines of a pull request.
+//! Reports as workflow commands of GitHub Actions, which shows them next to the changed lines of a pull request.
 //!
-//! One line a report; notes and helps are further lines of its text. The format is that of "Workflow commands for GitHub
-//! Actions": properties and text have their own escapes. Places in plans have no lines and go into the text.
+//! One line per report; notes and helps are further lines of its text. The format is that of "Workflow commands for
+//! GitHub Actions": properties and text have different escapes. Places in plans have no lines and go into the text.
 
 use super::render::{place_text, printable};
 use super::{Diagnostic, Severity};
 use crate::source::{Place, SourceMap, Span};
 
-/// One line a report.
+/// One line per report.
 #[must_use]
 pub fn lines(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|diagnostic| line(sources, diagnostic)).collect()
@@ -46,7 +46,7 @@ fn place(sources: &SourceMap, span: Span) -> Vec<(&'static str, String)> {
         (file.line_column(span.start), file.line_column(span.end));
     let mut place = vec![("file", file.name.to_string()), ("line", line.to_string())];
     if end_line == line {
-        // Columns are heeded only where a place is on one line.
+        // GitHub takes columns into account only if a place is on one line.
         place.extend([("col", column.to_string()), ("endColumn", end_column.to_string())]);
     } else {
         place.push(("endLine", end_line.to_string()));

@@ -1,9 +1,9 @@
-//! Reports for machines: one JSON object a report, one report a line; and a printed program with where its lines come
-//! from, as one object.
+//! Reports for machines, one JSON object and one line per report; and a printed program with the places that its
+//! lines come from, as one object.
 //!
-//! The format has a number, [`VERSION`], in every object; it changes when a field goes or changes its meaning, not
-//! when one is added. `docs/diagnostics.md` describes it. Offsets are bytes of UTF-8 from 0; lines and columns count
-//! from 1, columns in characters; ends are exclusive.
+//! Every object has the version of the format, [`VERSION`]; it changes when a field is removed or changes its
+//! meaning, not when one is added. `docs/diagnostics.md` describes the format. Offsets are bytes of UTF-8 from 0;
+//! lines and columns count from 1, columns in characters; ends are exclusive.
 
 mod witness;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// One line a report.
+/// One line per report.
 #[must_use]
 pub fn lines(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|diagnostic| line(sources, diagnostic) + "\n").collect()
@@ -33,7 +33,7 @@ fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
         fix: diagnostic.fix.as_ref().map(|fix| json_fix(sources, fix)),
         witness: diagnostic.witness.as_ref().map(|shown| witness::object(sources, shown)),
     };
-    // Strings and numbers only, with string keys: there is nothing that JSON could not say.
+    // The report has only strings and numbers, and string keys, so it can always be written as JSON.
     serde_json::to_string(&report).unwrap_or_default()
 }
 
@@ -42,7 +42,7 @@ fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
 pub struct Link {
     /// The line, from 1.
     pub line: u32,
-    /// Its statement, then the calls that led there, from the innermost out.
+    /// The place of its statement, then the calls that led there, innermost first.
     pub places: Vec<Place>,
 }
 

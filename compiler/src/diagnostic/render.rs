@@ -1,9 +1,9 @@
-//! Reports for people; the only file that knows ariadne.
+//! Reports for people; the only file that uses ariadne.
 //!
-//! In: reports and the files that they point to. Out: text, either `human` (drawn source, both places, notes and
-//! ways out) or `short` (one line a report, for editors and `grep`). Whatever the text and the spans are, something
-//! readable comes out: spans are clipped to their file, and characters that would move a terminal's cursor are
-//! replaced before they are drawn.
+//! In: reports and the files that they point to. Out: text, either `human` (drawn source with all places, notes and
+//! helps) or `short` (one line per report, for editors and `grep`). Whatever the text and the spans are, the output is
+//! readable: spans are clipped to their file, and characters that would move a terminal's cursor are replaced before
+//! they are drawn.
 
 mod excerpt;
 
@@ -46,7 +46,7 @@ pub fn human(sources: &SourceMap, diagnostics: &[Diagnostic], colors: Colors) ->
     out
 }
 
-/// One line a report: `path:line:column: error[E0201]: message`.
+/// One line per report: `path:line:column: error[E0201]: message`.
 #[must_use]
 pub fn short(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|diagnostic| short_line(sources, diagnostic)).collect()
@@ -59,7 +59,7 @@ fn short_line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
     format!("{}{}: {message}\n", place.unwrap_or_default(), headline(diagnostic))
 }
 
-/// A place in words: `path:line:column`, or `plan.json: rank 3, block 0, operation 5`.
+/// A place as text: `path:line:column`, or `plan.json: rank 3, block 0, operation 5`.
 #[must_use]
 pub fn place_text(sources: &SourceMap, place: Place) -> String {
     match place {
@@ -93,14 +93,14 @@ fn headline(diagnostic: &Diagnostic) -> String {
     format!("{}[{}]", severity_word(diagnostic.severity), diagnostic.code.id())
 }
 
-/// What several reports share: the files as ariadne wants them, made when first needed.
+/// What several reports share: the files as ariadne needs them, made on first use.
 struct Canvas<'a> {
     sources: &'a SourceMap,
     drawn: BTreeMap<FileId, ariadne::Source<String>>,
     colors: Colors,
 }
 
-/// A label of a source text, in characters of the drawn text.
+/// A label in source text, with offsets in characters of the drawn text.
 struct Mark {
     file: FileId,
     start: usize,
@@ -124,7 +124,7 @@ impl Canvas<'_> {
                 self.report(diagnostic.severity, (first.file, first.start..first.end), &marks);
             let mut bytes = Vec::new();
             // A `Vec` takes every byte and `Canvas` holds every marked file, so this cannot fail. The first line is
-            // ariadne's own headline, which knows no codes.
+            // ariadne's own headline, which does not show codes.
             let _ = report.write(&mut *self, &mut bytes);
             let drawn = String::from_utf8_lossy(&bytes);
             out.extend(drawn.lines().skip(1).flat_map(|line| [line.trim_end(), "\n"]));
@@ -147,7 +147,7 @@ impl Canvas<'_> {
         Some((file, clip(file, span)))
     }
 
-    /// The places with what stands around them.
+    /// The places, each with the text around it.
     fn excerpts(&self, out: &mut String, diagnostic: &Diagnostic) {
         for label in diagnostic.primary.iter().chain(&diagnostic.secondary) {
             let Some((file, range)) = self.source_range(label) else { continue };
@@ -180,8 +180,8 @@ impl Canvas<'_> {
             .finish()
     }
 
-    /// The labels that lie in source text, those of the primary file first, each file's by line: ariadne opens a new
-    /// frame wherever a label goes back.
+    /// The labels that are in source text: those of the primary file first, and those of each file by line, since
+    /// ariadne opens a new frame wherever a label goes back.
     fn marks(&mut self, diagnostic: &Diagnostic) -> Vec<Mark> {
         let primary = diagnostic.primary.iter().map(|label| (true, label));
         let secondary = diagnostic.secondary.iter().map(|label| (false, label));
@@ -201,7 +201,7 @@ impl Canvas<'_> {
         let before = file.text.get(..start)?.chars().count();
         let inside = file.text.get(start..end)?.chars().count();
         self.drawn.entry(span.file).or_insert_with(|| ariadne::Source::from(drawable(&file.text)));
-        // A place between two characters is drawn under the one that follows.
+        // An empty place between two characters is drawn under the character that follows.
         Some(Mark {
             file: span.file,
             start: before,
@@ -266,7 +266,7 @@ fn severity_color(severity: Severity) -> Color {
     }
 }
 
-/// A span's two offsets, moved inside the file and on to boundaries of characters.
+/// A span's two offsets, moved into the file and to character boundaries.
 fn clip(file: &SourceFile, span: Span) -> (usize, usize) {
     let boundary = |offset: u32| {
         let offset = (offset as usize).min(file.text.len());
@@ -276,8 +276,8 @@ fn clip(file: &SourceFile, span: Span) -> (usize, usize) {
     (start, boundary(span.end).max(start))
 }
 
-/// The text with as many characters, of which only `\n` ends a line and none moves the cursor; with one more blank,
-/// so that the end of the file can be pointed at.
+/// The text with the same number of characters, in which only `\n` ends a line and nothing moves the cursor. A blank is
+/// added, so that the end of the file can be pointed at.
 fn drawable(text: &str) -> String {
     let mut drawn: String = text.chars().map(drawable_char).collect();
     drawn.push(' ');
@@ -288,15 +288,15 @@ fn drawable_char(c: char) -> char {
     match c {
         '\n' | '\t' => c,
         '\r' => ' ',
-        // The two marks of direction, and Unicode's ends of lines and paragraphs.
+        // The two direction marks, and Unicode's line and paragraph separators.
         '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
         c if c.is_control() || changes_direction(c) => '\u{fffd}',
         c => c,
     }
 }
 
-/// A text without what moves a terminal's cursor or turns the direction of what is written; lines stay lines, and a tab is
-/// a blank.
+/// A text without characters that move a terminal's cursor or change the direction of text. Line ends stay, and a tab
+/// becomes a blank.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c == '\t' { ' ' } else { drawable_char(c) }).collect()

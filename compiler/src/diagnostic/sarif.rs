@@ -1,4 +1,4 @@
-//! Reports as SARIF 2.1.0, for code scanning services: one run, one result a report, one rule a code.
+//! Reports as SARIF 2.1.0, for code scanning services: one run, one result per report, one rule per code.
 //!
 //! The catalogue gives the rules; the primary place is a result's location, the other places its related locations.
 //! The format is OASIS's "Static Analysis Results Interchange Format", version 2.1.0.
@@ -69,7 +69,7 @@ fn result(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
     })
 }
 
-/// The message with what explains it: SARIF has no place of its own for notes and ways out.
+/// The message with its explanations: SARIF has no separate field for notes and helps.
 fn message(diagnostic: &Diagnostic) -> String {
     let notes = diagnostic.notes.iter().map(|note| format!("\nnote: {note}"));
     let helps = diagnostic.helps.iter().map(|help| format!("\nhelp: {help}"));
@@ -135,7 +135,8 @@ fn change(sources: &SourceMap, file: FileId, edits: &[Edit]) -> Value {
     json!({"artifactLocation": artifact(sources, file), "replacements": replacements})
 }
 
-/// A path as a URI reference: relative paths stay relative, all but plain characters are escaped.
+/// A path as a URI reference: relative paths stay relative; everything but unreserved characters and `/` is
+/// escaped.
 fn uri(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let escaped: String = path

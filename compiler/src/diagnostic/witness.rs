@@ -1,20 +1,21 @@
-//! What shows that a report is right: plain data, for machines and for whoever wants to see it happen.
+//! Evidence that a report is right: plain data, for machines and for whoever wants to see the problem happen.
 //!
-//! A witness names what meets (two accesses, blocks in a circle, a value and where it came from) and gives a schedule,
-//! which leads to it. Ranks, blocks and channels are numbers of the concrete program, operations are counted as
-//! their block has them.
+//! A witness names what is in conflict (two accesses, the blocks of a cycle, a value and where it came from) and gives
+//! a schedule that leads to it. Ranks, blocks and channels are numbers of the concrete program; operations are counted
+//! as in their block.
 
 use crate::source::Place;
 
-/// What was found, and how to get there.
+/// What was found, and a schedule that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// What goes wrong in the end.
     pub finding: Finding,
-    /// Turns that lead there. Each lets an agent go on as far as it says; one that has to wait before that goes on later,
-    /// as soon as it can. Empty where the way is too long to be told.
+    /// The turns that lead there. Each lets an agent advance as far as it says; an agent that has to wait before that
+    /// continues later, as soon as it can. Empty if the schedule is too long to be given.
     pub schedule: Vec<Turn>,
-    /// The smallest message for which it is so, in bytes; none where it is so for all that the check has looked at first.
+    /// The smallest message for which it happens, in bytes; none if the first check found it, which stands for messages
+    /// of every size.
     pub message_size: Option<u64>,
 }
 
@@ -26,37 +27,38 @@ impl Witness {
     }
 }
 
-/// What can be shown.
+/// The kinds of findings that can be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// Two accesses meet that nothing orders.
+    /// Two accesses to the same memory that nothing orders.
     Race(Box<Race>),
-    /// Blocks stand still.
+    /// Blocks that wait forever.
     Deadlock {
-        /// Who waits, each for the next one, the last for the first; one alone where nobody gives what it waits for.
+        /// The blocks that wait, each for the next one and the last for the first; a single one if nobody provides what
+        /// it waits for.
         circle: Vec<Wait>,
     },
-    /// A counter does not end a launch as it began it.
+    /// A counter whose value at the end of a launch differs from the beginning.
     Counter {
         /// The last operation that uses it.
         event: Event,
         /// Which counter.
         counter: String,
-        /// How much more it is given than taken.
+        /// How many more signals or releases than waits or acquires.
         left: i64,
     },
-    /// One counter has several users at once.
+    /// One counter that several users use at once.
     Users {
         /// Which counter.
         counter: String,
         /// What they do with it, in the plural: "signal over", "acquire".
         does: &'static str,
-        /// The first use of each block, or the two uses of threads of one block.
+        /// The first use of each block, or the two uses by threads of one block.
         users: Vec<Event>,
     },
-    /// An input is written that is its user's.
+    /// A write to an input, which belongs to the user.
     Clobber(Box<Clobber>),
-    /// A chunk does not hold what is promised.
+    /// A chunk that does not hold what is promised.
     Value(Box<WrongValue>),
 }
 
@@ -65,11 +67,11 @@ pub enum Finding {
 pub struct Race {
     /// Where they meet.
     pub memory: Cells,
-    /// The access that should come first, or be left out; none where what is missing is the access itself.
+    /// The access that should come first, or be left out; none if `second` reads what nothing has written.
     pub first: Option<Access>,
-    /// The access that meets it. In the schedule it comes before the first one, but where `ordered` says otherwise.
+    /// The other access. In the schedule it comes before the first one, unless `ordered` is set.
     pub second: Access,
-    /// Whether the first is always run before the second, and only its effect may come later.
+    /// Whether the first access always runs before the second, and only its effect may come later.
     pub ordered: bool,
     /// The next synchronization after the first.
     pub after_first: Option<Event>,
@@ -82,14 +84,14 @@ pub struct Race {
 pub struct Clobber {
     /// What is written.
     pub memory: Cells,
-    /// By what.
+    /// The operation that writes it.
     pub event: Event,
 }
 
-/// Cells of one buffer, half open. A chunk is `parts` cells.
+/// A half-open range of cells of one buffer. A chunk consists of `parts` cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cells {
-    /// Whose.
+    /// The rank whose buffer it is.
     pub rank: u32,
     /// `input`, `output` or `scratch`.
     pub buffer: &'static str,
@@ -101,10 +103,10 @@ pub struct Cells {
     pub parts: u32,
 }
 
-/// Somebody reads or writes.
+/// A read or a write by an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Who and when.
+    /// The agent, the operation and the launch.
     pub event: Event,
     /// Whether it writes.
     pub write: bool,
@@ -113,19 +115,19 @@ pub struct Access {
 /// Something that an agent does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// In which launch.
+    /// The launch that it happens in.
     pub launch: u32,
-    /// Of which rank.
+    /// The rank that it happens on.
     pub rank: u32,
-    /// Who.
+    /// The agent that does it.
     pub agent: Agent,
     /// The operation; none for a user.
     pub step: Option<Step>,
-    /// Where it comes from; none for a user.
+    /// The place that the operation comes from; none for a user.
     pub place: Option<Place>,
 }
 
-/// Who does something.
+/// An agent: something that acts on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Agent {
     /// A thread block.
@@ -134,33 +136,33 @@ pub enum Agent {
     Proxy {
         /// The channel, counted over all kinds.
         channel: u32,
-        /// The block that asked for it.
+        /// The block that requested it.
         block: u32,
     },
-    /// Whoever launches the program on the rank: writes its input before, and reads its output after.
+    /// Whoever launches the program on the rank: it writes the input before, and reads the output after.
     User,
 }
 
 /// An operation of a block, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
-    /// Its number; of a pipeline's body, that of the pipeline.
+    /// Its number; for an operation in a pipeline's body, the number of the pipeline.
     pub operation: u32,
-    /// In a pipeline: the number in its body, and the turn.
+    /// In a pipeline: the number in its body, and the round.
     pub inner: Option<(u32, u32)>,
 }
 
-/// One line of a schedule.
+/// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// The user of a rank looks at what the launch before left, writes new input, and starts this launch.
+    /// The user of a rank reads what the previous launch left, writes new input, and starts this launch.
     Launch {
         /// The rank.
         rank: u32,
         /// The launch, from 0.
         launch: u32,
     },
-    /// A block goes on through an operation.
+    /// A block advances through an operation.
     Block {
         /// The rank.
         rank: u32,
@@ -179,7 +181,7 @@ pub enum Turn {
         launch: u32,
         /// The channel, counted over all kinds.
         channel: u32,
-        /// How many of the launch's requests are served then.
+        /// How many of the launch's requests are served at the end of this turn.
         served: u32,
     },
 }
@@ -187,34 +189,35 @@ pub enum Turn {
 /// A block that cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Who, and at which operation.
+    /// The block, and the operation at which it waits.
     pub event: Event,
     /// What it waits for.
     pub awaits: String,
-    /// The operation of the next one that would give it.
+    /// The operation of the next block in the cycle that would provide it.
     pub given_by: Option<Event>,
 }
 
-/// A chunk that does not hold what is promised. Contributions are (rank, input chunk).
+/// A chunk that does not hold what is promised. A contribution is (rank, input chunk).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongValue {
     /// The chunk.
     pub memory: Cells,
-    /// What is promised and not there.
+    /// Contributions that are promised and missing.
     pub missing: Vec<(u32, u32)>,
-    /// What is there too often.
+    /// Contributions that are there more than once.
     pub doubled: Vec<(u32, u32)>,
-    /// What is there and not promised.
+    /// Contributions that are there but not promised.
     pub unexpected: Vec<(u32, u32)>,
-    /// The ways of the first of these, each from the input on: one for what is missing, two for what is there twice.
+    /// The paths of the first of these contributions, each from the input on: one path if it is missing, two if it is
+    /// there twice.
     pub paths: Vec<Vec<Hop>>,
 }
 
-/// A contribution is moved.
+/// A step on a contribution's path: it is moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// By what.
+    /// The operation that moves it.
     pub event: Event,
-    /// Where to.
+    /// The memory that it is moved into.
     pub into: Cells,
 }

@@ -1,7 +1,7 @@
-//! Thread blocks while their operations are collected, and the ids they get in the end.
+//! Thread blocks while their operations are collected, and the ids that they get at the end.
 //!
-//! A block exists on a rank once it is mentioned there. Ids follow the order of declaration, then that of first
-//! mention, around the ids that are pinned.
+//! A block exists on a rank once it is mentioned there. Ids follow the order of declaration, then the order of
+//! first mention, and skip the ids that are pinned.
 
 use super::domain::Domain;
 use super::eval::{Eval, Evaluated};
@@ -15,16 +15,17 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// The blocks of one rank, by first mention.
+/// The blocks of one rank, in order of first mention.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// What is known of each.
+    /// The state of each block.
     pub(super) rows: Vec<Row>,
     by_index: FxHashMap<(BlockFamilyId, SmallVec<[i64; 2]>), u32>,
-    /// Barriers by first use: the blocks' rows, ascending.
+    /// Barriers in order of first use: the rows of their blocks, ascending.
     pub(super) barriers: Vec<Vec<u32>>,
     barrier_ids: BTreeMap<Vec<u32>, u32>,
-    /// Families without a declaration that were named with an index left open, and where first.
+    /// Undeclared families that were named with an open index, such as `*`, and the first place where they
+    /// were.
     left_open: BTreeMap<BlockFamilyId, Span>,
 }
 
@@ -33,25 +34,25 @@ pub(super) struct Blocks {
 pub(super) struct Row {
     family: BlockFamilyId,
     indices: SmallVec<[i64; 2]>,
-    /// Its member number, where its family is declared.
+    /// Its member number, if its family is declared.
     number: Option<u64>,
-    /// Its operations; those of a barrier name the barrier's row.
+    /// Its operations; a barrier operation holds the row of the barrier.
     pub(super) ops: Vec<ir::Op>,
     /// The pipeline that the last operation belongs to.
     pub(super) pipeline: Option<u32>,
     origin: ir::OriginId,
 }
 
-/// Ids of blocks, by row, and what was wrong with them.
+/// The ids of blocks, and a conflict between them.
 pub(super) struct Numbered {
-    /// The block of each id; none for a hole.
+    /// The row of the block with each id; none for a gap.
     pub(super) order: Vec<Option<u32>>,
-    /// Two blocks with one id: the id, and both rows.
+    /// Two blocks with the same id: the id, and both rows.
     pub(super) collision: Option<(i64, u32, u32)>,
 }
 
 impl Blocks {
-    /// The row of a block, made if it is new.
+    /// The row of a block; a new block gets a new one.
     pub(super) fn row(
         &mut self,
         family: BlockFamilyId,
@@ -76,7 +77,7 @@ impl Blocks {
         row
     }
 
-    /// The row of the barrier of these blocks, ascending and without repetitions.
+    /// The row of the barrier of these blocks, which must be ascending and without duplicates.
     pub(super) fn barrier(&mut self, blocks: Vec<u32>) -> u32 {
         if let Some(id) = self.barrier_ids.get(&blocks) {
             return *id;
@@ -87,7 +88,7 @@ impl Blocks {
         id
     }
 
-    /// The indices of a family's blocks that were mentioned, by first mention.
+    /// The indices of a family's blocks that were mentioned, in order of first mention.
     fn mentioned(&self, family: BlockFamilyId) -> Vec<Vec<i64>> {
         self.rows
             .iter()
@@ -96,7 +97,7 @@ impl Blocks {
             .collect()
     }
 
-    /// Which block gets which id. `declared` ranks families by declaration, `pin` gives pinned ids.
+    /// Assigns the ids. `declared` gives the position of a family's declaration, `pins` the pinned ids by row.
     pub(super) fn number(
         &self,
         declared: &dyn Fn(BlockFamilyId) -> Option<usize>,
@@ -162,14 +163,14 @@ impl Blocks {
         (blocks.collect(), barriers)
     }
 
-    /// The family and indices of a row.
+    /// The family and the indices of a row.
     pub(super) fn identity(&self, row: u32) -> Option<(BlockFamilyId, &[i64])> {
         self.rows.get(row as usize).map(|row| (row.family, &*row.indices))
     }
 }
 
 impl<'a> Eval<'_, 'a> {
-    /// `work`, `work[p, *]`: the blocks that a mention names.
+    /// `work`, `work[p, *]`: the blocks that these indices select.
     pub(super) fn block_members(
         &mut self,
         id: BlockFamilyId,
@@ -193,12 +194,12 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// What a declared family of blocks is over.
+    /// The members of a declared family of blocks.
     pub(super) fn block_domain(&self, id: BlockFamilyId) -> Option<Domain> {
         self.own.blocks.get(id.index()).and_then(Option::as_ref).map(|family| family.domain.clone())
     }
 
-    /// The row of one block; a declared family must have it.
+    /// The row of one block; if its family is declared, it must be a member.
     pub(super) fn block_row(
         &mut self,
         id: BlockFamilyId,
@@ -222,7 +223,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(row)
     }
 
-    /// The blocks of a family without a declaration: those mentioned so far, where an index leaves it open.
+    /// The blocks of an undeclared family; for an open index, those that were mentioned so far.
     fn undeclared(
         &mut self,
         id: BlockFamilyId,

@@ -1,10 +1,11 @@
-//! A collective for buffers whose sizes are known: its arguments, solved, and what follows from them.
+//! Finds the arguments of a collective from the sizes of the buffers, and what follows from them.
 //!
-//! In: a collective, how many chunks the buffers of every rank have, and arguments that are known or likely. Out: the
-//! first arguments for which the collective has just these sizes on every rank, with what lies in what and what is
-//! promised. A parameter called `ranks` is the number of ranks; another number is its default, or a number of chunks
-//! that some buffer has, or that divided by the ranks; a rank is its default or any; a list of numbers has the chunks
-//! of every rank's input, or output. The number of tries is bounded.
+//! In: a collective, the number of chunks of every rank's buffers, and arguments that are given or likely. Out: the
+//! first arguments with which the collective has exactly these sizes on every rank, with how input and output share
+//! memory and what is promised. A parameter called `ranks` is the number of ranks. Another number is tried with its
+//! default, with the number of chunks of each buffer, and with that number divided by the ranks, if that is whole; a
+//! rank is tried with its default and every rank; a list of numbers with the chunks of every rank's input, and of
+//! every rank's output. The number of tries is bounded.
 
 use super::eval::Shared;
 use super::value::Value;
@@ -29,28 +30,28 @@ pub struct Sizes {
     pub output: u32,
 }
 
-/// What is asked for.
+/// What to solve.
 pub struct Question<'q> {
     /// The collective.
     pub collective: CollectiveId,
     /// The buffers of every rank.
     pub sizes: &'q [Sizes],
-    /// Arguments that are not to be solved.
+    /// Arguments that are fixed.
     pub given: &'q [(String, Expr)],
-    /// Arguments that are to be taken where they fit.
+    /// Arguments that are tried first.
     pub hints: &'q [(String, Expr)],
     /// Whether input and output share memory.
     pub in_place: bool,
 }
 
-/// A collective with its arguments.
+/// A collective with its arguments, and what it means for every rank.
 #[derive(Clone, Debug)]
 pub struct Contract {
-    /// The arguments, as they would be written.
+    /// The arguments, as they are written in source.
     pub arguments: Vec<(String, String)>,
-    /// Parameters for which other values would do as well.
+    /// Parameters for which other values fit, too.
     pub open: Vec<Open>,
-    /// Of every rank, in order.
+    /// The terms of every rank, in order.
     pub ranks: Vec<Terms>,
 }
 
@@ -59,7 +60,7 @@ pub struct Contract {
 pub struct Open {
     /// Its name.
     pub name: String,
-    /// What it is taken to be, as it would be written.
+    /// The value that was chosen, as it is written in source.
     pub value: String,
     /// Some of the other values that fit.
     pub others: Vec<i64>,
@@ -74,19 +75,20 @@ pub struct Terms {
     pub promises: Arc<[ir::Promise]>,
 }
 
-/// How many arguments are tried, and for how many ranks all tries together are evaluated.
+/// How many combinations of arguments are tried, and for how many ranks they are evaluated, all tries together.
 const MOST_TRIES: usize = 1 << 16;
 const MOST_RANKS: usize = 1 << 21;
-/// The most different numbers that a parameter is tried with.
+/// With how many different numbers a parameter is tried at most.
 const MOST_VALUES: usize = 1 << 12;
-/// How many other values are named of a parameter that is open.
+/// How many other values are listed for an open parameter at most.
 const MOST_OTHERS: usize = 64;
-/// The most promises that are written out for all ranks together; with more, nothing is promised.
+/// How many promises are evaluated for all ranks together at most; if there would be more, nothing is promised.
 const MOST_PROMISES: u64 = 1 << 24;
-/// Steps of one try: what a collective's own loops may take.
+/// How many steps one try may take, which bounds the collective's own loops.
 const FUEL: u64 = 1 << 24;
 
-/// Solves a collective's arguments. `program` is any program of the unit: it only lends its place.
+/// Solves a collective's arguments. `program` is any program of the unit; it is needed only as a context for the
+/// evaluation.
 #[must_use]
 pub fn contract(
     unit: &Unit,
@@ -111,13 +113,13 @@ pub fn contract(
     })
 }
 
-/// Names and values of parameters, as they would be written.
+/// Names and values of parameters, as they are written in source.
 pub(super) fn arguments(parameters: &[Parameter], values: &[Value]) -> Vec<(String, String)> {
     let named = parameters.iter().zip(values);
     named.filter_map(|(parameter, value)| Some((parameter.name.clone(), written(value)?))).collect()
 }
 
-/// A value as it would be written; none where it is no argument of a collective.
+/// A value as it is written in source; none if it cannot be an argument of a collective.
 pub(super) fn written(value: &Value) -> Option<String> {
     match value {
         Value::Int(value) => Some(value.to_string()),
@@ -145,7 +147,7 @@ struct Solver<'s, 'a> {
 }
 
 impl<'a> Solver<'_, 'a> {
-    /// What a parameter is tried with, in order; none is its default.
+    /// The values that a parameter is tried with, in order; `None` stands for its default.
     fn candidates(&self, parameter: &Parameter) -> Vec<Option<Expr>> {
         let given = self.question.given.iter().find(|(name, _)| *name == parameter.name);
         if let Some((_, value)) = given {
@@ -185,7 +187,7 @@ impl<'a> Solver<'_, 'a> {
         }
     }
 
-    /// Numbers of chunks that some buffer has, and what of it falls to each rank.
+    /// The numbers of chunks of all buffers, and each of them divided by the number of ranks, if that divides it.
     fn counts(&self) -> BTreeSet<i64> {
         let mut counts = BTreeSet::new();
         for sizes in self.question.sizes {
@@ -216,7 +218,7 @@ impl<'a> Solver<'_, 'a> {
         self.world.program.span
     }
 
-    /// The first choice that fits, with the values that the parameters then have.
+    /// The first combination that fits, with the values that the parameters then have.
     fn first(&mut self, candidates: &[Vec<Option<Expr>>]) -> Option<(Vec<usize>, Vec<Value>)> {
         if candidates.iter().any(Vec::is_empty) {
             return None;
@@ -234,7 +236,7 @@ impl<'a> Solver<'_, 'a> {
         None
     }
 
-    /// The parameters for which a value other than the chosen one fits too.
+    /// The parameters for which another value than the chosen one fits, too.
     fn open(
         &mut self,
         parameters: &[Parameter],
@@ -255,7 +257,7 @@ impl<'a> Solver<'_, 'a> {
         open
     }
 
-    /// The numbers other than `value` that fit for one parameter while the others stay.
+    /// The numbers other than `value` that fit for one parameter while the others keep their values.
     fn others(
         &mut self,
         candidates: &[Vec<Option<Expr>>],
@@ -292,7 +294,7 @@ impl<'a> Solver<'_, 'a> {
         }
     }
 
-    /// The values of the parameters, if every rank's buffers have the sizes that follow from them.
+    /// The values of the parameters, if they give the buffers of every rank the sizes that are in the question.
     fn fit(&mut self, implements: &Implements) -> Option<Vec<Value>> {
         let mut values = None;
         for (rank, sizes) in self.question.sizes.iter().enumerate() {
@@ -308,7 +310,7 @@ impl<'a> Solver<'_, 'a> {
         values
     }
 
-    /// What the collective gives a rank, and the values of its locals; none where it refuses its arguments.
+    /// What the collective declares for a rank, and the values of its locals; none if it refuses its arguments.
     fn rank(&self, implements: &Implements, rank: i64) -> Option<(Declared, Vec<Value>)> {
         let world = World { ..self.world };
         let mut shared = shared(self.interrupt);
@@ -320,7 +322,7 @@ impl<'a> Solver<'_, 'a> {
         Some((Rc::unwrap_or_clone(eval.own), frame))
     }
 
-    /// What follows for every rank.
+    /// The terms of every rank.
     fn terms(&self, implements: &Implements) -> Option<Vec<Terms>> {
         let count = self.question.sizes.len() as i64;
         let declared: Option<Vec<Rc<Declared>>> =
@@ -348,7 +350,7 @@ fn shared(interrupt: &Interrupt) -> Shared<'_> {
     Shared::new(FUEL, interrupt)
 }
 
-/// The next choice, the first parameter changing first; false after the last choice.
+/// The next combination, the first parameter changing first; false after the last one.
 fn next(chosen: &mut [usize], candidates: &[Vec<Option<Expr>>]) -> bool {
     for (choice, candidates) in chosen.iter_mut().zip(candidates) {
         *choice += 1;

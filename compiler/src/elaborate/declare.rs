@@ -1,7 +1,7 @@
-//! The first pass over a program, for one rank: constants and requirements, and what the rank declares.
+//! The first pass over a program, for one rank: constants, requirements, and the rank's declarations.
 //!
-//! All ranks are declared before any statement is unrolled, since `p.inbox[rank]` is looked up in rank `p`'s
-//! declarations. A `let` that is no number or list of numbers waits for the second pass.
+//! All ranks declare before any statement is unrolled, since `p.inbox[rank]` is looked up in the declarations of
+//! rank `p`. A `let` that is not a number, a truth value, a text or a list of these waits for the second pass.
 
 use super::domain::Domain;
 use super::eval::{Eval, Evaluated, Failed};
@@ -29,31 +29,31 @@ const CHANNEL: u64 = 4;
 /// The indices of a member.
 pub(super) type Indices = SmallVec<[i64; 2]>;
 
-/// One end of a channel as it is declared.
+/// One end of a channel, as it is declared.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     /// Its family.
     pub(super) family: ChannelFamilyId,
-    /// Its indices there.
+    /// Its indices in the family.
     pub(super) indices: Indices,
-    /// What it leads to.
+    /// What it connects to.
     pub(super) link: ir::Link,
     /// The other end: its family and indices, on the peer.
     pub(super) other: Option<(ChannelFamilyId, Indices)>,
 }
 
-/// A semaphore as it is declared.
+/// A semaphore, as it is declared.
 #[derive(Clone, Debug)]
 pub(super) struct Declaration {
     /// Its family.
     pub(super) family: SemaphoreFamilyId,
-    /// Its indices there.
+    /// Its indices in the family.
     pub(super) indices: Indices,
     /// The value it starts with.
     pub(super) initial: i64,
 }
 
-/// What the first pass makes, beside what is looked up by name.
+/// What the first pass makes, in addition to what is looked up by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Made {
     /// Channel ends, in order of declaration.
@@ -68,8 +68,8 @@ impl<'a> Eval<'_, 'a> {
         let mut made = Made::default();
         let world = self.world;
         for item in &world.program.body {
-            // What failed has been reported. The other declarations can still be made, but not those that rest on a
-            // requirement that does not hold.
+            // The failure has been reported. Other declarations can still be made, but not after a requirement that
+            // does not hold.
             if self.declare_item(item, &mut made).is_err() && is_requirement(item) {
                 break;
             }
@@ -166,7 +166,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    /// The indices of the other end: the same, but with this rank where the peer stands.
+    /// The indices of the other end: the same, with this rank in place of the peer.
     fn mirrored(&self, indices: &[i64], peer: Option<usize>) -> Indices {
         let mut there = Indices::from_slice(indices);
         if let (Some(slot), Some(rank)) =
@@ -243,7 +243,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// What a family is over.
+    /// The members of a family.
     fn domain(&mut self, dimensions: &'a [Dimension], span: Span) -> Evaluated<Domain> {
         let domain = self.domain_of(dimensions)?;
         match domain.len() < MAX_MEMBERS {
@@ -276,7 +276,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(Domain::each(values, domains))
     }
 
-    /// The integers that a binder runs over, each once.
+    /// The integers that a binder runs over, without duplicates.
     fn binder_values(&mut self, binder: &'a Binder) -> Evaluated<Vec<i64>> {
         let mut values = Vec::new();
         let local = binder.local;
@@ -296,7 +296,7 @@ fn is_requirement(item: &ProgramItem) -> bool {
     matches!(item, ProgramItem::Statement(statement) if matches!(statement.kind, StmtKind::Require(..)))
 }
 
-/// Whether a value of this type can be known before all ranks have declared what they have.
+/// Whether a value of this type can be known before all ranks have made their declarations.
 fn is_plain(ty: &Type) -> bool {
     match ty {
         Type::Int | Type::Rank | Type::Bool | Type::Str => true,

@@ -1,24 +1,24 @@
-//! What a family is indexed by: a tree of index values with the position of each member.
+//! The members of a family: a tree of index values that gives each member its position.
 //!
-//! `scratch stage[nodes, ranks_per_node]` and `channel far[p in rail_peers if p.node > node]` both become a tree as
-//! deep as they have dimensions. Members are numbered row by row, the last dimension fastest. A dimension that does
-//! not depend on those before it shares one subtree.
+//! `scratch stage[nodes, ranks_per_node]` and `channel far[p in rail_peers if p.node > node]` both become a tree with
+//! one level per dimension. Members are numbered row by row, the last dimension fastest. The values of a dimension
+//! share one subtree if the dimensions below do not depend on them.
 
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A family's members. The tree of a single thing (no dimensions) is a leaf.
+/// A family's members. A single thing, which has no dimensions, is a leaf.
 #[derive(Clone, Debug)]
 pub(super) enum Domain {
     /// One member.
     Leaf,
-    /// A dimension.
+    /// A dimension, with those below it.
     Dimension(Rc<Dimension>),
 }
 
-/// A dimension's values, and what lies below each.
+/// A dimension's values, and the members below each of them.
 #[derive(Clone, Debug)]
 pub(super) struct Dimension {
     values: Values,
@@ -37,49 +37,49 @@ enum Below {
     Each { domains: Vec<Domain>, starts: Vec<u64> },
 }
 
-/// A family whose rows differ is told of in no more parts than this.
+/// A family whose rows differ is described in at most this many parts.
 const MOST_PARTS: usize = 64;
 
 /// The values of each dimension, in order.
 pub(super) type Dimensions = Vec<Arc<[i64]>>;
 
-/// Consecutive members: those of a slice.
+/// A run of consecutive members, such as those of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     /// The first member's number.
     pub(super) first: u64,
-    /// How many.
+    /// The number of members.
     pub(super) len: u64,
 }
 
-/// Which values of one dimension are meant.
+/// The values of one dimension that are selected.
 #[derive(Clone, Debug)]
 pub(super) enum Selection {
-    /// One.
+    /// One value.
     One(i64),
     /// `len` consecutive values from `first` on.
     Values(i64, i64),
-    /// Those from this one on, to the end.
+    /// The values from this one on, to the end.
     From(i64),
-    /// Those from the beginning on that are less.
+    /// The values from the beginning on that are less than this one.
     Below(i64),
     /// All of them, as one run.
     Whole,
 }
 
-/// Why a selection is no run.
+/// Why a selection is not a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Miss {
     /// Dimension `.0` has no value `.1`.
     NoMember(usize, i64),
-    /// The members do not stand one after the other.
+    /// The members are not consecutive.
     Scattered,
-    /// No member at all.
+    /// No member is selected.
     Empty,
 }
 
 impl Domain {
-    /// `0..count` over `below`.
+    /// The values `0..count`, with the same `below` for each of them.
     pub(super) fn count(count: i64, below: Domain) -> Domain {
         Domain::Dimension(Rc::new(Dimension {
             values: Values::Count(count.max(0)),
@@ -87,7 +87,7 @@ impl Domain {
         }))
     }
 
-    /// These values over one and the same `below`.
+    /// These values, with the same `below` for each of them.
     pub(super) fn list(values: Vec<i64>, below: Domain) -> Domain {
         Domain::Dimension(Rc::new(Dimension {
             values: Values::of(values),
@@ -95,7 +95,7 @@ impl Domain {
         }))
     }
 
-    /// These values, each over its own domain.
+    /// These values, each with its own domain.
     pub(super) fn each(values: Vec<i64>, domains: Vec<Domain>) -> Domain {
         let mut next = 0;
         let starts = domains
@@ -112,7 +112,7 @@ impl Domain {
         }))
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub(super) fn len(&self) -> u64 {
         match self {
             Domain::Leaf => 1,
@@ -120,7 +120,7 @@ impl Domain {
         }
     }
 
-    /// What lies below the first value of the first dimension that is selected.
+    /// The domain below the first selected value of the first dimension.
     pub(super) fn below_first(&self, selection: &Selection) -> Option<&Domain> {
         let selected = |value: &i64| match selection {
             Selection::One(first) | Selection::Values(first, _) => value == first,
@@ -131,7 +131,7 @@ impl Domain {
         self.below(self.values().into_iter().find(selected)?)
     }
 
-    /// The values of its first dimension; none for a leaf.
+    /// The values of the first dimension; none for a leaf.
     pub(super) fn values(&self) -> Vec<i64> {
         match self {
             Domain::Leaf => Vec::new(),
@@ -141,8 +141,8 @@ impl Domain {
         }
     }
 
-    /// The parts within which all rows are alike, each with its first member: one, where those of the whole are. Too many are
-    /// one without dimensions.
+    /// Parts in which all rows have the same values, each with the number of its first member; a single part if that
+    /// holds for the whole family. If there would be too many parts, a single one without dimensions.
     pub(super) fn parts(&self) -> Vec<(u64, Dimensions)> {
         self.even_parts()
             .filter(|parts| parts.len() <= MOST_PARTS)
@@ -167,7 +167,7 @@ impl Domain {
         Some(parts)
     }
 
-    /// The values of every dimension; none where what is below one differs from value to value.
+    /// The values of every dimension; none if the values of one depend on the index in another.
     fn dimensions(&self) -> Option<Dimensions> {
         let mut dimensions = Vec::new();
         let mut domain = self;
@@ -179,7 +179,7 @@ impl Domain {
         Some(dimensions)
     }
 
-    /// What lies below the value `value` of the first dimension.
+    /// The domain below a value of the first dimension.
     pub(super) fn below(&self, value: i64) -> Option<&Domain> {
         match self {
             Domain::Leaf => None,
@@ -203,7 +203,7 @@ impl Domain {
         Ok(number)
     }
 
-    /// The run of members that a selection for each dimension means.
+    /// The run of members that a selection for each dimension selects.
     pub(super) fn run(&self, selections: &[Selection]) -> Result<Run, Miss> {
         self.run_below(0, selections)
     }
@@ -270,7 +270,7 @@ impl Dimension {
         self.values.position(value).ok_or(Miss::NoMember(depth, value))
     }
 
-    /// The position of `first`, where `first`, `first + 1`, .. stand at consecutive positions.
+    /// The position of `first`, and the length, if the values `first`, `first + 1`, .. are at consecutive positions.
     fn consecutive(&self, depth: usize, first: i64, len: i64) -> Result<(u32, u32), Miss> {
         let Some(last) = first.checked_add(len - 1).filter(|_| len > 0) else {
             return Err(Miss::Empty);
@@ -283,7 +283,7 @@ impl Dimension {
         Err(missing.map_or(Miss::Scattered, |value| Miss::NoMember(depth, value)))
     }
 
-    /// Where the values from `first` on stand; `first` is not before the least.
+    /// The positions of the values from `first` on; `first` must not be less than the least value.
     fn from(&self, depth: usize, first: i64) -> Result<(u32, u32), Miss> {
         match self.values.ends() {
             Some((least, _)) if first < least => Err(Miss::NoMember(depth, first)),
@@ -291,7 +291,7 @@ impl Dimension {
         }
     }
 
-    /// Where the values before `end` stand; `end` is not beyond the one after the greatest.
+    /// The positions of the values less than `end`; `end` must not be greater than the greatest value plus one.
     fn before(&self, depth: usize, end: i64) -> Result<(u32, u32), Miss> {
         match self.values.ends() {
             Some((_, greatest)) if end.saturating_sub(1) > greatest => {
@@ -301,7 +301,8 @@ impl Dimension {
         }
     }
 
-    /// The number of the first member below the value at `position`; with the count of values, of all members.
+    /// The number of the first member below the value at `position`; for the number of values, the number of all
+    /// members.
     fn start(&self, position: u32) -> u64 {
         match &self.below {
             Below::Same(below) => u64::from(position) * below.len(),
@@ -348,7 +349,7 @@ impl Values {
         }
     }
 
-    /// The least and the greatest.
+    /// The least and the greatest value.
     fn ends(&self) -> Option<(i64, i64)> {
         match self {
             Values::Count(count) => (*count > 0).then_some((0, count - 1)),
@@ -358,7 +359,7 @@ impl Values {
         }
     }
 
-    /// The first position, and the number of positions, of the values in this range: they stand one after the other.
+    /// The first position, and the number of positions, of the values in this range; they must be consecutive.
     fn among(&self, range: Range<i64>) -> Result<(u32, u32), Miss> {
         let (begin, len) = match self {
             Values::Count(count) => {

@@ -1,7 +1,7 @@
 //! Evaluates expressions for one rank.
 //!
-//! Integers are 64-bit and checked. What goes wrong is reported once and ends the evaluation of the statement it
-//! stands in; [`Failed`] says no more than that.
+//! Integers have 64 bits, and overflow is checked. A mistake is reported once and ends the evaluation of its
+//! statement; [`Failed`] carries no more information than that.
 
 use super::observe::Notes;
 use super::reports::{PastEnd, Reports};
@@ -18,7 +18,7 @@ use crate::syntax::ast::{BinaryOp, RangeKind, UnaryOp};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// The statement cannot go on; why has been reported.
+/// The statement cannot be evaluated; the reason has been reported.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failed;
 
@@ -33,25 +33,25 @@ const SHOWN_CALLS: usize = 3;
 const CALL: u64 = 4;
 /// How many members a list may have.
 pub(super) const MAX_LIST: i64 = 1 << 24;
-/// Stack that must be left before a call, and how much more is taken where it is not.
+/// How much stack must be left before a call, and how much more is allocated if it is not.
 const STACK: (usize, usize) = (512 * 1024, 4 * 1024 * 1024);
 
-/// What an evaluation may spend, and what all evaluations of one elaboration share.
+/// The state that all evaluations of one elaboration share.
 pub(super) struct Shared<'a> {
-    /// What was found wrong.
+    /// The mistakes that were found.
     pub(super) reports: Reports,
-    /// Expressions and statements that may still be evaluated.
+    /// How many expressions and statements may still be evaluated.
     pub(super) fuel: u64,
     /// Set when the result is no longer wanted.
     pub(super) interrupt: &'a Interrupt,
     /// Constants that have been evaluated.
     pub(super) constants: FxHashMap<ConstantId, Value>,
-    /// Values to be shown, where somebody asks for them.
+    /// Values that were recorded, if somebody wants to see them.
     pub(super) notes: Option<Notes>,
 }
 
 impl<'a> Shared<'a> {
-    /// Nothing evaluated yet, and this much to spend.
+    /// A new state with this many steps to spend.
     pub(super) fn new(fuel: u64, interrupt: &'a Interrupt) -> Shared<'a> {
         let reports = Reports::default();
         Shared { reports, fuel, interrupt, constants: FxHashMap::default(), notes: None }
@@ -60,25 +60,25 @@ impl<'a> Shared<'a> {
 
 /// The evaluation of one body on one rank.
 pub(super) struct Eval<'e, 'a> {
-    /// The program and the machine.
+    /// The program and the shape of the machine.
     pub(super) world: World<'a>,
-    /// What is shared by all.
+    /// The state that all evaluations share.
     pub(super) shared: &'e mut Shared<'a>,
-    /// The rank; none where `rank` may not be mentioned.
+    /// The rank; none if `rank` must not be mentioned.
     pub(super) rank: Option<i64>,
     /// What this rank has declared so far.
     pub(super) own: Rc<Declared>,
-    /// What every rank has declared; empty before all have.
+    /// What every rank has declared; empty until all of them have.
     pub(super) all: &'e [Rc<Declared>],
-    /// The locals of the body that is evaluated.
+    /// The values of the locals of the current body.
     pub(super) frame: Vec<Value>,
     /// The names of those locals.
     pub(super) names: &'a Frame,
-    /// Where the statement that is evaluated comes from.
+    /// Where the current statement comes from.
     pub(super) origin: ir::OriginId,
     /// The blocks that were mentioned.
     pub(super) blocks: super::blocks::Blocks,
-    /// The calls that are under way, the innermost last.
+    /// The calls in progress, innermost last.
     pub(super) calls: Vec<Span>,
 }
 
@@ -171,12 +171,12 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// Takes one step of what may be spent.
+    /// Spends one step.
     pub(super) fn spend(&mut self, span: Span) -> Evaluated<()> {
         self.spend_steps(1, span)
     }
 
-    /// The same, for what takes as long as several.
+    /// Spends several steps, for something that takes as long as several.
     pub(super) fn spend_steps(&mut self, steps: u64, span: Span) -> Evaluated<()> {
         let before = self.shared.fuel;
         self.shared.fuel = before.saturating_sub(steps);
@@ -190,13 +190,13 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// Reports, with the values of the locals that `expr` mentions.
+    /// Reports a mistake, with the values of the locals that `expr` mentions.
     pub(super) fn fail(&mut self, expr: &'a Expr, diagnostic: Diagnostic) -> Failed {
         let values = super::situation::of(self, expr);
         self.fail_at(values, diagnostic)
     }
 
-    /// Reports, with these values.
+    /// Reports a mistake, with these values.
     pub(super) fn fail_at(&mut self, values: String, diagnostic: Diagnostic) -> Failed {
         let diagnostic = self.called(diagnostic);
         self.shared.reports.add(self.rank, values, diagnostic);
@@ -216,7 +216,8 @@ impl<'a> Eval<'_, 'a> {
         Failed
     }
 
-    /// Points to the calls that led here. What goes wrong in the library does so where the author calls it.
+    /// Points to the calls that led here. A mistake in the library is reported where the author calls the
+    /// library.
     fn called(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         let library = &self.world.unit.library;
         let mut calls = self.calls.clone();
@@ -237,7 +238,7 @@ impl<'a> Eval<'_, 'a> {
         diagnostic
     }
 
-    /// Evaluates a body's parameters into a new frame; defaults may use the parameters before them.
+    /// Evaluates arguments and defaults into a new frame; defaults may use the parameters before them.
     pub(super) fn arguments(
         &mut self,
         parameters: &'a [Parameter],
@@ -287,7 +288,7 @@ impl<'a> Eval<'_, 'a> {
 
     fn local(&mut self, local: LocalId, expr: &'a Expr) -> Evaluated<Value> {
         match self.frame.get(local.0 as usize) {
-            // What failed to get a value has been reported.
+            // The reason why it has no value has been reported.
             Some(Value::Unset) | None if self.shared.reports.has_errors() => Err(Failed),
             Some(Value::Unset) | None => Err(self.fail_at(String::new(), not_yet(expr.span))),
             Some(value) => Ok(value.clone()),
@@ -421,7 +422,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// Evaluates in another frame, one call deeper.
+    /// Evaluates `body` in another frame, one call deeper.
     pub(super) fn nested<T>(
         &mut self,
         frame: Vec<Value>,
@@ -474,7 +475,7 @@ impl<'a> Eval<'_, 'a> {
     }
 }
 
-/// `a op b`; none where the result does not fit 64 bits or does not exist.
+/// `a op b`; none if the result does not fit in 64 bits or does not exist.
 fn arithmetic(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     let shift = u32::try_from(b).ok().filter(|bits| *bits < 64);
     match op {

@@ -1,4 +1,4 @@
-//! What one rank has declared and unrolled, as a rank of the concrete program.
+//! Turns what one rank has declared and unrolled into a rank of the concrete program.
 
 use super::declare::Made;
 use super::eval::{Eval, Shared};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The largest thread-block id that can be pinned.
 const MAX_BLOCK: i64 = u16::MAX as i64;
 
-/// Adds the channels' final rows to what was declared.
+/// Adds the final rows of the channels to the declarations.
 pub(super) fn with_channels(
     declared: Vec<Declared>,
     made: &[Made],
@@ -54,7 +54,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// The rank as the concrete program has it.
+    /// The rank of the concrete program.
     pub(super) fn finish_rank(
         mut self,
         out: &mut Output,
@@ -199,7 +199,7 @@ impl<'a> Eval<'_, 'a> {
     }
 }
 
-/// Evaluates what the collective promises of every rank.
+/// Evaluates the collective's promises for every rank.
 pub(super) fn promises<'a>(
     world: World<'a>,
     implements: &'a Implements,
@@ -227,7 +227,7 @@ pub(super) fn promises<'a>(
     }
 }
 
-/// Warns of ids that no block has.
+/// Warns about ids that belong to no block.
 pub(super) fn warn_of_holes(world: World, shared: &mut Shared, ranks: &[ir::Rank]) {
     let program = world.program;
     let pinned = program.blocks.iter().find(|family| family.id.is_some());
@@ -245,7 +245,7 @@ pub(super) fn warn_of_holes(world: World, shared: &mut Shared, ranks: &[ir::Rank
     }
 }
 
-/// "`mem[3]`" without the quotes.
+/// `mem[3]`, or `mem` if there are no indices.
 fn indexed(name: &str, indices: &[i64]) -> String {
     if indices.is_empty() {
         return name.to_string();

@@ -26,7 +26,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Gives a local its value.
+    /// Sets the value of a local.
     pub(super) fn bind(&mut self, local: LocalId, value: Value) {
         self.note_local(local, &value);
         if let Some(slot) = self.frame.get_mut(local.0 as usize) {
@@ -34,7 +34,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// Whether the binder's filter takes the value that is bound.
+    /// Whether the binder's filter accepts the value that is bound.
     pub(super) fn admits(&mut self, binder: &'a Binder) -> Evaluated<bool> {
         match &binder.filter {
             Some(filter) => self.boolean(filter),
@@ -67,7 +67,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// `sum(p in peers: f(p))` and its like.
+    /// `sum(p in peers: f(p))` and similar.
     pub(super) fn fold(
         &mut self,
         fold: Fold,
@@ -135,7 +135,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// `x.len()` and its like.
+    /// `x.len()` and similar.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a value of any other kind is the same mistake"
@@ -168,7 +168,7 @@ impl<'a> Eval<'_, 'a> {
     }
 }
 
-/// The list of these values without repetitions, each where it stood first.
+/// The list of these values without duplicates, each at its first position.
 pub(super) fn distinct(values: Vec<Value>) -> Value {
     let ints: Option<Vec<i64>> = values
         .iter()

@@ -1,4 +1,4 @@
-//! Slices of buffers and members of families: names with brackets behind them.
+//! Slices of buffers and members of families: names followed by brackets.
 
 use super::domain::{Domain, Miss, Run, Selection};
 use super::eval::{Eval, Evaluated, Failed};
@@ -14,7 +14,7 @@ use crate::source::Span;
 use crate::syntax::ast::RangeKind;
 use crate::table::Id;
 
-/// A slice that cannot be.
+/// Why a slice is invalid.
 enum Bad {
     Outside { first: i64, len: i64, chunks: i64 },
     Empty,
@@ -95,7 +95,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(list_of(slices))
     }
 
-    /// Reports a peer's buffer before all ranks have declared theirs.
+    /// Reports a peer's buffer that is used before all ranks have made their declarations.
     fn expect_declared(&mut self, buffer: BufferValue, expr: &'a Expr) -> Evaluated<()> {
         match buffer.place {
             ir::Where::Remote(peer) if peer.index() >= self.all.len() => {
@@ -105,7 +105,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// What the rank that a buffer lies on has declared.
+    /// The declarations of the rank that a buffer is on.
     fn declared(&self, buffer: BufferValue) -> &Declared {
         match buffer.place {
             ir::Where::Local | ir::Where::Switch(_) => &self.own,
@@ -255,7 +255,7 @@ impl<'a> Eval<'_, 'a> {
         })
     }
 
-    /// The members that indices name: one, or a list where an index is `*` or a list, or where a family has none.
+    /// The members that indices select: one, or a list if an index is `*` or a list, or if there are no indices.
     fn members(
         &mut self,
         family: &Family,
@@ -282,7 +282,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// The index tuples that brackets name in a domain, and whether they can be several.
+    /// The index tuples that brackets select in a domain, and whether there can be several.
     pub(super) fn index_tuples(
         &mut self,
         domain: &Domain,
@@ -357,7 +357,7 @@ impl<'a> Eval<'_, 'a> {
         self.fail(expr, diagnostic)
     }
 
-    /// Whether a slice says where one of the collective's buffers lies in place.
+    /// Whether a slice is the value of the collective's `in_place` clause.
     fn is_clause(&self, expr: &Expr) -> bool {
         let implements = self.world.program.collective.as_ref();
         let clause = implements
@@ -414,7 +414,7 @@ impl Picked {
     }
 }
 
-/// The IR's buffer of a name.
+/// The buffer in the IR that a name stands for.
 pub(super) fn kind_of(name: BufferName) -> ir::Buffer {
     match name {
         BufferName::Input => ir::Buffer::Input,
@@ -515,7 +515,7 @@ fn no_index(span: Span, name: &str, dimension: usize, value: i64, has: &[i64]) -
     }
 }
 
-/// "0, 1, 2": up to a dozen.
+/// `0, 1, 2`: at most a dozen values, then the number of all.
 fn few(values: &[i64]) -> String {
     let shown: Vec<String> = values.iter().take(12).map(ToString::to_string).collect();
     match values.len() {
@@ -546,7 +546,7 @@ fn no_member(span: Span, name: &str, tuple: &[i64], domain: &Domain) -> Diagnost
     }
 }
 
-/// The first indices, as far as there are such, and what they lead to.
+/// The longest prefix of the indices that exists in the domain, and the domain below it.
 fn known<'t, 'd>(tuple: &'t [i64], domain: &'d Domain) -> (&'t [i64], &'d Domain) {
     let mut found = domain;
     for (depth, index) in tuple.iter().enumerate() {

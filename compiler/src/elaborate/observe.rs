@@ -1,8 +1,8 @@
-//! Values as an elaboration meets them, for tools that show them beside the text.
+//! Records values during an elaboration, for tools that show them next to the text.
 //!
-//! In: what expressions are worth and what names are bound to, as they come. Out: for each place in the file of the
-//! program the different values on each rank, in order. How much is kept is bounded: [`MANY`] values a place and rank,
-//! [`MEMBERS`] members a list, [`NOTES`] values in all.
+//! In: the values of expressions and names, as they are evaluated. Out: for each place in the program's file the
+//! different values on each rank, in order. The amount is bounded: [`MANY`] values per place and rank, [`MEMBERS`]
+//! members per list, [`NOTES`] values in all.
 
 use super::eval::Eval;
 use super::value::{List, Value};
@@ -12,10 +12,10 @@ use crate::source::{FileId, Span};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// How many values are kept of one place on one rank.
+/// How many values are kept for one place on one rank.
 pub const MANY: usize = 16;
 
-/// How many members are kept of a list.
+/// How many members of a list are kept.
 pub const MEMBERS: usize = 64;
 
 /// How many values are kept in all.
@@ -40,15 +40,15 @@ pub enum Worth {
     List(Vec<Worth>, u64),
 }
 
-/// The values that were met.
+/// The values that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// By place, that of an expression or that where a name is bound, and by rank; without a rank what is evaluated
-    /// once. In the order of evaluation, each value once.
+    /// By place (of an expression, or where a name is bound) and by rank; no rank for what is evaluated once. In the
+    /// order of evaluation, each value once.
     pub values: BTreeMap<(Span, Option<u32>), Vec<Worth>>,
 }
 
-/// What is noted during an elaboration.
+/// The values recorded so far.
 #[derive(Debug)]
 pub(super) struct Notes {
     file: FileId,
@@ -57,24 +57,24 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Notes about the places of one file.
+    /// For the places of one file, still empty.
     pub(super) fn new(file: FileId) -> Notes {
         Notes { file, values: FxHashMap::default(), count: 0 }
     }
 
-    /// Notes about the same file, as yet none.
+    /// For the same file, still empty.
     pub(super) fn apart(&self) -> Notes {
         Notes::new(self.file)
     }
 
-    /// Takes over notes of what holds on all ranks, though it was evaluated on one.
+    /// Takes over values that were recorded on one rank but hold on all of them.
     pub(super) fn once(&mut self, others: Notes) {
         self.count += others.count;
         let others = others.values.into_iter();
         self.values.extend(others.map(|((span, _), worths)| ((span, None), worths)));
     }
 
-    /// The notes, in order.
+    /// All values, by place and rank.
     pub(super) fn finish(self) -> Observed {
         Observed { values: self.values.into_iter().collect() }
     }
@@ -95,14 +95,14 @@ impl Notes {
 }
 
 impl Eval<'_, '_> {
-    /// Notes what an expression is worth.
+    /// Records the value of an expression.
     pub(super) fn note(&mut self, span: Span, value: &Value) {
         if let Some(notes) = &mut self.shared.notes {
             notes.add(span, self.rank, value);
         }
     }
 
-    /// Notes what a name is bound to.
+    /// Records the value of a name.
     pub(super) fn note_local(&mut self, local: LocalId, value: &Value) {
         if let (Some(notes), Some(name)) = (&mut self.shared.notes, self.names.lookup(local)) {
             notes.add(name.span, self.rank, value);
@@ -110,7 +110,8 @@ impl Eval<'_, '_> {
     }
 }
 
-/// A value as it is kept; blocks have no ids before all are known, and buffers are what their names say.
+/// The value to keep. Nothing is kept for blocks, which have no ids before all of them are known, or for buffers,
+/// whose names say what they are.
 fn worth(value: &Value) -> Option<Worth> {
     Some(match value {
         Value::Unset | Value::Buffer(_) | Value::Block(_) => return None,

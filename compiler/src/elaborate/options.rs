@@ -1,4 +1,4 @@
-//! Option values: the source's, overruled by the command line's.
+//! Option values: those in the source, overridden by those on the command line.
 
 use super::eval::{Eval, Evaluated};
 use super::value::Value;
@@ -8,7 +8,7 @@ use crate::resolve::program::{Expr, OptionName, OptionSetting, OptionValue};
 use crate::source::Span;
 
 impl<'a> Eval<'_, 'a> {
-    /// All options; `name` is the plan's where none is set.
+    /// All options; if none sets the plan's name, it is `name`.
     pub(super) fn options(
         &mut self,
         settings: impl Iterator<Item = &'a OptionSetting>,
@@ -16,7 +16,7 @@ impl<'a> Eval<'_, 'a> {
     ) -> ir::Options {
         let mut options = ir::Options { name, ..ir::Options::default() };
         for setting in settings {
-            // What failed has been reported.
+            // A failure has been reported.
             let _ = self.option(&mut options, setting);
         }
         options

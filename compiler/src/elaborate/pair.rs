@@ -1,8 +1,8 @@
-//! Pairs the ends of channels, and orders them as the executor will.
+//! Pairs the ends of channels, and puts them into the order in which the executor pairs them.
 //!
 //! The executor pairs the k-th channel of a kind from a to b with the k-th from b to a. Ids follow the order of
-//! declaration; where several channels of a kind join two ranks, the order on the lower rank decides, and the higher
-//! rank's ends change places among themselves.
+//! declaration. If several channels of a kind connect two ranks, the order on the lower rank decides, and the ends
+//! on the higher rank are permuted among their ids.
 
 use super::declare::{End, Made};
 use super::world::{Declared, World};
@@ -25,7 +25,7 @@ pub(super) struct Paired {
 /// The place of an end: its rank, and its number there.
 type Place = (usize, usize);
 
-/// Pairs all ends; the reports come with the rank they are about.
+/// Pairs all ends; each report comes with the rank that it is about.
 pub(super) fn pair(
     world: World,
     declared: &[Declared],
@@ -33,13 +33,13 @@ pub(super) fn pair(
 ) -> Result<Paired, Vec<(i64, Diagnostic)>> {
     let mut partners: Vec<Vec<Option<Place>>> = Vec::with_capacity(made.len());
     let mut reports = Vec::new();
-    // By family that a report speaks of, the one whose end it is about.
+    // For each family in a report, the family whose end the report is about.
     let mut tellers = BTreeMap::new();
     for (rank, ends) in made.iter().enumerate() {
         let found = ends.ends.iter().map(|end| match partner(world, declared, made, rank, end) {
             Ok(place) => place,
             Err(report) => {
-                // Two families that do not meet are one mistake, told from the side where it is seen first.
+                // Two families that do not match are one mistake, reported from the side where it is found first.
                 let other = end.other.as_ref().map_or(end.family, |(family, _)| *family);
                 let own = [end.family, other]
                     .map(|family| *tellers.entry(family).or_insert(end.family) == end.family);
@@ -68,7 +68,7 @@ pub(super) fn pair(
     Ok(Paired { partners: partners.collect(), rows })
 }
 
-/// The other end, which must exist, be of the same kind, and name this one.
+/// The other end: it must exist, have the same kind, and name this end.
 fn partner(
     world: World,
     declared: &[Declared],
@@ -141,7 +141,8 @@ fn check_groups(
     }
 }
 
-/// Each rank sets its groups up in the order in which it declares them, each together with the other members.
+/// Each rank sets up its groups in the order of declaration, each group together with its other members, so all
+/// members must declare their groups in the same order.
 fn crossed_groups(world: World, made: &[Made]) -> Option<(i64, Diagnostic)> {
     let switches = |ends: &'_ Made| -> Vec<(usize, Arc<ir::SwitchGroup>)> {
         let group = |(number, end): (usize, &End)| match &end.link {
@@ -166,7 +167,7 @@ fn order(made: &[Made], partners: &[Vec<Option<Place>>]) -> Vec<Vec<ir::ChannelI
     for (rank, ends) in made.iter().enumerate() {
         let mut own: Vec<ir::ChannelId> =
             (0..ends.ends.len()).map(ir::ChannelId::from_index).collect();
-        // Towards each lower rank, by kind: this rank's ends with the row of the other end there.
+        // For each lower rank and kind: this rank's ends, each with the row of the other end there.
         let mut shared: BTreeMap<(usize, bool), Vec<(ir::ChannelId, usize)>> = BTreeMap::new();
         for (number, end) in ends.ends.iter().enumerate() {
             let Some((peer, there)) =
@@ -194,7 +195,7 @@ fn order(made: &[Made], partners: &[Vec<Option<Place>>]) -> Vec<Vec<ir::ChannelI
     rows
 }
 
-/// "`far[3]`", or "`ahead`".
+/// `far[3]` or `ahead`, in backquotes.
 fn end_text(world: World, family: ChannelFamilyId, indices: &[i64]) -> String {
     let name = &world.program.channels[family].name;
     let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
@@ -259,7 +260,7 @@ fn mismatch(
     }
 }
 
-/// The end that names this one is the one to be named, if there is such.
+/// Suggests the end that names this one, if there is one, as the end to name.
 fn way_out(world: World, made: &[Made], rank: usize, peer: usize, end: &End) -> String {
     let names = |other: &&End| {
         peer_of(&other.link) == Some(rank)

@@ -1,4 +1,4 @@
-//! The collective of a program on one rank: buffer sizes, what lies in what, and what is promised.
+//! The collective of a program on one rank: buffer sizes, how input and output share memory, and what is promised.
 
 use super::eval::{Eval, Evaluated};
 use super::value::{BufferValue, Value};
@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// The most chunks a buffer may have: operands count them in 32 bits.
+/// The most chunks that a buffer may have: operands count them in 32 bits.
 const MAX_CHUNKS: i64 = 1 << 31;
 
 impl<'a> Eval<'_, 'a> {
     /// Evaluates the collective's arguments and sizes in the program's frame. Leaves the collective's frame in place,
-    /// so that its promises can be evaluated after all ranks have their sizes.
+    /// so that its promises can be evaluated once all ranks have their sizes.
     pub(super) fn implement(
         &mut self,
         implements: &'a Implements,
@@ -45,7 +45,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// What the collective requires, and the sizes of its buffers.
+    /// Checks the collective's requirements and evaluates the sizes of its buffers.
     fn sizes(&mut self, collective: &'a Collective) -> Evaluated<()> {
         for statement in &collective.body {
             match &statement.kind {
@@ -106,7 +106,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    /// What the collective promises of this rank's output, by chunk. In the collective's frame.
+    /// What the collective promises for this rank's output, by chunk. The frame must be the collective's.
     pub(super) fn promises(&mut self, collective: &'a Collective) -> Evaluated<Vec<ir::Promise>> {
         let mut promises = BTreeMap::new();
         for ensures in &collective.ensures {
@@ -172,7 +172,7 @@ impl<'a> Eval<'_, 'a> {
     }
 }
 
-/// Adds a contribution, as one more of the last run where it fits.
+/// Adds a contribution: extends the last term if it continues that term's progression.
 fn append(terms: &mut SmallVec<[ir::Term; 1]>, rank: u32, chunk: u32) {
     if let Some(last) = terms.last_mut() {
         let (after, steps) = (last.count as i32, last.count as i32 - 1);

@@ -1,16 +1,16 @@
-//! One report for one mistake, however many ranks and loop values repeat it.
+//! Makes one report of one mistake, however many ranks and loop values repeat it.
 //!
-//! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others
-//! are counted. So are those that say the same of several places, those of different codes at one place, and slices
-//! past the end of a buffer that begin where another one ends. One that is made again and again on a rank ends what is
-//! looked at there: more would tell nothing new.
+//! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others are
+//! counted. Reports with the same text and values at several places are one mistake, too, and so are reports of
+//! different codes at one place, and slices past the end of a buffer that begin where another one ends. A mistake that
+//! happens again and again on a rank ends the evaluation of that rank, since it would show nothing new.
 
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::source::Place;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often a mistake is made on a rank before the rest of it is left.
+/// After how many occurrences of an error the rest of the rank is skipped.
 const MOST_TIMES: u32 = 1000;
 
 /// The reports of one elaboration.
@@ -18,9 +18,9 @@ const MOST_TIMES: u32 = 1000;
 pub(super) struct Reports {
     entries: Vec<Entry>,
     known: FxHashMap<(Code, Option<Place>), usize>,
-    /// Of buffers on ranks, where slices end that reach past them, and in which entry that is said.
+    /// By rank and buffer: where the slices end that reach past the end of the buffer, and the entry that reports each.
     ends: FxHashMap<(Option<i64>, String), BTreeMap<i64, usize>>,
-    /// The last rank on which a mistake was made so often.
+    /// The last rank whose rest was skipped because one error occurred too often there.
     left: Option<Option<i64>>,
 }
 
@@ -37,28 +37,28 @@ pub(super) struct PastEnd {
 #[derive(Debug)]
 struct Entry {
     diagnostic: Diagnostic,
-    /// "start = 256, n = 128" of the first time.
+    /// The values of the first occurrence: "start = 256, n = 128".
     values: String,
     first_rank: Option<i64>,
-    /// Where it goes on.
+    /// Further places of the same mistake.
     on: BTreeSet<Place>,
     ranks: BTreeSet<i64>,
-    /// Whether it was made with the same values on all of them.
+    /// Whether it occurred with the same values on all these ranks.
     alike: bool,
-    /// How often it was made on the rank that was last.
+    /// The last rank on which it occurred, and how often it did there.
     times: (Option<i64>, u32),
-    /// Whether what follows it was left, on any rank.
+    /// Whether the rest of any rank was skipped because of it.
     left: bool,
 }
 
 impl Reports {
-    /// Adds a report that was made on `rank` (or on none, before ranks are told apart) with these values.
+    /// Adds a report for `rank` (or for none, before ranks are distinguished) with these values.
     pub(super) fn add(&mut self, rank: Option<i64>, values: String, diagnostic: Diagnostic) {
         self.add_new(rank, values, diagnostic);
     }
 
-    /// Adds a report of a slice. What begins where another one ends that reaches past the end of the same buffer, the tail of
-    /// a loop that goes too far, is no mistake of its own.
+    /// Adds a report about a slice. A slice that begins where another slice past the end of the same buffer ends, such
+    /// as the tail of a loop that goes too far, is not a mistake of its own.
     pub(super) fn add_past_end(
         &mut self,
         rank: Option<i64>,
@@ -82,7 +82,7 @@ impl Reports {
         self.ends.entry(key).or_default().entry(slice.end).or_insert(index);
     }
 
-    /// Adds a report, and says in which entry.
+    /// Adds a report, and returns the index of its entry.
     fn add_new(&mut self, rank: Option<i64>, values: String, diagnostic: Diagnostic) -> usize {
         let key = (diagnostic.code, diagnostic.primary.as_ref().map(|label| label.place));
         let index = *self.known.entry(key).or_insert(self.entries.len());
@@ -105,7 +105,7 @@ impl Reports {
         index
     }
 
-    /// Counts one more of an entry.
+    /// Counts one more occurrence of an entry.
     fn count(&mut self, index: usize, rank: Option<i64>, values: &str) {
         if let Some(entry) = self.entries.get_mut(index) {
             let again = rank.is_some_and(|rank| entry.ranks.contains(&rank));
@@ -120,7 +120,7 @@ impl Reports {
         }
     }
 
-    /// Whether a mistake was made so often on a rank that the rest of it is left.
+    /// Whether an error has occurred so often on a rank that its rest is skipped.
     pub(super) fn are_enough(&self, rank: Option<i64>) -> bool {
         self.left == Some(rank)
     }
@@ -130,7 +130,7 @@ impl Reports {
         self.entries.iter().any(|entry| entry.diagnostic.severity == Severity::Error)
     }
 
-    /// The reports in the order in which they were found, each saying for which of `ranks` ranks it holds.
+    /// The reports in the order in which they were found; each says for which of `ranks` ranks it holds.
     pub(super) fn finish(self, ranks: i64) -> Vec<Diagnostic> {
         let mut kept: Vec<Entry> = Vec::new();
         let mut places: FxHashMap<Place, Code> = FxHashMap::default();
@@ -138,12 +138,13 @@ impl Reports {
         for entry in self.entries {
             let (report, code) = (&entry.diagnostic, entry.diagnostic.code);
             if report.severity == Severity::Error {
-                // What is wrong there on one rank is wrong otherwise on another.
+                // A place that is wrong in one way on one rank may be wrong in another way on another rank: one report
+                // is enough.
                 let mut at = report.primary.iter().chain(&report.secondary);
                 if at.any(|label| places.get(&label.place).is_some_and(|other| *other != code)) {
                     continue;
                 }
-                // Of operands of two sizes either is wrong.
+                // If two operands differ in size, either may be wrong.
                 let others = report.secondary.iter().filter(|_| code == Code::E0309);
                 let wrong = report.primary.iter().chain(others);
                 places.extend(wrong.map(|label| (label.place, code)));
@@ -160,7 +161,7 @@ impl Reports {
 }
 
 impl Entry {
-    /// Says that another place has the same.
+    /// Adds the place of an entry with the same report.
     fn and(&mut self, other: Entry) {
         let again =
             other.diagnostic.primary.map(|label| Label { text: "and here".into(), ..label });

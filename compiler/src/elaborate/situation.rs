@@ -1,23 +1,23 @@
-//! The values that an error happened with: "start = 256, n = 128".
+//! The values with which an error occurred: "start = 256, n = 128".
 
 use super::eval::Eval;
 use super::value::Value;
 use crate::resolve::program::{Binder, Expr, ExprKind, Index, LocalId};
 use crate::table::Id;
 
-/// How many values are shown.
+/// How many values are shown at most.
 const SHOWN: usize = 6;
-/// How many members a list has that is shown.
+/// How many members a list may have to be shown.
 const MEMBERS: usize = 16;
 
-/// The integer locals that `expr` mentions, in order of appearance, as "p = 0, step = 2".
+/// The integer locals that `expr` mentions, in order of appearance: "p = 0, step = 2".
 pub(super) fn of(eval: &Eval, expr: &Expr) -> String {
     let mut locals = Vec::new();
     mentioned(expr, &mut locals);
     show(eval, &locals)
 }
 
-/// The same, and the lists that are short enough to be shown.
+/// The same, with the lists that are short enough to be shown.
 pub(super) fn with_lists(eval: &Eval, expr: &Expr) -> String {
     let mut locals = Vec::new();
     mentioned(expr, &mut locals);
@@ -40,7 +40,7 @@ pub(super) fn of_indices(eval: &Eval, indices: &[Index]) -> String {
     show(eval, &locals)
 }
 
-/// These locals, as "p = 0, step = 2".
+/// The values of these locals: "p = 0, step = 2".
 pub(super) fn show(eval: &Eval, locals: &[LocalId]) -> String {
     let mut shown: Vec<String> = Vec::new();
     for local in locals {
@@ -104,7 +104,7 @@ pub(super) fn mentioned(expr: &Expr, into: &mut Vec<LocalId>) {
                 pending.extend(arguments);
             }
         }
-        // The parts were appended in order and are taken from the end.
+        // The parts were appended in order but are popped from the end.
         if let Some(parts) = pending.get_mut(first..) {
             parts.reverse();
         }

@@ -1,4 +1,4 @@
-//! What is evaluated once, before ranks are told apart: parameters, the shape of the machine, options.
+//! Evaluates what does not depend on the rank: parameters, the shape of the machine, options.
 
 use super::eval::{Eval, Evaluated, Shared};
 use super::observe::Notes;
@@ -16,15 +16,15 @@ use std::rc::Rc;
 /// The most ranks that a program may have.
 const MAX_RANKS: i64 = 1 << 16;
 
-/// The outcome.
+/// The result.
 pub(super) struct Start<'a> {
-    /// The program and the machine.
+    /// The program and the shape of the machine.
     pub(super) world: World<'a>,
     /// The program's frame with its parameters set.
     pub(super) frame: Vec<Value>,
     /// All options.
     pub(super) options: ir::Options,
-    /// What is implemented.
+    /// The collective that the program implements.
     pub(super) collective: &'a Implements,
     /// Whether input and output share memory.
     pub(super) in_place: bool,
@@ -85,7 +85,7 @@ impl Start<'_> {
     }
 }
 
-/// `in_place = ..` is one for all ranks, and may depend on constants: it is evaluated where rank 0 stands.
+/// `in_place = ..` has one value for all ranks, and may depend on constants: it is evaluated on rank 0.
 fn first_in_place<'a>(
     world: World<'a>,
     shared: &mut Shared<'a>,
@@ -106,7 +106,8 @@ fn first_in_place<'a>(
 }
 
 impl<'a> Eval<'_, 'a> {
-    /// Sets the parameters; returns those that the command line changed, with their new values.
+    /// Sets the parameters. Returns those that the command line sets to something other than their
+    /// default, with their values.
     fn parameters(&mut self, settings: &'a Settings) -> Evaluated<Vec<(String, String)>> {
         let mut changed = Vec::new();
         let program = self.world.program;
@@ -145,7 +146,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// The number of ranks, and how many share a node.
+    /// The number of ranks, and the number of ranks per node.
     fn shape(&mut self) -> Evaluated<(i64, i64)> {
         let program = self.world.program;
         let int = |local: Option<LocalId>, frame: &[Value]| match local
@@ -168,7 +169,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// Parameters that are ranks must be ranks.
+    /// Checks that parameters of type `rank` are ranks.
     fn check_ranks(&mut self) -> Evaluated<()> {
         let program = self.world.program;
         for (position, parameter) in program.parameters.iter().enumerate() {
@@ -187,7 +188,7 @@ fn span(program: &Program, local: Option<LocalId>) -> Span {
     local.and_then(|local| program.frame.lookup(local)).map_or(program.span, |local| local.span)
 }
 
-/// Whether a value is of a parameter's type.
+/// Whether a value has a parameter's type.
 fn fits(value: &Value, ty: &Type) -> bool {
     match (value, ty) {
         (Value::Int(_), Type::Int | Type::Rank)

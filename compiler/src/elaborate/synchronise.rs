@@ -1,4 +1,4 @@
-//! Statements on channels and semaphores into operations: one for each kind of channel.
+//! Unrolls statements on channels and semaphores: one operation for each kind of channel.
 
 use super::eval::{Eval, Evaluated, Failed};
 use super::unroll::{Around, Output, sync_override};
@@ -35,7 +35,7 @@ impl<'a> Eval<'_, 'a> {
                     if kind == ir::ChannelKind::Switch {
                         return Err(self.report(out, around, switch_signal(place)));
                     }
-                    // A channel that is named twice is signalled twice.
+                    // A channel that is named twice is signaled twice.
                     match channels
                         .iter_mut()
                         .find(|(other, list)| *other == kind && !list.contains(&id))

@@ -1,6 +1,7 @@
-//! Statements that move data into operations.
+//! Unrolls statements that move data.
 //!
-//! What is checked here needs values: sizes on both sides, whose memory an operand is, which channel leads there.
+//! Checked here is what needs values: the sizes on both sides, whose memory an operand is in, and which channel
+//! leads there.
 
 use super::eval::{Eval, Evaluated, Failed};
 use super::unroll::{Around, Output, sync_override};
@@ -13,7 +14,7 @@ use crate::source::Span;
 use crate::table::Id;
 use smallvec::SmallVec;
 
-/// The most blocks that share an operation.
+/// The most blocks that can share an operation.
 const MAX_SLICES: i64 = u16::MAX as i64;
 
 /// An operand with its place in the source.
@@ -23,13 +24,13 @@ struct Placed {
     span: Span,
 }
 
-/// One statement on its way to operations.
+/// A statement with its operands evaluated, before it becomes operations.
 struct Draft {
     verb: ir::Verb,
     sources: Vec<Placed>,
     destinations: Vec<Placed>,
     via: Vec<(ir::ChannelId, Span)>,
-    /// What is written behind `via`, be it channels or none.
+    /// The first operand after `via`, even if it evaluates to no channels.
     named: Option<Span>,
     reduce: ir::ReduceOp,
     sync: Option<ir::SyncOverride>,
@@ -118,7 +119,8 @@ impl<'a> Eval<'_, 'a> {
         values.into_iter().map(channel).collect()
     }
 
-    /// What holds for every verb: sizes agree, packets lie in scratch, the input is not written by accident.
+    /// Checks what must hold for every verb: sizes agree, packets are in scratch, the input is not written by
+    /// accident.
     fn check_draft(&mut self, out: &Output, draft: &Draft, around: &Around) -> Evaluated<()> {
         let all = || draft.sources.iter().chain(&draft.destinations);
         let first = all().next().copied();
@@ -143,7 +145,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    /// Sources and destinations one by one; a single source goes to all.
+    /// Pairs sources with destinations; a single source is paired with every destination.
     fn pairs(&mut self, out: &mut Output, around: &Around, draft: &Draft) -> Evaluated<()> {
         let (from, to) = (draft.sources.len(), draft.destinations.len());
         if from != to && from != 1 {
@@ -153,7 +155,7 @@ impl<'a> Eval<'_, 'a> {
             if draft.verb == ir::Verb::Get { &draft.sources } else { &draft.destinations };
         let channels = self.routes(out, draft, around, remote_side)?;
         self.check_sides(out, draft, around)?;
-        // One operation for each kind of channel, in the order in which the kinds appear.
+        // One operation for each kind of channel, in the order in which the kinds first occur.
         let mut kinds: SmallVec<[Option<ir::ChannelKind>; 2]> = SmallVec::new();
         let kind_of = |channel: &Option<ir::ChannelId>| {
             channel.and_then(|id| self.own.links.get(id.index())).map(kind)
@@ -201,14 +203,14 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    /// Combines sources; one source is a copy.
+    /// A reduction; with a single source, it is a copy.
     fn reduction(&mut self, out: &mut Output, around: &Around, mut draft: Draft) -> Evaluated<()> {
         let is_switch = |placed: &&Placed| placed.operand.is_switch();
         let switches = draft.sources.iter().chain(&draft.destinations).filter(is_switch).count();
         if switches > 0 && (draft.sources.len() > 1 || draft.destinations.len() > 1) {
             return Err(self.report(out, around, switch_alone(draft.span)));
         }
-        // The executor has the local destination first.
+        // The executor needs the local destination first.
         draft.destinations.sort_by_key(|placed| !placed.operand.is_local());
         if switches == 0 && draft.destinations.first().is_some_and(|d| !d.operand.is_local()) {
             return Err(self.report(out, around, no_local_result(draft.span)));
@@ -240,7 +242,7 @@ impl<'a> Eval<'_, 'a> {
         self.emit_transfer(out, around, &draft, transfer)
     }
 
-    /// A reduction of one source: a copy to each destination, and nothing onto itself.
+    /// A reduction with one source: a copy to each destination, except onto the source itself.
     fn single_source(&mut self, out: &mut Output, around: &Around, draft: Draft) -> Evaluated<()> {
         let Some(source) = draft.sources.first().copied() else { return Ok(()) };
         let packets = draft.verb == ir::Verb::ReducePackets;
@@ -265,7 +267,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    /// The channel of every operand: none for a local one.
+    /// The channel of every operand; none for a local one.
     fn routes(
         &mut self,
         out: &Output,
@@ -291,7 +293,8 @@ impl<'a> Eval<'_, 'a> {
         Ok(routes)
     }
 
-    /// The channel to `peer`: with as many channels as remote operands, the one in turn; otherwise the only one.
+    /// The channel to `peer`: the one at the operand's position if there are as many channels as remote operands;
+    /// otherwise the only one that leads there.
     fn route(
         &mut self,
         out: &Output,
@@ -322,7 +325,8 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// Puts write to peers, gets read from peers, everything else is local; and the channel can do it.
+    /// Checks the sides and the channels: puts write to peers, gets read from peers, everything else is local,
+    /// and the verb can use the kind of channel.
     fn check_sides(&mut self, out: &Output, draft: &Draft, around: &Around) -> Evaluated<()> {
         let local = |placed: &&Placed| placed.operand.is_local();
         let (reads_peer, writes_peer) = sides(draft.verb);
@@ -371,7 +375,7 @@ impl<'a> Eval<'_, 'a> {
         self.emit(out, around, op, draft.span)
     }
 
-    /// Reports with the loop values of the statement.
+    /// Reports a mistake, with the loop values of the statement.
     pub(super) fn report(
         &mut self,
         out: &Output,
@@ -381,7 +385,7 @@ impl<'a> Eval<'_, 'a> {
         self.fail_at(out.origins.binding_values(around.binding).join(", "), diagnostic)
     }
 
-    /// An operand as a message names it: "`output[3]` of rank 2".
+    /// An operand as it is named in a message: "`output[3]` of rank 2".
     fn text(&self, operand: ir::Operand) -> String {
         let slice = self.slice_text(operand);
         match operand.place {
@@ -390,7 +394,8 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// The same without its rank. Of scratch it is the region, whose name says more than a place in all of it.
+    /// The same without its rank. Scratch is named by its region, which says more than an index into all of
+    /// scratch.
     fn slice_text(&self, operand: ir::Operand) -> String {
         if operand.buffer == ir::Buffer::Scratch {
             return format!("`{}`", self.region_name(operand));
@@ -417,7 +422,7 @@ impl<'a> Eval<'_, 'a> {
     }
 }
 
-/// The IR's form of a reduction.
+/// The reduction in the IR.
 pub(super) fn reduce_op(op: Op) -> ir::ReduceOp {
     match op {
         Op::Sum => ir::ReduceOp::Sum,

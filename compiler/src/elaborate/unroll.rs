@@ -1,4 +1,5 @@
-//! The second pass over a program, for one rank: loops, conditions and calls into operations of thread blocks.
+//! The second pass over a program, for one rank: turns loops, conditions and calls into operations of thread
+//! blocks.
 
 use super::declare::Indices;
 use super::eval::{Eval, Evaluated};
@@ -12,10 +13,10 @@ use crate::source::Span;
 use crate::table::Id;
 use std::ops::ControlFlow;
 
-/// The most bytes in a pipeline's window: the plan holds 32 bits.
+/// The most bytes in a pipeline's window: the plan has 32 bits for it.
 const MAX_UNIT: i64 = u32::MAX as i64;
 
-/// What surrounds a statement.
+/// The context of a statement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
     /// The blocks that are open: one, or those of a group.
@@ -26,44 +27,44 @@ pub(super) struct Around {
     pub(super) pipeline: Option<Window>,
     /// The innermost loop value or call.
     pub(super) binding: Option<ir::BindingId>,
-    /// Whether writing to the input was allowed.
+    /// Whether writing to the input is allowed.
     pub(super) clobber: bool,
 }
 
 /// A pipeline that is open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// Which one, counted over the rank.
+    /// Its number among the pipelines of the rank.
     instance: u32,
     unit: u64,
     chunks: u32,
-    /// Where it says what its windows are.
+    /// The origin of the pipeline statement, which gives the size of its windows.
     origin: ir::OriginId,
 }
 
-/// What a rank's unrolling fills.
+/// What unrolling a rank adds to.
 pub(super) struct Output<'o> {
-    /// Where operations come from.
+    /// The origins of operations.
     pub(super) origins: &'o mut ir::Origins,
-    /// How many operations there are, on all ranks so far.
+    /// The number of operations on all ranks so far.
     pub(super) operations: u64,
-    /// How many there may be.
+    /// The most operations that are allowed.
     pub(super) max_operations: u64,
     /// Whether operations are only counted.
     pub(super) counting: bool,
-    /// Pipelines opened on this rank.
+    /// The number of pipelines opened on this rank.
     pub(super) pipelines: u32,
     /// The collective's reduction.
     pub(super) op: ir::ReduceOp,
-    /// The names of the locals in the body that is unrolled.
+    /// The names of the locals in the current body.
     pub(super) names: std::rc::Rc<[std::sync::Arc<str>]>,
 }
 
 impl<'a> Eval<'_, 'a> {
-    /// Unrolls statements, each on its own: one that fails does not stop the next.
+    /// Unrolls statements, each on its own: if one fails, the next is unrolled all the same.
     pub(super) fn statements(&mut self, out: &mut Output, around: &Around, statements: &'a [Stmt]) {
         for statement in statements {
-            // What failed has been reported.
+            // A failure has been reported.
             let _ = self.statement(out, around, statement);
             if self.stopped(out) {
                 return;
@@ -71,12 +72,12 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// Whether to leave the rest of the rank.
+    /// Whether to skip the rest of the rank.
     fn stopped(&self, out: &Output) -> bool {
         self.given_up(out) || self.shared.reports.are_enough(self.rank)
     }
 
-    /// Whether to give up: interrupted, or too many operations.
+    /// Whether to give up: out of steps, too many operations, or interrupted.
     pub(super) fn given_up(&self, out: &Output) -> bool {
         self.shared.fuel == 0
             || out.operations > out.max_operations
@@ -297,7 +298,7 @@ impl<'a> Eval<'_, 'a> {
         let origin = self.new_origin(out, around, span);
         let action = match blocks.len() {
             0 => return Ok(()),
-            // The barrier of one block is a meeting of its threads.
+            // In a barrier of one block, the threads of the block meet.
             1 => ir::Action::Sync,
             arrivals => {
                 let mut set = blocks.clone();
@@ -434,7 +435,7 @@ pub(super) fn accepts(allowed: &Allowed, word: &str) -> bool {
     allowed.words.iter().any(|allowed| allowed == word)
 }
 
-/// The IR's form of an author's `sync = ..`.
+/// The IR's form of `sync = ..`.
 pub(super) fn sync_override(sync: Option<Sync>) -> Option<ir::SyncOverride> {
     sync.map(|sync| match sync {
         Sync::Before => ir::SyncOverride::Before,

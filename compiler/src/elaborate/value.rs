@@ -1,4 +1,4 @@
-//! What an expression can be at elaboration: numbers, lists, slices of memory, names of declared things.
+//! The values of expressions during elaboration: numbers, lists, slices of memory, declared things.
 
 use crate::ir;
 use crate::resolve::program::BufferName;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 /// The value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// Not known yet: a `let` that needs what declarations make, before they are made.
+    /// No value yet: a `let` that depends on declarations that have not been made.
     Unset,
     /// An integer or a rank.
     Int(i64),
@@ -29,25 +29,25 @@ pub(super) enum Value {
     List(List),
 }
 
-/// A buffer, and whose it is.
+/// A buffer, and whose memory it is in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BufferValue {
-    /// Whose.
+    /// Whose memory it is in.
     pub(super) place: ir::Where,
-    /// Which.
+    /// Which buffer.
     pub(super) name: BufferName,
 }
 
-/// A list; the frequent ones take no room for each member.
+/// A list. The common forms do not store a [`Value`] for each member.
 #[derive(Clone, Debug)]
 pub(super) enum List {
     /// `start`, `start + step`, ..: `len` of them.
     Range {
-        /// The first.
+        /// The first integer.
         start: i64,
-        /// From one to the next.
+        /// The difference between neighbors.
         step: i64,
-        /// How many.
+        /// The number of integers.
         len: i64,
     },
     /// Integers.
@@ -90,7 +90,7 @@ impl List {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Where `value` stands first.
+    /// The first position of `value`.
     pub(super) fn position(&self, value: &Value) -> Option<i64> {
         match (self, value) {
             (List::Range { start, step, len }, Value::Int(value)) => {
@@ -128,7 +128,7 @@ impl List {
         }
     }
 
-    /// The first integer and the count, where the members are consecutive and ascending; none for an empty list.
+    /// The first integer and the count, if the members are consecutive and ascending; none for an empty list.
     pub(super) fn consecutive(&self) -> Option<(i64, i64)> {
         match self {
             List::Range { start, step, len } => {
@@ -150,7 +150,7 @@ impl List {
     }
 }
 
-/// The list of these values; integers are packed.
+/// The list of these values; a list of integers is stored as such.
 pub(super) fn list_of(values: Vec<Value>) -> Value {
     let ints: Option<Rc<[i64]>> = values
         .iter()

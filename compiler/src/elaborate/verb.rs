@@ -1,9 +1,9 @@
-//! What is true of a verb, whatever its operands: its word, its sides, the channels that can do it.
+//! Properties of verbs, whatever their operands: the word, the sides, the kinds of channels.
 
 use crate::ir;
 use crate::syntax::ast::TransferVerb;
 
-/// The IR's verb.
+/// The verb in the IR.
 pub(super) fn verb_of(verb: TransferVerb) -> ir::Verb {
     match verb {
         TransferVerb::Copy => ir::Verb::Copy,
@@ -39,7 +39,7 @@ pub(super) fn peer_of(link: &ir::Link) -> Option<ir::RankId> {
     }
 }
 
-/// Whether a verb's sources, and its destinations, are another rank's.
+/// Whether a verb reads from another rank, and whether it writes to one.
 pub(super) fn sides(verb: ir::Verb) -> (bool, bool) {
     match verb {
         ir::Verb::Copy | ir::Verb::CopyPackets | ir::Verb::UnpackPackets => (false, false),
@@ -55,7 +55,7 @@ pub(super) fn sides(verb: ir::Verb) -> (bool, bool) {
     }
 }
 
-/// Whether a channel of that kind can do it.
+/// Whether a verb can use a channel of this kind.
 pub(super) fn carries(verb: ir::Verb, kind: ir::ChannelKind) -> bool {
     match verb {
         ir::Verb::Put | ir::Verb::ReadPutPackets => kind != ir::ChannelKind::Switch,

@@ -1,4 +1,4 @@
-//! What is known of all ranks while a program is elaborated: how many there are, and what each has declared.
+//! What is known about all ranks during an elaboration: how many there are, and what each has declared.
 
 use super::domain::Domain;
 use super::value::{List, Value};
@@ -6,16 +6,16 @@ use crate::ir;
 use crate::resolve::program::{Builtin, Program, Unit};
 use std::rc::Rc;
 
-/// The fixed part: the program and the shape of the machine.
+/// What does not change: the program and the shape of the machine.
 #[derive(Clone, Copy)]
 pub(super) struct World<'a> {
     /// Every declaration.
     pub(super) unit: &'a Unit,
     /// The program that is elaborated.
     pub(super) program: &'a Program,
-    /// How many ranks there are.
+    /// The number of ranks.
     pub(super) ranks: i64,
-    /// How many share a node.
+    /// The number of ranks per node.
     pub(super) ranks_per_node: i64,
 }
 
@@ -24,27 +24,27 @@ pub(super) struct World<'a> {
 pub(super) struct Family {
     /// Its members.
     pub(super) domain: Domain,
-    /// The row of its first member: a chunk of scratch, a channel, a semaphore.
+    /// The row of its first member: a chunk of scratch, a channel, or a semaphore.
     pub(super) first: u64,
 }
 
-/// What one rank has declared. Rows are those of `resolve::program::Program`; a row is none until its declaration
-/// has been reached.
+/// The declarations of one rank. Rows are those of `resolve::program::Program`; a row is none until its
+/// declaration has been reached.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declared {
     /// The program's locals after all declarations.
     pub(super) frame: Vec<Value>,
     /// Scratch regions.
     pub(super) regions: Vec<Option<Family>>,
-    /// Channel families; a member's number is its order of declaration.
+    /// Channel families; the members are numbered in order of declaration.
     pub(super) channels: Vec<Option<Family>>,
     /// The final row of each channel, by order of declaration.
     pub(super) channel_rows: Vec<ir::ChannelId>,
-    /// What each channel leads to, by final row.
+    /// What each channel connects to, by final row.
     pub(super) links: Vec<ir::Link>,
     /// Semaphore families.
     pub(super) semaphores: Vec<Option<Family>>,
-    /// Block families that are declared.
+    /// The block families that are declared.
     pub(super) blocks: Vec<Option<Family>>,
     /// Chunks of the input buffer.
     pub(super) input_chunks: i64,
@@ -71,12 +71,12 @@ impl Declared {
 }
 
 impl World<'_> {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(super) fn nodes(&self) -> i64 {
         self.ranks / self.ranks_per_node
     }
 
-    /// What `builtin` is for `rank`.
+    /// The value of `builtin` for `rank`.
     pub(super) fn builtin(&self, builtin: Builtin, rank: i64) -> Value {
         let (width, node) = (self.ranks_per_node, rank / self.ranks_per_node);
         match builtin {

@@ -1,11 +1,11 @@
-//! Options that are set.
+//! Edits that set an option of a program.
 
 use super::statement::{Statement, gap};
 use super::surroundings::Surroundings;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
-/// Sets an option of the program that a statement stands in.
+/// Sets an option of the program that a statement is in.
 pub(super) fn set(statement: &Statement<'_>, name: &str, value: &str) -> Option<Edit> {
     let text = Surroundings::new(statement.file, statement.span);
     let program = *text.headers(statement.span.start)?.first()?;
@@ -31,7 +31,7 @@ pub(super) fn set(statement: &Statement<'_>, name: &str, value: &str) -> Option<
     Some(Edit { span, text: format!("{gap}options {{ {name} = {value}; }}") })
 }
 
-/// Sets it among other options.
+/// Sets it in a list of options that is there already.
 fn within(
     text: &Surroundings<'_>,
     open: usize,

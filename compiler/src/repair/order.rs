@@ -1,7 +1,7 @@
 //! Edits that order two statements of different blocks: a new semaphore, or a barrier.
 //!
-//! They are made where blocks stand in the program itself, in loops and pipelines at most; what a procedure does, or
-//! what only some ranks do, is left to the author.
+//! Edits are made only if the blocks are opened directly in the program, or in loops and pipelines. Statements in
+//! procedures, and statements that only some ranks run, are left to the author.
 
 use super::statement::{Statement, gap};
 use super::surroundings::{Header, Surroundings};
@@ -9,17 +9,17 @@ use crate::diagnostic::Edit;
 use crate::diagnostic::change::{Handover, Times};
 use crate::source::{SourceFile, Span};
 
-/// Where something is said once or each time: from where to where it is said of.
+/// Where a release or an acquire goes: around the statement itself, or around the loops that repeat it.
 struct Site<'a> {
     start: u32,
     end: u32,
     /// The name of the block.
     block: &'a str,
-    /// What the block is a family over: names and binders.
+    /// What the block is a family over: the names and the binders.
     family: Vec<(&'a str, &'a str)>,
 }
 
-/// Declares a semaphore, releases and acquires it.
+/// Declares a semaphore, and makes one block release it and another one acquire it.
 pub(super) fn hand_over(
     change: &Handover,
     after: &Statement<'_>,
@@ -46,8 +46,8 @@ pub(super) fn hand_over(
     ])
 }
 
-/// Declares semaphores between the blocks of a family over a range of numbers, which each but the last one releases at its
-/// end, and each but the first one acquires at its beginning.
+/// Declares semaphores between the blocks of a family over a range of numbers. Each block but the last one releases the
+/// next one's semaphore at its end, and each but the first one acquires its own at its beginning.
 pub(super) fn relay(name: &str, within: &Statement<'_>) -> Option<Vec<Edit>> {
     let text = Surroundings::new(within.file, within.span);
     let headers = text.headers(within.span.start)?;
@@ -83,7 +83,7 @@ pub(super) fn relay(name: &str, within: &Statement<'_>) -> Option<Vec<Edit>> {
     ])
 }
 
-/// The family of a semaphore, and which of its members are released and acquired, in brackets.
+/// The family of a semaphore, and which of its members are released and acquired: each as text in brackets.
 fn members(from: &[(&str, &str)], to: &[(&str, &str)]) -> Option<(String, String, String)> {
     let list = |parts: Vec<&str>| format!("[{}]", parts.join(", "));
     let names = |family: &[(&str, &str)]| list(family.iter().map(|(name, _)| *name).collect());
@@ -98,7 +98,7 @@ fn members(from: &[(&str, &str)], to: &[(&str, &str)]) -> Option<(String, String
     }
 }
 
-/// A name that the file does not have.
+/// A name that does not occur in the file.
 fn new_name(text: &Surroundings<'_>, block: &str) -> String {
     let is_new = |name: &String| text.tokens.iter().all(|token| token.text != name);
     let numbered = (2..).map(|number| format!("{block}_done{number}"));
@@ -124,7 +124,7 @@ fn site<'a>(text: &Surroundings<'a>, statement: &Statement<'a>, times: Times) ->
         (Times::Each, _) | (Times::Once, []) => (statement.span.start, statement.span.end),
         (Times::Once, inside) => around_loops(text, statement, inside)?,
     };
-    // A loop around the block runs it again.
+    // A loop around the block repeats it.
     let again = around.iter().any(|header| text.word(header.word) == "for");
     if times == Times::Once && again {
         return None;
@@ -132,7 +132,7 @@ fn site<'a>(text: &Surroundings<'a>, statement: &Statement<'a>, times: Times) ->
     Some(Site { start, end, block: text.word(header.word + 1), family })
 }
 
-/// From where to where loops reach in which there is one statement only.
+/// Where nested loops begin and end that contain nothing but one statement.
 fn around_loops(
     text: &Surroundings<'_>,
     statement: &Statement<'_>,
@@ -156,7 +156,7 @@ fn around_loops(
     Some((outermost, text.end(close.checked_sub(1)?)?))
 }
 
-/// What a block is a family over: its own binders, or loops around it whose names it is indexed by.
+/// What a block is a family over: its own binders, or the loops around it whose variables it is indexed by.
 fn family<'a>(
     text: &Surroundings<'a>,
     header: &Header,
@@ -186,7 +186,7 @@ fn family<'a>(
     Some(family)
 }
 
-/// The end of what a program declares before its first block, and where the last of it begins.
+/// Where the declarations before a program's first block end, and where the last of them begins.
 fn declarations(text: &Surroundings<'_>, within: u32) -> Option<(u32, u32)> {
     let program = *text.headers(within)?.first()?;
     let mut at = program.open + 1;
@@ -216,7 +216,7 @@ fn declarations(text: &Surroundings<'_>, within: u32) -> Option<(u32, u32)> {
     }
 }
 
-/// The end of the line where only a comment follows, which belongs to what stands before it.
+/// The end of the line if only a comment follows, since the comment belongs to what is before it.
 fn behind_comment(file: &SourceFile, offset: u32) -> u32 {
     let rest = file.text.get(offset as usize..).and_then(|rest| rest.lines().next());
     match rest.filter(|rest| rest.trim_start().starts_with("//")) {
@@ -225,7 +225,7 @@ fn behind_comment(file: &SourceFile, offset: u32) -> u32 {
     }
 }
 
-/// Puts a barrier between the bodies of two statements, of which the second one is the first of its own.
+/// Puts a barrier between the bodies of two statements; the second statement must be the first one of its body.
 pub(super) fn meet(first: &Statement<'_>, second: &Statement<'_>) -> Option<Edit> {
     let text = Surroundings::new(first.file, first.span);
     let (one, _) = body(&text, first)?;
@@ -235,7 +235,7 @@ pub(super) fn meet(first: &Statement<'_>, second: &Statement<'_>) -> Option<Edit
     if first.span.file != second.span.file || first.span.end > start || !is_first {
         return None;
     }
-    // All of a family holds those of it that are named apart.
+    // `work[*]` includes a member that is named separately, such as `work[0]`.
     let all = |list: &str, part: &str| {
         list.strip_suffix("[*]").is_some_and(|name| {
             part.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && !part.contains(','))
@@ -250,7 +250,7 @@ pub(super) fn meet(first: &Statement<'_>, second: &Statement<'_>) -> Option<Edit
     Some(Edit { span, text: format!("barrier {blocks};{}", gap(text.file, start)) })
 }
 
-/// The blocks of the body that a statement is in, which stands in the program itself, and its header.
+/// The blocks of the body that a statement is in, and the header of that body, which must be directly in the program.
 fn body(text: &Surroundings<'_>, statement: &Statement<'_>) -> Option<(String, Header)> {
     let headers = text.headers(statement.span.start)?;
     let [program, header] = headers.as_slice() else { return None };
@@ -268,7 +268,7 @@ fn body(text: &Surroundings<'_>, statement: &Statement<'_>) -> Option<(String, H
                     let all: Vec<&str> = dimensions.iter().map(|_| "*").collect();
                     format!("{name}[{}]", all.join(", "))
                 }
-                // One that is named apart: `work[0]`.
+                // One block that is named separately: `work[0]`.
                 None if !written.contains(" in ") => written.to_owned(),
                 None => return None,
             }

@@ -1,4 +1,4 @@
-//! A statement of an author's file, and edits of it and beside it.
+//! A statement in one of the author's files, and edits of it and next to it.
 
 use super::LIBRARY;
 use crate::diagnostic::Edit;
@@ -6,7 +6,7 @@ use crate::diagnostic::change::Side;
 use crate::source::{Place, SourceFile, SourceMap, Span};
 use crate::syntax::token::{self, Kind, Token};
 
-/// A statement of an author's file.
+/// A statement in one of the author's files.
 pub(super) struct Statement<'a> {
     pub(super) file: &'a SourceFile,
     pub(super) span: Span,
@@ -22,12 +22,12 @@ impl<'a> Statement<'a> {
         own.then_some(Statement { file, span, text })
     }
 
-    /// The blanks that its line begins with, if it is the first of its line.
+    /// The blanks at the beginning of its line, if it is the first on its line.
     fn indent(&self) -> Option<&'a str> {
         indent(self.file, self.span.start)
     }
 
-    /// What stands between this and another statement beside it.
+    /// The text between this and another statement next to it.
     fn gap(&self) -> String {
         gap(self.file, self.span.start)
     }
@@ -40,23 +40,23 @@ impl<'a> Statement<'a> {
         Edit { span: self.at(self.span.end), text: format!("{}{text}", self.gap()) }
     }
 
-    /// Takes it out.
+    /// Removes it.
     pub(super) fn removed(&self) -> Edit {
         Edit { span: self.whole(), text: String::new() }
     }
 
-    /// The same some more times.
+    /// Repeats it `more` times.
     pub(super) fn repeated(&self, more: u32) -> Edit {
         self.after(&vec![self.text; more as usize].join(&self.gap()))
     }
 
-    /// One more at the end of its list.
+    /// Adds a name to the end of its list.
     pub(super) fn with_another(&self, name: &str) -> Option<Edit> {
         let end = self.text.strip_suffix(';')?.trim_end().len() as u32;
         Some(Edit { span: self.at(self.span.start + end), text: format!(", {name}") })
     }
 
-    /// One more argument at the end of its list.
+    /// Adds an argument to the end of its list.
     pub(super) fn with_argument(&self, argument: &str) -> Option<Edit> {
         let before = self.text.strip_suffix(';')?.trim_end().strip_suffix(')')?.trim_end();
         let text = match before.chars().last()? {
@@ -67,7 +67,7 @@ impl<'a> Statement<'a> {
         Some(Edit { span: self.at(self.span.start + before.len() as u32), text })
     }
 
-    /// A declaration with another number behind `=`.
+    /// A declaration with another number after `=`.
     pub(super) fn with_value(&self, value: i64) -> Option<Edit> {
         let (before, number) = self.text.strip_suffix(';')?.rsplit_once('=')?;
         number.trim().parse::<i64>().ok()?;
@@ -76,7 +76,7 @@ impl<'a> Statement<'a> {
         Some(Edit { span, text: format!(" {value}") })
     }
 
-    /// Another statement over its channels.
+    /// A signal or wait over the channels of this statement, next to it.
     pub(super) fn answer(&self, verb: &str, side: Side) -> Option<Edit> {
         let answer = format!("{verb} {};", self.via()?);
         Some(match side {
@@ -123,7 +123,7 @@ impl<'a> Statement<'a> {
         })
     }
 
-    /// The channels that it names, after `via`, or after the verb of a signal or a wait.
+    /// The channels that it names: after `via`, or after the verb of a signal or a wait.
     fn via(&self) -> Option<&'a str> {
         let tokens = self.tokens();
         let names = |token: &Token| matches!(token.kind, Kind::Via | Kind::Signal | Kind::Wait);
@@ -147,7 +147,7 @@ impl<'a> Statement<'a> {
         self.file.text.get(start as usize..end? as usize)
     }
 
-    /// The span to take out where the statement goes elsewhere: its line, or what it takes of one.
+    /// The span to remove if the statement goes: its line, or its part of the line.
     fn whole(&self) -> Span {
         let rest = self.file.text.get(self.span.end as usize..).unwrap_or("");
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -162,7 +162,7 @@ impl<'a> Statement<'a> {
     }
 }
 
-/// A statement goes to the other side of another one beside it.
+/// Moves a statement to the other side of another one next to it.
 pub(super) fn moved(what: &Statement<'_>, past: &Statement<'_>, side: Side) -> Option<Vec<Edit>> {
     let (first, last) = match side {
         Side::After => (what, past),
@@ -183,14 +183,14 @@ pub(super) fn moved(what: &Statement<'_>, past: &Statement<'_>, side: Side) -> O
     Some(vec![Edit { span: what.whole(), text: String::new() }, inserted])
 }
 
-/// The blanks that the line of an offset begins with, if there is nothing else before it.
+/// The blanks at the beginning of an offset's line, if there is nothing else before the offset.
 fn indent(file: &SourceFile, offset: u32) -> Option<&str> {
     let before = file.text.get(..offset as usize)?;
     let line = before.rsplit('\n').next()?;
     line.trim().is_empty().then_some(line)
 }
 
-/// What stands between what begins at an offset and something new beside it.
+/// The text between what begins at an offset and something new next to it.
 pub(super) fn gap(file: &SourceFile, offset: u32) -> String {
     indent(file, offset).map_or_else(|| " ".to_owned(), |indent| format!("\n{indent}"))
 }

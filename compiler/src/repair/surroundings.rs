@@ -1,4 +1,4 @@
-//! What stands around a statement: the braces that it is in, and what heads them.
+//! The context of a statement: the braces that it is in, and their headers.
 
 use crate::source::{SourceFile, Span};
 use crate::syntax::token::{self, Kind, Token};
@@ -9,26 +9,26 @@ pub(super) struct Surroundings<'a> {
     pub(super) tokens: Vec<Token<'a>>,
 }
 
-/// What heads a pair of braces: `block a[p in peers]`, `for step in 0..4`.
+/// The header of a pair of braces: `block a[p in peers]`, `for step in 0..4`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
-    /// Its first token: of an attribute, if it has one.
+    /// Its first token: that of an attribute, if it has one.
     pub(super) first: usize,
     /// Its first word.
     pub(super) word: usize,
-    /// The brace behind it.
+    /// The brace after it.
     pub(super) open: usize,
 }
 
 impl<'a> Surroundings<'a> {
-    /// Of the file that a statement is in.
+    /// The tokens of the file that `span` is in.
     pub(super) fn new(file: &'a SourceFile, span: Span) -> Surroundings<'a> {
         let mut tokens = token::tokens(span.file, &file.text).tokens;
         tokens.retain(|token| !matches!(token.kind, Kind::Comment | Kind::Doc | Kind::InnerDoc));
         Surroundings { file, tokens }
     }
 
-    /// The text of a token; of none, nothing.
+    /// The text of a token; empty if there is no such token.
     pub(super) fn word(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| token.text)
     }
@@ -43,15 +43,17 @@ impl<'a> Surroundings<'a> {
         self.tokens.get(at).map(|token| token.span.end)
     }
 
-    /// The text from a token up to before another one.
+    /// The text from one token up to, but not including, another one.
     pub(super) fn text(&self, from: usize, to: usize) -> Option<&'a str> {
         let span = self.start(from)? as usize..self.end(to.checked_sub(1)?)? as usize;
         self.file.text.get(span)
     }
 
-    /// The headers of the braces that an offset is in, outermost first; none where one of them is a list.
+    /// The headers of the braces that an offset is in, outermost first; none if one of them encloses a
+    /// list.
     pub(super) fn headers(&self, offset: u32) -> Option<Vec<Header>> {
-        // Of each brace the first token of what it ends, and whether it is one of statements.
+        // For each open brace: its index, the first token of the statement that it ends, and whether it
+        // encloses statements.
         let mut open: Vec<(usize, usize, bool)> = Vec::new();
         let mut first = 0;
         for (at, token) in self.tokens.iter().enumerate() {
@@ -78,7 +80,7 @@ impl<'a> Surroundings<'a> {
         open.into_iter().map(header).collect()
     }
 
-    /// Whether a brace behind this token opens a body; otherwise it is a list's.
+    /// Whether a brace after this token opens a body; otherwise it belongs to a list.
     fn opens_a_body(&self, before: usize) -> bool {
         let Some(token) = self.tokens.get(before) else { return false };
         matches!(token.kind, Kind::Name | Kind::Int)
@@ -92,7 +94,7 @@ impl<'a> Surroundings<'a> {
         at
     }
 
-    /// The token that closes what one opens.
+    /// The token that closes the bracket at `open`.
     pub(super) fn closing(&self, open: usize) -> Option<usize> {
         let mut depth = 0_u32;
         for (at, token) in self.tokens.iter().enumerate().skip(open) {
@@ -108,7 +110,8 @@ impl<'a> Surroundings<'a> {
         None
     }
 
-    /// The token behind which nothing is open any more and that is one of these, from a token on.
+    /// The first token from `from` on that is one of `wanted` and not inside a bracket opened after
+    /// `from`.
     pub(super) fn next(&self, from: usize, wanted: &[&str]) -> Option<usize> {
         let mut at = from;
         while !wanted.contains(&self.word(at)) {

@@ -1,9 +1,9 @@
-//! Indices and fields: in come `mem[p, *]`, `stage[n, ..]`, `p.output[c]`, `table[i]`, out come channels, semaphores,
-//! blocks, chunks and members of lists.
+//! Indices and fields. In: `mem[p, *]`, `stage[n, ..]`, `p.output[c]`, `table[i]`. Out: channels, semaphores, blocks,
+//! chunks and members of lists.
 //!
 //! Rules: a family and a region take as many indices as they were declared with (E0205); an index is a number or a
-//! list of numbers (E0204); `..` is the whole extent of a buffer, `*` each member; fields exist (E0208); only whole
-//! buffers are found on other ranks and behind switch channels.
+//! list of numbers (E0204); `..` is the whole extent of a buffer, `*` is each member; fields exist (E0208); only
+//! whole buffers can be named on other ranks and behind switch channels.
 
 mod report;
 
@@ -97,7 +97,7 @@ impl Body<'_> {
         }
     }
 
-    /// Indices in two pairs of brackets, where what they are of takes as many in one: reported, and put together.
+    /// Indices in two pairs of brackets, if the family or region takes that many in one pair: reported, and joined.
     fn joined<'e>(
         &mut self,
         base: &'e ast::Expr,
@@ -149,7 +149,7 @@ impl Body<'_> {
         self.typed(kind, span, if several { ty.list() } else { ty })
     }
 
-    /// An index of a family, and whether it stands for several members.
+    /// An index of a family, and whether it selects several members.
     fn family_index(&mut self, index: &ast::Index) -> (Index, bool) {
         match index {
             ast::Index::All(span) => (Index::All(*span), true),
@@ -165,7 +165,7 @@ impl Body<'_> {
         }
     }
 
-    /// A number, or a list of numbers; and which.
+    /// A number or a list of numbers, and whether it is a list.
     fn number_or_list(&mut self, expr: &ast::Expr) -> (Index, bool) {
         let typed = self.expr(expr, None);
         let several = matches!(self.types.known(&typed.ty), Ty::List(_));
@@ -181,7 +181,8 @@ impl Body<'_> {
     fn check_arity(&mut self, family: Family, indices: &[ast::Index], span: Span) {
         let Some(families) = &self.families else { return };
         let declaration = families.get(family);
-        // A region without extents is half of one, which was said where it is declared; so is a channel to nobody.
+        // A region without extents is incomplete, which was reported at its declaration; so is a channel whose peer
+        // was reported.
         let half = matches!(family, Family::Scratch(_)) || declaration.wrong;
         if declaration.arity != indices.len() && !(half && declaration.arity == 0) {
             let report = wrong_arity(
@@ -195,8 +196,8 @@ impl Body<'_> {
         }
     }
 
-    /// Adds a report of a number of indices. All uses that have the same number are one mistake: it may be the
-    /// declaration's.
+    /// Adds a report about a wrong number of indices. All uses with the same number are one mistake, since the
+    /// declaration may be what is wrong.
     fn report_arity(&mut self, report: Diagnostic) {
         let is_same = |known: &&mut Diagnostic| {
             known.message == report.message && known.secondary.first() == report.secondary.first()
@@ -290,7 +291,7 @@ impl Body<'_> {
         self.typed(ExprKind::Range(kind, Box::new(from), Box::new(to)), span, Ty::Int.list()).expr
     }
 
-    /// What an indexed value of unknown type is: what its use asks for.
+    /// The type of an indexed value of unknown type, guessed from the type that its use wants.
     fn guess(&mut self, want: Option<&Ty>) -> Ty {
         match want.map(|want| self.types.known(want)) {
             Some(Ty::Chunk) => Ty::Buffer,
@@ -345,7 +346,7 @@ impl Body<'_> {
         self.typed(ExprKind::SwitchBuffer(Box::new(base.expr), Box::new(buffer)), span, Ty::Buffer)
     }
 
-    /// The buffer that a field names: `input`, `output`, a region, or a local that is a buffer.
+    /// The buffer that a field names: `input`, `output`, a region, or a local of type `buffer`.
     fn field_buffer(&mut self, field: &ast::Name) -> Option<Expr> {
         if let Some(local) = self.local(&field.text) {
             if !matches!(self.types.known(&self.locals[local].ty), Ty::Buffer | Ty::Var(_)) {
@@ -374,7 +375,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether the type is one that a buffer's name can give.
+/// Whether a buffer's name can be meant where this type is wanted.
 fn names_buffer(ty: &Ty) -> bool {
     match ty {
         Ty::Chunk => true,

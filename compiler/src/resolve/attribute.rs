@@ -1,7 +1,7 @@
-//! Attributes: in comes `#[allow(shared, "why")]`, out come the words that are accepted.
+//! Attributes. In: `#[allow(shared, "why")]`. Out: the words that are accepted.
 //!
 //! The only attribute is `allow`; its words are `shared`, `clobber`, `unused` and the codes of warnings and notes
-//! (E0213). What a declaration or statement accepts, everything in it accepts.
+//! (E0213). An attribute of a declaration or statement applies to everything inside it.
 
 use super::program::Allowed;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
@@ -10,7 +10,7 @@ use crate::syntax::ast;
 /// The words of `allow`.
 const WORDS: &[&str] = &["shared", "clobber", "unused"];
 
-/// What attributes accept, added to what is accepted around them.
+/// The words that attributes accept, added to those that are accepted around them.
 pub(super) fn allowed(
     attributes: &[ast::Attribute],
     around: &Allowed,
@@ -28,7 +28,7 @@ pub(super) fn allowed(
                 Ok(_) => {}
                 Err(report) => {
                     reports.push(*report);
-                    // Whatever was meant, no warning about the same place is news.
+                    // Whatever was meant, another warning about the same place would not help.
                     words.push("unused".to_owned());
                 }
             }
@@ -37,7 +37,7 @@ pub(super) fn allowed(
     Allowed { words }
 }
 
-/// Whether unused names of the code are accepted.
+/// Whether unused names that `code` warns about are accepted.
 pub(super) fn accepts_unused(allowed: &Allowed, code: Code) -> bool {
     allowed.words.iter().any(|word| word == "unused" || word == code.id())
 }

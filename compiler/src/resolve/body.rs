@@ -1,6 +1,6 @@
 //! The state in which one body is resolved: its names, its types, and what has been found so far.
 //!
-//! In come the names around it, out come a frame, reports and facts about its use of names. Rules: no name hides
+//! In: the names around the body. Out: a frame, reports, and facts about its use of names. Rules: no name hides
 //! another (E0202), none is bound twice in one scope (E0203). `_` binds nothing.
 
 use super::attribute;
@@ -20,7 +20,7 @@ use crate::table::Table;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Which names there are, beside those that are bound.
+/// Which names there are, in addition to those that are bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// The value of a `let` at the top of a file: evaluated once for all programs.
@@ -35,7 +35,7 @@ pub(super) enum Level {
     Function,
     /// A collective's sizes.
     Collective,
-    /// A collective's clauses that speak of its buffers.
+    /// The clauses of a collective that refer to its buffers.
     Clauses,
     /// A program.
     Program,
@@ -43,12 +43,12 @@ pub(super) enum Level {
     Argument,
 }
 
-/// Where a statement stands.
+/// Where a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside {
     /// In no block.
     Nothing,
-    /// In a procedure, whose caller decides.
+    /// In a procedure: its caller decides.
     Procedure,
     /// In a block.
     Block,
@@ -67,25 +67,25 @@ pub(super) enum Bound {
     Binder,
 }
 
-/// Whose memory a chunk or buffer lies in.
+/// Whose memory a chunk or buffer is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     /// This rank's.
     Local,
     /// Another rank's.
     Remote,
-    /// That of the group behind a switch channel.
+    /// The memory of the group behind a switch channel.
     Switch,
 }
 
-/// What can be seen of a value without evaluating it.
+/// The properties of a value that are known without evaluating it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Nature {
-    /// Of a chunk or buffer: whose it is.
+    /// For a chunk or buffer: whose memory it is in.
     pub(super) side: Option<Side>,
-    /// Of a chunk or buffer: which one.
+    /// For a chunk or buffer: which buffer.
     pub(super) buffer: Option<BufferName>,
-    /// Of a channel: its kind.
+    /// For a channel: its kind.
     pub(super) link: Option<LinkKind>,
 }
 
@@ -102,13 +102,13 @@ pub(super) struct Known {
     pub(super) bound: Bound,
     /// Whether anything names it.
     pub(super) used: bool,
-    /// Whether nobody minds if nothing does.
+    /// Whether it needs no use.
     pub(super) quiet: bool,
-    /// The statement that binds it, if that may go.
+    /// The statement that binds it, if it can be removed.
     pub(super) stands: Option<Span>,
-    /// What its value follows from.
+    /// What its value depends on.
     pub(super) needs: Needs,
-    /// What can be seen of its value.
+    /// The properties of its value that are known.
     pub(super) nature: Nature,
 }
 
@@ -126,35 +126,35 @@ pub(super) struct Typed {
 pub(super) struct Body<'a> {
     /// What files declare.
     pub(super) globals: &'a Globals<'a>,
-    /// What is known of it.
+    /// What is known about these declarations.
     pub(super) signatures: &'a Signatures,
     /// The file of this body.
     pub(super) module: ModuleId,
-    /// Which names there are now.
+    /// Which names there are at the current place.
     pub(super) level: Level,
-    /// Where the statement of the moment stands.
+    /// Where the current statement is.
     pub(super) inside: Inside,
-    /// What is accepted of the statement of the moment.
+    /// The words that are accepted for the current statement.
     pub(super) allowed: Allowed,
-    /// What is known of types.
+    /// What is known about types.
     pub(super) types: Types,
     /// Everything that was bound.
     pub(super) locals: Table<LocalId, Known>,
-    /// What a program declares; nothing in other bodies.
+    /// The declarations of a program; none in other bodies.
     pub(super) families: Option<Families>,
-    /// Whether the body speaks of nodes: everywhere but in a program without `ranks_per_node`.
+    /// Whether names about nodes have a meaning: everywhere but in a program without `ranks_per_node`.
     pub(super) nodes: bool,
-    /// Whether it has been said that it does so without any.
+    /// Whether the use of such a name without `ranks_per_node` has been reported.
     pub(super) lacks_nodes: bool,
-    /// The names of the library that are not imported, as far as it has been said.
+    /// The names of the library that are used without being imported and have been reported.
     pub(super) unimported: BTreeSet<String>,
-    /// What the expressions so far follow from.
+    /// What the expressions so far depend on.
     pub(super) needs: Needs,
-    /// What the statements so far ask of a caller.
+    /// What the statements so far require of a caller.
     pub(super) effects: Effects,
     /// The names of the file that were used.
     pub(super) mentioned: BTreeSet<(String, Entity)>,
-    /// The definition of each use of a name.
+    /// The definition that each use of a name refers to.
     pub(super) uses: Uses,
     /// What is wrong.
     pub(super) reports: Vec<Diagnostic>,
@@ -220,7 +220,7 @@ impl<'a> Body<'a> {
         result
     }
 
-    /// Runs a part of the body where other names are known.
+    /// Runs a part of the body at another level, where other names are known.
     pub(super) fn at_level<T>(&mut self, level: Level, part: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.level, level);
         let result = part(self);
@@ -246,7 +246,7 @@ impl<'a> Body<'a> {
         local
     }
 
-    /// A row of the frame whose name is not visible yet.
+    /// Adds a row to the frame; its name is not visible yet.
     fn row(&mut self, name: &ast::Name, ty: Ty, bound: Bound) -> LocalId {
         let quiet = name.text.starts_with('_')
             || attribute::accepts_unused(&self.allowed, Code::W0205)
@@ -277,7 +277,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Binds something that no name reaches.
+    /// Binds a local that no name refers to.
     pub(super) fn bind_hidden(&mut self, span: Span, ty: Ty) -> LocalId {
         let name = ast::Name { text: "_".to_owned(), span };
         self.bind(&name, ty, Bound::Binder)
@@ -312,7 +312,7 @@ impl<'a> Body<'a> {
             let default = parameter.default.as_ref().map(|default| {
                 self.at_level(defaults, |body| body.expect_for(default, &takes.ty, because))
             });
-            // Where the type and the default contradict each other, either may be wrong.
+            // If the type and the default contradict each other, either may be wrong.
             if default.as_ref().is_some_and(|default| default.ty == Type::Error) {
                 self.locals[local].ty = Ty::Error;
             }
@@ -324,12 +324,12 @@ impl<'a> Body<'a> {
         resolved
     }
 
-    /// The file of this body; none where a value stands alone.
+    /// The file of this body; none if it is a value on its own.
     pub(super) fn file(&self) -> Option<&'a Module> {
         self.globals.modules.modules.lookup(self.module)
     }
 
-    /// The text of a span, or `this` where it is long.
+    /// The text of a span, or `this` if it is long.
     pub(super) fn text(&self, span: Span) -> String {
         let text = self.file().map_or("", |file| &file.text);
         match text.get(span.start as usize..span.end as usize) {
@@ -351,7 +351,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The value of the file's name, if it has one.
+    /// What the name stands for in the file, if it is a function, procedure or constant.
     pub(super) fn global(&self, name: &str) -> Option<Named> {
         self.globals.names.lookup(self.module)?.values.get(name).copied()
     }
@@ -367,19 +367,19 @@ impl<'a> Body<'a> {
         Typed { expr: Expr { kind, span, ty: closed }, ty }
     }
 
-    /// An expression about which enough has been said.
+    /// An expression whose mistake has been reported.
     pub(super) fn error(&self, span: Span) -> Typed {
         Typed { expr: wrong(span), ty: Ty::Error }
     }
 
-    /// Reports a name that means something else already.
+    /// Reports a name that already means something else.
     pub(super) fn check_hiding(&mut self, name: &ast::Name, bound: Bound) {
         let text = name.text.as_str();
         let own = is_interface(text, bound);
         let depth = self.scopes.len();
         let hidden = self.visible.get(text).and_then(|locals| locals.last().copied());
         if let Some((local, bound_at)) = hidden {
-            // Which of the two is meant by a use is anybody's guess: neither is called unused.
+            // It is unclear which of the two a use means, so neither is reported as unused.
             self.locals[local].used = true;
             let first = self.locals[local].span;
             self.report(if bound_at == depth {
@@ -405,7 +405,7 @@ impl<'a> Body<'a> {
         families.names.get(name).map(|family| families.get(*family).span)
     }
 
-    /// What a name of the language means here.
+    /// What a builtin name means here.
     fn reserved(&self, name: &str) -> Option<&'static str> {
         if matches!(name, "input" | "output")
             && matches!(self.level, Level::Program | Level::Clauses)
@@ -417,7 +417,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Whether it is a parameter that a body may have although the language has the name, and need not use.
+/// Whether it is a parameter that may have the name of a builtin, and needs no use.
 fn is_interface(name: &str, bound: Bound) -> bool {
     bound == Bound::Parameter && matches!(name, "ranks" | "ranks_per_node")
 }
@@ -427,7 +427,7 @@ pub(super) fn wrong(span: Span) -> Expr {
     Expr { kind: ExprKind::Error, span, ty: Type::Error }
 }
 
-/// The names of the language that a body has.
+/// The builtin names.
 pub(super) const BUILTINS: &[(&str, Builtin)] = &[
     ("rank", Builtin::Rank),
     ("ranks", Builtin::Ranks),
@@ -440,12 +440,12 @@ pub(super) const BUILTINS: &[(&str, Builtin)] = &[
     ("rail_peers", Builtin::RailPeers),
 ];
 
-/// The name of the language, if it is one.
+/// The builtin with that name, if there is one.
 pub(super) fn builtin(name: &str) -> Option<Builtin> {
     BUILTINS.iter().find(|(known, _)| *known == name).map(|(_, builtin)| *builtin)
 }
 
-/// Whether a program needs `ranks_per_node` to have the name.
+/// Whether the name has a meaning only in a program with `ranks_per_node`.
 pub(super) fn speaks_of_nodes(builtin: Builtin) -> bool {
     match builtin {
         Builtin::Rank | Builtin::Ranks | Builtin::Peers => false,
@@ -458,7 +458,7 @@ pub(super) fn speaks_of_nodes(builtin: Builtin) -> bool {
     }
 }
 
-/// The type of a name of the language.
+/// The type of a builtin name.
 pub(super) fn builtin_type(builtin: Builtin) -> Ty {
     match builtin {
         Builtin::Rank => Ty::Rank,

@@ -1,8 +1,8 @@
 //! Calls: functions, the language's own functions, folds over binders, and methods of lists.
 //!
 //! Rules: the called name is a function (E0201, E0204); every parameter without a default gets one argument, and none
-//! gets two (E0203, E0205); arguments have the parameters' types (E0204), and are not meant for others (W0206); methods
-//! exist (E0208).
+//! gets two (E0203, E0205); arguments have the types of their parameters (E0204) and are not in the place of another
+//! one (W0206); methods exist (E0208).
 
 use super::body::{Body, Typed};
 use super::global::Entity;
@@ -14,13 +14,13 @@ use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::{ast, foreign};
 
-/// The functions of the language.
+/// The builtin functions.
 const FUNCTIONS: &[&str] = &["min", "max", "abs", "rank_at", "sum", "all", "any"];
 
 /// The methods of lists.
 const METHODS: &[&str] = &["len", "position", "contains", "step", "rev"];
 
-/// What is called, for reports.
+/// The callee, for reports.
 #[derive(Clone, Copy)]
 pub(super) struct Callee<'n> {
     /// Its name.
@@ -29,7 +29,7 @@ pub(super) struct Callee<'n> {
     pub(super) place: Span,
     /// Where it is declared.
     pub(super) definition: Span,
-    /// What else can be given by name.
+    /// Names that can be given in addition to the parameters.
     pub(super) also: &'static [&'static str],
 }
 
@@ -116,7 +116,7 @@ impl Body<'_> {
         })
     }
 
-    /// Resolves arguments for parameters: the parameter's position, and the value.
+    /// Resolves arguments for parameters: returns each parameter's position and its value.
     pub(super) fn arguments(
         &mut self,
         callee: Callee,
@@ -170,7 +170,8 @@ impl Body<'_> {
         resolved
     }
 
-    /// W0206: `broadcast(ranks, root)`, whose second parameter is not `root`, but another one is, to which nothing is given.
+    /// W0206: in `broadcast(ranks, root)`, the second parameter is not `root`, but another parameter is called so and
+    /// gets no argument.
     fn astray(
         &mut self,
         parameters: &[Takes],
@@ -250,7 +251,7 @@ impl Body<'_> {
         arguments.iter().map(|argument| self.plain(argument, &takes)).collect()
     }
 
-    /// An argument that has no name.
+    /// An argument of a builtin or a method, which takes no named arguments.
     fn plain(&mut self, argument: &ast::Argument, want: &Ty) -> Expr {
         if let Some(name) = &argument.name {
             self.report(named_argument(name));
@@ -258,8 +259,8 @@ impl Body<'_> {
         self.expect(&argument.value, want)
     }
 
-    /// Looks at arguments of a call that makes no sense, since they use names. What is wrong in them is told once it does:
-    /// in `list.filter(p != 0)`, nothing is called `p` because nothing is called `filter`.
+    /// Resolves the arguments of a call that makes no sense, since they use names. Mistakes in them are not reported:
+    /// in `list.filter(p != 0)`, there is no `p` because there is no `filter`.
     fn ignored(&mut self, arguments: &[ast::Argument], span: Span) -> Typed {
         let told = self.reports.len();
         for argument in arguments {
@@ -326,7 +327,8 @@ impl Body<'_> {
         }
     }
 
-    /// Whether the missing parameter is not merely misspelt in a named argument, which has been reported.
+    /// Whether every named argument names a parameter. If one does not, it has been reported, and a missing parameter
+    /// is probably the one that it meant.
     fn reports_nothing_of(
         &self,
         _callee: Callee,
@@ -465,7 +467,7 @@ fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagn
     }
 }
 
-/// One thing that is given twice.
+/// Something that is given twice.
 pub(super) fn given_twice(name: &str, second: Span, first: Span) -> Diagnostic {
     Diagnostic::new(Code::E0203, second, format!("`{name}` is given twice"))
         .label("given again here")

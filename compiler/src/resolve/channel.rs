@@ -1,8 +1,8 @@
-//! What a channel leads to, and which end it meets.
+//! The peers of channels, and the ends that they meet.
 //!
-//! In come `memory(p)`, `port(p)`, `switch(ranks, buffer)` and `to name[..]`, out come links and ends. Rules: the peer is
-//! a rank, the buffer a whole one of this rank (E0204); the named end is a channel of this program with as many
-//! indices as it has (E0201, E0205); a switch channel has no other end (E0214).
+//! In: `memory(p)`, `port(p)`, `switch(ranks, buffer)` and `to name[..]`. Out: links and ends. Rules: the peer is a
+//! rank, the buffer is a whole buffer of this rank (E0204); the named end is a channel of this program with the right
+//! number of indices (E0201, E0205); a switch channel has no other end (E0214).
 
 use super::access::wrong_arity;
 use super::body::{Body, wrong};
@@ -15,7 +15,7 @@ use crate::source::Span;
 use crate::syntax::ast;
 
 impl Body<'_> {
-    /// What a channel leads to.
+    /// The link that a channel's declaration gives it.
     pub(super) fn link(&mut self, value: &ast::Expr) -> Link {
         let wrong = || Link::Memory(wrong(value.span));
         let ast::ExprKind::Call(name, arguments) = &value.kind else {
@@ -86,7 +86,7 @@ impl Body<'_> {
         None
     }
 
-    /// The other end of a channel, where it is named.
+    /// The other end of a channel, if it is named.
     pub(super) fn channel_end(&mut self, end: &ast::ChannelEnd, link: &Link) -> Option<ChannelEnd> {
         let indices: Vec<Expr> =
             end.indices.iter().map(|index| self.expect(index, &Ty::Int)).collect();
@@ -129,7 +129,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether the channel's value was reported; that nothing uses it then is no news.
+/// Whether the channel's link was reported. Then it does not matter that nothing uses the channel.
 pub(super) fn is_wrong(link: &Link) -> bool {
     match link {
         Link::Memory(peer) | Link::Port(peer) => peer.ty == Type::Error,
@@ -137,7 +137,7 @@ pub(super) fn is_wrong(link: &Link) -> bool {
     }
 }
 
-/// What a declaration's channels lead to, where that is a name: what the member of a list is meant to be called.
+/// The name of the peer in a declaration's link, to suggest as the name of a list's member; `i` if it has none.
 pub(super) fn member(value: &ast::Expr) -> &str {
     let ast::ExprKind::Call(_, arguments) = &value.kind else { return "i" };
     match arguments.first().map(|peer| &peer.value.kind) {

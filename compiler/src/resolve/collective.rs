@@ -1,8 +1,8 @@
-//! Collectives: what ranks begin with and must end with, and how a program says which one it implements.
+//! Collectives: what ranks begin with and must end with, and which collective a program implements.
 //!
-//! Rules: a collective says the size of `input` and of `output`, each once (E0212, E0203); a promise is an equality
-//! between an output chunk of this rank and an input chunk or a `reduce(..)` of input chunks (E0214); `in_place` lays
-//! one buffer into the other. `in_place` and `op` are no parameters: every program may give them.
+//! Rules: a collective gives the size of `input` and of `output`, each once (E0212, E0203); a promise is an equality
+//! between an output chunk of this rank and an input chunk or a `reduce(..)` of input chunks (E0214); `in_place`
+//! makes one buffer a part of the other. `in_place` and `op` are not parameters: every program may give them.
 
 use super::attribute;
 use super::body::{Body, Level, Side};
@@ -160,7 +160,7 @@ impl Body<'_> {
         resolved.map(|(resolved, bare)| Ensures { mentions_rank: needs.rank || bare, ..resolved })
     }
 
-    /// A promise, and whether it speaks of this rank's own input.
+    /// A promise, and whether it names this rank's own input.
     fn promise(&mut self, ensures: &ast::Ensures, span: Span) -> Option<(Ensures, bool)> {
         let binders = self.binders(&ensures.binders);
         let ast::ExprKind::Binary(ast::BinaryOp::Equal, left, right) = &ensures.promise.kind else {
@@ -189,7 +189,7 @@ impl Body<'_> {
         })
     }
 
-    /// The right side of a promise, and the chunk that it names.
+    /// The right side of a promise, and the chunk in it.
     fn promised(&mut self, expr: &ast::Expr) -> (Promised, Option<Expr>) {
         let ast::ExprKind::Fold(name, binders, value) = &expr.kind else {
             let chunk = self.expect(expr, &Ty::Chunk);

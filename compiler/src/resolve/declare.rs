@@ -1,4 +1,4 @@
-//! Programs: in comes a tree, out comes a resolved program.
+//! Programs. In: a tree. Out: a resolved program.
 //!
 //! Rules: a program has a parameter `ranks` and implements one collective (E0212, E0203); extents are numbers or
 //! binders; a channel is made by `memory`, `port` or `switch`; `to` names a channel of this program.
@@ -22,7 +22,7 @@ use crate::syntax::ast;
 use crate::table::Id;
 use std::collections::BTreeMap;
 
-/// Resolves a program; the body holds what was found on the way.
+/// Resolves a program; the returned body holds what was found while doing so.
 pub(super) fn program<'a>(
     globals: &'a Globals<'a>,
     signatures: &'a Signatures,
@@ -70,7 +70,7 @@ pub(super) fn program<'a>(
     (program, body)
 }
 
-/// What callers must know of parameters: the types that are written, or those of the defaults.
+/// What callers have to know about parameters: the types that are given, or those of the defaults.
 pub(super) fn takes(body: &mut Body, parameters: &[ast::Parameter], defaults: Level) -> Vec<Takes> {
     let mut takes = Vec::new();
     for parameter in parameters {
@@ -125,17 +125,17 @@ impl Parts {
 }
 
 impl Body<'_> {
-    /// The type of a default, which is looked at again when the parameter is bound.
+    /// The type of a default. The default is resolved again when the parameter is bound.
     fn type_of(&mut self, default: &ast::Expr, level: Level) -> Ty {
         let before = (self.reports.len(), self.uses.definitions.len());
-        // The rows of the frame begin with the parameters: what the default binds comes later.
+        // The rows of the frame begin with the parameters, so the locals of the default must not stay.
         let locals = self.locals.clone();
         let ty = self.at_level(level, |body| body.scoped(|body| body.expr(default, None).ty));
         self.locals = locals;
         self.reports.truncate(before.0);
         self.uses.definitions.truncate(before.1);
         let ty = self.types.known(&ty);
-        // A default may use the parameters before it, which are not bound yet: they are numbers more often than not.
+        // A default may use the parameters before it, which are not bound yet: these are usually numbers.
         if matches!(ty, Ty::Error | Ty::Rank) { Ty::Int } else { ty }
     }
 
@@ -165,7 +165,7 @@ impl Body<'_> {
         }
     }
 
-    /// Families whose names are taken by parameters, the language or the file.
+    /// Reports families whose names are taken by parameters, builtins or the file.
     fn check_families(&mut self) {
         let Some(families) = self.families.take() else { return };
         let mut names: Vec<(Span, &String)> = families
@@ -237,7 +237,7 @@ impl Body<'_> {
         self.allowed = around;
     }
 
-    /// Marks the next declaration of its kind as passed.
+    /// Marks the next declaration of its kind as reached.
     fn reach(&mut self, family: Family, code: Code) {
         let quiet = attribute::accepts_unused(&self.allowed, code);
         if let Some(families) = &mut self.families {
@@ -284,7 +284,8 @@ impl Body<'_> {
             let said = body.reports.len();
             let link = body.link(&ast.value);
             let to = ast.to.as_ref().and_then(|end| body.channel_end(end, &link));
-            // A member that has no name yet is named all the same.
+            // The member of a dimension has no name yet, which was reported; the link and the end name it all the
+            // same.
             if dimensions.iter().any(is_nameless) {
                 body.reports.truncate(said);
             }
@@ -334,7 +335,7 @@ impl Body<'_> {
         }
     }
 
-    /// The dimensions of a family, of which a member may be meant to be called so.
+    /// The dimensions of a family. `member` is the suggested name for the member of a list.
     fn dimensions(&mut self, dimensions: &[ast::Dimension], member: &str) -> Vec<Dimension> {
         dimensions.iter().map(|dimension| self.dimension(dimension, member)).collect()
     }
@@ -371,7 +372,7 @@ impl Body<'_> {
     }
 }
 
-/// A second setting of something that is given once.
+/// Something that can be given only once is given again.
 pub(super) fn set_twice(name: &ast::Name, first: Span) -> Diagnostic {
     given_twice(&name.text, name.span, first)
 }
@@ -405,7 +406,7 @@ fn second_collective(second: Span, first: Span) -> Diagnostic {
         .and(first, "the first")
 }
 
-/// Whether a family is over a list whose member has no name.
+/// Whether a dimension is a list whose member has no name.
 fn is_nameless(dimension: &Dimension) -> bool {
     matches!(dimension, Dimension::Count(count) if matches!(count.ty, Type::List(_)))
 }

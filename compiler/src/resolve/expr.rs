@@ -1,7 +1,7 @@
-//! Expressions: in comes a tree, out comes a resolved expression with its type.
+//! Expressions. In: a tree. Out: a resolved expression with its type.
 //!
-//! Rules (E0204): `-` takes a number, `!` a truth value; `==` and `!=` compare numbers, truth values and lists of them; the
-//! branches of an `if` and the members of a list are of one type; a condition is a truth value.
+//! Rules (E0204): `-` takes a number, `!` a truth value; `==` and `!=` compare numbers, truth values and lists of
+//! these; the branches of an `if` and the members of a list have one type; a condition is a truth value.
 
 use super::body::{Body, Nature, Typed, wrong};
 use super::operator::symbol;
@@ -13,12 +13,12 @@ use crate::syntax::ast;
 use crate::syntax::ast::{BinaryOp, Gathered};
 
 impl Body<'_> {
-    /// Resolves an expression of the type that is wanted; reports any other.
+    /// Resolves an expression, and reports it if it does not have the type `want`.
     pub(super) fn expect(&mut self, expr: &ast::Expr, want: &Ty) -> Expr {
         self.expect_for(expr, want, None)
     }
 
-    /// The same, with the place that wants it.
+    /// The same; `wanted_by` is the place that requires the type.
     pub(super) fn expect_for(
         &mut self,
         expr: &ast::Expr,
@@ -77,7 +77,7 @@ impl Body<'_> {
         }
     }
 
-    /// The type of the members of a list; reports what is no list.
+    /// The type of a list's members; reports a value that is not a list.
     pub(super) fn member(&mut self, list: &Typed, ast: &ast::Expr) -> Ty {
         match self.types.known(&list.ty) {
             Ty::List(member) => *member,
@@ -103,7 +103,7 @@ impl Body<'_> {
         }
     }
 
-    /// What can be seen of a value without evaluating it.
+    /// The properties of a value that are known without evaluating it.
     pub(super) fn nature(&self, expr: &Expr) -> Nature {
         super::nature::nature(self, expr)
     }
@@ -137,7 +137,7 @@ impl Body<'_> {
         self.typed(kind, span, Ty::Bool)
     }
 
-    /// Numbers, truth values, and lists of them.
+    /// Whether the type is a number, a truth value, or a list of these.
     fn is_comparable(&self, ty: &Ty) -> bool {
         let mut ty = self.types.known(ty);
         while let Ty::List(member) = ty {
@@ -179,7 +179,7 @@ impl Body<'_> {
         (resolved, self.list_of(member, span))
     }
 
-    /// The type of lists of these, unless that nests too deep.
+    /// The type of lists of this type, unless lists would nest too deep.
     fn list_of(&mut self, member: Ty, span: Span) -> Ty {
         if self.types.depth(&member) < DEPTH {
             return member.list();
@@ -238,7 +238,7 @@ impl Body<'_> {
         self.typed(ExprKind::If(Box::new(condition), then, otherwise), span, ty)
     }
 
-    /// Two things that should be of one type.
+    /// Two values that should have the same type.
     fn different(&self, one: &Typed, other: &Typed, why: &str) -> Diagnostic {
         let describe = |typed: &Typed| types::describe(&self.types.close(&typed.ty));
         let (one_text, other_text) = (self.text(one.expr.span), self.text(other.expr.span));

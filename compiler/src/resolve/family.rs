@@ -1,7 +1,7 @@
-//! What a program declares and every statement may name: scratch, channels, semaphores and blocks.
+//! The declarations of a program that every statement can name: scratch, channels, semaphores and blocks.
 //!
-//! In come a program's items, out come the names, before any expression is looked at: a channel's `to`, and blocks in
-//! a barrier, may name what comes later. Two declarations of one name are E0203.
+//! In: a program's items. Out: their names, before any expression is resolved, since a channel's `to` and the blocks
+//! of a barrier may name something that is declared later. Two declarations of one name are E0203.
 
 use super::global::declared_twice;
 use super::program::{BlockFamilyId, BufferName, ChannelFamilyId, RegionId, SemaphoreFamilyId};
@@ -11,7 +11,7 @@ use crate::syntax::ast;
 use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a name of a program stands for.
+/// The declaration that a name of a program stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     /// Scratch.
@@ -24,7 +24,7 @@ pub(super) enum Family {
     Block(BlockFamilyId),
 }
 
-/// Kinds of channels.
+/// The kinds of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkKind {
     /// `memory(p)`
@@ -36,7 +36,7 @@ pub(super) enum LinkKind {
 }
 
 impl LinkKind {
-    /// The kind that a declaration's function makes.
+    /// The kind of channel that this function declares.
     pub(super) fn word(word: &str) -> Option<LinkKind> {
         match word {
             "memory" => Some(LinkKind::Memory),
@@ -61,23 +61,23 @@ impl LinkKind {
 pub(super) struct Declaration {
     /// Its name.
     pub(super) name: String,
-    /// Where its name stands: in the declaration, or where the blocks are first mentioned.
+    /// Where its name is: in the declaration, or where the blocks are first mentioned.
     pub(super) span: Span,
-    /// The declaration, if it may go.
+    /// The declaration, if it can be removed.
     pub(super) stands: Option<Span>,
     /// How many indices it has.
     pub(super) arity: usize,
-    /// What a channel is, where that can be seen.
+    /// The kind of a channel, if it is known.
     pub(super) link: Option<LinkKind>,
     /// The buffer behind a switch channel, once that has been resolved.
     pub(super) behind: Option<BufferName>,
-    /// Whether what a channel leads to was reported: nobody knows then how many of it there were to be.
+    /// Whether a channel's link was reported: then its number of indices is not known for certain.
     pub(super) wrong: bool,
-    /// Whether its declaration has been passed.
+    /// Whether resolving has reached its declaration.
     pub(super) reached: bool,
     /// Whether anything names it.
     pub(super) used: bool,
-    /// Whether nobody minds if nothing does.
+    /// Whether it needs no use.
     pub(super) quiet: bool,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Families {
 }
 
 impl Families {
-    /// The declarations of a program, and the reports about those that come twice.
+    /// The declarations of a program, and reports about duplicates.
     pub(super) fn collect(program: &ast::Program, reports: &mut Vec<Diagnostic>) -> Families {
         let mut families = Families::default();
         let mut mentions = Mentions::default();
@@ -130,7 +130,7 @@ impl Families {
         }
     }
 
-    /// The declaration of a family, to mark it.
+    /// The declaration of a family, mutable.
     pub(super) fn get_mut(&mut self, family: Family) -> &mut Declaration {
         match family {
             Family::Scratch(id) => &mut self.scratch[id],
@@ -169,7 +169,7 @@ impl Families {
         }
     }
 
-    /// Whether the name is not taken yet. If it is, neither of the two is called unused.
+    /// Whether the name is not taken yet. If it is, neither of the two is reported as unused.
     fn is_new(&mut self, name: &str, span: Span, reports: &mut Vec<Diagnostic>) -> bool {
         let Some(&first) = self.names.get(name) else { return true };
         self.get_mut(first).used = true;
@@ -199,7 +199,7 @@ struct Mentions<'a> {
     /// Every name that may be a block's, in order of its first mention.
     order: Vec<(&'a str, Span)>,
     seen: BTreeSet<&'a str>,
-    /// Those that are opened or declared: how many indices, and where the declaration is.
+    /// Those that are opened or declared: their number of indices, and the declaration if there is one.
     blocks: BTreeMap<&'a str, (usize, Option<Span>)>,
 }
 

@@ -1,8 +1,8 @@
-//! The names at the top of files: in come parsed modules, out comes what each name stands for in each file.
+//! The names at the top of files. In: parsed modules. Out: what each name stands for in each file.
 //!
-//! Functions, procedures and constants share one space of names; collectives have their own, since they are named
-//! only after the word `collective`, and so have programs. Nothing is declared twice (E0203). An import names
-//! something that the other file declares itself and that is not a program (E0206).
+//! Functions, procedures and constants share one name space. Collectives have their own, since they are named only
+//! after the word `collective`; so have programs. Nothing is declared twice (E0203). An import names something that
+//! the other file declares itself and that is not a program (E0206).
 
 use super::attribute;
 use super::index::{Entry, EntryKind};
@@ -16,7 +16,7 @@ use crate::syntax::ast;
 use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a name at the top of a file stands for.
+/// The declaration that a name at the top of a file stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Entity {
     /// A function.
@@ -29,7 +29,7 @@ pub(super) enum Entity {
     Collective(CollectiveId),
     /// A program.
     Program(ProgramId),
-    /// An import that was reported, or that a syntax error hides.
+    /// An import that was reported, or a declaration that a syntax error hides.
     Lost,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Names {
     clashes: BTreeSet<String>,
 }
 
-/// A declaration, with the file that it stands in.
+/// A declaration, with the file that it is in.
 #[derive(Debug)]
 pub(super) struct Declared<'m, T> {
     /// The file.
@@ -78,7 +78,7 @@ impl<T> Clone for Declared<'_, T> {
 
 impl<T> Copy for Declared<'_, T> {}
 
-/// Everything that files declare.
+/// Everything that the files declare.
 #[derive(Clone, Debug)]
 pub(super) struct Globals<'m> {
     /// The files.
@@ -125,7 +125,7 @@ impl<'m> Globals<'m> {
         globals
     }
 
-    /// Puts the constants into another order; `order` names every one once.
+    /// Reorders the constants; `order` contains each of them once.
     pub(super) fn reorder_constants(&mut self, order: &[ConstantId]) {
         let mut moved: BTreeMap<ConstantId, ConstantId> = BTreeMap::new();
         let mut constants = Table::default();
@@ -191,7 +191,7 @@ impl<'m> Globals<'m> {
                 let lost = named(Entity::Lost, here.span);
                 let meant = from.and_then(|from| self.offered_like(from, &name.name.text));
                 let names = &mut self.names[module];
-                // What was meant may be used under its right name.
+                // The name that was meant may be used with its correct spelling.
                 for text in [Some(&here.text), meant.as_ref()].into_iter().flatten() {
                     names.values.entry(text.clone()).or_insert(lost);
                     names.collectives.entry(text.clone()).or_insert(lost);
@@ -200,14 +200,14 @@ impl<'m> Globals<'m> {
         }
     }
 
-    /// What a file offers under a name like this one.
+    /// The name of something that a file offers that is similar to this one.
     fn offered_like(&self, from: ModuleId, name: &str) -> Option<String> {
         let entries = self.modules.modules[from].index.entries.iter();
         let offered = entries.filter(|entry| entry.kind != EntryKind::Program);
         nearest(name, offered.map(|entry| entry.name.as_str())).map(str::to_owned)
     }
 
-    /// Notes that an import names what it imports, also under the name that it gives it.
+    /// Records that an import refers to what it imports, also under the alias that it gives it.
     fn note_import(&self, module: ModuleId, name: &ast::UseName, uses: &mut Uses) {
         let here = name.known_as();
         let names = &self.names[module];
@@ -220,7 +220,7 @@ impl<'m> Globals<'m> {
         }
     }
 
-    /// What a file offers under a name; reported where it offers nothing.
+    /// What a file offers under a name; reports a name under which it offers nothing.
     fn exported(
         &self,
         from: ModuleId,
@@ -270,8 +270,8 @@ impl Names {
     }
 }
 
-/// Notes what imports name, warns of those of the first file that nothing in it uses, and looks at the attributes of
-/// all.
+/// Records what imports refer to, warns about imports of the first file that nothing in it uses, and checks the
+/// attributes of all imports.
 pub(super) fn check_imports(globals: &Globals, found: &mut Found) {
     for (id, module) in globals.modules.modules.entries() {
         for item in &module.ast.items {

@@ -1,4 +1,5 @@
-//! Names of the library that a file uses and does not import: where they are declared, and the change that imports them.
+//! Names of the library that a file uses without importing them: where they are declared, and the edits that import
+//! them.
 
 use super::load::{Module, uses};
 use crate::diagnostic::{Diagnostic, Edit, Import, nearest};
@@ -7,7 +8,7 @@ use crate::syntax::ast::{self, UseRoot};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What a name is wanted for: the word of its declaration.
+/// What a name is used as: the word of its declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wanted {
     /// `fn`
@@ -33,7 +34,7 @@ impl Wanted {
     }
 }
 
-/// What the library declares, with the first module that does, as `std::math`.
+/// The names that the library declares, each with the first module that declares it: `std::math`.
 static NAMES: LazyLock<BTreeMap<Wanted, BTreeMap<&str, String>>> = LazyLock::new(|| {
     let mut names: BTreeMap<Wanted, BTreeMap<&str, String>> = BTreeMap::new();
     for (module, text) in stdlib::FILES {
@@ -48,19 +49,20 @@ static NAMES: LazyLock<BTreeMap<Wanted, BTreeMap<&str, String>>> = LazyLock::new
     names
 });
 
-/// The library's module that declares the name, as `std::math`.
+/// The module of the library that declares the name, such as `std::math`.
 #[must_use]
 pub fn module_with(name: &str, wanted: &[Wanted]) -> Option<&'static str> {
     wanted.iter().find_map(|wanted| NAMES.get(wanted)?.get(name)).map(String::as_str)
 }
 
-/// What the library declares to be used so, by name, with its module, as `std::math`.
+/// The names that the library declares for this use, each with its module, such as `std::math`.
 pub fn library(wanted: Wanted) -> impl Iterator<Item = (&'static str, &'static str)> {
     let names = NAMES.get(&wanted).into_iter().flatten();
     names.map(|(name, module)| (*name, module.as_str()))
 }
 
-/// What a text of the library declares. In it, every declaration of a file begins a line.
+/// The names that a file of the library declares for this use. In the library, every top-level declaration begins a
+/// line.
 fn declared(text: &str, wanted: Wanted) -> impl Iterator<Item = &str> {
     text.lines().filter_map(move |line| {
         let mut words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
@@ -68,7 +70,7 @@ fn declared(text: &str, wanted: Wanted) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Says how a name comes into a file that the library has; none where it has no such name.
+/// Adds to a report how to import a name that the library has; none if it has no such name.
 pub(super) fn found(
     report: &Diagnostic,
     module: &Module,
@@ -81,7 +83,7 @@ pub(super) fn found(
     Some(report.clone().fix(title, edits(&module.ast, module.file, &import)).importing(import))
 }
 
-/// Says which name of the library was probably meant.
+/// Adds to a report which name of the library was probably meant.
 pub(super) fn meant(
     report: Diagnostic,
     module: &Module,
@@ -101,12 +103,12 @@ pub(super) fn meant(
     report.guess(title, edits).importing(import)
 }
 
-/// Whether a file is the library's.
+/// Whether a file belongs to the library.
 pub(super) fn is_library(module: &Module) -> bool {
     module.name.starts_with("std::")
 }
 
-/// The change of a file that imports a name: beside others from the same module, or in a line of its own.
+/// The edits of a file that import a name: next to others from the same module, or on a line of its own.
 #[must_use]
 pub fn edits(file: &ast::File, id: FileId, import: &Import) -> Vec<Edit> {
     let uses = uses(file);
@@ -122,7 +124,7 @@ pub fn edits(file: &ast::File, id: FileId, import: &Import) -> Vec<Edit> {
     })
 }
 
-/// The change to an import that adds a name, if it is from this module.
+/// The edit that adds a name to an import, if that imports from the same module.
 fn beside(use_: &ast::Use, Import { from, name }: &Import) -> Option<Vec<Edit>> {
     let UseRoot::Name(root) = &use_.root else { return None };
     let path = use_.path.iter().map(|part| part.text.as_str());
@@ -140,7 +142,7 @@ fn beside(use_: &ast::Use, Import { from, name }: &Import) -> Option<Vec<Edit>> 
     })
 }
 
-/// Where an item begins, with its documentation.
+/// Where an item begins, including its documentation and attributes.
 fn begin(item: &ast::Item) -> u32 {
     let docs = item.docs.iter().map(|doc| doc.span.start);
     let attributes = item.attributes.iter().map(|attribute| attribute.span.start);

@@ -1,9 +1,9 @@
-//! The names of a file: in comes its tree, out comes what it declares, without a look into any body.
+//! The names of a file. In: its tree. Out: what it declares, without looking into any body.
 
 use crate::source::Span;
 use crate::syntax::ast;
 
-/// What a file declares, in order; duplicates among them.
+/// What a file declares, in order, including duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
     /// The declarations.
@@ -17,9 +17,9 @@ pub struct Entry {
     pub kind: EntryKind,
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// Where its name is.
     pub span: Span,
-    /// Its row among the file's items.
+    /// Its index among the file's items.
     pub item: usize,
 }
 
@@ -39,7 +39,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// With its article, as "a function".
+    /// The noun with its article, such as "a function".
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! Functions, procedures, constants and collectives: in come their trees, out come their rows of a unit and what
-//! callers know of them.
+//! Functions, procedures, constants and collectives. In: their trees. Out: their rows in a unit, and their
+//! signatures for callers.
 //!
-//! What a declaration does not say of its types is inferred from its own body, never from its callers; callees come
-//! first, and declarations that need one another are inferred together. A constant may not need itself (E0215).
+//! A type that a declaration leaves out is inferred from its own body, never from its callers. Callees come first,
+//! and declarations that need one another are inferred together. A constant may not need itself (E0215).
 
 use super::attribute;
 use super::body::{Body, Inside, Level};
@@ -20,19 +20,19 @@ use crate::source::Span;
 use crate::syntax::ast;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What has been found in bodies.
+/// What has been found in the bodies so far.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// What is wrong.
     pub(super) reports: Vec<Diagnostic>,
-    /// The definition of each use.
+    /// The definition that each use of a name refers to.
     pub(super) uses: Uses,
     /// The names of the first file that something in it uses.
     pub(super) mentioned: BTreeSet<String>,
 }
 
 impl Found {
-    /// Takes what a body found.
+    /// Takes over what was found in a body.
     pub(super) fn take(&mut self, modules: &Modules, mut body: Body) {
         let main = body.module == ModuleId::default();
         let broken = modules.modules.lookup(body.module).is_some_and(|module| module.is_broken());
@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// Resolves everything but programs; brings the constants into an order in which each needs only earlier ones.
+/// Resolves everything but programs, and brings the constants into an order in which each needs only earlier ones.
 pub(super) fn items(globals: &mut Globals, unit: &mut Unit, found: &mut Found) -> Signatures {
     let mut items = all(globals);
     let mut signatures = Signatures::default();
@@ -125,7 +125,7 @@ fn get(signatures: &Signatures, item: Entity) -> Option<&Signature> {
     }
 }
 
-/// The parts that all declarations have.
+/// The parts that every declaration has.
 fn head<'m>(globals: &Globals<'m>, item: Entity) -> Head<'m> {
     match item {
         Entity::Function(id) => {
@@ -173,7 +173,7 @@ impl<'m> Head<'m> {
     }
 }
 
-/// The signature of which nothing is known.
+/// A signature about which nothing is known yet.
 fn unknown(globals: &Globals, item: Entity) -> Signature {
     let head = head(globals, item);
     let unknown = |parameter: &ast::Parameter| Takes {
@@ -215,7 +215,7 @@ fn reorder(globals: &mut Globals, items: &mut [Entity], groups: &[Vec<usize>]) {
     globals.reorder_constants(&order);
 }
 
-/// Finds out the types of a group's signatures.
+/// Infers the types in the signatures of a group.
 fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], found: &mut Found) {
     let mut types = Types::default();
     for member in members {
@@ -237,7 +237,7 @@ fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], fou
         let (span, needs, effects) = (head.span(), Needs::default(), Effects::default());
         set(signatures, *member, Signature { parameters, result, needs, effects, span });
     }
-    // What is wrong with a value is said there, and not where it is used.
+    // A mistake in a value is reported there, and not where the value is used.
     let mut wrong = Vec::new();
     for member in members {
         let (_, ty, mut body) = resolve(globals, signatures, *member, types);
@@ -259,7 +259,7 @@ fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], fou
     }
 }
 
-/// The type that a declaration gives its value.
+/// The type that a declaration gives for its value, if it does.
 fn result<'m>(globals: &Globals<'m>, item: Entity) -> Option<&'m ast::Type> {
     match item {
         Entity::Function(id) => globals.functions[id].ast.result.as_ref(),
@@ -296,7 +296,7 @@ fn build(
     }
 }
 
-/// Resolves one declaration with what is known of all: its row, the type of its value, and the body.
+/// Resolves one declaration with what is known about all: returns its row, the type of its value, and the body.
 fn resolve<'a>(
     globals: &'a Globals,
     signatures: &'a Signatures,

@@ -1,9 +1,9 @@
-//! From one file to all files that it needs: in comes the main file, out come parsed [`Modules`] in which every `use`
-//! knows its file.
+//! Loads all files that one file needs. In: the main file. Out: parsed [`Modules`], in which every `use` knows its
+//! file.
 //!
-//! Rules: `std::..` is a file of the library, a string is a path relative to the importing file, never absolute. Who
-//! reads decides how far up a path may lead (E0207). Files may not import themselves, not even through others (E0207).
-//! What is not there is E0206.
+//! Rules: `std::..` is a file of the library; a string is a path relative to the importing file, never absolute. The
+//! reader decides how far up a path may lead (E0207). Files may not import themselves, not even through others (E0207).
+//! A file or name that does not exist is E0206.
 
 use super::import::{Wanted, module_with};
 use super::index::{self, Index};
@@ -28,13 +28,13 @@ const MAX_DEPTH: usize = 64;
 /// How many files one file may need.
 const MAX_FILES: usize = 1024;
 
-/// The word by which a reader says that a file must not be read.
+/// The word in an error with which a reader says that a file must not be read.
 const OUTSIDE: &str = "outside";
 
 /// The files that one file needs, itself first.
 #[derive(Clone, Debug, Default)]
 pub struct Modules {
-    /// The files; the first is the one that was asked for.
+    /// The files; the first one is the main file.
     pub modules: Table<ModuleId, Module>,
 }
 
@@ -47,17 +47,17 @@ pub struct Module {
     pub file: FileId,
     /// Its text.
     pub text: Arc<str>,
-    /// What it says.
+    /// Its tree.
     pub ast: ast::File,
     /// What it declares.
     pub index: Index,
-    /// For each `use` in order, the file that it names; none where that was reported.
+    /// For each `use` in order, the file that it names; none if that was reported.
     pub imports: Vec<Option<ModuleId>>,
-    /// The statements whose syntax is wrong: names may be missing from `ast`.
+    /// The statements with syntax errors: names may be missing from `ast`.
     pub faults: Ranges,
-    /// Names that syntax errors may have swallowed the declaration of; empty where there are none.
+    /// Names whose declaration a syntax error may have hidden; empty if there are no errors.
     pub lost: BTreeSet<String>,
-    /// What stands behind declarations with errors: nobody knows what they were to declare.
+    /// The text after faulty declarations whose names are unknown: a name used there may be one of them.
     pub unsure: Ranges,
 }
 
@@ -68,22 +68,21 @@ impl Module {
         !self.faults.is_empty()
     }
 
-    /// Whether a syntax error lies in the span: what is wrong there has been said.
+    /// Whether the span overlaps a statement with syntax errors, which have been reported.
     #[must_use]
     pub fn is_faulty(&self, span: Span) -> bool {
         span.file == self.file && self.faults.meet(span.start..span.end)
     }
 
-    /// Whether a name in the span may be one that a declaration with errors was to declare.
+    /// Whether a name in the span may be one that a faulty declaration was meant to declare.
     #[must_use]
     pub fn is_unsure(&self, span: Span) -> bool {
         span.file == self.file && self.unsure.meet(span.start..span.end)
     }
 }
 
-/// Reads a file by its normalized path. The same text, in the same place of memory, is the same file, whatever names lead
-/// to it. An error says in a few words why it could not; one with the word `outside`
-/// says that the file must not be read.
+/// Reads a file by its normalized path. If two paths lead to the same allocation, they name the same file. An error
+/// says in a few words why the file could not be read; one with the word `outside` means that it must not be read.
 pub type Read<'r> = dyn FnMut(&str) -> Result<Arc<str>, String> + 'r;
 
 /// Parses the main file and everything that it imports.
@@ -123,12 +122,12 @@ pub(super) fn uses(file: &ast::File) -> Vec<(&ast::Use, Span)> {
     uses
 }
 
-/// A file whose imports are being followed.
+/// A file whose imports are being loaded.
 struct Open {
     module: ModuleId,
-    /// Those that have not been followed yet.
+    /// The imports that have not been followed yet.
     uses: std::vec::IntoIter<(ast::Use, Span)>,
-    /// The one of the moment.
+    /// The current import.
     at: Span,
 }
 
@@ -217,7 +216,7 @@ impl Loading {
                 }
             },
         };
-        // Links give a file several names.
+        // Links can give a file several names.
         let same = |(_, module): &(_, &Module)| Arc::ptr_eq(&module.text, &text);
         if let Some((known, _)) = modules.modules.entries().find(same) {
             self.known.insert(name, known);
@@ -229,7 +228,7 @@ impl Loading {
         Some((module, true))
     }
 
-    /// A file that is known, unless it is one of those that led here.
+    /// A file that is known already; reported if it is one of those that led here.
     fn again(
         &mut self,
         modules: &Modules,
@@ -245,7 +244,7 @@ impl Loading {
     }
 }
 
-/// The name that an imported file has in a source map; none where there can be no such file.
+/// The name of an imported file in a source map; none if there can be no such file.
 #[must_use]
 pub fn imported(from: &str, use_: &ast::Use) -> Option<String> {
     locate(from, use_, root_span(use_)).ok().map(|(name, _)| name)
@@ -277,7 +276,7 @@ fn locate(
     }
 }
 
-/// The path without `.`, and without `..` where something stands before it.
+/// The path without `.`, and without `..` after another part.
 fn normalize(path: &str) -> String {
     let absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -315,14 +314,14 @@ fn library_file(
     }
 }
 
-/// The text of a file of the library, by the name that it has in a source map: `std::collectives`.
+/// The text of a file of the library, by its name in a source map: `std::collectives`.
 #[must_use]
 pub fn library_text(name: &str) -> Option<&'static str> {
     let path = name.strip_prefix("std::")?;
     stdlib::FILES.iter().find(|(known, _)| known.replace('/', "::") == path).map(|(_, text)| *text)
 }
 
-/// The statements that have errors: of what stands in one, only what is wrong with its syntax is known.
+/// The statements that have errors: they are reported for their syntax only.
 fn faults(file: FileId, text: &str, reports: &[Diagnostic]) -> Ranges {
     let errors = reports.iter().filter(|report| report.severity == Severity::Error);
     let places: Vec<Span> = errors

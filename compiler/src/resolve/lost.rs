@@ -1,7 +1,7 @@
-//! Names whose declaration a syntax error may have swallowed: in come a text and its syntax errors, out come words.
+//! Names whose declaration a syntax error may have hidden. In: a text and its syntax errors. Out: words.
 //!
-//! A faulty declaration is missing from the tree. A use of its name is then no second mistake, and nobody wants to
-//! read about it: such a name is taken for one that was declared.
+//! A faulty declaration is missing from the tree. A use of its name is not a second mistake and should not be reported:
+//! such a name is treated as declared.
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Place, Ranges};
@@ -24,13 +24,13 @@ const DECLARING: &[&str] = &[
     "for",
 ];
 
-/// The words before lists of names: nobody knows which one of them is missing.
+/// The words that begin lists of names: it is not known which of these names is missing.
 const LISTS: &[&str] = &["use", "fn", "proc", "collective", "program"];
 
 /// The words that items of a file begin with.
 const ITEMS: &[&str] = &["use", "let", "fn", "proc", "collective", "program"];
 
-/// The words that follow a declaring word anywhere, and all words of the lines that have errors.
+/// The word after each declaring word in the text, and all words of the lines that have errors.
 pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let words = words(text);
@@ -51,8 +51,8 @@ pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
     names
 }
 
-/// What stands behind statements with errors that declare something of which the name is missing: up to the next line that
-/// begins an item, or of an item itself to the end of the text.
+/// The text after faulty statements that declare something without a name: up to the next line that begins an item, or,
+/// if the statement itself begins an item, to the end of the text.
 pub(super) fn behind(file: FileId, text: &str, faults: &Ranges) -> Ranges {
     let tokens = token::tokens(file, text).tokens;
     let lines: Vec<&Token<'_>> = tokens.iter().filter(|token| token.first).collect();
@@ -65,7 +65,7 @@ pub(super) fn behind(file: FileId, text: &str, faults: &Ranges) -> Ranges {
     let reach = |fault: &Range<u32>| {
         let at = |offset: u32| tokens.partition_point(|token| token.span.start < offset);
         let own = tokens.get(at(fault.start)..at(fault.end))?;
-        // A list in braces is of the line that it stands in.
+        // A list in braces belongs to the line that it begins on.
         let start = own.first()?.span.start;
         let line = lines.partition_point(|first| first.span.start <= start).checked_sub(1)?;
         let first = lines.get(line)?;
@@ -78,7 +78,7 @@ pub(super) fn behind(file: FileId, text: &str, faults: &Ranges) -> Ranges {
     faults.iter().filter_map(reach).collect()
 }
 
-/// Whether a faulty statement declares something whose name is not there.
+/// Whether a faulty statement declares something whose name is missing.
 fn declares_nameless(tokens: &[Token<'_>]) -> bool {
     let is_name = |token: Option<&Token<'_>>| token.is_some_and(|token| token.kind == Kind::Name);
     let nameless = |(at, token): (usize, &Token<'_>)| match token.text {
@@ -88,11 +88,11 @@ fn declares_nameless(tokens: &[Token<'_>]) -> bool {
     let count = |text: &str| tokens.iter().filter(|token| token.text == text).count();
     let declares = tokens.iter().any(|token| DECLARING.contains(&token.text));
     tokens.iter().enumerate().any(nameless)
-        // Without its bracket, a name and a binder are one word.
+        // Without the opening bracket, a name and its binder become one word.
         || declares && count("]") > count("[")
 }
 
-/// The lines of a report's place, in a text whose lines end at `ends`.
+/// The range of the lines that a report's place covers, in a text whose lines end at `ends`.
 fn line(ends: &[u32], report: &Diagnostic) -> Option<Range<u32>> {
     let Place::Source(span) = report.primary.as_ref()?.place else { return None };
     let before = ends.partition_point(|end| *end < span.start);

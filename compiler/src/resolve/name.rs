@@ -1,8 +1,8 @@
-//! Names in expressions: in comes a name, out comes what it stands for.
+//! Names in expressions. In: a name. Out: what it stands for.
 //!
-//! A name is a local, something that the program declares, a buffer, something of the file, or a name of the
-//! language. What is none of these is E0201, and so is a name that has no meaning where it stands: `rank` in what is
-//! evaluated once for all ranks, a channel before its declaration.
+//! A name is a local, something that the program declares, a buffer, something of the file, or a builtin. Any other
+//! name is E0201, and so is a name that has no meaning where it is used: `rank` in something that is evaluated once for
+//! all ranks, or a channel before its declaration.
 
 use super::body::{BUILTINS, Body, Bound, Level, Typed, builtin, builtin_type, speaks_of_nodes};
 use super::family::Family;
@@ -16,7 +16,7 @@ use crate::source::Span;
 use crate::syntax::{ast, foreign};
 
 impl Body<'_> {
-    /// What a name stands for; `want` is what would fit, to guess what was meant.
+    /// What a name stands for; `want` is the type that would fit, to guess what was meant.
     pub(super) fn name(&mut self, name: &str, span: Span, want: Option<&Ty>) -> Typed {
         if let Some(local) = self.local(name) {
             return self.local_value(local, span);
@@ -40,7 +40,7 @@ impl Body<'_> {
         self.error(span)
     }
 
-    /// The program's family of that name.
+    /// The program's family with that name.
     pub(super) fn family(&self, name: &str) -> Option<Family> {
         if self.level != Level::Program {
             return None;
@@ -48,7 +48,7 @@ impl Body<'_> {
         self.families.as_ref()?.names.get(name).copied()
     }
 
-    /// `input` or `output`, where there are buffers.
+    /// `input` or `output`, in bodies that have buffers.
     pub(super) fn buffer(&self, name: &str) -> Option<BufferName> {
         if !matches!(self.level, Level::Program | Level::Clauses) {
             return None;
@@ -60,7 +60,7 @@ impl Body<'_> {
         }
     }
 
-    /// Notes that a family is used; reports where it is not declared yet.
+    /// Records a use of a family; reports it if the family is not declared yet.
     pub(super) fn use_family(&mut self, family: Family, span: Span) {
         let Some(families) = &mut self.families else { return };
         let declaration = families.get_mut(family);
@@ -74,13 +74,13 @@ impl Body<'_> {
         }
     }
 
-    /// Notes that a value of the file is used.
+    /// Records a use of a value of the file.
     pub(super) fn use_global(&mut self, name: &str, named: Named, span: Span) {
         self.uses.add(span, named.definition);
         self.mentioned.insert((name.to_owned(), named.entity));
     }
 
-    /// Notes what a value follows from, and reports where that is not known.
+    /// Records what a value depends on, and reports a dependency that is not known at this level.
     pub(super) fn require(&mut self, what: &str, needs: Needs, span: Span) {
         self.needs = self.needs.and(needs);
         let either = needs.rank || needs.ranks;
@@ -163,7 +163,7 @@ impl Body<'_> {
         self.typed(ExprKind::Builtin(builtin, None), span, builtin_type(builtin))
     }
 
-    /// What speaks of nodes in a program that has none: one mistake, wherever it shows.
+    /// A name about nodes in a program without `ranks_per_node`: one mistake, however often it occurs.
     pub(super) fn without_nodes(&mut self, name: &str, span: Span) -> Typed {
         if !std::mem::replace(&mut self.lacks_nodes, true) {
             self.report(no_nodes(name, span));
@@ -214,7 +214,7 @@ impl Body<'_> {
         report
     }
 
-    /// What could be named here, with its place: locals, the program's declarations, constants, the language's.
+    /// What could be named here, with its place: locals, the program's declarations, constants, builtins.
     fn candidates(&self, want: Option<&Ty>) -> Vec<(String, Option<Span>)> {
         let fits = |ty: &Ty| want.is_none_or(|want| self.member_type(ty) == *want);
         let mut names = Vec::new();
@@ -248,7 +248,7 @@ impl Body<'_> {
         names
     }
 
-    /// The type without lists around it; a buffer counts as its chunks.
+    /// The type without the lists around it; a buffer counts as chunks.
     fn member_type(&self, ty: &Ty) -> Ty {
         let mut ty = self.types.known(ty);
         while let Ty::List(member) = ty {
@@ -268,8 +268,8 @@ impl Body<'_> {
             }
     }
 
-    /// Adds how a name that is called comes from the library, or what was probably meant. None where it has been said: however
-    /// often a name is used that is not imported, that is one mistake.
+    /// Adds which import provides a called name, or which name was probably meant. None if it has been reported: using
+    /// a name that is not imported is one mistake, however often it is used.
     pub(super) fn suggest_called(
         &mut self,
         report: Diagnostic,
@@ -290,7 +290,7 @@ impl Body<'_> {
         })
     }
 
-    /// Adds what was probably meant, which is then not unused.
+    /// Adds which name was probably meant; that name then counts as used.
     pub(super) fn suggest(
         &mut self,
         report: Diagnostic,
@@ -319,7 +319,7 @@ impl Body<'_> {
         names.collectives.get(name).map(|named| named.span)
     }
 
-    /// Whether it is the name of a collective, which is taken to be used then.
+    /// Whether it is the name of a collective, which then counts as used.
     pub(super) fn is_collective(&mut self, name: &str) -> bool {
         let names = self.globals.names.lookup(self.module);
         let named = names.and_then(|names| names.collectives.get(name).copied());
@@ -327,7 +327,7 @@ impl Body<'_> {
         named.is_some()
     }
 
-    /// Reports that a value is of the wrong type.
+    /// A report that a value has the wrong type.
     pub(super) fn mismatch(&mut self, got: &Typed, want: &Ty) -> Diagnostic {
         let (have, want) = (self.types.close(&got.ty), self.types.close(want));
         let text = self.text(got.expr.span);
@@ -341,13 +341,13 @@ impl Body<'_> {
     }
 }
 
-/// Adds what was probably meant, and the change that makes it so.
+/// Adds which name was probably meant, and the edit that writes it.
 pub(super) fn meant(report: Diagnostic, span: Span, near: &str) -> Diagnostic {
     let edit = Edit { span, text: near.to_owned() };
     report.label(format!("did you mean `{near}`?")).guess(format!("write `{near}`"), vec![edit])
 }
 
-/// What a name of the language follows from.
+/// What a builtin depends on.
 pub(super) fn builtin_needs(builtin: Builtin) -> Needs {
     match builtin {
         Builtin::Ranks | Builtin::Nodes | Builtin::RanksPerNode => {
@@ -371,7 +371,7 @@ fn family_member(family: Family) -> Ty {
     }
 }
 
-/// How what is wanted is written.
+/// An example of how a value of the wanted type is written.
 fn example(have: &Type, want: &Type, text: &str) -> String {
     match (have, want) {
         (Type::Buffer, Type::Chunk) if text.starts_with('`') => {

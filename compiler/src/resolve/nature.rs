@@ -1,10 +1,10 @@
-//! What can be seen of a value before it is evaluated: in comes a resolved expression, out come whose memory a chunk
-//! lies in, in which buffer, and of which kind a channel is; nothing where that is not certain.
+//! The properties of a value that are known before it is evaluated. In: a resolved expression. Out: whose memory a
+//! chunk is in, in which buffer, and which kind a channel has; none where that is not certain.
 
 use super::body::{Body, Nature, Side};
 use super::program::{BufferName, Expr, ExprKind};
 
-/// The nature of a value; of a list, that of its members.
+/// The nature of a value; for a list, that of its members.
 pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
     let none = Nature::default();
     match &expr.kind {
@@ -50,7 +50,7 @@ fn of_buffer(side: Side, buffer: BufferName) -> Nature {
     Nature { side: Some(side), buffer: Some(buffer), link: None }
 }
 
-/// What is certain of both.
+/// The properties that both have in common.
 fn both(one: Nature, other: Nature) -> Nature {
     fn same<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<T> {
         if one == other { one } else { None }

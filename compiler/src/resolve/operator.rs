@@ -1,7 +1,6 @@
-//! Operators between two values: in come a sign and two trees, out comes a resolved expression with its type.
-//!
-//! Rules (E0204): arithmetic, shifts and `<` take numbers, `&&` and `||` truth values. What has been said of one or both
-//! sides is not said again of what holds the result.
+//! Binary operators. In: an operator and two trees. Out: a resolved expression with its type.
+//! Rules (E0204): arithmetic, shifts and `<` take numbers; `&&` and `||` take truth values. If one or both sides were
+//! reported, the result is not reported again.
 
 use super::body::{Body, Typed};
 use super::program::{ExprKind, Type};
@@ -53,7 +52,7 @@ impl Body<'_> {
             self.report(bits_of_truth_values(op, instead, &left, &right));
             return self.error(span);
         }
-        // What is wrong with one side has been said, and the other may suit what was meant.
+        // The mistake on one side has been reported, and the other side may fit what was meant.
         if known.contains(&Ty::Error) {
             return self.error(span);
         }
@@ -66,7 +65,7 @@ impl Body<'_> {
         self.typed(ExprKind::Binary(op, left, right), span, ty)
     }
 
-    /// One side of an operator, or both, are of a type that it does not take.
+    /// One or both sides of an operator have a type that it does not take.
     fn wrong_sides(&self, op: BinaryOp, sides: [&Typed; 2], fits: [bool; 2]) -> Diagnostic {
         let [one, other] = sides.map(|side| Side {
             span: side.expr.span,
@@ -95,13 +94,13 @@ impl Body<'_> {
 /// One side of an operator.
 struct Side {
     span: Span,
-    /// As it is written, in quotes; `this` where it is long.
+    /// Its text in quotes; `this` if it is long.
     text: String,
     ty: Type,
 }
 
 impl Side {
-    /// As it is written, if it is short.
+    /// Its text, if it is short.
     fn written(&self) -> Option<&str> {
         self.text.strip_prefix('`')?.strip_suffix('`')
     }
@@ -122,7 +121,7 @@ fn both_wrong(one: &Side, other: &Side, takes: &str) -> Diagnostic {
     Diagnostic::new(Code::E0204, one.span, message).label(first).and(other.span, second)
 }
 
-/// What says the same of lists and chunks, which no operator takes.
+/// What to write instead for lists and chunks, which no operator takes.
 fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
     if op == BinaryOp::Add && one.ty == Type::Chunk && other.ty == Type::Chunk {
         return Some("chunks are added up by an operation: `reduce a, b -> c;`".to_owned());
@@ -197,7 +196,7 @@ fn logical(op: BinaryOp) -> Option<&'static str> {
     pairs.into_iter().find(|(bits, _)| *bits == op).map(|(_, logical)| logical)
 }
 
-/// What `p.output` or `p.output[0]` is a field of, and the field.
+/// For `p.output` or `p.output[0]`: the span of the `p`, and the field.
 fn owner(expr: &ast::Expr) -> Option<(Span, &ast::Name)> {
     let buffer = if let ast::ExprKind::Index(buffer, _) = &expr.kind { buffer } else { expr };
     let ast::ExprKind::Field(owner, field) = &buffer.kind else { return None };

@@ -1,7 +1,7 @@
-//! Options: in come `name = value`, out come known options with values of the right kind.
+//! Options. In: `name = value`. Out: known options with values of the right kind.
 //!
-//! Rules (E0211): the option exists, its value is of its kind, a word is one of its words; each is given once (E0203).
-//! Options of a program and those of the command line are the same.
+//! Rules (E0211): the option exists, its value has the right kind, a word is one of the option's words; each option is
+//! given once (E0203). The rules are the same in a program and on the command line.
 
 use super::body::{Body, Level};
 use super::declare::set_twice;
@@ -15,7 +15,7 @@ use crate::syntax::ast;
 use crate::syntax::ast::{BinaryOp, RangeKind};
 use std::collections::BTreeMap;
 
-/// What an option takes.
+/// The kind of value that an option takes.
 #[derive(Clone, Copy)]
 enum Kind {
     Number,
@@ -95,7 +95,7 @@ impl Body<'_> {
             (Kind::Truth, ast::OptionValue::Index(ast::Index::At(expr))) => {
                 self.value(name, kind, expr, &Ty::Bool)
             }
-            // A plan's name is a word like any other: quotes are for what is no identifier.
+            // A plan's name can be an identifier; it needs quotes only if it is not one.
             (
                 Kind::Text,
                 ast::OptionValue::Index(ast::Index::At(ast::Expr {
@@ -208,7 +208,7 @@ impl Body<'_> {
         Some(OptionValue::Map(resolved))
     }
 
-    /// Looks at a value that fits nothing, since it uses names.
+    /// Resolves a value that fits no option, since it uses names.
     fn look(&mut self, value: &ast::OptionValue) {
         match value {
             ast::OptionValue::Index(

@@ -1,11 +1,11 @@
-//! In which order declarations must be looked at: in come who names whom, out come groups, callees first.
+//! Finds the order in which to resolve declarations. In: which declaration names which. Out: groups, callees
+//! first.
 //!
-//! A group is a set of declarations that need one another (recursion); most have one member.
+//! A group is a set of declarations that need one another (recursion); most groups have one member.
 
 /// The groups of a graph whose node `i` needs the nodes `needs[i]`; a group comes after every group that it needs.
 ///
-/// Tarjan's algorithm, with its stack in memory instead of calls: a chain of declarations is as long as the author
-/// likes.
+/// Tarjan's algorithm, with an explicit stack instead of recursion: a chain of declarations can have any length.
 pub(super) fn groups(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut search = Search {
         needs,
@@ -89,7 +89,7 @@ impl Search<'_> {
         }
     }
 
-    /// If the node reaches nothing before itself, what is on the path from it on is a group.
+    /// If the node reaches nothing before itself, the path from the node on is a group.
     fn close(&mut self, node: usize) {
         let row = self.node(node);
         if row.reaches < row.seen {

@@ -1,7 +1,7 @@
 //! The resolved, typed program: names are ids, every expression has a type; plain data.
 //!
-//! What `resolve` makes and `elaborate` evaluates. Expressions that were reported are [`ExprKind::Error`]; a program
-//! for which errors were reported is not elaborated.
+//! `resolve` makes it, and `elaborate` evaluates it. Expressions that were reported are [`ExprKind::Error`]; a
+//! program with errors is not elaborated.
 
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{BinaryOp, Gathered, RangeKind, SynchroniseVerb, TransferVerb, UnaryOp};
@@ -51,7 +51,7 @@ id! {
     BlockFamilyId
 }
 
-/// All declarations of all files that one file needs, the library's among them.
+/// All declarations of all files that one file needs, including the library's.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
     /// Functions.
@@ -62,9 +62,9 @@ pub struct Unit {
     pub collectives: Table<CollectiveId, Collective>,
     /// `let`s at the top of a file.
     pub constants: Table<ConstantId, Constant>,
-    /// Programs of the file that was asked for (imported files' programs are not resolved).
+    /// The programs of the main file (programs of imported files are not resolved).
     pub programs: Table<ProgramId, Program>,
-    /// The files that are the library's.
+    /// The files that belong to the library.
     pub library: Arc<BTreeSet<FileId>>,
 }
 
@@ -73,7 +73,8 @@ pub struct Unit {
 pub enum Type {
     /// A 64-bit integer.
     Int,
-    /// An integer that names a rank; interchangeable with `int`, checked where a parameter is declared so.
+    /// An integer that names a rank. It is interchangeable with `int` and checked where a parameter is declared as
+    /// `rank`.
     Rank,
     /// `true` or `false`.
     Bool,
@@ -91,12 +92,12 @@ pub enum Type {
     Block,
     /// A list. A family of channels, semaphores or blocks named without brackets is one too.
     List(Box<Type>),
-    /// Unknown, since something was wrong and has been reported: agrees with every type.
+    /// Unknown, because of a mistake that has been reported: agrees with every type.
     Error,
 }
 
 impl fmt::Display for Type {
-    /// As it is written; `?` where it is unknown.
+    /// As it is written in source; `?` if it is unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Type::Int => "int",
@@ -128,16 +129,16 @@ pub struct Local {
     pub ty: Type,
 }
 
-/// A parameter; its local is that of the same number in the frame.
+/// A parameter; its local has the same number in the frame.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
     /// Its type.
     pub ty: Type,
-    /// What it is without an argument; may use the parameters before it.
+    /// Its value without an argument; it may use the parameters before it.
     pub default: Option<Expr>,
 }
 
@@ -146,7 +147,7 @@ pub struct Parameter {
 pub struct Constant {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// Where its name is.
     pub span: Span,
     /// Its value.
     pub value: Expr,
@@ -157,11 +158,11 @@ pub struct Constant {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// Where its name is.
     pub span: Span,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// What it gives.
+    /// The type of its result.
     pub result: Type,
     /// Its value.
     pub body: Expr,
@@ -174,9 +175,9 @@ pub struct Function {
 pub struct Procedure {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// Where its name is.
     pub span: Span,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// Its statements.
     pub body: Vec<Stmt>,
@@ -189,9 +190,9 @@ pub struct Procedure {
 pub struct Collective {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// Where its name is.
     pub span: Span,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// `let`s and `require`s, in order.
     pub body: Vec<Stmt>,
@@ -210,9 +211,9 @@ pub struct Collective {
 /// `in_place { input = output[..]; }`
 #[derive(Clone, Debug)]
 pub struct InPlace {
-    /// The buffer that lies in the other one.
+    /// The buffer that is a part of the other one.
     pub inner: BufferName,
-    /// The slice that it is; a chunk of the other buffer, or that whole buffer.
+    /// Which part it is: a slice of the other buffer, or that whole buffer.
     pub value: Expr,
     /// All of the clause.
     pub span: Span,
@@ -221,19 +222,19 @@ pub struct InPlace {
 /// A promise: for all values of `binders`, `output == value`.
 #[derive(Clone, Debug)]
 pub struct Ensures {
-    /// For which values it is made.
+    /// The values for which it is made.
     pub binders: Vec<Binder>,
     /// The output chunk.
     pub output: Expr,
-    /// Whose contributions it holds.
+    /// The contributions that it holds.
     pub value: Promised,
     /// All of it.
     pub span: Span,
-    /// Whether `rank` (or anything that follows from it) is mentioned; without, it is the same for all ranks.
+    /// Whether it mentions `rank` (or anything that depends on it); if not, it is the same for all ranks.
     pub mentions_rank: bool,
 }
 
-/// What an output chunk must hold.
+/// The promised content of an output chunk.
 #[derive(Clone, Debug)]
 pub enum Promised {
     /// One input chunk.
@@ -247,15 +248,15 @@ pub enum Promised {
 pub struct Program {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// Where its name is.
     pub span: Span,
-    /// What `-D` sets: `ranks` is one of them.
+    /// Its parameters, which `-D` sets; `ranks` is one of them.
     pub parameters: Vec<Parameter>,
     /// The local of the parameter `ranks`.
     pub ranks: Option<LocalId>,
     /// The local of the parameter `ranks_per_node`, if it has one.
     pub ranks_per_node: Option<LocalId>,
-    /// What it implements.
+    /// The collective that it implements.
     pub collective: Option<Implements>,
     /// Its options, in order; each at most once.
     pub options: Vec<OptionSetting>,
@@ -265,9 +266,9 @@ pub struct Program {
     pub channels: Table<ChannelFamilyId, ChannelFamily>,
     /// Semaphore families, in order.
     pub semaphores: Table<SemaphoreFamilyId, SemaphoreFamily>,
-    /// Block families: declared ones and those that are only opened, in order of their first mention.
+    /// Block families, in order of their first mention: those that are declared, and those that are only opened.
     pub blocks: Table<BlockFamilyId, BlockFamily>,
-    /// Everything at the top level, in order: statements, and where each declaration stands among them.
+    /// Everything at the top level, in order: statements, and the position of each declaration among them.
     pub body: Vec<ProgramItem>,
     /// Its locals, parameters first.
     pub frame: Frame,
@@ -291,13 +292,13 @@ pub enum ProgramItem {
 /// The collective of a program.
 #[derive(Clone, Debug)]
 pub struct Implements {
-    /// Which.
+    /// The collective.
     pub collective: CollectiveId,
     /// The arguments: the parameter's position, and its value.
     pub arguments: Vec<(usize, Expr)>,
-    /// `in_place = ..`, where it is given.
+    /// `in_place = ..`, if it is given.
     pub in_place: Option<Expr>,
-    /// `op = ..`, where it is given.
+    /// `op = ..`, if it is given.
     pub op: Option<(Op, Span)>,
     /// All of it.
     pub span: Span,
@@ -317,7 +318,7 @@ pub enum Op {
 /// One option.
 #[derive(Clone, Debug)]
 pub struct OptionSetting {
-    /// Its name; known, and its value of the right kind.
+    /// Its name.
     pub name: OptionName,
     /// Its value.
     pub value: OptionValue,
@@ -354,18 +355,18 @@ pub enum OptionName {
     AutoSync,
 }
 
-/// What an option is set to.
+/// The value of an option.
 #[derive(Clone, Debug)]
 pub enum OptionValue {
     /// An `int`, `bool` or `str`.
     Value(Expr),
     /// A word: `Simple`, `LL`, `interleaved`, `none`.
     Word(String),
-    /// A range of bytes; the last byte is included.
+    /// A range of bytes, from `from` to `to`.
     Bytes {
-        /// The first end.
+        /// The first end, if it is given.
         from: Option<Expr>,
-        /// The other end.
+        /// The other end, if it is given.
         to: Option<Expr>,
         /// Whether the other end is included (`..=`).
         inclusive: bool,
@@ -374,7 +375,7 @@ pub enum OptionValue {
     Map(Vec<(String, Expr)>),
 }
 
-/// A dimension of a family: what it runs over.
+/// A dimension of a family: the values that it runs over.
 #[derive(Clone, Debug)]
 pub enum Dimension {
     /// `p in peers if ..`: the binder's local is visible in later dimensions and in the declaration's value.
@@ -386,7 +387,7 @@ pub enum Dimension {
 /// `p in peers if p > rank`
 #[derive(Clone, Debug)]
 pub struct Binder {
-    /// What is bound, for each value in turn.
+    /// The local that is bound to each value in turn.
     pub local: LocalId,
     /// A list of integers (or of anything else, in operands and loops).
     pub list: Expr,
@@ -410,7 +411,7 @@ pub struct Region {
     pub span: Span,
     /// Its extents, at least one.
     pub dimensions: Vec<Dimension>,
-    /// What is accepted of it.
+    /// The words that are accepted for it.
     pub allowed: Allowed,
 }
 
@@ -421,26 +422,26 @@ pub struct ChannelFamily {
     pub name: String,
     /// The declaration.
     pub span: Span,
-    /// What it is over; empty for a single channel.
+    /// The dimensions of the family; empty for a single channel.
     pub dimensions: Vec<Dimension>,
-    /// What it leads to.
+    /// What it connects to.
     pub link: Link,
-    /// The other end, where it is named.
+    /// The other end, if it is named.
     pub to: Option<ChannelEnd>,
-    /// Without `to`: the dimension whose index is the argument of `memory` or `port`, if one is.
+    /// Without `to`: the dimension whose binder is the argument of `memory` or `port`, if there is one.
     pub peer_dimension: Option<usize>,
-    /// What is accepted of it.
+    /// The words that are accepted for it.
     pub allowed: Allowed,
 }
 
-/// What a channel leads to.
+/// What a channel connects to.
 #[derive(Clone, Debug)]
 pub enum Link {
     /// `memory(p)`
     Memory(Expr),
     /// `port(p)`
     Port(Expr),
-    /// `switch(ranks, buffer)`: the members, and a buffer (for a region: the whole of it).
+    /// `switch(ranks, buffer)`: the members, and a whole buffer.
     Switch(Expr, BufferName),
 }
 
@@ -451,7 +452,7 @@ pub struct ChannelEnd {
     pub family: ChannelFamilyId,
     /// The indices.
     pub indices: Vec<Expr>,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
 }
 
@@ -462,11 +463,11 @@ pub struct SemaphoreFamily {
     pub name: String,
     /// The declaration.
     pub span: Span,
-    /// What it is over; empty for a single one.
+    /// The dimensions of the family; empty for a single semaphore.
     pub dimensions: Vec<Dimension>,
     /// The value it starts with; 0 if left out.
     pub initial: Option<Expr>,
-    /// What is accepted of it.
+    /// The words that are accepted for it.
     pub allowed: Allowed,
 }
 
@@ -477,69 +478,69 @@ pub struct BlockFamily {
     pub name: String,
     /// The declaration, or the first opening.
     pub span: Span,
-    /// How many indices it has.
+    /// Its number of indices.
     pub arity: usize,
-    /// The declaration's dimensions; none where it is only opened.
+    /// The declaration's dimensions; none if it is only opened.
     pub dimensions: Option<Vec<Dimension>>,
     /// The pinned id, which may use the dimensions' locals.
     pub id: Option<Expr>,
-    /// What is accepted of it.
+    /// The words that are accepted for it.
     pub allowed: Allowed,
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    /// What it is.
+    /// Its kind, with its content.
     pub kind: StmtKind,
     /// All of it.
     pub span: Span,
-    /// What is accepted of it.
+    /// The words that are accepted for it.
     pub allowed: Allowed,
 }
 
-/// The kinds of [`Stmt`]. Placement has been checked: operations stand in blocks, groups or procedures.
+/// The kinds of [`Stmt`]. Their placement has been checked: operations are in blocks, groups or procedures.
 #[derive(Clone, Debug)]
 pub enum StmtKind {
     /// Binds a local.
     Let(LocalId, Expr),
-    /// Stops where the condition does not hold.
+    /// Fails if the condition does not hold.
     Require(Expr, Option<String>),
-    /// Repeats.
+    /// A loop.
     For(Vec<Binder>, Vec<Stmt>),
-    /// Chooses.
+    /// A conditional.
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// Opens one block, or each of several.
     Block(BlockFamilyId, Vec<BlockIndex>, Vec<Stmt>),
     /// Opens several blocks that share each operation.
     Group(Vec<Operand>, Vec<Stmt>),
-    /// Repeats over windows.
+    /// Repeats its body over windows of a message.
     Pipeline {
-        /// Bytes.
+        /// The bytes of a window.
         unit: Expr,
-        /// Chunks.
+        /// The chunks that each operation covers.
         chunks: Expr,
-        /// What is repeated: blocks, or inside a block its operations.
+        /// What is repeated: openings of blocks or, inside a block, operations.
         body: Vec<Stmt>,
     },
-    /// Blocks meet.
+    /// The blocks meet.
     Barrier(Vec<Operand>),
     /// The threads of the block meet.
     Sync,
     /// Moves data.
     Transfer(Transfer),
-    /// Synchronises.
+    /// Synchronizes.
     Synchronise(Synchronise),
-    /// Calls a procedure: one argument for each parameter, in order, defaults filled in by `elaborate`.
+    /// Calls a procedure: each argument with its parameter's position. `elaborate` fills in the defaults.
     Call(ProcedureId, Vec<(usize, Expr)>),
 }
 
-/// How a block family is opened, for one of its indices.
+/// How one index of a block family is opened.
 #[derive(Clone, Debug)]
 pub enum BlockIndex {
-    /// Each of a list: `block send[p in peers] {`.
+    /// Each value of a list: `block send[p in peers] {`.
     Binder(Binder),
-    /// One: `block recv[p] {`.
+    /// One value: `block recv[p] {`.
     At(Expr),
     /// Each of the declared values: `block pump[*] {`.
     All(Span),
@@ -548,9 +549,9 @@ pub enum BlockIndex {
 /// An operation that moves data.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// Which.
+    /// The verb.
     pub verb: TransferVerb,
-    /// The word.
+    /// Where the verb is.
     pub verb_span: Span,
     /// What is read; each a chunk or a list of chunks.
     pub sources: Vec<Operand>,
@@ -569,13 +570,13 @@ pub struct Transfer {
 /// An operation on channels or semaphores.
 #[derive(Clone, Debug)]
 pub struct Synchronise {
-    /// Which.
+    /// The verb.
     pub verb: SynchroniseVerb,
-    /// The word.
+    /// Where the verb is.
     pub verb_span: Span,
     /// Channels, or semaphores; or lists of them.
     pub operands: Vec<Operand>,
-    /// Where `relaxed` stands, if it does.
+    /// Where the word `relaxed` is, if it is there.
     pub relaxed: Option<Span>,
     /// `sync = ..`
     pub sync: Option<Sync>,
@@ -594,7 +595,7 @@ pub enum Sync {
     None,
 }
 
-/// One operand, or one for each of something. An expression of list type stands for each of its members.
+/// One operand, or one for each value of binders. An expression of list type stands for each of its members.
 #[derive(Clone, Debug)]
 pub enum Operand {
     /// `mem[*]`
@@ -619,17 +620,17 @@ pub enum BufferName {
 pub enum Builtin {
     /// This rank. Of `p`: `p` itself.
     Rank,
-    /// How many there are.
+    /// The number of ranks.
     Ranks,
     /// All ranks but this one, ascending.
     Peers,
-    /// The node it lies in.
+    /// The number of the rank's node.
     Node,
-    /// How many nodes there are.
+    /// The number of nodes.
     Nodes,
-    /// Its number in its node.
+    /// The rank's number in its node.
     LocalRank,
-    /// How many ranks share a node.
+    /// The number of ranks in a node.
     RanksPerNode,
     /// The other ranks of its node.
     NodePeers,
@@ -640,9 +641,9 @@ pub enum Builtin {
 /// An expression with its type.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind, with its content.
     pub kind: ExprKind,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
     /// Its type.
     pub ty: Type,
@@ -685,13 +686,13 @@ pub enum ExprKind {
     Element(Box<Expr>, Box<Expr>),
     /// `-x`, `!x`
     Unary(UnaryOp, Box<Expr>),
-    /// `a + b`; `||` and `&&` do not evaluate their second side in vain.
+    /// `a + b`; `||` and `&&` evaluate their second side only if it matters.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// `a..b`
     Range(RangeKind, Box<Expr>, Box<Expr>),
     /// `[a, b]`
     List(Vec<Expr>),
-    /// `{a, b}`: as written, duplicates dropped.
+    /// `{a, b}`: the values in order, without duplicates.
     Set(Vec<Expr>),
     /// `{p in peers if .. : value}`, `[p in peers if .. : value]`; the value may be the binder itself.
     Each(Gathered, Vec<Binder>, Box<Expr>),
@@ -705,18 +706,18 @@ pub enum ExprKind {
     Fold(Fold, Vec<Binder>, Box<Expr>),
     /// `x.len()` and so on.
     Method(Method, Box<Expr>, Vec<Expr>),
-    /// Reported already.
+    /// An expression that was reported.
     Error,
 }
 
-/// What stands in brackets.
+/// What is in brackets.
 #[derive(Clone, Debug)]
 pub enum Index {
     /// `*`: each member.
     All(Span),
     /// `..`: the whole extent.
     Whole(Span),
-    /// An integer, or a list of integers: of chunks a contiguous range, of a family several members.
+    /// An integer, or a list of integers: a contiguous range of chunks, or several members of a family.
     At(Expr),
     /// `..b`, `..=b`
     To(Expr, bool),
@@ -724,7 +725,7 @@ pub enum Index {
     From(Expr),
 }
 
-/// Functions of the language.
+/// Builtin functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intrinsic {
     /// `min`, of one argument or more, or of a list.

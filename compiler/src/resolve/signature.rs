@@ -1,44 +1,45 @@
-//! What callers know of functions, procedures, collectives and constants: plain data.
+//! Signatures: what callers know about functions, procedures, collectives and constants. Plain
+//! data.
 
 use super::program::{CollectiveId, ConstantId, FunctionId, ProcedureId};
 use super::types::Ty;
 use crate::source::Span;
 use crate::table::Table;
 
-/// Everything that can be called or named at the top of a file.
+/// The signatures of everything that can be called or named at the top of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signatures {
-    /// Of functions.
+    /// Those of functions.
     pub(super) functions: Table<FunctionId, Signature>,
-    /// Of procedures.
+    /// Those of procedures.
     pub(super) procedures: Table<ProcedureId, Signature>,
-    /// Of collectives.
+    /// Those of collectives.
     pub(super) collectives: Table<CollectiveId, Signature>,
-    /// Of constants: the result is the type.
+    /// Those of constants: the result is the constant's type.
     pub(super) constants: Table<ConstantId, Signature>,
 }
 
-/// What a caller knows.
+/// What a caller knows about a declaration.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
-    /// What it takes.
+    /// Its parameters.
     pub(super) parameters: Vec<Takes>,
-    /// What it gives; of procedures and collectives nothing.
+    /// The type of its result; meaningless for procedures and collectives.
     pub(super) result: Ty,
-    /// What its value follows from, arguments aside.
+    /// What its value depends on, apart from its arguments.
     pub(super) needs: Needs,
     /// What a procedure does.
     pub(super) effects: Effects,
-    /// Where its name stands.
+    /// Where its name is.
     pub(super) span: Span,
 }
 
-/// A parameter, as a caller knows it.
+/// What a caller knows about a parameter.
 #[derive(Clone, Debug)]
 pub(super) struct Takes {
     /// Its name.
     pub(super) name: String,
-    /// Where it stands.
+    /// Where it is.
     pub(super) span: Span,
     /// Its type.
     pub(super) ty: Ty,
@@ -46,35 +47,35 @@ pub(super) struct Takes {
     pub(super) optional: bool,
 }
 
-/// What a value follows from.
+/// What a value depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// Differs from rank to rank.
+    /// The rank: it differs from rank to rank.
     pub(super) rank: bool,
-    /// Follows from the number of ranks or nodes, which only a program knows.
+    /// The number of ranks or nodes, which only a program knows.
     pub(super) ranks: bool,
 }
 
 impl Needs {
-    /// What follows from either.
+    /// What depends on either.
     pub(super) fn and(self, other: Needs) -> Needs {
         Needs { rank: self.rank || other.rank, ranks: self.ranks || other.ranks }
     }
 }
 
-/// What the statements of a procedure ask of the place that calls it.
+/// What the statements of a procedure require of the place that calls it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
-    /// It has operations that stand in no group: it must be called in a block.
+    /// An operation that is in no group, if there is one: the procedure must be called in a block.
     pub(super) operates: Option<Span>,
-    /// One of them synchronizes: no group may call it.
+    /// An operation that synchronizes, if there is one: no group may call the procedure.
     pub(super) synchronizes: Option<Span>,
-    /// It has groups, barriers or pipelines: it must be called outside blocks.
+    /// A group, barrier or pipeline, if there is one: the procedure must be called outside blocks.
     pub(super) arranges: Option<Span>,
 }
 
 impl Effects {
-    /// What both ask.
+    /// What either requires.
     pub(super) fn and(self, other: Effects) -> Effects {
         Effects {
             operates: self.operates.or(other.operates),

@@ -1,8 +1,8 @@
-//! Statements: in comes a tree, out comes a resolved statement.
+//! Statements. In: a tree. Out: a resolved statement.
 //!
-//! Rules: conditions are truth values, `for` goes over lists, blocks are opened with as many indices as their family
-//! has (E0205), `group` and `barrier` take blocks, a pipeline says `unit` and `chunks`, and a procedure is called
-//! where its statements may stand (E0108).
+//! Rules: conditions are truth values, `for` runs over lists, blocks are opened with as many indices as their family
+//! has (E0205), `group` and `barrier` take blocks, a pipeline gives `unit` and `chunks`, and a procedure is called
+//! where its statements are allowed (E0108).
 
 use super::access::wrong_arity;
 use super::attribute;
@@ -19,14 +19,14 @@ use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 
-/// An operand, with what can be seen of it.
+/// An operand, with its known properties.
 #[derive(Debug)]
 pub(super) struct Operated {
     /// The operand.
     pub(super) operand: Operand,
-    /// What its members are.
+    /// The nature of its members.
     pub(super) nature: Nature,
-    /// Where it stands.
+    /// Where it is.
     pub(super) span: Span,
     /// Whether it was reported.
     pub(super) wrong: bool,
@@ -38,7 +38,7 @@ impl Body<'_> {
         self.scoped(|this| this.open_statements(body))
     }
 
-    /// The statements of a body, in the scope of the moment.
+    /// The statements of a body, in the current scope.
     pub(super) fn open_statements(&mut self, body: &ast::Body) -> Vec<Stmt> {
         let statements = body.statements.iter();
         statements
@@ -46,7 +46,7 @@ impl Body<'_> {
             .collect()
     }
 
-    /// One statement; none where nothing could be made of it.
+    /// One statement; none if it could not be resolved.
     pub(super) fn statement(
         &mut self,
         attributes: &[ast::Attribute],
@@ -101,7 +101,7 @@ impl Body<'_> {
         })
     }
 
-    /// `let` and `require` are also clauses of a collective.
+    /// A `let`, which may also be a clause of a collective.
     pub(super) fn let_(&mut self, let_: &ast::Let) -> StmtKind {
         let before = std::mem::take(&mut self.needs);
         let (value, ty) = self.value_of(let_);
@@ -114,7 +114,7 @@ impl Body<'_> {
         StmtKind::Let(local, value)
     }
 
-    /// The value of a `let`, and its type: the one that is written, if one is.
+    /// The value of a `let`, and its type: the written one, if there is one.
     pub(super) fn value_of(&mut self, let_: &ast::Let) -> (Expr, Ty) {
         match let_.ty.as_ref().map(|ty| (ty, self.written(ty))) {
             Some((written, ty)) => {
@@ -128,7 +128,7 @@ impl Body<'_> {
         }
     }
 
-    /// The type that is written; reported where there is none of that name.
+    /// The type that is written; reports one that does not exist.
     pub(super) fn written(&mut self, ty: &ast::Type) -> Ty {
         types::written(ty).unwrap_or_else(|| {
             self.report(unknown_type(ty));
@@ -147,7 +147,7 @@ impl Body<'_> {
         binders.iter().map(|binder| self.binder(binder)).collect()
     }
 
-    /// Operands whose members are of a type.
+    /// Operands whose members have the type `want`.
     pub(super) fn operands(&mut self, operands: &[ast::Operand], want: &Ty) -> Vec<Operated> {
         operands.iter().map(|operand| self.operand(operand, want)).collect()
     }
@@ -168,7 +168,7 @@ impl Body<'_> {
         }
     }
 
-    /// A value of a type, or a list of such values; and whether it is something else.
+    /// A value of type `want` or a list of such values, and whether it has another type.
     fn operated(&mut self, expr: &ast::Expr, want: &Ty) -> (Expr, bool) {
         let typed = self.expr(expr, Some(want));
         let known = self.types.known(&typed.ty);
@@ -183,7 +183,7 @@ impl Body<'_> {
     }
 
     fn if_(&mut self, condition: &ast::If) -> StmtKind {
-        // A chain of `else if` is as long as the author likes: it is walked, not descended into.
+        // A chain of `else if` can have any length: it is handled in a loop, not by recursion.
         let mut arms = Vec::new();
         let mut next = condition;
         let mut last = loop {
@@ -220,7 +220,7 @@ impl Body<'_> {
         })
     }
 
-    /// The family that a block statement speaks of.
+    /// The family that a block statement names.
     pub(super) fn block_family(&mut self, name: &ast::Name) -> Option<BlockFamilyId> {
         match self.family(&name.text) {
             Some(Family::Block(id)) => {
@@ -360,7 +360,7 @@ impl Body<'_> {
         None
     }
 
-    /// Whether the statements of a procedure may stand where it is called.
+    /// Reports a call in a place where the statements of the procedure are not allowed.
     fn check_call(&mut self, name: &ast::Name, effects: Effects) {
         match self.inside {
             Inside::Procedure => self.effects = self.effects.and(effects),
@@ -425,7 +425,7 @@ fn collective_without_word(name: &ast::Name) -> Diagnostic {
     )
 }
 
-/// What a pipeline takes.
+/// The settings of a pipeline.
 const SETTINGS: [&str; 2] = ["unit", "chunks"];
 
 fn else_span(otherwise: &ast::Else) -> Span {

@@ -1,7 +1,7 @@
-//! Operations: in comes a statement, out comes a resolved one whose operands, channels and words suit its verb.
+//! Operations. In: a statement. Out: a resolved one whose operands, channels and modifiers fit its verb.
 //!
-//! Sides and words: E0214. Kinds of channels: E0209. Packets lie in scratch only: E0210. What cannot be seen before
-//! evaluation (a procedure's parameters) is not judged here.
+//! Sides and modifiers: E0214. Kinds of channels: E0209. Packets are in scratch only: E0210. Values whose
+//! properties are not known before evaluation (a procedure's parameters) are not checked here.
 
 use super::body::{Body, Side};
 use super::call::given_twice;
@@ -19,7 +19,7 @@ use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
 
-/// What may follow an operation.
+/// The modifiers of an operation.
 #[derive(Default)]
 struct Words {
     relaxed: Option<Span>,
@@ -133,7 +133,8 @@ impl Body<'_> {
         words
     }
 
-    /// Whose memory each operand lies in, and whether there is a channel; the operands that are as they should be.
+    /// Checks whose memory each operand is in, and whether there is a channel. Returns the operands that are on a
+    /// side that the verb allows, or on an unknown one.
     fn check_sides(
         &mut self,
         transfer: &ast::Transfer,
@@ -452,7 +453,7 @@ fn word_elsewhere(setting: &str, verb: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// A word that a setting does not know.
+/// A word that a setting does not accept.
 pub(super) fn unknown_word(setting: &str, name: &ast::Name, words: &[&str]) -> Diagnostic {
     let message = format!("`{setting}` cannot be `{}`", name.text);
     let report = Diagnostic::new(Code::E0211, name.span, message);

@@ -1,12 +1,12 @@
-//! Types while they are being inferred: in come demands that two types agree, out come types without unknowns.
+//! Types during inference. In: pairs of types that must agree. Out: types without unknowns.
 //!
-//! The language of types is that of [`Type`] with variables. `int` and `rank` agree; a variable that meets `rank`
-//! becomes `int`, since only a written `rank` is checked to be one; what stays unknown becomes `int`.
+//! These are the types of [`Type`], and variables. `int` and `rank` agree. A variable that is unified with `rank`
+//! becomes `int`, since only a written `rank` is checked to be one; a variable that stays unknown becomes `int`.
 
 use super::program::Type;
 use crate::syntax::ast;
 
-/// How deep lists may lie in lists: types are walked recursively, and nobody has more dimensions than that.
+/// How deep lists may nest: types are traversed recursively, and nobody needs more dimensions than that.
 pub(super) const DEPTH: usize = 16;
 
 /// A type that may still be unknown.
@@ -32,7 +32,7 @@ pub(super) enum Ty {
     Block,
     /// A list.
     List(Box<Ty>),
-    /// Wrong and reported.
+    /// A type that has been reported as wrong.
     Error,
     /// Not known yet.
     Var(usize),
@@ -45,20 +45,20 @@ impl Ty {
     }
 }
 
-/// What has been found out about variables.
+/// What is known about type variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Types {
     solved: Vec<Option<Ty>>,
 }
 
 impl Types {
-    /// A new unknown.
+    /// A new type variable.
     pub(super) fn fresh(&mut self) -> Ty {
         self.solved.push(None);
         Ty::Var(self.solved.len() - 1)
     }
 
-    /// The type with its outermost variable replaced, if that is known.
+    /// The type; if it is a variable that has been solved, the solution.
     pub(super) fn known(&self, ty: &Ty) -> Ty {
         let mut ty = ty;
         while let Ty::Var(variable) = ty {
@@ -70,7 +70,7 @@ impl Types {
         ty.clone()
     }
 
-    /// Makes the two agree, if they can.
+    /// Makes two types agree, if they can.
     pub(super) fn unify(&mut self, left: &Ty, right: &Ty) -> bool {
         match (self.known(left), self.known(right)) {
             (Ty::Error, _) | (_, Ty::Error) => true,
@@ -82,7 +82,7 @@ impl Types {
         }
     }
 
-    /// The type that both branches of something have, if they agree: `int` where one is `rank`.
+    /// The type of an expression with two branches, if these agree: `int` if one of them is `rank`.
     pub(super) fn join(&mut self, left: &Ty, right: &Ty) -> Option<Ty> {
         if !self.unify(left, right) {
             return None;
@@ -94,7 +94,7 @@ impl Types {
         })
     }
 
-    /// The type without unknowns.
+    /// The type with its variables replaced.
     pub(super) fn close(&self, ty: &Ty) -> Type {
         match self.known(ty) {
             Ty::Int | Ty::Var(_) => Type::Int,
@@ -111,7 +111,7 @@ impl Types {
         }
     }
 
-    /// How many lists lie around its member, up to a little more than [`DEPTH`].
+    /// How many lists are nested around the member, up to [`DEPTH`] + 1.
     pub(super) fn depth(&self, ty: &Ty) -> usize {
         let mut ty = self.known(ty);
         for depth in 0..=DEPTH {
@@ -154,7 +154,7 @@ impl Types {
     }
 }
 
-/// The same type, ready to meet unknowns.
+/// The same type, as one that can be unified.
 pub(super) fn open(ty: &Type) -> Ty {
     match ty {
         Type::Int => Ty::Int,
@@ -190,13 +190,13 @@ pub(super) fn word(name: &str) -> Option<Ty> {
     })
 }
 
-/// The type that is written, or nothing where the word is unknown or the lists are too deep.
+/// The type that is written; none if the word is unknown or the lists nest too deep.
 pub(super) fn written(ty: &ast::Type) -> Option<Ty> {
     let member = word(&ty.name.text)?;
     (ty.lists as usize <= DEPTH).then(|| (0..ty.lists).fold(member, |ty, _| ty.list()))
 }
 
-/// What a value of the type is, as "a channel".
+/// A description of a value of the type, such as "a channel".
 pub(super) fn describe(ty: &Type) -> String {
     match ty {
         Type::List(member) => format!("a list of {}", plural(member)),
@@ -213,7 +213,7 @@ pub(super) fn describe(ty: &Type) -> String {
     }
 }
 
-/// What several values of the type are, as "channels".
+/// A description of several values of the type, such as "channels".
 pub(super) fn plural(ty: &Type) -> String {
     match ty {
         Type::List(member) => format!("lists of {}", plural(member)),

@@ -1,9 +1,9 @@
-//! What names are used: in comes a resolved body, out come warnings about names that nothing uses, and for tools the
+//! Which names are used. In: a resolved body. Out: warnings about names that nothing uses and, for tools, the
 //! definition of each use.
 //!
-//! Rules (W0201 to W0205): judged on names in the source, never on what is left at given parameters. Names that
-//! begin with `_`, binders, and the parameters `ranks` and `ranks_per_node` need no use; nor does anything before
-//! which `#[allow(unused)]` or the warning's code stands.
+//! Rules (W0201 to W0205): these depend on the names in the source, never on what is left of the program for given
+//! parameters. Names that begin with `_`, binders, and the parameters `ranks` and `ranks_per_node` need no use. Neither
+//! does anything after `#[allow(unused)]` or `#[allow(..)]` with the warning's code.
 
 use super::body::{Body, Bound, Known};
 use super::family::Declaration;
@@ -14,12 +14,12 @@ use crate::syntax::ast;
 /// Uses of names and what they name, in the order in which they were resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// Where a name is used, and where what it names is declared.
+    /// For each use, its place and the place of the declaration.
     pub definitions: Vec<(Span, Span)>,
 }
 
 impl Uses {
-    /// Notes a use.
+    /// Records a use.
     pub(super) fn add(&mut self, place: Span, definition: Span) {
         self.definitions.push((place, definition));
     }
@@ -52,7 +52,7 @@ fn is_idle(declaration: &Declaration) -> bool {
 fn unused_declaration(code: Code, noun: &str, declaration: &Declaration, text: &str) -> Diagnostic {
     let Declaration { name, span, stands, .. } = declaration;
     let report = Diagnostic::new(code, *span, format!("the {noun} `{name}` is never used"));
-    // Of a channel the other end may be one that is used.
+    // For a channel there is no such edit: its other end may be used.
     match stands.filter(|_| code != Code::W0202) {
         Some(stands) => report
             .help("if it is to stay, say `#[allow(unused, \"why\")]` before it")
@@ -61,7 +61,7 @@ fn unused_declaration(code: Code, noun: &str, declaration: &Declaration, text: &
     }
 }
 
-/// What is missing may be the use of a value and not its removal.
+/// The edit is a guess, since the mistake may be a missing use of the value.
 fn unused_local(local: &Known, text: &str) -> Diagnostic {
     let Known { name, span, stands, bound, .. } = local;
     let noun = match bound {
@@ -77,7 +77,7 @@ fn unused_local(local: &Known, text: &str) -> Diagnostic {
     }
 }
 
-/// Takes a statement out: with its line where nothing else stands on it.
+/// Removes a statement, with its line if nothing else is on it.
 fn removal(statement: Span, text: &str) -> Edit {
     let (start, end) = (statement.start as usize, statement.end as usize);
     let blank = |c: char| matches!(c, ' ' | '\t');
@@ -95,7 +95,8 @@ fn removal(statement: Span, text: &str) -> Edit {
     Edit { span, text: String::new() }
 }
 
-/// The names of an import that nothing uses, as `unused` says of each. What is missing may be the use and not the removal.
+/// The names of an import that nothing uses; `unused` says so for each name. The edit is a guess, since the mistake may
+/// be a missing use.
 pub(super) fn unused_imports(
     item: &ast::Item,
     import: &ast::Use,
@@ -119,7 +120,7 @@ pub(super) fn unused_imports(
     found.collect()
 }
 
-/// An import with the line that it stands on alone; none where something is said of it.
+/// An import with its line if nothing else follows on it; none if it has documentation or attributes.
 fn whole_line(item: &ast::Item, text: &str) -> Option<Span> {
     if !item.docs.is_empty() || !item.attributes.is_empty() {
         return None;
@@ -129,7 +130,7 @@ fn whole_line(item: &ast::Item, text: &str) -> Option<Span> {
     Some(Span { end: item.span.end + line.map_or(0, str::len) as u32, ..item.span })
 }
 
-/// A name of several, with the comma between it and the one before it or, of the first, after it.
+/// One of several names, with the comma before it or, for the first name, after it.
 fn with_comma(names: &[ast::UseName], index: usize) -> Option<Span> {
     let (own, end) = (extent(names.get(index)?), |at: usize| Some(extent(names.get(at)?)));
     match index.checked_sub(1) {
@@ -138,7 +139,7 @@ fn with_comma(names: &[ast::UseName], index: usize) -> Option<Span> {
     }
 }
 
-/// Where a name stands, with what it is called here.
+/// The span of a name and its alias.
 fn extent(name: &ast::UseName) -> Span {
     name.name.span.to(name.known_as().span)
 }

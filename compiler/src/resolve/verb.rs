@@ -1,4 +1,4 @@
-//! What each verb takes: plain tables.
+//! Tables of what each verb takes.
 //!
 //! | verb | sources | destinations | via |
 //! |---|---|---|---|
@@ -6,31 +6,31 @@
 //! | `put` | local | remote | memory, port |
 //! | `put_with_signal`, `put_with_signal_and_flush` | local | remote | port |
 //! | `get` | remote | local | memory |
-//! | `reduce` | local, remote | local first, then local or remote | memory, where anything is remote |
+//! | `reduce` | local, remote | local first, then local or remote | memory, if anything is remote |
 //! | `reduce` over a switch | one of the group's | local, or the group's | none |
 //! | `broadcast`, `broadcast_packets` | local | the group's | none |
 //! | `put_packets` | local | remote | memory |
 //! | `read_put_packets` | local | remote | memory, port |
 //! | `copy_packets`, `unpack_packets` | local | local | none |
-//! | `reduce_packets` | local | local first, then local or remote | memory, where anything is remote |
+//! | `reduce_packets` | local | local first, then local or remote | memory, if anything is remote |
 
 use super::body::Side;
 use super::family::LinkKind;
 use super::program::{Op, Sync};
 use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
 
-/// Whether a verb needs channels.
+/// When a verb needs channels.
 #[derive(Clone, Copy)]
 pub(super) enum Via {
     /// Always.
     Always,
     /// Never.
     Never,
-    /// Where an operand is another rank's memory.
+    /// If an operand is another rank's memory.
     WhereRemote,
 }
 
-/// Whether a verb goes over channels.
+/// When a verb needs channels.
 pub(super) fn needs_via(verb: TransferVerb) -> Via {
     match verb {
         TransferVerb::Put
@@ -48,7 +48,8 @@ pub(super) fn needs_via(verb: TransferVerb) -> Via {
     }
 }
 
-/// Whose memory a verb reads; `group` where it is that behind a switch.
+/// Whose memory a verb may read; `group` is set if one of the sources is the memory behind a switch
+/// channel.
 pub(super) fn source_sides(verb: TransferVerb, group: bool) -> &'static [Side] {
     match verb {
         TransferVerb::Get => &[Side::Remote],
@@ -68,7 +69,7 @@ pub(super) fn source_sides(verb: TransferVerb, group: bool) -> &'static [Side] {
     }
 }
 
-/// Whose memory a verb writes, at a position among its destinations.
+/// Whose memory a verb may write, at a position among its destinations; `group` is as for sources.
 pub(super) fn destination_sides(
     verb: TransferVerb,
     position: usize,
@@ -93,7 +94,7 @@ pub(super) fn destination_sides(
     }
 }
 
-/// From which source and from which destination on a verb has packets.
+/// The first source and the first destination that are packets; all that follow are packets, too.
 pub(super) fn packets(verb: TransferVerb) -> (Option<usize>, Option<usize>) {
     match verb {
         TransferVerb::PutPackets | TransferVerb::CopyPackets => (None, Some(0)),
@@ -148,7 +149,7 @@ pub(super) fn op_word(word: &str) -> Option<Op> {
     }
 }
 
-/// The setting that a word names.
+/// The `sync` setting that a word names.
 pub(super) fn sync_word(word: &str) -> Option<Sync> {
     match word {
         "before" => Some(Sync::Before),
@@ -159,7 +160,7 @@ pub(super) fn sync_word(word: &str) -> Option<Sync> {
     }
 }
 
-/// How a verb is written.
+/// The word of a verb.
 pub(super) fn word(verb: TransferVerb) -> &'static str {
     match verb {
         TransferVerb::Copy => "copy",
@@ -178,7 +179,7 @@ pub(super) fn word(verb: TransferVerb) -> &'static str {
     }
 }
 
-/// How a verb is written.
+/// The word of a verb.
 pub(super) fn synchronise_word(verb: SynchroniseVerb) -> &'static str {
     match verb {
         SynchroniseVerb::Signal => "signal",

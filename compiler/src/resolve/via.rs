@@ -1,4 +1,4 @@
-//! Which channel an operation goes over that names none: in comes its verb and what it reaches, out comes what to write.
+//! Suggests a channel for an operation that names none. In: its verb and its remote operand. Out: what to write.
 
 use super::body::Body;
 use super::family::{Declaration, LinkKind};
@@ -9,7 +9,7 @@ use super::verb::links;
 use crate::syntax::ast::TransferVerb;
 
 impl Body<'_> {
-    /// What to write behind the operands: a channel that there is, or how there comes to be one.
+    /// What to write after the operands: a channel that exists, or how to declare one.
     pub(super) fn way_to(&self, verb: TransferVerb, remote: Option<&Operated>) -> String {
         let Some(families) = &self.families else {
             let is_channel = |ty: &Ty| self.types.known(ty) == Ty::Channel;
@@ -37,7 +37,7 @@ impl Body<'_> {
         )
     }
 
-    /// A member of a family that probably leads where an operand lies.
+    /// The member of a family that probably leads to the rank of an operand.
     fn leading(&self, row: &Declaration, remote: Option<&Operated>) -> String {
         let name = &row.name;
         match (row.arity, remote.map(|operand| &operand.operand)) {
@@ -51,7 +51,7 @@ impl Body<'_> {
     }
 }
 
-/// The rank whose memory a chunk lies in.
+/// The rank whose memory a chunk is in.
 fn owner(chunk: &Expr) -> Option<&Expr> {
     let mut expr = chunk;
     while let ExprKind::Slice(base, _) | ExprKind::Element(base, _) = &expr.kind {

@@ -1,12 +1,13 @@
-//! Ranges of offsets, and whether another one meets any of them: in come ranges in any order, in one search comes the
-//! answer.
+//! Sets of offset ranges that can be searched for an overlap.
+//!
+//! In: ranges in any order. Out: a sorted set, and the answer to whether a given range overlaps one of them.
 
 use std::ops::Range;
 
 /// Ranges of offsets in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// In order; none lies in another one or begins before the one before it ends.
+    /// In order. None overlaps another: ranges that overlapped have been merged.
     apart: Vec<Range<u32>>,
 }
 
@@ -22,7 +23,7 @@ impl Ranges {
         self.apart.iter()
     }
 
-    /// Whether one of them begins before `other` ends and ends after it begins.
+    /// Whether one of the ranges begins before `other` ends and ends after it begins.
     #[must_use]
     pub fn meet(&self, other: Range<u32>) -> bool {
         let first = self.apart.partition_point(|range| range.end <= other.start);
@@ -49,7 +50,7 @@ impl FromIterator<Range<u32>> for Ranges {
 mod tests {
     use super::*;
 
-    /// All sets of three ranges in a text of five bytes, against the definition.
+    /// All sets of three ranges in a text of five bytes, compared with the definition.
     #[test]
     fn a_search_finds_what_a_look_at_each_finds() {
         let all: Vec<Range<u32>> = (0..6).flat_map(|a| (a..6).map(move |b| a..b)).collect();

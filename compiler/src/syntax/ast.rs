@@ -1,8 +1,8 @@
 //! The syntax tree: what the author wrote, with a span on every node; plain data.
 //!
-//! One type per production of `grammar/ccl.ebnf`. The tree of a faulty text is what could be made of it: statements
-//! and items that make no sense are left out, and an expression that makes none is [`ExprKind::Error`], about which
-//! later phases keep silent since it has been reported.
+//! One type per production of `grammar/ccl.ebnf`. The tree of a faulty text holds whatever could be understood:
+//! statements and items that make no sense are left out, and an expression that makes none becomes
+//! [`ExprKind::Error`]. Later phases report nothing about it, since it has been reported already.
 
 use crate::source::Span;
 
@@ -11,14 +11,14 @@ use crate::source::Span;
 pub struct Name {
     /// The name itself.
     pub text: String,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
 }
 
 /// A line of documentation, `///` or `//!`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doc {
-    /// The text after the slashes, without one leading space.
+    /// The text after the slashes, without the space after them.
     pub text: String,
     /// The whole comment.
     pub span: Span,
@@ -29,9 +29,9 @@ pub struct Doc {
 pub struct Attribute {
     /// The word before the parenthesis: `allow`.
     pub name: Name,
-    /// What it takes: `shared`.
+    /// Its arguments: `shared`.
     pub arguments: Vec<Name>,
-    /// The reason, where one is given.
+    /// The reason, if one is given.
     pub reason: Option<String>,
     /// From `#` to `]`.
     pub span: Span,
@@ -42,7 +42,7 @@ pub struct Attribute {
 pub struct File {
     /// The `//!` lines.
     pub docs: Vec<Doc>,
-    /// What it declares, in order.
+    /// Its items, in order.
     pub items: Vec<Item>,
     /// The whole file.
     pub span: Span,
@@ -55,9 +55,9 @@ pub struct Item {
     pub docs: Vec<Doc>,
     /// The attributes above it.
     pub attributes: Vec<Attribute>,
-    /// What it is.
+    /// Its kind, with its content.
     pub kind: ItemKind,
-    /// From its first word to its end, docs and attributes aside.
+    /// From its first word to its end, without docs and attributes.
     pub span: Span,
 }
 
@@ -114,12 +114,12 @@ pub struct Str {
 pub struct UseName {
     /// The name in the other file.
     pub name: Name,
-    /// What it is called here, where that differs.
+    /// Its name here, if that differs.
     pub alias: Option<Name>,
 }
 
 impl UseName {
-    /// What it is called here.
+    /// Its name in this file.
     #[must_use]
     pub fn known_as(&self) -> &Name {
         self.alias.as_ref().unwrap_or(&self.name)
@@ -131,7 +131,7 @@ impl UseName {
 pub struct Let {
     /// What is bound.
     pub name: Name,
-    /// Its type, where it is given.
+    /// Its type, if it is given.
     pub ty: Option<Type>,
     /// Its value.
     pub value: Expr,
@@ -142,9 +142,9 @@ pub struct Let {
 pub struct Function {
     /// Its name.
     pub name: Name,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// What it gives, where that is said.
+    /// The type of its result, if it is given.
     pub result: Option<Type>,
     /// Its value.
     pub body: Expr,
@@ -155,7 +155,7 @@ pub struct Function {
 pub struct Procedure {
     /// Its name.
     pub name: Name,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// Its statements.
     pub body: Body,
@@ -166,9 +166,9 @@ pub struct Procedure {
 pub struct Parameter {
     /// Its name.
     pub name: Name,
-    /// Its type, where it is given.
+    /// Its type, if it is given.
     pub ty: Option<Type>,
-    /// What it is when no argument is given.
+    /// Its value if no argument is given.
     pub default: Option<Expr>,
 }
 
@@ -183,12 +183,12 @@ pub struct Type {
     pub span: Span,
 }
 
-/// What ranks begin with, and what they must end with.
+/// A collective: what ranks begin with, and what they must end with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
     /// Its name.
     pub name: Name,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// Its clauses, in order.
     pub items: Vec<CollectiveItem>,
@@ -201,7 +201,7 @@ pub struct CollectiveItem {
     pub docs: Vec<Doc>,
     /// The attributes above it.
     pub attributes: Vec<Attribute>,
-    /// What it says.
+    /// Its kind, with its content.
     pub kind: CollectiveItemKind,
     /// From its first word to its end.
     pub span: Span,
@@ -231,7 +231,7 @@ pub struct Size {
     pub chunks: Expr,
 }
 
-/// Which buffer lies in which other one.
+/// One buffer as a part of another one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InPlace {
     /// `input` or `output`: the one that is a part of the other.
@@ -243,7 +243,7 @@ pub struct InPlace {
 /// A promise about output chunks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensures {
-    /// For which values it is made.
+    /// The values for which it is made.
     pub binders: Vec<Binder>,
     /// The promise, an equality.
     pub promise: Expr,
@@ -254,11 +254,11 @@ pub struct Ensures {
 pub struct Program {
     /// Its name.
     pub name: Name,
-    /// What `-D` sets.
+    /// Its parameters, which `-D` sets.
     pub parameters: Vec<Parameter>,
     /// Its declarations and statements, in order.
     pub items: Vec<ProgramItem>,
-    /// The brace that ends it, for "missing" reports.
+    /// The brace that ends it, for reports about something missing.
     pub end: Span,
 }
 
@@ -269,7 +269,7 @@ pub struct ProgramItem {
     pub docs: Vec<Doc>,
     /// The attributes above it.
     pub attributes: Vec<Attribute>,
-    /// What it is.
+    /// Its kind, with its content.
     pub kind: ProgramItemKind,
     /// From its first word to its end.
     pub span: Span,
@@ -295,7 +295,7 @@ pub enum ProgramItemKind {
 /// The collective that a program implements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Implements {
-    /// Which one.
+    /// The collective's name.
     pub name: Name,
     /// Its arguments.
     pub arguments: Vec<Argument>,
@@ -306,13 +306,13 @@ pub struct Implements {
 pub struct OptionSetting {
     /// The option.
     pub name: Name,
-    /// What it is set to.
+    /// The value that it is set to.
     pub value: OptionValue,
     /// All of it.
     pub span: Span,
 }
 
-/// What an option can be set to.
+/// A value of an option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
     /// An expression or an open range.
@@ -326,7 +326,7 @@ pub enum OptionValue {
 pub struct Scratch {
     /// Its name.
     pub name: Name,
-    /// Its extents.
+    /// Its dimensions.
     pub dimensions: Vec<Dimension>,
 }
 
@@ -335,11 +335,11 @@ pub struct Scratch {
 pub struct Channel {
     /// Its name.
     pub name: Name,
-    /// What it is a family over; empty for a single channel.
+    /// The dimensions of the family; empty for a single channel.
     pub dimensions: Vec<Dimension>,
     /// `memory(p)`, `port(p)` or `switch(ranks, buffer)`.
     pub value: Expr,
-    /// The other end, where it is named.
+    /// The other end, if it is named.
     pub to: Option<ChannelEnd>,
 }
 
@@ -359,9 +359,9 @@ pub struct ChannelEnd {
 pub struct Semaphore {
     /// Its name.
     pub name: Name,
-    /// What it is a family over; empty for a single one.
+    /// The dimensions of the family; empty for a single semaphore.
     pub dimensions: Vec<Dimension>,
-    /// The value it starts with.
+    /// The value that it starts with.
     pub initial: Option<Expr>,
 }
 
@@ -372,7 +372,7 @@ pub enum Dimension {
     Binder(Binder),
     /// `ranks`, meaning `0..ranks`; where a block is opened, an index.
     Value(Expr),
-    /// `*`, where a family of blocks is opened.
+    /// `*`, if a family of blocks is opened.
     All(Span),
 }
 
@@ -381,9 +381,9 @@ pub enum Dimension {
 pub struct Binder {
     /// What is bound.
     pub name: Name,
-    /// What it runs through.
+    /// The list whose values it takes.
     pub list: Expr,
-    /// Which of those it takes.
+    /// The condition on these values.
     pub filter: Option<Box<Expr>>,
     /// All of it.
     pub span: Span,
@@ -403,7 +403,7 @@ pub struct Body {
 pub struct Stmt {
     /// The attributes above it.
     pub attributes: Vec<Attribute>,
-    /// What it is.
+    /// Its kind, with its content.
     pub kind: StmtKind,
     /// From its first word to its `;` or `}`.
     pub span: Span,
@@ -438,12 +438,12 @@ pub enum StmtKind {
     Call(Name, Vec<Argument>),
 }
 
-/// A condition, and what to say where it does not hold.
+/// A condition, and the message if it does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Require {
-    /// What must hold.
+    /// The condition that must hold.
     pub condition: Expr,
-    /// What is said otherwise.
+    /// The message if it does not.
     pub message: Option<Str>,
 }
 
@@ -452,9 +452,9 @@ pub struct Require {
 pub struct If {
     /// The condition.
     pub condition: Expr,
-    /// What it guards.
+    /// The body that runs if the condition holds.
     pub then: Body,
-    /// What happens otherwise.
+    /// What follows `else`.
     pub otherwise: Option<Else>,
 }
 
@@ -474,7 +474,7 @@ pub struct Block {
     pub name: Name,
     /// Binders (all of these) or indices (this one).
     pub dimensions: Vec<Dimension>,
-    /// What it does; none in a declaration.
+    /// Its statements; none in a declaration.
     pub body: Option<Body>,
     /// The pinned id, in a declaration.
     pub id: Option<Expr>,
@@ -483,30 +483,30 @@ pub struct Block {
 /// An operation that moves data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
-    /// Which.
+    /// The verb.
     pub verb: TransferVerb,
-    /// The word itself.
+    /// Where the verb is.
     pub verb_span: Span,
-    /// What stands left of the arrow.
+    /// The operands to the left of the arrow.
     pub sources: Vec<Operand>,
-    /// What stands right of it.
+    /// The operands to the right of the arrow.
     pub destinations: Vec<Operand>,
     /// The channels, or none.
     pub via: Vec<Operand>,
-    /// What follows.
+    /// The words after the operands.
     pub modifiers: Vec<Modifier>,
 }
 
 /// An operation on channels or semaphores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synchronise {
-    /// Which.
+    /// The verb.
     pub verb: SynchroniseVerb,
-    /// The word itself.
+    /// Where the verb is.
     pub verb_span: Span,
     /// The channels or semaphores.
     pub operands: Vec<Operand>,
-    /// What follows.
+    /// The words after the operands.
     pub modifiers: Vec<Modifier>,
 }
 
@@ -541,7 +541,7 @@ pub enum TransferVerb {
     BroadcastPackets,
 }
 
-/// The verbs that synchronise.
+/// The verbs that synchronize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SynchroniseVerb {
     /// `signal`
@@ -569,7 +569,7 @@ pub enum Modifier {
     Slice(Expr, Expr),
 }
 
-/// One operand, or one for each of something.
+/// One operand, or one for each value of binders.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     /// `output[rank]`
@@ -581,7 +581,7 @@ pub enum Operand {
 /// `value` or `name = value`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// The parameter's name, where it is given.
+    /// The parameter's name, if it is given.
     pub name: Option<Name>,
     /// The value.
     pub value: Expr,
@@ -590,16 +590,16 @@ pub struct Argument {
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind, with its content.
     pub kind: ExprKind,
-    /// Where it stands, without parentheses around it.
+    /// Where it is, without parentheses around it.
     pub span: Span,
 }
 
 /// The kinds of [`Expr`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    /// `512KiB`; none where it does not fit 64 bits, which has been reported.
+    /// `512KiB`. A number that does not fit in 64 bits has been reported and is an [`ExprKind::Error`].
     Int(i64),
     /// `"text"`
     Str(String),
@@ -631,11 +631,11 @@ pub enum ExprKind {
     Method(Box<Expr>, Name, Vec<Argument>),
     /// `inbox[p, ..]`
     Index(Box<Expr>, Vec<Index>),
-    /// What could not be understood, and was reported.
+    /// An expression that could not be understood; it has been reported.
     Error,
 }
 
-/// What is gathered from values that come one after the other.
+/// Whether values that are gathered one after the other make a list or a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gathered {
     /// `[..]`: all of them.
@@ -644,16 +644,16 @@ pub enum Gathered {
     Set,
 }
 
-/// What stands in brackets.
+/// What is in brackets after a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Index {
     /// `*`: each member.
     All(Span),
     /// `..`: the whole extent.
     Whole(Span),
-    /// An expression, a range among them.
+    /// An expression, which may be a range.
     At(Expr),
-    /// `..b`, and with `true` `..=b`
+    /// `..b`, or `..=b` if the flag is true.
     To(Expr, bool, Span),
     /// `a..`
     From(Expr, Span),

@@ -1,13 +1,13 @@
-//! Tokens to tokens whose brackets match, so that the parser never loses its place.
+//! Makes the brackets of a token sequence match, so that the parser never loses its place.
 //!
-//! In: the tokens of a file. Out: the same tokens, closing brackets put in where they are missing and taken out where
-//! they close nothing, and a report for each; what nests too deep is taken out too, so that no later phase runs out
-//! of stack. The rules:
+//! In: the tokens of a file. Out: the same tokens, with missing closing brackets inserted and those that close
+//! nothing removed, and a report for each. Tokens that nest too deep are removed, too, so that no later phase runs
+//! out of stack. The rules:
 //!
 //! - A round or square bracket ends in its own statement: at `;`, at `->`, at a word that begins a statement.
-//! - Braces match as they come, or by indentation: a `}` belongs to the line that is indented like it. The caller
-//!   tries the second where the first leads nowhere.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! - Braces match as they come, or by indentation: a `}` belongs to the line that has the same indentation. The
+//!   caller tries the second way if the first leads nowhere.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::fault::{Fault, Reach, colon_for_brace};
 use super::lookahead::{
@@ -18,7 +18,7 @@ use super::token::{Kind, Token};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
-/// How many levels of brackets, operators and `else if` may lie in each other.
+/// How deep brackets, operators and `else if` may nest.
 pub const MAX_DEPTH: u32 = 256;
 
 /// Tokens whose brackets match.
@@ -26,17 +26,17 @@ pub const MAX_DEPTH: u32 = 256;
 pub struct Balanced<'t> {
     /// The tokens.
     pub tokens: Vec<Token<'t>>,
-    /// What had to be put in or taken out.
+    /// What had to be inserted or removed.
     pub faults: Vec<Fault>,
-    /// How many braces of bodies have no partner.
+    /// How many braces of bodies have no match.
     pub lone_braces: usize,
     /// The offsets of the braces that open bodies, in order.
     pub bodies: Vec<u32>,
-    /// Whether every `}` at the beginning of a line is indented like the line that it closes.
+    /// Whether every `}` at the beginning of a line is indented like the line of its `{`.
     pub is_aligned: bool,
 }
 
-/// Makes the brackets match; where the braces do not, and it is wanted, as indentation says.
+/// Makes the brackets match; with `by_indentation`, braces are matched by the indentation of their lines.
 #[must_use]
 pub fn balance<'t>(tokens: &[Token<'t>], by_indentation: bool) -> Balanced<'t> {
     let Balance { out, insertions, faults, lone_braces, is_aligned, bodies, .. } =
@@ -45,12 +45,12 @@ pub fn balance<'t>(tokens: &[Token<'t>], by_indentation: bool) -> Balanced<'t> {
     Balanced { tokens, faults, lone_braces, bodies, is_aligned }
 }
 
-/// What an open bracket is for.
+/// What an open bracket encloses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     /// `(` or `[`
     Bracket,
-    /// The brace of a set, a map or a value of `if`.
+    /// The brace of a set, of a map, or of a value of an `if` expression.
     Value,
     /// The brace around statements or declarations.
     Body,
@@ -61,44 +61,46 @@ struct Open<'t> {
     frame: Frame,
     closer: Kind,
     token: Token<'t>,
-    /// Where its closer was to be expected by indentation: the first line that is indented like its own.
+    /// Where indentation suggests its closer: the first line that is indented no further than its own.
     dedent: Option<usize>,
-    /// How many operators lie around the place that is read now.
+    /// How many operators enclose the current place.
     chain: u32,
     waiting: Waiting,
     each: Each,
-    /// Whether it is a parenthesis around one value.
+    /// Whether it is a parenthesis that encloses a single value.
     holds_one: bool,
-    /// Whether it holds settings only, and no statement.
+    /// Whether it holds only settings, and no statements.
     settings: bool,
-    /// Whether it ends with its statement, at a `;`.
+    /// Whether it ended with its statement, at a `;`.
     is_ended: bool,
     role: Role,
 }
 
-/// What is particular about an open bracket.
+/// Special roles of an open bracket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Nothing.
+    /// No special role.
     Plain,
     /// It holds names to import.
     Import,
-    /// It holds all that a loop of another language says of its turns, `;` and all: told of where it begins.
+    /// It is the parenthesis of a `for` as other languages write it, with `;` inside; it has been reported where it
+    /// begins.
     Turns,
-    /// Its `{` was written `:`, which has been said: it ends with the lines that are indented further.
+    /// Its `{` was written as `:`, which has been reported. It ends with the lines that are indented further.
     Colon,
 }
 
-/// What of expressions still waits for its brace.
+/// Parts of `if` expressions that still wait for their brace.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
-    /// How many `if`.
+    /// How many `if` still wait for the brace of their first value.
     ifs: u32,
-    /// How many `else` with something else behind them.
+    /// How many `else` that are not followed by `{` or `if`.
     elses: u32,
 }
 
-/// Whether something is said of each of a list: `(p in peers: p.input[0])`. No comma can follow the value.
+/// Whether a bracket holds an operand for each value of a list: `(p in peers: p.input[0])`. No comma can follow the
+/// value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Each {
     No,
@@ -110,22 +112,23 @@ enum Each {
 struct Balance<'t> {
     guided: bool,
     out: Vec<Token<'t>>,
-    /// What goes in between, each before the token of that index in `out`.
+    /// Tokens to be inserted, each before the token of that index in `out`.
     insertions: Vec<(usize, Token<'t>)>,
     faults: Vec<Fault>,
     open: Vec<Open<'t>>,
     lone_braces: usize,
     bodies: Vec<u32>,
     is_aligned: bool,
-    /// Whether what was too deep goes on to the end of the text: what closes the brackets around it was not read.
+    /// Whether a part that was too deep extends to the end of the text: then the closers of the brackets around it
+    /// were not read.
     is_cut: bool,
-    /// Operators outside all brackets.
+    /// The number of operators outside all brackets.
     chain: u32,
-    /// What waits outside all brackets.
+    /// The parts of `if` expressions that wait outside all brackets.
     waiting: Waiting,
-    /// The frame of the bracket closed last.
+    /// The frame of the bracket that was closed last.
     closed: Frame,
-    /// The operators around it.
+    /// The number of operators around it.
     chain_before: u32,
     /// Whether the last `else` belongs to an expression.
     value_else: bool,
@@ -164,7 +167,7 @@ impl<'t> Balance<'t> {
         state
     }
 
-    /// Takes the token at the head of `rest` and gives what is to be read next.
+    /// Takes the token at the head of `rest`, and returns what is to be read next.
     fn step<'a>(&mut self, token: Token<'t>, rest: &'a [Token<'t>]) -> &'a [Token<'t>] {
         let after = rest.get(1..).unwrap_or_default();
         if self.guided && token.first {
@@ -207,7 +210,7 @@ impl<'t> Balance<'t> {
         after
     }
 
-    /// A token that is no bracket.
+    /// Handles a token that is no bracket.
     fn plain(&mut self, token: Token<'t>, after: &[Token<'t>]) {
         match token.kind {
             Kind::Semicolon => {
@@ -296,7 +299,7 @@ impl<'t> Balance<'t> {
         });
     }
 
-    /// Tells a body's brace from a set's.
+    /// Decides whether a brace belongs to a body or to a value.
     fn open_brace(&mut self, token: Token<'t>, after: &[Token<'t>]) {
         let imports = self.out.last().is_some_and(|last| last.kind == Kind::PathSeparator);
         if imports || self.expects_value() && !holds_statements(after) {
@@ -320,7 +323,7 @@ impl<'t> Balance<'t> {
         let follows_value =
             self.out.last().is_some_and(|last| ends_value(last.kind) || last.kind == Kind::Star);
         match token.kind {
-            // As other languages write a list of what each of another one makes: told of with its bracket closed.
+            // A list comprehension as other languages write it: reported with its bracket closed.
             Kind::For if !token.first && closes(rest, top.closer) => false,
             Kind::Semicolon if top.role == Role::Turns => behind(rest.iter(), top.closer).is_none(),
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
@@ -355,7 +358,7 @@ impl<'t> Balance<'t> {
         }
     }
 
-    /// Takes out a `}` behind a value of `if` whose `{` is missing: that the value has no brace, the parser says.
+    /// Drops a `}` after a value of an `if` expression whose `{` is missing; the parser reports the missing brace.
     fn ends_unopened_value(&mut self, token: Token<'t>, after: &[Token<'t>]) -> bool {
         let goes_on = |next: &&Token<'_>| !token.first && !next.first;
         let next = after.first().filter(goes_on).map(|next| next.kind);
@@ -393,7 +396,7 @@ impl<'t> Balance<'t> {
         }
     }
 
-    /// Closes the bodies that are indented further than the `}` that is at hand, if it has one of its own.
+    /// Closes the bodies that are indented further than this `}`, if some open body is indented like it.
     fn follow_indentation(&mut self, token: Token<'t>) {
         if !self.open.iter().any(|open| open.token.indent == token.indent) {
             return;
@@ -408,7 +411,8 @@ impl<'t> Balance<'t> {
         if token.first {
             return token.indent > top.token.indent;
         }
-        // At the end of a line that begins with `for` and has no brace of its own.
+        // At the end of a line that begins with a word that takes a body (such as `for`) and opens none itself, if
+        // that line is inside the innermost body.
         let line = self.out.iter().rev().take(MAX_LOOK).take_while(|t| !t.first).count();
         let start = self.out.len().saturating_sub(line + 1);
         let opened = top.token.span.start;
@@ -417,7 +421,7 @@ impl<'t> Balance<'t> {
             .is_some_and(|head| head.span.start > opened && head.first && takes_body(head.kind))
     }
 
-    /// A `}` without its `{`: after a line that is indented like it and wants a body, the `{` is missing.
+    /// Handles a `}` without `{`: if an earlier line with the same indentation takes a body, its `{` is missing.
     fn close_unopened(&mut self, token: Token<'t>) {
         self.lone_braces += 1;
         let bottom = self.open.last().map_or(0, |top| top.token.span.end);
@@ -438,7 +442,7 @@ impl<'t> Balance<'t> {
         self.end_body(Frame::Body);
     }
 
-    /// Where the first line of a statement ends that should have opened a body; none where it has one.
+    /// Where the header line of a statement ends that should have opened a body; none if it has opened one.
     fn end_of_header(&self, head: usize) -> Option<usize> {
         let mut end = head + 1;
         let mut depth = 0u32;
@@ -462,7 +466,7 @@ impl<'t> Balance<'t> {
         Some(end)
     }
 
-    /// Puts in the `{` after a line that wants a body, has none, and is followed by a statement that is indented
+    /// Inserts the `{` after a line that takes a body and has none, if the next line is a statement that is indented
     /// further.
     fn open_missing(&mut self, token: Token<'t>, rest: &[Token<'t>]) {
         let Some(last) = self.out.last().copied() else { return };
@@ -503,7 +507,7 @@ impl<'t> Balance<'t> {
         bodies.map_or(0, |open| open.token.span.end)
     }
 
-    /// Remembers where indentation says that the innermost bodies end.
+    /// Notes where indentation suggests that the innermost bodies end.
     fn note_dedent(&mut self, token: Token<'t>, rest: &[Token<'t>]) {
         let here = self.out.len();
         if token.kind != Kind::RightBrace && token.kind != Kind::Else {
@@ -533,7 +537,7 @@ impl<'t> Balance<'t> {
         self.end_body(frame);
     }
 
-    /// Notes that a bracket has been closed; a statement ends with its body, unless `else` follows.
+    /// Notes that a bracket has been closed. A statement ends with its body, unless `else` follows.
     fn end_body(&mut self, frame: Frame) {
         self.closed = frame;
         if frame == Frame::Body {
@@ -541,7 +545,7 @@ impl<'t> Balance<'t> {
         }
     }
 
-    /// Notes a fault: what has been put out has been read.
+    /// Notes a fault; everything in `out` has been read by then.
     fn note(&mut self, fault: Fault) {
         let read = self.out.last().map_or(0, |last| last.span.end);
         self.faults.push(Fault { read, ..fault });
@@ -555,7 +559,7 @@ impl<'t> Balance<'t> {
         }
     }
 
-    /// Puts in the closing bracket that is missing.
+    /// Inserts a missing closing bracket.
     fn close_missing(&mut self) {
         let Some(open) = self.open.pop() else { return };
         let comma = self.out.last().is_some_and(|last| last.kind == Kind::Comma);
@@ -569,7 +573,7 @@ impl<'t> Balance<'t> {
         self.end_body(open.frame);
     }
 
-    /// Leaves out what is too deep: up to the end of the bracket or list element in which it stands.
+    /// Skips a part that is too deep, up to the end of the bracket or list element that it is in.
     fn skip_deep<'a>(&mut self, rest: &'a [Token<'t>]) -> &'a [Token<'t>] {
         let mut depth = 0u32;
         let mut left = rest;
@@ -588,7 +592,7 @@ impl<'t> Balance<'t> {
     }
 }
 
-/// Puts the insertions in their places; of those at one place, the first stays in front.
+/// Merges the insertions into the tokens; insertions at one place keep their order.
 fn with_insertions<'t>(
     tokens: Vec<Token<'t>>,
     mut insertions: Vec<(usize, Token<'t>)>,
@@ -609,7 +613,7 @@ fn with_insertions<'t>(
     out
 }
 
-/// Whether a token makes the tree one level deeper where it stands: an operator, `.`, a call or index, `else`.
+/// Whether a token makes the tree one level deeper: an operator, `.`, a call or index after another one, `else`.
 fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
     match kind {
         Kind::Dot | Kind::Else => true,
@@ -628,12 +632,12 @@ fn opens_body(rest: &[Token<'_>]) -> bool {
         == Some(Kind::LeftBrace)
 }
 
-/// A token that was left out, after `last`.
+/// A token that the author left out, after `last`.
 fn made<'t>(kind: Kind, last: Token<'t>) -> Token<'t> {
     Token { kind, first: false, indent: last.indent, span: last.after(), text: "" }
 }
 
-/// A report of something missing after `last`, and the edit that puts it in.
+/// A report of something missing after `last`, with the edit that inserts it.
 fn missing(last: Token<'_>, text: &str, message: String) -> Diagnostic {
     let edit = Edit { span: last.after(), text: text.to_owned() };
     Diagnostic::new(Code::E0105, last.after(), message)

@@ -1,9 +1,9 @@
-//! Reports as the front end finds them, with what is needed to drop the echoes of a mistake.
+//! The reports of the front end, with what is needed to drop those that only echo an earlier mistake.
 //!
-//! In: the reports of the tokens, the brackets, the parser and the placement. Out: one report for each mistake, in the
-//! order of the text. The rules:
+//! In: the reports of the lexer, the bracket matching, the parser and the placement check. Out: one report for each
+//! mistake, in the order of the text. The rules:
 //!
-//! - Between two places where a reader starts anew (`;`, `{`, `}`, or where one of these was missing) only the first
+//! - Between two places where reading starts afresh (`;`, `{`, `}`, or where one of these was missing) only the first
 //!   report is kept, since what follows a mistake within one statement is rarely another one.
 //! - A reserved word as a name is reported where it is declared, and not again where it is used.
 
@@ -15,13 +15,13 @@ use std::collections::BTreeSet;
 /// A report and the place where it was found.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// Offset of the text that gave it away.
+    /// Offset of the text that revealed the mistake.
     pub at: u32,
-    /// Offset up to which all had been read.
+    /// Offset up to which the text had been read.
     pub read: u32,
-    /// What is an echo of it.
+    /// Which later faults are echoes of it.
     pub reach: Reach,
-    /// What is said.
+    /// The report.
     pub report: Diagnostic,
 }
 
@@ -40,11 +40,12 @@ pub enum Reach {
     Statement,
     /// Not beyond its place: what follows is another statement, as after a missing `;`.
     Before,
-    /// As [`Reach::Statement`]; it is itself an echo where the same has been said before, of the name's declaration.
+    /// Like [`Reach::Statement`], but it is itself an echo if the same message was reported before, at the declaration
+    /// of the name.
     Use,
 }
 
-/// A `:` in the place of a body's `{`.
+/// A `:` in place of a body's `{`.
 #[must_use]
 pub fn colon_for_brace(place: Span) -> Fault {
     let report =
@@ -52,7 +53,7 @@ pub fn colon_for_brace(place: Span) -> Fault {
     Fault::new(place.start, Reach::Before, report)
 }
 
-/// The reports that are no echoes. `fences` are the offsets where reading starts anew, in order.
+/// The reports that are not echoes. `fences` are the offsets where reading starts afresh, in order.
 #[must_use]
 pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Diagnostic> {
     faults.sort_by_key(|fault| fault.read);
@@ -75,7 +76,7 @@ pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Diagnostic> {
     kept.into_iter().map(|fault| fault.report).collect()
 }
 
-/// Whether `later` stands in the statement about which `earlier` has been said.
+/// Whether `later` is in the statement that `earlier` is about, so that it is an echo.
 fn hides(earlier: &Fault, later: &Fault, fences: &[u32]) -> bool {
     if earlier.reach == Reach::Before {
         let again = later.reach != Reach::Before || later.report == earlier.report;

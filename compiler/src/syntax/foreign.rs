@@ -1,12 +1,13 @@
-//! Words of other languages, and what says the same here: who writes programs here has mostly written others before.
+//! Words of other languages, and what to write in ccl instead: most authors of ccl programs have written other
+//! languages before.
 
-/// How lists are made from others.
+/// How to make a list from another one.
 const EACH: &str = "a value for each of a list is `[p in list: value]`, and those that are wanted `[p in list if c]`";
 
-/// How a body is written, which stands behind `:` elsewhere.
+/// How to write a body, which other languages put after `:`.
 pub const BRACES: &str = "what belongs to it stands in braces: `for p in peers { .. }`";
 
-/// The mark that says what a word between values says elsewhere.
+/// The operator that replaces a word between values.
 #[must_use]
 pub fn operator(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -20,7 +21,7 @@ pub fn operator(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written instead of what a word behind a value says elsewhere.
+/// What to write instead of a word after a value.
 #[must_use]
 pub fn behind_value(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -34,7 +35,7 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written instead of a statement or an item that begins with this word elsewhere.
+/// What to write instead of a statement or an item that begins with this word in other languages.
 #[must_use]
 pub fn statement(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -60,7 +61,7 @@ pub fn statement(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written instead of a function that other languages have.
+/// What to write instead of a function that other languages have.
 #[must_use]
 pub fn function(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -72,7 +73,7 @@ pub fn function(name: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written instead of a method that lists have in other languages.
+/// What to write instead of a method that lists have in other languages.
 #[must_use]
 pub fn method(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -88,7 +89,7 @@ pub fn method(name: &str) -> Option<&'static str> {
     })
 }
 
-/// What is written instead of a value that says elsewhere that there is none.
+/// What to write instead of a null value of other languages.
 #[must_use]
 pub fn nothing(name: &str) -> Option<&'static str> {
     matches!(name, "None" | "null" | "NULL" | "nil" | "nullptr").then_some(
@@ -96,7 +97,7 @@ pub fn nothing(name: &str) -> Option<&'static str> {
     )
 }
 
-/// The value that has another name elsewhere.
+/// The value that has another name in other languages.
 #[must_use]
 pub fn value(name: &str) -> Option<&'static str> {
     Some(match name {

@@ -3,13 +3,13 @@
 //! In: a text without syntax errors. Out: the same tokens and comments, laid out anew. The rules:
 //!
 //! - Four spaces for each body in braces, and for each bracket or continued line within a statement.
-//! - One statement a line. One that its author wrote on one line, bodies and all, stays there if it fits
-//!   [`WIDTH`] columns.
-//! - Within a statement lines break where its author broke them.
-//! - One space or none between tokens, by the tokens alone; only around `..` it is the author who says.
+//! - One statement per line. A statement that its author wrote on one line, bodies included, stays on one line if it
+//!   fits in [`WIDTH`] columns.
+//! - Within a statement, lines break where its author broke them.
+//! - One space or none between tokens, depending on the tokens only; around `..` the author decides.
 //! - No more than one empty line in a row, none at the ends of a body, one after every declaration of several lines.
-//! - Comments stay where they are. Those after code keep their column, and stay aligned with those of the lines above
-//!   and below, two spaces behind the code at least.
+//! - Comments stay where they are. Comments after code keep their column and stay aligned with those of the lines
+//!   above and below, at least two spaces after the code.
 
 mod space;
 
@@ -17,10 +17,10 @@ use super::balance::{Balanced, balance};
 use super::token::{Kind, Token, tokens};
 use crate::source::FileId;
 
-/// The width that a statement in one line may have.
+/// The width that a statement on one line may have.
 pub const WIDTH: usize = 100;
 
-/// Lays a text out anew, which has no syntax errors.
+/// Formats a text, which must have no syntax errors.
 #[must_use]
 pub fn layout(text: &str) -> String {
     let cut = tokens(FileId(0), text);
@@ -33,11 +33,11 @@ pub fn layout(text: &str) -> String {
     render(&printer.lines)
 }
 
-/// A token or comment, and how it is set.
+/// A token or comment, and how it is printed.
 #[derive(Clone, Copy, Debug)]
 struct Piece<'t> {
     token: Token<'t>,
-    /// Whether a space stands before it, where it is not the first on its line.
+    /// Whether a space comes before it, unless it is the first on its line.
     space: bool,
     /// Whether it is the `{` of a body.
     opens_body: bool,
@@ -60,7 +60,7 @@ struct Line {
     code: String,
     /// A comment after the code, and its column in the old text.
     comment: Option<(String, usize)>,
-    /// Whether the code stood on another line, so that the column of its comment means nothing.
+    /// Whether the code was on another line before, so that the column of its comment means nothing.
     moved: bool,
 }
 
@@ -79,7 +79,7 @@ struct Printer<'t> {
 }
 
 impl<'t> Printer<'t> {
-    /// Sets what stands in a body, or in the file.
+    /// Prints the statements of a body, or of the file.
     fn statements(&mut self, pieces: &[Piece<'t>], indent: usize) {
         let mut rest = pieces;
         let mut is_first = true;
@@ -102,7 +102,7 @@ impl<'t> Printer<'t> {
         self.blank = false;
     }
 
-    /// Notes that what was set from a line on stood behind something else before.
+    /// Marks the first line of code from `from` on as moved if something else was before it on its line.
     fn note_moved(&mut self, from: usize, first: &Piece<'t>) {
         let begun = self.lines.iter_mut().skip(from).find(|line| !line.code.is_empty());
         if let Some(line) = begun.filter(|_| !first.token.first) {
@@ -113,7 +113,7 @@ impl<'t> Printer<'t> {
         }
     }
 
-    /// Sets a statement, a comment, a line of documentation or an attribute.
+    /// Prints a statement, a comment, a line of documentation or an attribute.
     fn statement(&mut self, pieces: &[Piece<'t>], indent: usize) {
         let fits = |line: &String| pieces.len() == 1 || indent + line.chars().count() <= WIDTH;
         if let Some(line) = one_line(pieces).filter(fits) {
@@ -146,7 +146,7 @@ impl<'t> Printer<'t> {
         }
     }
 
-    /// Sets a body, each statement on its line.
+    /// Prints a body, with each statement on its own line.
     fn body(&mut self, brace: &Piece<'t>, inside: &[Piece<'t>], indent: usize) {
         self.append(brace, indent);
         if let (true, Some(line)) = (inside.is_empty(), self.lines.last_mut()) {
@@ -156,7 +156,7 @@ impl<'t> Printer<'t> {
         self.start(indent, "}".to_owned());
     }
 
-    /// Sets a token or comment within a statement, `depth` brackets deep.
+    /// Prints a token or comment within a statement, `depth` brackets deep.
     fn piece(&mut self, piece: &Piece<'t>, indent: usize, depth: i32) {
         let is_new = self.lines.last().is_some_and(|line| line.code.is_empty());
         let joins = piece.token.kind == Kind::Else;
@@ -176,7 +176,7 @@ impl<'t> Printer<'t> {
         self.lines.push(Line { indent, code, ..Line::default() });
     }
 
-    /// Goes on with a line, unless a comment has ended it.
+    /// Appends to the current line, unless a comment has ended it.
     fn append(&mut self, piece: &Piece<'t>, indent: usize) {
         match self.lines.last_mut() {
             Some(line) if line.is_open() => {
@@ -248,7 +248,7 @@ fn closes_body(pieces: &[Piece<'_>], end: usize) -> bool {
         && next.is_none_or(|next| next.token.kind != Kind::Else)
 }
 
-/// How many pieces stand before the `}` of a body.
+/// How many pieces there are before the `}` of a body.
 fn body_length(pieces: &[Piece<'_>]) -> usize {
     let mut depth = 0u32;
     for (i, piece) in pieces.iter().enumerate() {
@@ -268,7 +268,7 @@ fn ends_body(pieces: &[Piece<'_>]) -> bool {
     pieces.last().is_some_and(|last| last.token.kind == Kind::RightBrace)
 }
 
-/// A statement as its author wrote it in one line; none where it has comments, or more lines than `else` makes.
+/// A statement as its author wrote it on one line; none if it has comments, or line breaks other than before `else`.
 fn one_line(pieces: &[Piece<'_>]) -> Option<String> {
     let mut line = String::new();
     for (i, piece) in pieces.iter().enumerate() {
@@ -290,7 +290,7 @@ fn is_closer(kind: Kind) -> bool {
     matches!(kind, Kind::RightParen | Kind::RightBracket | Kind::RightBrace)
 }
 
-/// The text of the lines. Comments in one column stay in one column.
+/// The text of the lines. Comments that share a column keep sharing one.
 fn render(lines: &[Line]) -> String {
     let mut out = String::new();
     let mut rest = lines;

@@ -1,10 +1,11 @@
-//! What a few tokens tell about the place where they stand: the parser's rules, the brackets and the formatter ask.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! What a few tokens reveal about the place where they are: used by the parser, the bracket matching and the
+//! formatter.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::token::{Class, Kind, Token};
 
-/// Whether the token at the head of `tokens` most likely begins a statement or declaration. In a sound text it may
-/// also be a value that begins a line: to be asked where something is wrong already.
+/// Whether the token at the head of `tokens` most likely begins a statement or declaration. In a correct text it may
+/// also be a value that begins a line, so ask this only where something is wrong already.
 #[must_use]
 pub fn begins_statement(tokens: &[Token<'_>]) -> bool {
     let (Some(token), Some(next)) = (tokens.first(), tokens.get(1)) else {
@@ -18,8 +19,8 @@ pub fn begins_statement(tokens: &[Token<'_>]) -> bool {
     begins_surely(tokens) || (token.first && begins_line)
 }
 
-/// Whether the token at the head of `tokens` begins a statement or declaration and can be nothing else: a word that
-/// does nothing else, or a verb before a name, since a name never follows a name within a value.
+/// Whether the token at the head of `tokens` certainly begins a statement or declaration: it is a word with no other
+/// use, or a verb before a name, since a name never follows a name within a value.
 #[must_use]
 pub fn begins_surely(tokens: &[Token<'_>]) -> bool {
     let next = tokens.get(1).map(|token| token.kind);
@@ -45,7 +46,7 @@ pub fn begins_surely(tokens: &[Token<'_>]) -> bool {
     }
 }
 
-/// Whether statements stand in a brace, by the tokens after it: also one whose first word is misspelt.
+/// Whether a brace encloses statements, judging by the tokens after it; the first word may be misspelled.
 #[must_use]
 pub fn holds_statements(after: &[Token<'_>]) -> bool {
     let names = after.first().is_some_and(|token| token.kind.is_name())
@@ -53,7 +54,7 @@ pub fn holds_statements(after: &[Token<'_>]) -> bool {
     names || begins_surely(after)
 }
 
-/// Whether a token is a name that is no word after operands.
+/// Whether a token is a name that can be an operand, and not a word that follows operands.
 fn begins_operand(kind: Kind) -> bool {
     kind.class() == Class::Verb
         || matches!(kind, Kind::Name | Kind::Input | Kind::Output | Kind::InPlace)
@@ -126,7 +127,7 @@ pub fn ends_value(last: Kind) -> bool {
         )
 }
 
-/// The words whose statement or declaration has a body in braces.
+/// Whether a statement or declaration with this word has a body in braces.
 #[must_use]
 pub fn takes_body(kind: Kind) -> bool {
     matches!(
@@ -146,7 +147,7 @@ pub fn takes_body(kind: Kind) -> bool {
     )
 }
 
-/// What ends a list element or statement, or the bracket around it.
+/// Whether a token ends a list element or statement, or the bracket around it.
 #[must_use]
 pub fn ends_element(kind: Kind) -> bool {
     matches!(
@@ -155,16 +156,17 @@ pub fn ends_element(kind: Kind) -> bool {
     )
 }
 
-/// How many tokens are looked at ahead of a mistake.
+/// How many tokens to look at from a mistake.
 pub const MAX_LOOK: usize = 1000;
 
-/// Whether a statement that goes on here soon closes a bracket that was open before.
+/// Whether the statement that continues here soon closes a bracket that was open before.
 #[must_use]
 pub fn closes(rest: &[Token<'_>], closer: Kind) -> bool {
     behind(rest.iter().take_while(|token| token.kind != Kind::Semicolon), closer).is_some()
 }
 
-/// How many tokens there are up to the bracket that closes one open before, this included, if it comes soon.
+/// How many tokens there are up to and including the closer of a bracket that was open before; none if it does not
+/// come soon.
 #[must_use]
 pub fn behind<'t>(rest: impl Iterator<Item = &'t Token<'t>>, closer: Kind) -> Option<usize> {
     let mut depth = 0_u32;
@@ -180,7 +182,7 @@ pub fn behind<'t>(rest: impl Iterator<Item = &'t Token<'t>>, closer: Kind) -> Op
     None
 }
 
-/// The word that was left out before something that can stand behind no other; none where nothing of the kind is here.
+/// The word that was left out before tokens that can follow no other word; none if there are no such tokens here.
 #[must_use]
 pub fn left_out(tokens: &[Token<'_>]) -> Option<Kind> {
     let kind = |at: usize| tokens.get(at).map(|token| token.kind);
@@ -199,7 +201,7 @@ pub fn left_out(tokens: &[Token<'_>]) -> Option<Kind> {
     }
 }
 
-/// What has such a body, by what is only in one of the kind.
+/// The declaration that a body belongs to, judging by the words that only one kind of declaration has.
 fn holder(body: &[Token<'_>]) -> Kind {
     let end = behind(body.iter(), Kind::RightBrace).unwrap_or(MAX_LOOK);
     let first = body.iter().take(end).find_map(|token| match token.kind {

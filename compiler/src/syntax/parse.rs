@@ -1,11 +1,11 @@
-//! Tokens to tree: the rules of `grammar/ccl.ebnf`, one function a production, under its name. This file and those of
-//! `parse/` are the only ones that know chumsky.
+//! Tokens to tree: the rules of `grammar/ccl.ebnf`, one function per production, with the same name. This file and
+//! those of `parse/` are the only ones that use chumsky.
 //!
 //! In: tokens whose brackets match. Out: a tree, whatever the tokens are, and the reports about them. The rules:
 //!
-//! - A production fails only at its first token, without having consumed it. From then on it goes through to its end:
-//!   what is missing is reported and taken as if it were there, what is too much is reported and skipped.
-//! - Reports are kept in the parser's state and not in chumsky's errors: these say nothing, and cost nothing.
+//! - A production fails only at its first token, without having consumed it. From then on it continues to its end:
+//!   what is missing is reported and taken as if it were there, what is superfluous is reported and skipped.
+//! - Reports are kept in the parser's state and not in chumsky's errors, which are empty and cost nothing.
 
 mod declaration;
 mod expression;
@@ -23,12 +23,12 @@ use chumsky::input::{Checkpoint, Cursor, InputRef, MapExtra};
 use chumsky::inspector::Inspector;
 use chumsky::prelude::{Boxed, EmptyErr, Parser, custom, extra};
 
-/// What the parser reads.
+/// The parser's input.
 type Input<'t> = &'t [Token<'t>];
 type Extra = extra::Full<EmptyErr, Notes, ()>;
 /// A production.
 type Rule<'t, O> = Boxed<'t, 't, Input<'t>, O, Extra>;
-/// The tokens, as a hand-written rule sees them.
+/// The tokens, as a rule written by hand sees them.
 type Reader<'t, 'p> = InputRef<'t, 'p, Input<'t>, Extra>;
 
 /// The tree of a file.
@@ -43,7 +43,7 @@ pub fn file(file: FileId, tokens: &[Token<'_>], length: u32) -> (ast::File, Vec<
     (ast::File { docs, items, span: Span { file, start: 0, end: length } }, faults)
 }
 
-/// The tree of an expression that stands alone.
+/// The tree of an expression on its own.
 #[must_use]
 pub fn expression(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::Expr>, Vec<Fault>) {
     let rule = recover::alone(expression::Values::new().required("a value"));
@@ -65,12 +65,12 @@ pub fn option(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::OptionSetting>
     (tree, faults)
 }
 
-/// What the parser notes down besides the tree.
+/// What the parser records in addition to the tree.
 #[derive(Debug)]
 struct Notes {
     file: FileId,
     log: Vec<Note>,
-    /// A misspelt word's place in the tokens, and what it was meant to be.
+    /// The index of a misspelled word, and the kind that it was meant to be.
     meant: Option<(usize, Kind)>,
 }
 
@@ -79,9 +79,9 @@ struct Notes {
 enum Note {
     /// A mistake.
     Fault(Box<Fault>),
-    /// A declaration in a place where none belongs; it counts for its program.
+    /// A declaration where none is allowed; it is added to its program.
     Declaration(Box<ast::ProgramItem>),
-    /// An item in a place where none belongs; it counts for the file.
+    /// An item where none is allowed; it is added to the file.
     Item(Box<ast::Item>),
 }
 
@@ -90,7 +90,7 @@ impl Notes {
         Notes { file, log: Vec::new(), meant: None }
     }
 
-    /// The faults and the items that stood in wrong places.
+    /// The faults, and the items that were in wrong places.
     fn into_parts(self) -> (Vec<Fault>, Vec<ast::Item>) {
         let (mut faults, mut items) = (Vec::new(), Vec::new());
         for note in self.log {
@@ -103,7 +103,7 @@ impl Notes {
         (faults, items)
     }
 
-    /// Takes the declarations out that stood in wrong places since `start`.
+    /// Takes out the declarations that were in wrong places from `start` on.
     fn take_declarations(&mut self, start: Span) -> Vec<ast::ProgramItem> {
         let mut taken = Vec::new();
         for note in std::mem::take(&mut self.log) {
@@ -118,7 +118,7 @@ impl Notes {
     }
 }
 
-/// What is noted in an alternative that comes to nothing is forgotten.
+/// Notes from an alternative that fails are forgotten.
 impl<'t> Inspector<'t, Input<'t>> for Notes {
     type Checkpoint = usize;
 
@@ -176,7 +176,7 @@ fn mark<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, &'t Token<'t>, Extra> + Cl
     pick(move |token| (token.kind == kind).then_some(token))
 }
 
-/// A token that stands for something.
+/// A token that stands for something: `of` says for what.
 fn pick<'t, O>(
     of: impl Fn(&'t Token<'t>) -> Option<O> + Clone,
 ) -> impl Parser<'t, Input<'t>, O, Extra> + Clone {
@@ -187,7 +187,7 @@ fn pick<'t, O>(
     })
 }
 
-/// The word that begins a production, also where it was misspelt and reported.
+/// The word that begins a production, even if it was misspelled and reported.
 fn head<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, &'t Token<'t>, Extra> + Clone {
     head_of(move |found| (found == kind).then_some(())).map(|(token, ())| token)
 }
@@ -209,7 +209,7 @@ fn head_of<'t, O>(
     })
 }
 
-/// Succeeds, without consuming anything, where the tokens from here on are as asked.
+/// Succeeds, without consuming anything, if `ask` accepts the tokens from here on.
 fn look<'t>(
     ask: impl Fn(Input<'t>) -> bool + Clone,
 ) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {

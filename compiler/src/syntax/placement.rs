@@ -1,14 +1,15 @@
-//! Where statements may stand, by name: the grammar has one kind of statement, so that a misplaced one gets a report
-//! about itself.
+//! Checks where statements are allowed. The grammar has one kind of statement for all places, so that a misplaced
+//! one gets a report of its own.
 //!
 //! In: a tree. Out: a report for each statement in the wrong place. The rules:
 //!
-//! - `let`, `require`, `for`, `if` and calls stand anywhere.
-//! - Operations stand in a block or a group; a group takes only those that move data.
-//! - `block`, `group` and `barrier` stand outside blocks and groups.
-//! - A `pipeline` stands outside groups and other pipelines; it takes no groups and no packets.
-//! - Blocks are declared at the top level of a program; `*` for all of a family opens blocks and declares none.
-//! - A procedure takes whatever stands where it is called, so that there only what is inside its blocks is judged.
+//! - `let`, `require`, `for`, `if` and calls are allowed anywhere.
+//! - Operations belong in a block or a group; a group takes only those that move data.
+//! - `block`, `group` and `barrier` are allowed outside blocks and groups only.
+//! - A `pipeline` is allowed outside groups and other pipelines; it takes no groups and no packets.
+//! - Blocks are declared at the top level of a program; `*` for a whole family opens blocks and declares none.
+//! - A procedure may contain whatever is allowed where it is called, so that only the content of its blocks is
+//!   checked in it.
 
 use super::ast::{
     Block, Body, Dimension, Else, File, If, ItemKind, ProgramItemKind, StmtKind, TransferVerb,
@@ -17,7 +18,7 @@ use super::fault::{Fault, Reach};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
-/// Reports the statements that stand in the wrong place.
+/// Reports the statements that are in the wrong place.
 #[must_use]
 pub fn check(file: &File) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -57,20 +58,20 @@ enum Level {
     Group,
 }
 
-/// Where a statement stands.
+/// Where a statement is.
 #[derive(Clone, Copy)]
 struct Place {
     level: Level,
     /// Whether a pipeline encloses it.
     pipeline: bool,
-    /// Whether it stands directly at the top level of a program.
+    /// Whether it is directly at the top level of a program.
     top: bool,
 }
 
 const TOP: Place = Place { level: Level::Program, pipeline: false, top: true };
 const PROCEDURE: Place = Place { level: Level::Procedure, pipeline: false, top: false };
 
-/// Operations one after the other that lack a block lack the same one, which is one mistake.
+/// A run of operations outside a block: they all lack the same block, which is one mistake.
 #[derive(Default)]
 struct Run {
     lacks_block: bool,
@@ -109,7 +110,7 @@ fn statement(place: Place, kind: &StmtKind, span: Span, run: &mut Run, faults: &
         }
         StmtKind::Barrier(_) => {
             if matches!(place.level, Level::Block | Level::Group) {
-                // What else is wrong with it goes with it.
+                // Other faults in this statement are consequences of this one.
                 let fault = in_block(span, "barrier", place.level);
                 faults.push(Fault { reach: Reach::Statement, ..fault });
             }
@@ -175,7 +176,7 @@ fn is_packets(verb: TransferVerb) -> bool {
     }
 }
 
-/// The word that an operation begins with, all of any other statement.
+/// The word that an operation begins with; the whole span for any other statement.
 fn first_word(kind: &StmtKind, span: Span) -> Span {
     match kind {
         StmtKind::Transfer(transfer) => transfer.verb_span,

@@ -1,8 +1,8 @@
-//! Comments that were to be divisions: `ranks // 2;`, as it is written in Python.
+//! Comments that were meant as divisions: `ranks // 2;`, as in Python.
 //!
-//! In: the tokens and comments of a text, and what was found in it. Out: the same reports; where a comment has swallowed the
-//! rest of a statement, that is what is said, and nothing is inserted before it. Before one that ends in what may be missing,
-//! nothing is for sure.
+//! In: the tokens and comments of a text, and the reports about it. Out: the same reports. If a comment has swallowed
+//! the rest of a statement, its report says so and no longer offers to insert something before the comment. Otherwise,
+//! if the comment contains a `;`, the report's fix is no longer sure.
 
 use super::lookahead::is_operator;
 use super::token::{self, Kind, Token, Tokens};
@@ -12,7 +12,7 @@ use crate::source::{Place, Span};
 /// How a comment begins.
 const MARK: &str = "//";
 
-/// Tells of comments in which statements end.
+/// Adjusts the reports about statements that end in a comment.
 pub(super) fn tell(cut: &Tokens<'_>, reports: &mut [Diagnostic]) {
     if reports.is_empty() {
         return;
@@ -40,7 +40,7 @@ pub(super) fn tell(cut: &Tokens<'_>, reports: &mut [Diagnostic]) {
     }
 }
 
-/// Says that a division was meant.
+/// Makes a report say that a division was meant.
 fn divide(comment: Span, report: &mut Diagnostic) {
     let mark = Span { end: comment.start + MARK.len() as u32, ..comment };
     let edit = Edit { span: mark, text: "/".to_owned() };
@@ -53,8 +53,8 @@ fn is_value_end(kind: Kind) -> bool {
     matches!(kind, Kind::Name | Kind::Int | Kind::RightParen | Kind::RightBracket)
 }
 
-/// Whether the text of a comment reads like the rest of a statement behind a division: a value, then operators and values in
-/// turn, up to a `;`. Without one, numbers and sums only, since a word may be a remark.
+/// Whether the text of a comment reads like the rest of a statement after a division: a value, then operators and
+/// values in turn, up to a `;`. Without a `;`, only numbers and sums count, since a word may be a remark.
 fn goes_on(comment: &Token<'_>) -> bool {
     let Some(rest) = comment.text.strip_prefix(MARK) else { return false };
     let tokens = token::tokens(comment.span.file, rest).tokens;
@@ -72,7 +72,7 @@ fn goes_on(comment: &Token<'_>) -> bool {
     counts && takes_turns(rest)
 }
 
-/// Whether values are apart from each other, and the last one is there.
+/// Whether values are separated from each other, and the last one is there.
 fn takes_turns(kinds: &[Kind]) -> bool {
     let mut open = true;
     for kind in kinds {

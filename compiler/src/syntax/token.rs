@@ -1,9 +1,9 @@
-//! Text to tokens; the only file that knows logos.
+//! Text to tokens; the only file that uses logos.
 //!
-//! In: the text of a file. Out: its tokens, its comments (which only the formatter reads), and reports of what is no
-//! token: characters that begin nothing, strings that do not end, numbers that do not fit. A faulty piece of text is
-//! one token or none, so that what stands around it is read as if it were sound.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! In: the text of a file. Out: its tokens, its comments, kept separate from the tokens, and reports of what is no
+//! token: characters that begin none, strings that do not end, numbers that do not fit. A faulty piece of text
+//! becomes one token or none, so that the text around it is read as usual.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::fault::{Fault, Reach};
 use super::unseen::visible;
@@ -18,20 +18,20 @@ pub struct Token<'t> {
     pub kind: Kind,
     /// Whether it is the first on its line.
     pub first: bool,
-    /// How many bytes stand before the first token of its line.
+    /// How many bytes there are before the first token of its line.
     pub indent: u32,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
-    /// Its text; empty for one that was put in where the author left it out.
+    /// Its text; empty if it was inserted where the author left it out.
     pub text: &'t str,
 }
 
 /// What the text of a file consists of.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens<'t> {
-    /// Its tokens, documentation among them.
+    /// Its tokens, including documentation.
     pub tokens: Vec<Token<'t>>,
-    /// Its other comments, in order; of their fields `indent` means nothing.
+    /// Its other comments, in order; their `indent` has no meaning.
     pub comments: Vec<Token<'t>>,
     /// What is wrong with it.
     pub faults: Vec<Fault>,
@@ -44,13 +44,13 @@ pub enum Class {
     Mark,
     /// A reserved word, never a name.
     Reserved,
-    /// A word with a meaning in its place, and a name elsewhere.
+    /// A word with a meaning in some places, and a name elsewhere.
     Word,
     /// A word that begins an operation, and a name elsewhere.
     Verb,
 }
 
-/// Makes the enum and its texts from one row a word or mark.
+/// Makes the enum and its texts from one row per class of words and marks.
 macro_rules! kinds {
     ($($class:ident: $($kind:ident $text:tt)*;)*) => {
         /// The kinds of tokens.
@@ -77,7 +77,7 @@ macro_rules! kinds {
             Doc,
             /// `//! text`
             InnerDoc,
-            /// What was meant as a value and has been reported.
+            /// Something that was meant as a value and has been reported.
             Wrong,
             $($(#[doc = $text] #[token($text)] $kind,)*)*
         }
@@ -183,7 +183,7 @@ pub fn tokens(file: FileId, text: &str) -> Tokens<'_> {
     out
 }
 
-/// The value of an integer literal, none where it is not one or does not fit.
+/// The value of an integer literal; none if it is not one or does not fit.
 #[must_use]
 pub fn integer(text: &str) -> Option<i64> {
     let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '_').unwrap_or(text.len());
@@ -238,8 +238,8 @@ impl Lines<'_> {
     }
 }
 
-/// Reports a run of strange characters, which is one mistake, and says whether it was left out. Strange letters are a
-/// part of a name, and what looks like a mark is taken for it.
+/// Reports a run of strange characters, which is one mistake, and returns whether it was left out. Strange letters
+/// become part of a name, and a character that looks like a mark is taken as that mark.
 fn push_strange<'t>(run: Token<'t>, text: &'t str, out: &mut Tokens<'t>) -> bool {
     note(run, strange_characters(run), out);
     if let Some(kind) = lookalike(run.text) {
@@ -264,7 +264,7 @@ fn lookalike(text: &str) -> Option<Kind> {
     }
 }
 
-/// Adds a token, after a look at what its pattern does not check.
+/// Adds a token, after checking what its pattern does not check.
 fn push<'t>(token: Token<'t>, text: &'t str, out: &mut Tokens<'t>) {
     let kind = match token.kind {
         Kind::Comment if token.text.starts_with("//!") => Kind::InnerDoc,
@@ -322,12 +322,12 @@ fn slice(text: &str, span: Span) -> &str {
     text.get(span.start as usize..span.end as usize).unwrap_or("")
 }
 
-/// A fault that stands where its report points.
+/// A fault at the place that its report points to.
 fn fault(at: Span, report: Diagnostic) -> Fault {
     Fault::new(at.start, Reach::Statement, report)
 }
 
-/// Notes a fault: what stands before it on its line, and all lines before, have been read.
+/// Notes a fault. What is before it on its line, and all lines before, have been read.
 fn note(token: Token<'_>, fault: Fault, out: &mut Tokens<'_>) {
     let before = out.tokens.last().map_or(0, |last| last.span.end);
     let read = if token.first { token.span.start } else { before };
@@ -396,7 +396,7 @@ fn bad_number(token: Token<'_>) -> Fault {
     fault(token.span, report)
 }
 
-/// What is written instead of a unit that is not one here.
+/// What to write instead of a unit that does not exist in ccl.
 #[must_use]
 pub fn other_unit(unit: &str) -> Option<&'static str> {
     Some(match unit {

@@ -1,15 +1,15 @@
-//! What comments and strings must not hold: characters that nobody sees, and that change what is seen around them.
+//! Finds invisible characters in comments and strings that change what is displayed around them.
 //!
-//! In: the tokens of a file. Out: one report a comment or string (E0110). Everywhere else such a character begins no
-//! token, and is reported as that. The characters are the control characters other than blanks, and those that Unicode
-//! has to embed, overrule and isolate the direction of text: with them a comment can look like code, and code like a
-//! comment (CVE-2021-42574).
+//! In: the tokens of a file. Out: one report per comment or string (E0110). Everywhere else such a character begins no
+//! token, and is reported as that. The characters are the control characters other than blanks, and those with which
+//! Unicode embeds, overrides and isolates the direction of text: with them a comment can look like code, and code like
+//! a comment (CVE-2021-42574).
 
 use super::token::{Kind, Token, Tokens};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{Span, changes_direction};
 
-/// Reports the comments and strings with unseen characters.
+/// Reports the comments and strings that contain invisible characters.
 #[must_use]
 pub fn check(cut: &Tokens<'_>) -> Vec<Diagnostic> {
     let speaks = |token: &&Token<'_>| matches!(token.kind, Kind::Str | Kind::Doc | Kind::InnerDoc);

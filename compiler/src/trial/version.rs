@@ -1,4 +1,4 @@
-//! A program as text and as what it means, and the one that comes of it when fixes are made.
+//! A program as text and as resolved declarations, and the version of it that results from applying fixes.
 
 use super::Subject;
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -15,16 +15,16 @@ use std::sync::Arc;
 /// A program with its files.
 pub(super) struct Version {
     pub(super) sources: SourceMap,
-    /// The file that it is in; those that it imports come behind.
+    /// The file that declares the program; the files that it imports come after it.
     main: FileId,
     pub(super) unit: Unit,
     pub(super) program: ProgramId,
-    /// What was said of its files before it was looked at with any settings.
+    /// The reports about its files, before it was checked with any settings.
     said: Vec<(Code, String)>,
 }
 
 impl Version {
-    /// The program as it was checked. Fixes are of the files that were read for it.
+    /// The program as it was checked. Its fixes apply to the files that were read for it.
     pub(super) fn new(subject: Subject<'_>) -> Option<Version> {
         let program = subject.unit.programs.lookup(subject.program)?;
         let main = program.span.file;
@@ -33,14 +33,14 @@ impl Version {
         Some(Version { sources, main, unit, program: subject.program, said: again.said })
     }
 
-    /// With the fixes of some reports: none where there are none, or they do not fit together.
+    /// The program with the fixes of some reports; none if there are no fixes, or if they do not fit together.
     pub(super) fn mended(&self, reports: &[&Diagnostic]) -> Option<Version> {
         let mut edits: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
         for edit in
             reports.iter().filter_map(|report| report.fix.as_ref()).flat_map(|fix| &fix.edits)
         {
             let list = edits.entry(edit.span.file).or_default();
-            // Two reports may ask for one and the same.
+            // Two reports may require the same edit.
             if !list.contains(edit) {
                 list.push(edit.clone());
             }
@@ -54,17 +54,19 @@ impl Version {
         (!texts.is_empty()).then(|| read(&self.sources, self.main, &texts, name)).flatten()
     }
 
-    /// Whether nothing is said of its files that was not said of the other one's: what is left behind is never used.
+    /// Whether its files have no reports that those of `before` do not have: then the fixes left nothing behind that
+    /// is never used.
     pub(super) fn leaves_nothing_unused(&self, before: &Version) -> bool {
         self.said.iter().all(|one| before.said.contains(one))
     }
 
-    /// The concrete program; none where it is not for these settings.
+    /// The concrete program; none if it does not accept these settings.
     fn elaborated(&self, settings: &Settings, interrupt: &Interrupt) -> Option<ir::Program> {
         elaborate::elaborate(&self.unit, self.program, settings, interrupt).0
     }
 
-    /// How many ranks it has, and how many operations and chunks these have; none where it is not for these settings.
+    /// How many ranks it has, and how many operations and chunks these have together; none if it does not accept
+    /// these settings.
     pub(super) fn ranks_and_size(
         &self,
         settings: &Settings,
@@ -76,14 +78,14 @@ impl Version {
         Some((program.ranks.len(), program.all_ops().count().saturating_add(chunks)))
     }
 
-    /// Whether anything is promised of what its buffers hold.
+    /// Whether anything is promised about the content of its buffers.
     pub(super) fn promises_anything(&self, settings: &Settings, interrupt: &Interrupt) -> bool {
         let program = self.elaborated(settings, interrupt);
         program.is_some_and(|program| program.ranks.iter().any(|rank| !rank.promises.is_empty()))
     }
 }
 
-/// Reads a file and what it imports out of files that were read before, some of them with another text.
+/// Reads a file and its imports from files that were read before; those in `texts` have a new text.
 fn read(
     sources: &SourceMap,
     main: FileId,
@@ -94,7 +96,7 @@ fn read(
         let there = || Some(sources.files.lookup(file)?.text.clone());
         texts.get(&file).cloned().or_else(there)
     };
-    // Places of before go on to be places.
+    // Places in the old files must stay valid.
     let mut all = sources.clone();
     let start = all.add(sources.files.lookup(main)?.name.clone(), text(main)?);
     let mut import = |path: &str| {

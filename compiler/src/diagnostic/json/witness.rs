@@ -1,4 +1,4 @@
-//! Witnesses in JSON; `docs/diagnostics.md` describes the fields.
+//! Witnesses as JSON; `docs/diagnostics.md` describes the fields.
 
 use super::place;
 use crate::diagnostic::witness::{

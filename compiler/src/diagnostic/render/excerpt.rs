@@ -1,4 +1,5 @@
-//! A part of a line that is too long to be drawn whole: a plan's JSON is often one line of many megabytes.
+//! Excerpts from lines that are too long to be drawn whole: a plan's JSON is often one line of many
+//! megabytes.
 
 use super::printable;
 use crate::source::SourceFile;
@@ -14,7 +15,7 @@ pub(super) fn is_needed(file: &SourceFile, (start, end): (usize, usize)) -> bool
     [start, end].into_iter().any(|offset| line(file, offset).len() > MAX_LINE)
 }
 
-/// What stands around the beginning of a range, and a line with marks to stand below it.
+/// The text around the beginning of a range, and a line of marks to go below it.
 pub(super) fn around(file: &SourceFile, (start, end): (usize, usize)) -> [String; 2] {
     let line = line(file, start);
     let before = file.text.get(line.start..start).unwrap_or("");
@@ -30,7 +31,7 @@ pub(super) fn around(file: &SourceFile, (start, end): (usize, usize)) -> [String
     [format!("{head}{shown}{tail}"), format!("{indent}{}", "^".repeat(inside))]
 }
 
-/// The line of an offset, without its end.
+/// The range of an offset's line, without its line end.
 fn line(file: &SourceFile, offset: usize) -> std::ops::Range<usize> {
     let (before, after) = file.text.split_at_checked(offset).unwrap_or((&file.text, ""));
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

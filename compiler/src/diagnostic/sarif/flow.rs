@@ -1,4 +1,5 @@
-//! Witnesses as SARIF's code flows: one thread flow an agent, its places in the order in which they are run.
+//! Witnesses as SARIF code flows: one thread flow per agent, with its places in the order in which they are
+//! run.
 
 use super::location;
 use crate::diagnostic::Label;
@@ -6,7 +7,7 @@ use crate::diagnostic::witness::{Agent, Event, Finding, Hop, Race, Wait, Witness
 use crate::source::SourceMap;
 use serde_json::{Value, json};
 
-/// The code flows of a witness, none where no place can be shown.
+/// The code flows of a witness; empty if no place can be shown.
 pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
     let flows: Vec<Vec<(Event, String)>> = match &witness.finding {
         Finding::Race(race) => of_race(race),
@@ -22,7 +23,7 @@ pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
     if threads.is_empty() { Vec::new() } else { vec![json!({"threadFlows": threads})] }
 }
 
-/// Each block waits, and behind that would give what the one before it waits for.
+/// Each block waits, and after that would provide what the previous block waits for.
 fn of_circle(circle: &[Wait]) -> Vec<Vec<(Event, String)>> {
     let before = circle.iter().cycle().skip(circle.len().saturating_sub(1));
     let flow = |(wait, before): (&Wait, &Wait)| {

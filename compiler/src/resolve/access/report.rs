@@ -1,4 +1,4 @@
-//! What is said of indices and fields that are not there.
+//! Reports about indices and fields that do not exist.
 
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::resolve::body::{BUILTINS, Body, Level, Side, Typed};
@@ -10,12 +10,12 @@ use crate::source::Span;
 use crate::syntax::ast;
 
 impl Body<'_> {
-    /// Indices behind others, which end here.
+    /// Indices in a second pair of brackets, after the ones that end at `first`.
     pub(super) fn indices_apart(&self, name: &str, first: Span) -> Diagnostic {
         let behind = self.file().and_then(|file| file.text.get(first.end as usize..));
         let gap = behind.and_then(|text| text.split_once('[')).map(|(gap, _)| gap);
         let message = format!("the indices of `{name}` stand in one pair of brackets");
-        // Comments in between are not to be lost.
+        // A comment in between must not be lost.
         let Some(gap) = gap.filter(|gap| gap.trim().is_empty()) else {
             return Diagnostic::new(Code::E0205, first, message);
         };
@@ -24,7 +24,7 @@ impl Body<'_> {
         Diagnostic::new(Code::E0205, between, message).fix("write `, `", edits)
     }
 
-    /// A field that nothing has; none where the name's declaration was not understood.
+    /// A field that nothing has; none if the name's declaration was not understood.
     pub(super) fn unknown_field(&mut self, base: &Typed, field: &ast::Name) -> Option<Diagnostic> {
         let name = field.text.as_str();
         if self.is_lost(name) {
@@ -70,7 +70,7 @@ impl Body<'_> {
         Some(report.label(format!("did you mean `{near}`?")))
     }
 
-    /// A buffer of another rank, in a function or procedure that was not given this rank's.
+    /// A buffer of another rank, in a function or procedure that takes no buffer of that name.
     fn not_given(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
         let (name, whole) = (&field.text, self.text(base.expr.span.to(field.span)));
         let message = format!("no buffer is called `{name}` here");
@@ -85,7 +85,7 @@ impl Body<'_> {
         }
     }
 
-    /// What a name is that cannot be a field.
+    /// A description of a name that cannot be a field; none if it is a region.
     fn something_else(&mut self, name: &str) -> Option<String> {
         if let Some(local) = self.local(name) {
             self.locals[local].used = true;
@@ -99,7 +99,7 @@ impl Body<'_> {
         }
     }
 
-    /// A field of what has none.
+    /// A field of a value that has no fields.
     pub(super) fn no_field(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
         let ty = self.types.close(&base.ty);
         let what = types::describe(&ty);
@@ -118,7 +118,7 @@ impl Body<'_> {
         }
     }
 
-    /// A field of a channel that is no switch channel.
+    /// A field of a channel that is not a switch channel.
     pub(super) fn no_switch(&self, base: &Typed, kind: LinkKind, field: &ast::Name) -> Diagnostic {
         let text = self.text(base.expr.span);
         let message = format!("{text} is {}; it has no `{}`", kind.noun(), field.text);
@@ -131,7 +131,7 @@ impl Body<'_> {
             ))
     }
 
-    /// A buffer that is not the one behind the switch channel.
+    /// A buffer other than the one behind the switch channel.
     pub(super) fn other_buffer(
         &self,
         base: &Expr,
@@ -150,7 +150,7 @@ impl Body<'_> {
         Some(report.help(format!("declare a channel over it: `switch(0..ranks, {})`", field.text)))
     }
 
-    /// An index of what takes none.
+    /// An index of a value that cannot be indexed.
     pub(super) fn not_indexable(&self, base: &Typed) -> Diagnostic {
         let ty = self.types.close(&base.ty);
         let text = self.text(base.expr.span);
@@ -168,7 +168,7 @@ impl Body<'_> {
         }
     }
 
-    /// A list with other than one index.
+    /// A list with more or fewer than one index.
     pub(super) fn list_indices(
         &self,
         list: &Typed,
@@ -199,7 +199,7 @@ pub(in crate::resolve) fn wrong_arity(
     Diagnostic::new(Code::E0205, span, message).and(declaration, "declared here")
 }
 
-/// A row of chunks with other than one index.
+/// `input` or `output` with more or fewer than one index.
 pub(super) fn one_dimension(name: &str, given: usize, span: Span) -> Diagnostic {
     let message = format!("`{name}` takes 1 index; {given} are given");
     Diagnostic::new(Code::E0205, span, message)

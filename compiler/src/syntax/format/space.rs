@@ -1,8 +1,8 @@
-//! Where a space stands between two tokens.
+//! Decides where a space goes between two tokens.
 //!
-//! In: the tokens of a text without syntax errors. Out: for each whether a space stands before it, and whether it opens
-//! a body.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! In: the tokens of a text without syntax errors. Out: for each token, whether a space comes before it, and whether it
+//! opens a body.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::Piece;
 use crate::syntax::lookahead::{ends_value, is_operator};
@@ -19,21 +19,21 @@ pub(super) fn pieces<'t>(tokens: &[Token<'t>], bodies: &[u32]) -> Vec<Piece<'t>>
     walk.out
 }
 
-/// What stands in a brace.
+/// The kind of an open bracket, for the spaces inside it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Brace {
     /// A set, or imported names: no spaces inside.
     Tight,
     /// Everything else.
     Loose,
-    /// No brace but a bracket.
+    /// A bracket that is not a brace.
     None,
 }
 
 struct Walk<'a, 't> {
     tokens: &'a [Token<'t>],
     open: Vec<Brace>,
-    /// Whether the last token is an operator before its value.
+    /// Whether the last token is a unary operator.
     unary: bool,
     /// Whether the last token is the verb that a statement begins with.
     head: bool,
@@ -64,7 +64,7 @@ impl<'t> Walk<'_, 't> {
         self.out.push(Piece { token, space, opens_body });
     }
 
-    /// Whether a token of this kind ends what stands before a statement.
+    /// Whether a token of this kind ends what comes before a statement.
     fn begins_statement(&self, last: Kind) -> bool {
         let in_body = self.open.last().is_none_or(|open| *open == Brace::Loose);
         in_body
@@ -78,7 +78,7 @@ impl<'t> Walk<'_, 't> {
             )
     }
 
-    /// Whether a space stands between two tokens.
+    /// Whether a space goes between two tokens.
     fn space(&self, i: usize, last: Token<'_>, token: Token<'_>) -> bool {
         let is_tight = self.open.last() == Some(&Brace::Tight);
         match (last.kind, token.kind) {
@@ -119,7 +119,7 @@ impl<'t> Walk<'_, 't> {
         is_type || (ends_value(last.kind) && !self.head)
     }
 
-    /// Whether a range has values on both sides, and its author put a space on either.
+    /// Whether a range has values on both sides, and its author put a space on at least one side.
     fn is_wide_range(&self, i: usize) -> bool {
         let around = (
             i.checked_sub(1).and_then(|i| self.tokens.get(i)),

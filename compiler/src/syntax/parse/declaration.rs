@@ -1,5 +1,5 @@
-//! What a program declares: everything from `declaration` to `semaphore` in the grammar.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! The declarations of a program: everything from `declaration` to `semaphore` in the grammar.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::expression::{Values, arguments, dimensions, index};
 use super::item::braced;
@@ -15,7 +15,7 @@ use crate::syntax::ast::{
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, choice, custom};
 
-/// What can stand at a program's top level only.
+/// The declarations that are allowed only at a program's top level.
 pub(super) fn declaration<'t>(values: &Values<'t>) -> Rule<'t, Option<ProgramItemKind>> {
     choice((
         implements(values).map(|implements| implements.map(ProgramItemKind::Implements)),
@@ -43,7 +43,7 @@ fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
         .boxed()
 }
 
-/// Whether a body follows the parentheses, and not `;`.
+/// Whether a body follows the parentheses, rather than `;`.
 pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
     let mut depth = 0u32;
     for (i, token) in tokens.iter().enumerate() {
@@ -115,7 +115,7 @@ fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
         .boxed()
 }
 
-/// Nothing behind the name of a region.
+/// A region whose name is followed by no dimensions.
 fn no_dimensions<'t>() -> impl Parser<'t, Input<'t>, Vec<Dimension>, Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let ends =

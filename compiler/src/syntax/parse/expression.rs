@@ -1,6 +1,6 @@
-//! Values: everything from `arguments` to `conditional` in the grammar, and the binders and dimensions that consist of
+//! Values: everything from `arguments` to `conditional` in the grammar, and the binders and dimensions that are made of
 //! them.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::recover::{
     close, expect, hole, listed, listed_some, name, open, required, required_name, reserved_name,
@@ -15,12 +15,12 @@ use crate::syntax::lookahead::{begins_surely, holds_statements};
 use crate::syntax::token::{Class, Kind, Token, integer, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
 
-/// The rules for values that other rules are made of.
+/// The rules for values, from which other rules are built.
 #[derive(Clone)]
 pub(super) struct Values<'t> {
-    /// A value, ranges among them.
+    /// A value, which may be a range.
     pub(super) expression: Rule<'t, Expr>,
-    /// A value that is no range.
+    /// A value that is not a range.
     disjunction: Rule<'t, Expr>,
     /// What follows `for`.
     pub(super) binders: Rule<'t, Vec<Binder>>,
@@ -34,7 +34,7 @@ impl<'t> Values<'t> {
         )
     }
 
-    /// The rules around the one for expressions.
+    /// The rules, given the one for expressions.
     fn around(expression: Rule<'t, Expr>) -> Values<'t> {
         let binders = binders(&expression);
         let disjunction = recursive(|rule| {
@@ -47,7 +47,7 @@ impl<'t> Values<'t> {
         Values { disjunction: disjunction.boxed(), expression, binders }
     }
 
-    /// A value that must stand here.
+    /// A value that must be here.
     pub(super) fn required(&self, what: &'static str) -> Rule<'t, Expr> {
         required(self.expression.clone(), what)
     }
@@ -69,7 +69,7 @@ fn argument<'t>(values: &Values<'t>) -> Rule<'t, Argument> {
         .boxed()
 }
 
-/// What stands in brackets after a value, or is an option's value.
+/// An index in brackets after a value, or the value of an option.
 pub(super) fn index<'t>(values: &Values<'t>) -> Rule<'t, Index> {
     let disjunction = &values.disjunction;
     let all = mark(Kind::Star).map(|token: &Token<'_>| Index::All(token.span));
@@ -108,7 +108,7 @@ fn range(kind: RangeKind, from: Expr, to: Expr, span: crate::source::Span) -> Ex
     Expr { kind: ExprKind::Range(kind, Box::new(from), Box::new(to)), span }
 }
 
-/// A value, ranges among them.
+/// A value, which may be a range.
 fn expression<'t>(disjunction: Rule<'t, Expr>) -> Rule<'t, Expr> {
     let end = range_kind().then(required(disjunction.clone(), "the end of the range"));
     disjunction
@@ -120,7 +120,7 @@ fn expression<'t>(disjunction: Rule<'t, Expr>) -> Rule<'t, Expr> {
         .boxed()
 }
 
-/// Operators of one level, from the left.
+/// Binary operators of one level, left-associative.
 fn level<'t>(
     operand: Rule<'t, Expr>,
     operators: &'static [(Kind, BinaryOp)],
@@ -313,7 +313,7 @@ fn gathered<'t>(values: &Values<'t>, into: Gathered, closing: Kind) -> Rule<'t, 
         .boxed()
 }
 
-/// What stands in the parentheses of a call.
+/// The content of the parentheses of a call.
 enum CallArguments {
     /// `f(a, b = 1)`
     List(Vec<Argument>),
@@ -332,13 +332,13 @@ fn call_arguments<'t>(values: &Values<'t>) -> Rule<'t, CallArguments> {
     mark(Kind::LeftParen).ignore_then(fold.or(list)).boxed()
 }
 
-/// What an `if` asks.
+/// The condition of an `if`.
 pub(super) fn condition<'t>(value: &Rule<'t, Expr>) -> Rule<'t, Expr> {
     compared(value, "a condition")
 }
 
-/// A value that must stand here, and where nothing is set. With `=` in the place of `==` it is a hole: what belongs together
-/// then is open.
+/// A value that must be here, in a place where nothing can be assigned. If `=` is used in place of `==`, the result is
+/// a hole, since it is unclear how far each side extends.
 fn compared<'t>(value: &Rule<'t, Expr>, what: &'static str) -> Rule<'t, Expr> {
     let compared = look(|tokens| kind_at(tokens, 0) == Some(Kind::Equal))
         .ignore_then(expect(Kind::EqualEqual, "in a condition", &[Kind::Equal]))
@@ -369,7 +369,7 @@ fn conditional<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     .boxed()
 }
 
-/// A value in braces; a hole where there is none, or one without them.
+/// A value in braces; a hole if there is no value, or one without braces.
 fn braced<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     let bare = hole(Expected::Choice).then_ignore(values.expression.clone().or_not());
     open()
@@ -379,7 +379,7 @@ fn braced<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
         .boxed()
 }
 
-/// Whether `name in` stands here.
+/// Whether the tokens begin with `name in`.
 pub(super) fn at_binder(tokens: &[Token<'_>]) -> bool {
     let is_word = kind_at(tokens, 0).is_some_and(|kind| kind.class() != Class::Mark);
     is_word && kind_at(tokens, 1) == Some(Kind::In)
@@ -394,7 +394,7 @@ fn binders<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Vec<Binder>> {
         .boxed()
 }
 
-/// A binder; none where it has no name.
+/// A binder; none if it has no name.
 fn binder<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Option<Binder>> {
     let filter = mark(Kind::If).ignore_then(condition(expression));
     required_name("a name")
@@ -431,7 +431,7 @@ pub(super) fn dimensions<'t>(values: &Values<'t>) -> Rule<'t, Vec<Dimension>> {
         .boxed()
 }
 
-/// `[` dimensions `]` where a block is opened: `*` is all of its family.
+/// `[` dimensions `]` where a block is opened: `*` means the whole family.
 pub(super) fn opened_dimensions<'t>(values: &Values<'t>) -> Rule<'t, Vec<Dimension>> {
     let all = mark(Kind::Star).map(|token: &Token<'_>| Dimension::All(token.span));
     mark(Kind::LeftBracket)

@@ -1,4 +1,4 @@
-//! Files and declarations: everything from `file` to `semaphore` in the grammar.
+//! Files and their items: everything from `file` to `program_item` in the grammar, except `type`.
 
 use super::declaration::{declaration, opens_body};
 use super::expression::{Values, condition};
@@ -25,7 +25,7 @@ use chumsky::prelude::{EmptyErr, IterParser, Parser, any, choice, custom, recurs
 const ITEM_WORDS: &[Kind] =
     &[Kind::Use, Kind::Let, Kind::Fn, Kind::Proc, Kind::Collective, Kind::Program];
 
-/// The words that can begin an item of a program, statements among them.
+/// The words that can begin an item of a program, including statements.
 const PROGRAM_WORDS: &[Kind] = &[
     Kind::Let,
     Kind::Require,
@@ -72,7 +72,7 @@ pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
         .boxed()
 }
 
-/// An item, documentation and attributes aside; none where it makes no sense.
+/// An item, without documentation and attributes; none if it makes no sense.
 fn item<'t>(values: &Values<'t>) -> Rule<'t, Option<ItemKind>> {
     recursive(|nested| {
         let stray = nested.map_with(lose_item).boxed();
@@ -104,7 +104,8 @@ pub(super) fn with_prefix<'t, K: 't>(
         .boxed()
 }
 
-/// The documentation and attributes before an item. A comment that documents a file is out of place here.
+/// The documentation and attributes before an item. A `//!` comment, which documents a file, is out of
+/// place here.
 fn prefix<'t>() -> Rule<'t, Prefix> {
     let late = mark(Kind::InnerDoc).map_with(|token, e| {
         let fault = late_inner_doc(token);
@@ -125,7 +126,7 @@ fn prefix<'t>() -> Rule<'t, Prefix> {
         .boxed()
 }
 
-/// What stands before an item.
+/// A part of what comes before an item.
 enum Part {
     Doc(Doc),
     Attribute(Option<Attribute>),
@@ -202,7 +203,7 @@ enum UseTail {
     Alias(Option<Name>),
 }
 
-/// Without braces, the last name of the path is what is imported.
+/// Builds a `use`. Without braces, the last name of the path is what is imported.
 fn import(root: UseRoot, mut path: Vec<Name>, tail: Option<UseTail>) -> Use {
     match tail {
         Some(UseTail::Names(names)) => {
@@ -253,7 +254,7 @@ fn procedure<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<P
         .boxed()
 }
 
-/// Words that a call could not begin with, since they begin another statement.
+/// Whether a word cannot begin a call, since it begins another statement.
 fn is_verb(kind: Kind) -> bool {
     kind.is_name() && kind != Kind::Name
 }
@@ -266,7 +267,7 @@ fn verb_as_name<'t>() -> impl Parser<'t, Input<'t>, Option<Name>, Extra> + Clone
     })
 }
 
-/// `(` parameters `)`; none where there are no parentheses, which is reported.
+/// `(` parameters `)`; empty if there are no parentheses, which is reported.
 fn parameters<'t>(values: &Values<'t>) -> Rule<'t, Vec<Parameter>> {
     let missing = expect(Kind::LeftParen, "and the parameters", &[]).map(|()| Vec::new());
     mark(Kind::LeftParen)
@@ -328,7 +329,7 @@ fn size<'t>(values: &Values<'t>) -> Rule<'t, Size> {
         .boxed()
 }
 
-/// `input` or `output`, spelt as it should be.
+/// `input` or `output`, with its spelling corrected.
 fn buffer(token: &Token<'_>) -> Name {
     let text = match token.text {
         text @ ("input" | "output") => text,
@@ -366,7 +367,7 @@ fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
         .boxed()
 }
 
-/// A promise without braces, to its `;`.
+/// A promise without braces, up to its `;`.
 fn bare_promise<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     let begins = |token: &Token<'_>| token.kind == Kind::Output && !token.first;
     look(move |tokens| tokens.first().is_some_and(begins))
@@ -401,7 +402,7 @@ fn program<'t>(
         .map_with(|((name, parameters), (mut items, end)), e| {
             let name = name.unwrap_or(Name { text: String::new(), span: end });
             for lost in e.state().take_declarations(name.span) {
-                // Before the statement in which it stands, so that it is declared where it is used.
+                // Before the statement that it was in, so that it is declared where it is used.
                 let after = items.iter().position(|item| item.span.end > lost.span.start);
                 items.insert(after.unwrap_or(items.len()), lost);
             }
@@ -433,7 +434,7 @@ fn program_item<'t>(
         .boxed()
 }
 
-/// A declaration that stands among statements; it counts for its program.
+/// A declaration among statements; it is added to its program.
 fn stray_declaration<'t>(values: &Values<'t>) -> Rule<'t, ()> {
     declaration(values)
         .map_with(|kind, e| {
@@ -447,7 +448,7 @@ fn stray_declaration<'t>(values: &Values<'t>) -> Rule<'t, ()> {
         .boxed()
 }
 
-/// Declarations and statements that stand in no program.
+/// Declarations and statements outside any program.
 fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<ItemKind>> {
     declaration(values)
         .ignored()
@@ -463,7 +464,7 @@ fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Opti
         .boxed()
 }
 
-/// Declarations and statements that stand in a collective.
+/// Declarations and statements in a collective.
 fn stray_in_collective<'t>(
     values: &Values<'t>,
     body: Rule<'t, Body>,
@@ -502,7 +503,7 @@ fn stray_statement<'t>(
         .boxed()
 }
 
-/// Keeps an item that stands inside another one, and reports it.
+/// Keeps an item that is inside another one, and reports it.
 fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Extra>) {
     misplaced(e, "cannot stand in another declaration", "move it to the top level of the file");
     if let Some(kind) = kind {
@@ -512,7 +513,7 @@ fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Ext
     }
 }
 
-/// Reports that what a rule has read stands in the wrong place.
+/// Reports that what a rule has read is in the wrong place.
 fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str, help: &str) {
     let Some(first) = e.slice().first() else { return };
     let word = if first.kind.class() == Class::Mark { "this" } else { first.text };

@@ -1,5 +1,6 @@
-//! The rules for what is missing or too much: each reports, and goes on where the author most likely meant to.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! The rules for what is missing or superfluous: each reports it, and continues where the author most likely meant
+//! to.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::report::{
     Expected, expected, missing, missing_word, misspelt, no_scratch, no_statement, no_such_word,
@@ -14,7 +15,7 @@ use crate::syntax::lookahead::{MAX_LOOK, begins_statement, behind, is_operator, 
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
-/// A rule with nothing after it.
+/// A rule after which the text must end.
 pub(super) fn alone<'t, O: 't>(rule: Rule<'t, O>) -> Rule<'t, O> {
     let end = custom(|input: &mut Reader<'t, '_>| {
         if let Some(token) = rest(input).first() {
@@ -38,7 +39,7 @@ pub(super) fn name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + Clone {
     })
 }
 
-/// A name that must stand here: `what` says of what. None where there is none; a reserved word is taken for one.
+/// A name that must be here; `what` describes it. None if there is none; a reserved word is taken as the name.
 pub(super) fn required_name<'t>(
     what: &'static str,
 ) -> impl Parser<'t, Input<'t>, Option<Name>, Extra> + Clone {
@@ -86,12 +87,12 @@ pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + C
     })
 }
 
-/// A value that must stand here; a hole where there is none.
+/// A value that must be here; a hole if there is none.
 pub(super) fn required<'t>(value: Rule<'t, Expr>, what: &'static str) -> Rule<'t, Expr> {
     value.or(hole(what)).boxed()
 }
 
-/// Reports that this is missing.
+/// Reports that `wanted` is missing.
 pub(super) fn hole<'t>(
     wanted: impl Into<Expected>,
 ) -> impl Parser<'t, Input<'t>, Expr, Extra> + Clone {
@@ -103,7 +104,7 @@ pub(super) fn hole<'t>(
     })
 }
 
-/// A mark that must stand here, `place` says where that is. What is written instead by mistake is skipped.
+/// A mark that must be here; `place` says where that is. A token of `instead`, written by mistake, is skipped.
 pub(super) fn expect<'t>(
     kind: Kind,
     place: &'static str,
@@ -134,7 +135,7 @@ pub(super) fn expect<'t>(
     })
 }
 
-/// `->`, also where something like it stands, or nothing.
+/// `->`, even if something similar is here instead, or nothing.
 pub(super) fn arrow<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     const ALIKE: &[Kind] =
         &[Kind::Equal, Kind::Greater, Kind::GreaterEqual, Kind::Minus, Kind::To, Kind::EqualEqual];
@@ -159,7 +160,7 @@ pub(super) fn arrow<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     })
 }
 
-/// A word within a statement, also where it is misspelt.
+/// A word within a statement, even if it is misspelled.
 pub(super) fn inner_word<'t>(
     kind: Kind,
 ) -> impl Parser<'t, Input<'t>, &'t Token<'t>, Extra> + Clone {
@@ -178,7 +179,7 @@ pub(super) fn inner_word<'t>(
     })
 }
 
-/// The `;` after a statement. What stands before it and does not belong there is skipped.
+/// The `;` after a statement. Tokens before it that do not belong there are skipped.
 pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
@@ -201,7 +202,7 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     })
 }
 
-/// Whether something stands here that does not belong to the statement before it, nor begins another one.
+/// Whether the next token neither belongs to the statement before it nor begins another one.
 fn is_stray(tokens: Input<'_>) -> bool {
     tokens.first().is_some_and(|token| {
         !matches!(token.kind, Kind::Semicolon | Kind::RightBrace)
@@ -210,7 +211,7 @@ fn is_stray(tokens: Input<'_>) -> bool {
     })
 }
 
-/// A value with nothing that does not belong there behind it; a hole where there is.
+/// A value that must not be followed by something that does not belong there; a hole if it is.
 pub(super) fn whole<'t>(value: Rule<'t, Expr>) -> Rule<'t, Expr> {
     let stray = custom(|input: &mut Reader<'t, '_>| Ok(is_stray(rest(input))));
     value
@@ -222,7 +223,8 @@ pub(super) fn whole<'t>(value: Rule<'t, Expr>) -> Rule<'t, Expr> {
         .boxed()
 }
 
-/// A closing bracket, which the balance has seen to. What stands before it and does not belong there is skipped.
+/// A closing bracket, whose presence the bracket matching has ensured. Tokens before it that do not belong there are
+/// skipped.
 pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(move |input: &mut Reader<'t, '_>| {
         if let Some(token) = rest(input).first().filter(|token| token.kind != kind) {
@@ -241,8 +243,8 @@ pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + C
     })
 }
 
-/// The `{` of a body: also where something stands before it that does not belong there. Fails where there is none in
-/// this statement.
+/// The `{` of a body, even if tokens that do not belong there come before it. Fails if there is none in this
+/// statement.
 pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
@@ -262,7 +264,7 @@ pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     })
 }
 
-/// The word that begins a production; reports that it was left out where what comes behind it stands all the same.
+/// The word that begins a production; if it was left out but what follows it is there, that is reported.
 pub(super) fn word<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     let missing = custom(move |input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
@@ -293,7 +295,7 @@ pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     })
 }
 
-/// Reports a `;` that is missing at the end of a line, where what follows is not indented further.
+/// Reports a `;` that is missing at the end of a line; fails if the next line is indented further.
 pub(super) fn no_semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let indent = last(input).map_or(0, |last| last.indent);
@@ -323,7 +325,7 @@ pub(super) fn listed<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, 
         .boxed()
 }
 
-/// As [`listed`], with at least one element: `element` reports that it is missing.
+/// Like [`listed`], with at least one element: `element` reports that it is missing.
 pub(super) fn listed_some<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, Vec<O>> {
     let missing = look(move |tokens| kind_at(tokens, 0) == Some(closer))
         .ignore_then(element.clone())
@@ -332,8 +334,8 @@ pub(super) fn listed_some<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule
     missing.or(listed(element, closer)).boxed()
 }
 
-/// A statement whose first word is misspelt: `own` is read again with the word of `words` that was meant. Fails where
-/// none is near.
+/// A statement whose first word is misspelled: `own` reads it again with the word of `words` that was meant. Fails if
+/// no word is near enough.
 pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>) -> Rule<'t, O> {
     custom(move |input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
@@ -354,7 +356,8 @@ pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>)
     .boxed()
 }
 
-/// A statement that begins like none: it is skipped, but for the bodies in it, which are read with `body`.
+/// A statement whose first token begins no statement: it is skipped, except for the bodies in it, which are read with
+/// `body`.
 pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<'t, ()> {
     custom(move |input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
@@ -382,7 +385,7 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
     .boxed()
 }
 
-/// The token behind the first one; where that is indexed and a field follows, the `.`.
+/// The token after the first one; if the first one is indexed and a field follows, the `.`.
 fn behind_indices(tokens: &[Token<'_>]) -> Option<Kind> {
     let next = kind_at(tokens, 1)?;
     let inner = tokens.get(2..).filter(|_| next == Kind::LeftBracket).unwrap_or_default();
@@ -396,7 +399,7 @@ fn skip_statement(input: &mut Reader<'_, '_>) {
     while !skip_in_statement(input) {}
 }
 
-/// Skips one token or bracket of a statement; true where it was its end.
+/// Skips one token or bracket of a statement; true if that was its end.
 fn skip_in_statement(input: &mut Reader<'_, '_>) -> bool {
     let tokens = rest(input);
     match tokens.first() {
@@ -418,7 +421,7 @@ fn skip_in_statement(input: &mut Reader<'_, '_>) -> bool {
     }
 }
 
-/// Skips a token, or a bracket with everything in it.
+/// Skips a token, or a bracket with its content.
 fn skip_one(input: &mut Reader<'_, '_>) {
     let mut depth = 0u32;
     while let Some(token) = input.peek_ref() {
@@ -458,7 +461,7 @@ fn has_body(tokens: &[Token<'_>]) -> bool {
     false
 }
 
-/// The word of a list that a misspelt one was meant to be.
+/// The word of `words` that a misspelled one was meant to be.
 fn meant_word(text: &str, words: &'static [Kind], next: Option<Kind>) -> Option<Kind> {
     let ends = next == Some(Kind::Semicolon);
     let fitting = words.iter().copied().filter(|word| !ends || *word == Kind::Sync);
@@ -466,7 +469,7 @@ fn meant_word(text: &str, words: &'static [Kind], next: Option<Kind>) -> Option<
     words.iter().copied().find(|word| word.text() == text)
 }
 
-/// Whether a word within a statement is almost the one that can stand there.
+/// Whether a word within a statement is almost the one that is allowed there.
 fn is_misspelt(token: &Token<'_>, kind: Kind) -> bool {
     token.kind == Kind::Name
         && !token.first
@@ -474,8 +477,8 @@ fn is_misspelt(token: &Token<'_>, kind: Kind) -> bool {
         && nearest(token.text, [kind.text()]).is_some()
 }
 
-/// Whether a reserved word stands where a name is expected: on the line of what comes before, and not the word that
-/// comes after a name.
+/// Whether a reserved word is where a name is expected: on the same line as what comes before, and not a word that
+/// can follow a name.
 fn is_reserved_name(tokens: &[Token<'_>]) -> bool {
     tokens.first().is_some_and(|token| {
         token.kind.class() == Class::Reserved

@@ -1,5 +1,5 @@
-//! What is said of a token that does not belong where it stands, or of one that is not there.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! Reports about tokens that do not belong where they are, or that are missing.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::{Reader, here, last, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -10,12 +10,12 @@ use crate::syntax::lookahead::is_operator;
 use crate::syntax::token::{Class, Kind, Token, integer, other_unit};
 use std::fmt;
 
-/// What should stand somewhere.
+/// What is expected at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// What a rule calls so.
+    /// Something with this description.
     Thing(&'static str),
-    /// A value of `if`, in its braces.
+    /// A value of an `if` expression, in its braces.
     Choice,
     /// The end of a statement.
     Semicolon,
@@ -23,7 +23,7 @@ pub(super) enum Expected {
     Body,
     /// A closing bracket, or one more of what it encloses.
     Closing(Kind),
-    /// A closing bracket, where it encloses one value.
+    /// A closing bracket, if it encloses one value.
     ClosingOne(Kind),
     /// The end of the text.
     End,
@@ -50,7 +50,7 @@ impl fmt::Display for Expected {
     }
 }
 
-/// What is written instead of a statement that begins with a name and this.
+/// What to write instead of a statement that begins with a name and this token.
 fn instead_of_expression(next: Kind) -> Option<&'static str> {
     match next {
         Kind::Dot => Some(
@@ -76,7 +76,7 @@ fn shown(token: &Token<'_>) -> String {
     }
 }
 
-/// Something should stand here: at the next token of this line, or after the last one.
+/// Something is missing: reported at the next token if it is on this line, or after the last one.
 pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Expected) -> Fault {
     let before = last(input);
     let after = here(input);
@@ -96,7 +96,7 @@ pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Expected) -> Fault {
     }
 }
 
-/// A token where something else should stand, behind another one.
+/// A token where something else is expected, after another one.
 pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: Expected) -> Fault {
     if let Some(word) = before.filter(|before| before.kind == Kind::Name && before.text == "not") {
         return instead(word, "!");
@@ -159,7 +159,7 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
-/// What is said of a unit that stands apart from its number.
+/// The message about a unit that is separated from its number.
 fn unit_apart(number: Option<&Token<'_>>, unit: &Token<'_>) -> Option<String> {
     let whole = format!("{}{}", number?.text, unit.text);
     match integer(&whole) {
@@ -200,7 +200,7 @@ pub(super) fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
     instead(token, kind.text())
 }
 
-/// A token for which another one was meant.
+/// A token in place of the one that was meant.
 fn instead(token: &Token<'_>, word: &str) -> Fault {
     let edit = Edit { span: token.span, text: word.to_owned() };
     let report =
@@ -224,7 +224,7 @@ pub(super) fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
-/// A token with which something begins that is told by the word before it.
+/// A token that can begin something only after the word `word`, which is missing.
 pub(super) fn missing_word(token: &Token<'_>, word: &str) -> Fault {
     let before = Span { end: token.span.start, ..token.span };
     let message = format!("no statement or declaration begins with `{}`", token.text);
@@ -233,7 +233,7 @@ pub(super) fn missing_word(token: &Token<'_>, word: &str) -> Fault {
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
-/// Dimensions in a pair of brackets of their own, behind others.
+/// Dimensions in a separate pair of brackets, after others.
 pub(super) fn brackets_apart(closer: &Token<'_>, opener: &Token<'_>) -> Fault {
     let between = closer.span.to(opener.span);
     let report = Diagnostic::new(Code::E0101, between, "dimensions stand in one pair of brackets")
@@ -250,7 +250,7 @@ pub(super) fn no_extent(after: Span) -> Fault {
     Fault::new(after.start, Reach::Statement, report)
 }
 
-/// A setting behind `options` that is in no braces.
+/// A setting after `options` that is not in braces.
 pub(super) fn bare_option(setting: Span) -> Fault {
     let (before, after) =
         (Span { end: setting.start, ..setting }, Span { start: setting.end, ..setting });
@@ -263,7 +263,7 @@ pub(super) fn bare_option(setting: Span) -> Fault {
     Fault::new(setting.start, Reach::Statement, report)
 }
 
-/// A promise that is in no braces, and the `;` behind it.
+/// A promise that is not in braces, and the `;` after it.
 pub(super) fn in_no_braces(promise: Span, end: Option<Span>) -> Fault {
     let after = end.unwrap_or(Span { start: promise.end, ..promise });
     let edits = vec![
@@ -275,7 +275,7 @@ pub(super) fn in_no_braces(promise: Span, end: Option<Span>) -> Fault {
     Fault::new(promise.start, Reach::Before, report)
 }
 
-/// A token that begins no statement, with the one behind it.
+/// A token that begins no statement, with the one after it.
 pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expected) -> Fault {
     if token.kind == Kind::Semicolon {
         let edit = Edit { span: token.span, text: String::new() };

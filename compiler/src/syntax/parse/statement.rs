@@ -1,5 +1,5 @@
 //! Statements: everything from `body` to `operand` in the grammar.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::expression::{Values, arguments, at_binder, condition, opened_dimensions};
 use super::item::{Prefix, with_prefix};
@@ -51,7 +51,7 @@ const WORDS: &[Kind] = &[
     Kind::Release,
 ];
 
-/// Statements in braces. `strays` are the declarations and items that have no place there.
+/// Statements in braces. `strays` are the declarations and items that are not allowed there.
 pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Body> {
     recursive(|body| {
         let body = body.boxed();
@@ -73,7 +73,7 @@ pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Bo
     .boxed()
 }
 
-/// A statement with what stands before it.
+/// A statement with the documentation and attributes before it.
 type Element = (Prefix, Option<(StmtKind, Span)>);
 
 fn statements(elements: Vec<Element>, notes: &mut super::Notes) -> Vec<Stmt> {
@@ -101,7 +101,7 @@ pub(super) fn dangling<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     })
 }
 
-/// One statement, attributes aside; none where it makes no sense.
+/// One statement, without attributes; none if it makes no sense.
 pub(super) fn statement<'t>(
     values: &Values<'t>,
     body: Rule<'t, Body>,
@@ -124,7 +124,8 @@ pub(super) fn statement<'t>(
     .boxed()
 }
 
-/// An operation or a call, to its `;`. A loop behind it, as in Python's lists, is taken for one around it.
+/// An operation or a call, up to its `;`. A `for` after it, as in Python's comprehensions, is taken as a
+/// loop around it.
 fn ended<'t>(
     operation: impl Parser<'t, Input<'t>, StmtKind, Extra> + Clone + 't,
     values: &Values<'t>,
@@ -174,7 +175,7 @@ pub(super) fn r#let<'t>(values: &Values<'t>) -> Rule<'t, Option<Let>> {
         .boxed()
 }
 
-/// A type; none where its word is missing.
+/// A type; none if its word is missing.
 pub(super) fn r#type<'t>() -> Rule<'t, Option<Type>> {
     let kind_of_thing = pick(|token| {
         matches!(token.kind, Kind::Block | Kind::Channel | Kind::Semaphore)
@@ -333,7 +334,7 @@ fn call<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
         .boxed()
 }
 
-/// `f(..)`, but for a misspelt verb with an operand in parentheses.
+/// `f(..)`, unless it is a misspelled verb with an operand in parentheses.
 fn is_call(tokens: &[Token<'_>]) -> bool {
     if kind_at(tokens, 0) != Some(Kind::Name) || kind_at(tokens, 1) != Some(Kind::LeftParen) {
         return false;
@@ -383,7 +384,7 @@ fn synchronise_verb<'t>()
     })
 }
 
-/// A word after the operands; none where its value is missing.
+/// A word after the operands; none if its value is missing.
 fn modifier<'t>(values: &Values<'t>) -> Rule<'t, Option<Modifier>> {
     let setting = |kind| {
         look(move |tokens| {
@@ -437,7 +438,7 @@ fn doc_of_statement(doc: &Doc) -> Fault {
     Fault::new(doc.span.start, Reach::Before, report)
 }
 
-/// What stands above a closing brace or the end; `before` is everything up to there.
+/// Documentation or an attribute above a closing brace or the end; `before` is everything up to there.
 fn belongs_to_nothing(last: &Token<'_>, before: &[Token<'_>]) -> Fault {
     let report = if last.kind == Kind::Doc {
         let docs = before.iter().rev().take_while(|token| token.kind == Kind::Doc);
