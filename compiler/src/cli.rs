@@ -40,9 +40,9 @@ use std::ffi::OsString;
 pub(crate) enum Status {
     /// Nothing of error severity was found.
     Clean = 0,
-    /// Something was.
+    /// Something of error severity was found.
     Errors = 1,
-    /// The command line asks for something that cannot be.
+    /// The command line asks for something impossible.
     Usage = 2,
     /// A file could not be read or written.
     Files = 3,
@@ -50,14 +50,14 @@ pub(crate) enum Status {
 
 /// Why a command could not do its work.
 pub(crate) enum Failure {
-    /// The command line asks for something that cannot be; the text says what, and what could be.
+    /// The command line asks for something impossible; the text says what, and what is possible.
     Usage(String),
     /// A file could not be read or written; the text says which and why.
     Files(String),
 }
 
 impl Failure {
-    /// The same with more to say.
+    /// The same failure with more text.
     pub(crate) fn and(self, more: &str) -> Failure {
         match self {
             Failure::Usage(text) => Failure::Usage(text + more),
@@ -66,7 +66,7 @@ impl Failure {
     }
 }
 
-/// Runs the command that `arguments` (the program's name first) ask for.
+/// Runs the command for which `arguments` (the program's name first) ask.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Status {
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Status {
         }
         Err(failure) => Err(failure),
     };
-    // What went wrong in the run matters more than what becomes of its timings.
+    // An error of the run matters more than an error in writing its timings.
     let watched = watch.finish(args.timings.as_deref());
     done.and_then(|status| watched.map(|()| status)).unwrap_or_else(|failure| {
         let (text, status) = match failure {
@@ -110,9 +110,9 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
     }
 }
 
-/// Help and version end well, everything else that clap has to say is a usage error.
+/// Help and version are successes; everything else that clap has to say is a usage error.
 fn clap_says(error: &clap::Error) -> Status {
-    // Where nobody listens there is nobody to tell.
+    // If nobody reads the output, nobody can be told that it failed.
     let _ = error.print();
     if error.use_stderr() { Status::Usage } else { Status::Clean }
 }

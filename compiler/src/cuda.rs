@@ -1,12 +1,12 @@
-//! CUDA source: the program as kernels of its own.
+//! The CUDA back end: writes a program as standalone kernels.
 //!
-//! In: a program whose joins are explicit, instances laid out, and the files it comes from. Out: a `.cu` file with the
-//! kernels, a `.h` file with a C interface, and one header for all programs, `ccl_device.cuh`, which holds everything
-//! that is not this program's: the operations for a GPU, and the same for the threads of a CPU, on which the very same
-//! file runs under sanitizers.
+//! In: a program whose joins are explicit, with its instances made, and the files that it comes from. Out: a `.cu` file
+//! with the kernels, a `.h` file with a C interface, and `ccl_device.cuh`, one header for all programs. The header
+//! holds everything that does not depend on the program: the operations for a GPU, and the same operations for threads
+//! of a CPU, on which the very same `.cu` file runs under sanitizers.
 //!
-//! The kernels name operations of `runtime/block.cuh` only; no statement touches memory, a thread number or a counter
-//! by itself.
+//! The kernels only call operations of `runtime/block.cuh`; no statement accesses
+//! memory, a thread number or a counter directly.
 
 mod body;
 mod circles;
@@ -30,10 +30,10 @@ mod turns;
 use crate::ir::{Program, ReduceOp};
 use crate::source::SourceMap;
 
-/// What the header for all programs is called.
+/// The name of the header for all programs.
 pub const DEVICE_HEADER: &str = "ccl_device.cuh";
 
-/// What every header holds.
+/// The part of the interface that every header contains.
 const INTERFACE: &str = include_str!("cuda/runtime/interface.h");
 
 /// How kernels reach the other end of a port.
@@ -41,7 +41,7 @@ const INTERFACE: &str = include_str!("cuda/runtime/interface.h");
 pub enum Network {
     /// Ports are memory channels: every peer's memory is mapped.
     Mapped,
-    /// By NVSHMEM, in whose symmetric memory all buffers lie.
+    /// Through NVSHMEM: all buffers are in its symmetric memory.
     Nvshmem,
 }
 
@@ -56,7 +56,7 @@ pub struct Files {
     pub device: String,
 }
 
-/// Writes a program. `file` is what its files are called, without an ending.
+/// Writes a program. `file` is the name of its files, without an extension.
 #[must_use]
 pub fn write(program: &Program, network: Network, file: &str, sources: &SourceMap) -> Files {
     let layout = layout::Layout::of(program);
@@ -71,7 +71,7 @@ pub fn write(program: &Program, network: Network, file: &str, sources: &SourceMa
     }
 }
 
-/// What a reduction is called in the interface.
+/// The name of a reduction in the C interface.
 fn op(op: ReduceOp) -> &'static str {
     match op {
         ReduceOp::Sum => "CCL_SUM",

@@ -1,16 +1,16 @@
-//! A concrete program as text that its author could go on with.
+//! A concrete program as source text that its author could continue with.
 //!
-//! In: a program whose blocks, channels and buffers have numbers for names, as a plan leaves it. Out: a file of `.ccl`.
+//! In: a program whose blocks, channels and buffers have numbers for names, as a plan leaves it. Out: a `.ccl` file.
 //! Unlike a dump, which spells everything out, this looks for what an author would have written: one body for all ranks
 //! in terms of `rank`, loops over peers and steps, families of channels by peer.
 //!
-//! - `gather` makes a tree of each rank's operations, with the numbers apart from the text.
-//! - `roles` lays the trees of ranks over each other that differ in numbers only: a number has then a value for each rank.
-//! - `fold` turns runs of equal pieces into loops: a number has then a value for each rank and turn.
-//! - `formula` finds an expression of the rank and the loops' variables that has just these values.
-//! - `declare` and `page` write the tables of the program and its bodies.
+//! - `gather` makes a tree of each rank's operations, with the numbers separate from the text.
+//! - `roles` merges the trees of ranks that differ only in numbers: a number then has a value for each rank.
+//! - `fold` turns runs of equal pieces into loops: a number then has a value for each rank and turn.
+//! - `formula` finds an expression of the rank and the loops' variables that has exactly these values.
+//! - `declare` and `page` write the program's declarations and its bodies.
 //!
-//! Nothing here is taken on trust: whoever asks compiles the text and compares the plans.
+//! Nothing here is taken on trust: the caller compiles the text and compares the plans.
 
 mod declare;
 mod fold;
@@ -29,13 +29,13 @@ use world::World;
 /// How a program is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Whether roles and loops are looked for, or every operation of every rank is written by itself.
+    /// Whether to look for roles and loops, or to write every operation of every rank separately.
     pub regular: bool,
-    /// Whether it is left to the compiler where the threads of a block meet, or each place is written.
+    /// Whether the compiler decides where the threads of a block meet, or each such place is written.
     pub inferred: bool,
-    /// Whether the compiler may join operations.
+    /// Whether the compiler may fuse operations.
     pub fused: bool,
-    /// Whether operations that the compiler can join are written apart.
+    /// Whether operations that the compiler can fuse are written separately.
     pub split: bool,
 }
 
@@ -44,11 +44,11 @@ pub struct Style {
 pub struct Decompiled {
     /// The text, not formatted.
     pub text: String,
-    /// How many bodies it has for the ranks that do something: one where all have the same role.
+    /// How many bodies it has for the ranks that do something: one if all have the same role.
     pub roles: usize,
 }
 
-/// Writes a program. `known` says that the library has its collective, with the arguments that the program carries.
+/// Writes a program. `known` says whether the library has its collective, with the arguments that the program carries.
 #[must_use]
 pub fn decompile(program: &Program, known: bool, style: Style) -> Decompiled {
     let world = World::new(program);

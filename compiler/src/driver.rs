@@ -1,7 +1,7 @@
 //! The phases in order, for one program and one set of parameters.
 //!
-//! In: files that were read, a program's number and its settings. Out: a program ready to be written, and every
-//! report on the way. A phase that reports an error is the last one that runs.
+//! In: files that were read, a program's number and its settings. Out: a program ready to be written, and every report
+//! on the way. If a phase reports an error, no further phase runs.
 
 mod contract;
 mod decompile;
@@ -34,26 +34,26 @@ use std::sync::Arc;
 pub struct Target {
     /// Thread blocks that the GPU runs at once.
     pub sms: u32,
-    /// How bad it is that the target cannot do something: an error, but for measurements.
+    /// How severe it is if the target cannot do something: an error, except in measurements.
     pub worst: Severity,
 }
 
-/// What is to be known of a program before it is lowered.
+/// What must be known about a program before it is lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// That the checks find nothing.
     Needed,
-    /// What the checks find; the program is lowered all the same.
+    /// What the checks find; the program is lowered in any case.
     Reported,
     /// Nothing: for measurements.
     Skipped,
 }
 
-/// Reads imports: takes a path, gives its text or says why there is none.
+/// Reads imports: takes a path, and returns its text or the reason why there is none.
 pub type Read<'a> = dyn FnMut(&str) -> Result<Arc<str>, String> + 'a;
 
-/// Text to a resolved unit. With errors among the reports the unit is good for its programs' names and parameters
-/// only.
+/// From text to a resolved unit. If there are errors among the reports, only the names and
+/// parameters of the unit's programs can be used.
 pub fn load(
     main: FileId,
     sources: &mut SourceMap,
@@ -64,15 +64,15 @@ pub fn load(
     let resolving = phase("resolve", "");
     let (unit, names) = resolve::resolve(&modules);
     drop(resolving);
-    // What is left out of a broken file may be what uses a name: no word about unused ones.
+    // What could not be parsed may use a name, so unused names are not reported for a broken file.
     diagnostics
         .extend(names.into_iter().filter(|report| !broken || report.severity == Severity::Error));
     (unit, diagnostics)
 }
 
-/// A program in the final form of its operations, about which what was asked for is known. Only [`lower`] makes one, so
-/// that nothing is written that has not gone through the checks, or was exempted from them by name. The copies that
-/// instances ask for are not made yet.
+/// A program in the final form of its operations, about which the requested proof is known. Only [`lower`] makes
+/// one, so that nothing is written that has not gone through the checks, or was explicitly exempted from them. The
+/// copies that `instances` requests are not made yet.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     program: ir::Program,
@@ -86,7 +86,8 @@ impl Lowered {
     }
 }
 
-/// A program in the form from which kernels are written; otherwise like [`Lowered`]. Only [`lower_to_kernels`] makes one.
+/// A program in the form from which kernels are written; otherwise like [`Lowered`]. Only
+/// [`lower_to_kernels`] and [`lower_to_nvshmem`] make one.
 #[derive(Clone, Debug)]
 pub struct Kernels {
     program: ir::Program,
@@ -101,7 +102,8 @@ impl Kernels {
     }
 }
 
-/// A resolved program to the final form of its operations, checked twice: as its author wrote it, and after the passes.
+/// From a resolved program to the final form of its operations, checked twice:
+/// as its author wrote it, and after the passes.
 pub fn lower(
     unit: &program::Unit,
     program: program::ProgramId,
@@ -114,7 +116,7 @@ pub fn lower(
     (program.map(|program| Lowered { program }), diagnostics)
 }
 
-/// The same for kernels of the program's own, which have other passes.
+/// The same for standalone kernels, which have other passes.
 pub fn lower_to_kernels(
     unit: &program::Unit,
     program: program::ProgramId,
@@ -127,7 +129,7 @@ pub fn lower_to_kernels(
     (program.map(|program| Kernels { program, network: Network::Mapped }), diagnostics)
 }
 
-/// The same for kernels whose ports are NVSHMEM's.
+/// The same for kernels whose ports use NVSHMEM.
 pub fn lower_to_nvshmem(
     unit: &program::Unit,
     program: program::ProgramId,
@@ -211,15 +213,15 @@ fn operations(program: &ir::Program) -> u64 {
     program.all_ops().count() as u64
 }
 
-/// Whether the same is said already: what is not proved of a program is not proved of what becomes of it either.
+/// Whether this is reported already: what is not proved of a program is not proved of the result of the passes either.
 fn is_told(told: &[Diagnostic], report: &Diagnostic) -> bool {
     told.iter().any(|one| {
         (one.code, &one.message, &one.primary) == (report.code, &report.message, &report.primary)
     })
 }
 
-/// What is found only after the passes is no mistake of the author's, and what is only then too large for a proof none at
-/// all.
+/// Notes that a finding appeared only after the passes: it is not the author's mistake, and if only that form of the
+/// program is too large for a proof, there is no mistake at all.
 fn made_here(report: Diagnostic) -> Diagnostic {
     let is_too_large = [Code::W0501, Code::W0502].contains(&report.code);
     let note = match is_too_large {
@@ -233,7 +235,7 @@ fn made_here(report: Diagnostic) -> Diagnostic {
     report.note(note)
 }
 
-/// What the target cannot do of a lowered program.
+/// What the target cannot do for a lowered program.
 #[must_use]
 pub fn limits(lowered: &Lowered, target: Target) -> Vec<Diagnostic> {
     limits_of(&lowered.program, target)
@@ -245,11 +247,11 @@ fn limits_of(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
     target.graded(found)
 }
 
-/// Checks a lowered program against its target and writes its plan, rank by rank, so that no two ranks' copies have
-/// to be held at once. With errors among the reports, what was written is to be thrown away.
+/// Checks a lowered program against its target and writes its plan, rank by rank, so that no two ranks' copies have to
+/// be in memory at once. If there are errors among the reports, what was written must be discarded.
 ///
 /// # Errors
-/// Where `out` refuses bytes.
+/// Those of `out`.
 pub fn write_plan(
     lowered: Lowered,
     target: Target,
@@ -278,15 +280,15 @@ pub fn map(lowered: &Lowered, sources: &SourceMap) -> Map {
     Map::trace(&lowered.program, sources)
 }
 
-/// What kernels cannot be made of a lowered program.
+/// Reports the limits of kernels that a lowered program exceeds.
 #[must_use]
 pub fn kernel_limits(kernels: &Kernels, target: Target) -> Vec<Diagnostic> {
     let program = replicate::replicate(kernels.program.clone());
     target.graded(cuda::limits::check(&program, target.sms))
 }
 
-/// The CUDA source of a lowered program, if its target can run it, and what is said of it. `name` is what the file is to
-/// be called, without an ending.
+/// The CUDA source of a lowered program, if its target can run it, and the reports about it. `name`
+/// is the name of the file, without an extension.
 #[must_use]
 pub fn write_cuda(
     kernels: &Kernels,
@@ -303,16 +305,16 @@ pub fn write_cuda(
     (files, found)
 }
 
-/// Kernels as a native algorithm of MSCCL++, to stand beside those that [`write_cuda`] gives; none where they cannot be
-/// one.
+/// Kernels as a native algorithm of MSCCL++, in addition to the files that
+/// [`write_cuda`] gives; none if they cannot be one.
 #[must_use]
 pub fn write_native(kernels: &Kernels, files: &cuda::Files, name: &str) -> Option<String> {
     let fits = cuda::mscclpp::fits(&kernels.program);
     fits.then(|| cuda::mscclpp::write(&kernels.program, files, name))
 }
 
-/// Checks a plan that anyone made. What is not `known` of its collective's arguments follows from the sizes of its
-/// buffers.
+/// Checks a plan, whoever made it. Arguments of its collective that are not
+/// `known` follow from the sizes of its buffers.
 #[must_use]
 pub fn verify(
     file: FileId,
@@ -324,7 +326,7 @@ pub fn verify(
     verified(file, text, known, target, interrupt).1
 }
 
-/// The same, and the plan's program with what its collective promises, where it can be read.
+/// The same, and the plan's program with what its collective promises, if it can be read.
 #[must_use]
 pub fn verified(
     file: FileId,
@@ -354,7 +356,7 @@ pub fn verified(
     diagnostics.extend(found.into_iter().map(acceptable));
     diagnostics.extend(check::written_inputs(&program));
     let limits = limits_of(&program, target);
-    // Where too much is used, too much is listed: that is one mistake.
+    // If too much is used, too much is also listed: that is one mistake.
     let told = |list: &Diagnostic| limits.iter().any(|report| report.code == list.code);
     let lists = lists.into_iter().filter(|list| !told(list)).collect();
     diagnostics.extend(target.graded(lists));
@@ -362,7 +364,7 @@ pub fn verified(
     (Some(program), diagnostics)
 }
 
-/// What may be meant, and how to say so of a plan, which has no word for it.
+/// Adds how to accept something that may be intended, since a plan cannot say so.
 fn acceptable(report: Diagnostic) -> Diagnostic {
     if report.code != Code::E0605 {
         return report;
@@ -381,7 +383,7 @@ fn read_only(file: FileId, text: &str) -> read::Read {
     done
 }
 
-/// Reads a plan that anyone made, and what its collective promises.
+/// Reads a plan, whoever made it, and what its collective promises.
 #[must_use]
 pub fn read_plan(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (program, mut diagnostics) = read::read(file, text);
@@ -398,7 +400,7 @@ impl Target {
         limits::Limits { max_blocks: self.sms }
     }
 
-    /// The reports, none worse than this target has it.
+    /// The reports, none of them more severe than this target's worst.
     fn graded(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for report in &mut diagnostics {
             report.severity = report.severity.min(self.worst);

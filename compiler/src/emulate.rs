@@ -1,18 +1,19 @@
-//! A program run on this machine, over real numbers, in schedules by lot.
+//! Running a program on the CPU, on real numbers, in random schedules.
 //!
-//! In: a program whose joins are explicit, instances laid out, and the size and type of a message. Out: of every schedule
-//! that is tried, whether each rank ended with what the collective promises, or the first place where one did not.
+//! In: a program whose joins are explicit, with its instances made, and the size and type of a
+//! message. Out: for every schedule that is tried, whether each rank ended with what the collective
+//! promises, or the first place where one did not.
 //!
-//! - Agents are: the threads of every block, a few, among which the bytes of an operation fall as they do on a GPU; the
-//!   proxy of each port channel; the user of each rank's stream, who looks at the output, spoils it, writes new input and
-//!   launches again, and waits for nobody but the blocks of that rank.
-//! - An agent goes on by one piece of one operation at a time; who is next is drawn.
-//! - In some schedules what a block stores to another rank's memory comes late: not before the block signals, releases,
-//!   meets other blocks, asks a proxy for something or ends.
-//! - Packets are packets: words of data, each beside the number of the launch. Everything else is bytes.
-//! - Chunks are equal, and multiples of 16 bytes. Scratch has as many as the program asks for.
+//! - The agents are: the threads of every block, a few, among which bytes are divided as on a GPU; the proxy of each
+//!   port channel; and the user of each rank's stream, who checks the output, spoils it, writes new input and launches
+//!   again, and waits for nobody but the blocks of that rank.
+//! - An agent does one piece of one operation at a time; the schedule decides which agent is next.
+//! - In some schedules a block's stores to another rank's memory come late: at the latest when the block signals (not
+//!   relaxed), releases, meets other blocks, makes a request to a proxy, reads from another rank, or ends.
+//! - Packets are modeled as packets: words of data, each next to the number of the launch. Everything else is bytes.
+//! - Chunks are equal, and multiples of 16 bytes. Scratch has as many as the program declares.
 //!
-//! What is found is so; that nothing is found in some schedules proves nothing. That is for the checks.
+//! A mistake that is found is real; that none is found in some schedules proves nothing. Proofs are up to the checks.
 
 mod code;
 mod data;
@@ -33,19 +34,19 @@ use crate::ir::{BarrierId, Op, SemaphoreId};
 pub use element::Element;
 pub use report::report;
 
-/// What is run of a program.
+/// How a program is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes of a chunk; a multiple of 16.
+    /// Bytes in a chunk; a multiple of 16.
     pub chunk_bytes: u64,
-    /// What the numbers are.
+    /// The type of the numbers.
     pub element: Element,
     /// How many launches follow each other.
     pub launches: u32,
-    /// The most bytes that may be held.
+    /// The most bytes of memory that may be used.
     pub max_bytes: u64,
-    /// How many entries of a list of channels or semaphores an operation does. The executor gives each a thread of its
-    /// own, so that those beyond a block's threads are nobody's; kernels do them all.
+    /// How many entries of a list of channels or semaphores an operation handles. The executor gives each a thread of
+    /// its own, so those beyond a block's threads are not handled; kernels handle them all.
     pub entries: usize,
 }
 
@@ -58,17 +59,17 @@ pub enum TooLarge {
     Steps,
 }
 
-/// The most operations of all blocks, with pipelines' bodies as often as they are run.
+/// The most operations of all blocks, with pipelines' bodies counted as often as they are run.
 pub const MOST_STEPS: u64 = 16_000_000;
 
 /// How a schedule ends.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Every rank has ended every launch with what is promised.
+    /// Every rank ended every launch with what is promised.
     Right,
-    /// A rank has not.
+    /// A rank did not.
     Wrong(Box<Wrong>),
-    /// Some blocks can never go on.
+    /// Some blocks can never continue.
     Stuck(Vec<Stuck>),
     /// An operation leaves its buffer.
     Outside(Writer, Buffer, RankId),
@@ -79,13 +80,13 @@ pub enum Outcome {
 /// The first wrong element of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Whose output.
+    /// The rank whose output it is.
     pub rank: RankId,
-    /// After which launch, from 0.
+    /// The launch after which it was found, from 0.
     pub launch: u32,
-    /// Which chunk of the program, as it was before instances were made of it.
+    /// The chunk, as the program counts chunks before instances are made.
     pub chunk: u32,
-    /// Which element of the output.
+    /// The element of the output.
     pub element: u64,
     /// What it holds.
     pub found: String,
@@ -95,7 +96,7 @@ pub struct Wrong {
     pub writers: Vec<Writer>,
 }
 
-/// Who touches memory.
+/// The block and the operation that access memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writer {
     /// The rank of the block.
@@ -106,12 +107,12 @@ pub struct Writer {
     pub origin: OriginId,
 }
 
-/// A block that waits for ever.
+/// A block that waits forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// The block and its operation.
     pub at: Writer,
-    /// In which launch of its rank, from 0.
+    /// The launch of its rank, from 0.
     pub launch: u32,
     /// What it waits for.
     pub awaits: Awaits,
@@ -122,9 +123,9 @@ pub struct Stuck {
 pub enum Awaits {
     /// A signal on this channel.
     Signal(ChannelId),
-    /// One from this semaphore.
+    /// A release of this semaphore.
     Semaphore(SemaphoreId),
-    /// Other blocks.
+    /// The other blocks of this barrier.
     Barrier(BarrierId),
     /// Packets in its rank's scratch.
     Packets,
@@ -141,10 +142,10 @@ pub struct Trial<'p> {
 }
 
 impl<'p> Trial<'p> {
-    /// Lays a program out.
+    /// Prepares a program.
     ///
     /// # Errors
-    /// Where it needs more than it may have.
+    /// If it needs more than it may have.
     pub fn new(program: &'p Program, settings: Settings) -> Result<Trial<'p>, TooLarge> {
         let bytes = memory::bytes(program, settings.chunk_bytes)
             .saturating_add(data::bytes(program, &settings));
@@ -155,11 +156,11 @@ impl<'p> Trial<'p> {
         Ok(Trial { program, code, data: data::Data::new(program, &settings), settings })
     }
 
-    /// Runs one schedule; the same number gives the same one.
+    /// Runs one schedule; the same seed gives the same one.
     pub fn run(&mut self, seed: u64, interrupt: &Interrupt) -> Outcome {
         let outcome = self.go(seed, None, interrupt);
         let Outcome::Wrong(wrong) = &outcome else { return outcome };
-        // Once more, for who writes the element that is wrong.
+        // Once more, to find out who writes the wrong element.
         let width = self.settings.element.bytes();
         let watch = memory::Watch::new(wrong.rank, wrong.launch, wrong.element * width, width);
         let traced = self.go(seed, Some(watch), interrupt);

@@ -1,8 +1,8 @@
 //! The passes over a checked program, in order.
 //!
-//! Splitting stands before synchronisation, so that the threads that do the parts of an operation are the ones that
-//! will: the eighth channel of a `signal` is thread 7's, the ninth thread 0's of the next operation. Operands are cut
-//! for replication before both, since a cut moves elements to other threads.
+//! Splitting comes before synchronization, so that synchronization sees which thread does which part of an operation:
+//! the eighth channel of a `signal` is thread 7's, the ninth is thread 0's in the next operation. Operands are cut for
+//! replication before both, since a cut assigns elements to other threads.
 
 mod blocks;
 pub mod fuse;
@@ -15,21 +15,21 @@ pub mod sync;
 use crate::ir;
 use crate::phase::phase;
 
-/// A place between passes at which a program can be looked at.
+/// A point after a pass, at which a program can be inspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// After neighbours were joined.
+    /// After neighboring operations were fused.
     Fuse,
     /// After operations were cut to the executor's sizes.
     Split,
-    /// After the threads of each block were told where to meet.
+    /// After the points at which the threads of each block meet were made explicit.
     Sync,
     /// After the copies were made.
     Replicate,
 }
 
-/// Runs all passes up to and including `last`. A program whose copies would touch each other (see
-/// [`replicate::replicable`]) is to be refused before.
+/// Runs all passes up to and including `last`. The caller has already refused programs whose copies would touch each
+/// other's memory (see [`replicate::replicable`]).
 #[must_use]
 pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
     let mut program = pass("fuse", fuse::fuse, program);
@@ -46,14 +46,15 @@ pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
     program
 }
 
-/// The passes for kernels that are compiled for the program: there is no proxy, and no operation is too large.
+/// The passes for kernels compiled for this program. There is no proxy, so ports become memory channels; and
+/// no operation is too large, so nothing is split.
 #[must_use]
 pub fn for_kernels(program: ir::Program) -> ir::Program {
     let program = pass("fuse", fuse::fuse, pass("ports", ports::ports, program));
     pass("sync", sync::sync, pass("spread", replicate::spread::spread, program))
 }
 
-/// The same where there is a network that does what goes over ports.
+/// The same, where a network carries out what goes over ports, so that ports stay.
 #[must_use]
 pub fn for_networked_kernels(program: ir::Program) -> ir::Program {
     let program = pass("spread", replicate::spread::spread, pass("fuse", fuse::fuse, program));

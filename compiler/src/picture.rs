@@ -1,8 +1,8 @@
 //! A picture of a program: what its thread blocks do, and what orders them, as SVG.
 //!
-//! In: a concrete program, and marks for what a check has found. Out: one picture that stands alone, with its content as
-//! text. A column is a thread block, or the proxy of a port channel; time runs down. Arrows follow the numbers: on every
-//! channel the k-th wait hears the k-th signal, of a semaphore the k-th acquire takes the k-th release.
+//! In: a concrete program, and marks for what a check has found. Out: one self-contained picture that also has its
+//! content as text. A column is a thread block, or the proxy of a port channel; time runs downward. Arrows match by
+//! number: on every channel the k-th wait gets the k-th signal, of a semaphore the k-th acquire takes the k-th release.
 
 mod event;
 mod label;
@@ -12,7 +12,7 @@ mod svg;
 
 use crate::ir::Program;
 
-/// The most operations that are drawn; more than that nobody can read.
+/// The most operations that are drawn; nobody can read more.
 pub const MOST_OPERATIONS: usize = 1000;
 
 /// Something in the picture that a report is about.
@@ -20,13 +20,13 @@ pub const MOST_OPERATIONS: usize = 1000;
 pub struct Mark {
     /// The rank.
     pub rank: u32,
-    /// Who does it there.
+    /// The agent that does it there.
     pub agent: Agent,
-    /// In which launch, where the report tells of several.
+    /// The launch, if the report is about several.
     pub launch: Option<u32>,
 }
 
-/// Who does something.
+/// An agent that does something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     /// A thread block, by one of its operations, counted from 0.
@@ -36,7 +36,7 @@ pub enum Agent {
         /// The operation.
         operation: u32,
     },
-    /// The proxy of a port channel, by what an operation of a block asks of it.
+    /// The proxy of a port channel, by the request that an operation of a block makes.
     Proxy {
         /// The channel, counted over all kinds.
         channel: u32,
@@ -45,9 +45,9 @@ pub enum Agent {
         /// The operation.
         operation: u32,
     },
-    /// Whoever launches the program, before it begins.
+    /// Whoever launches the program, before the launch begins.
     Before,
-    /// Whoever launches the program, when it has ended.
+    /// Whoever launches the program, after the launch has ended.
     After,
 }
 
@@ -57,7 +57,7 @@ pub fn fits(program: &Program) -> bool {
     program.all_ops().count() <= MOST_OPERATIONS
 }
 
-/// Draws a program, which is to be small: see [`fits`].
+/// Draws a program, which must be small: see [`fits`].
 #[must_use]
 pub fn draw(program: &Program, marks: &[Mark]) -> String {
     let mut scene = event::scene(program);

@@ -1,10 +1,10 @@
-//! MSCCL++ execution plans: the JSON, read and written.
+//! Reading and writing MSCCL++ execution plans, which are JSON.
 //!
 //! In: the text of a plan. Out: [`Plan`], the file's own structures, which `listing` shows and `read` turns into the
-//! concrete program; `write` goes the other way without them. Names, required keys and defaults are those of the
-//! loader of MSCCL++ 0.9: a key that it would look up without asking is required here, everything else is optional,
-//! and keys that it does not know are passed over. What the loader finds wrong later (an unknown operation, a bad
-//! buffer type) is kept as text, so that a faulty plan can still be shown.
+//! concrete program; `write` goes the other way without them. Names, required keys and defaults are those of the loader
+//! of MSCCL++ 0.9: a key that it reads without testing for it is required here, everything else is optional, and keys
+//! that it does not know are ignored. What the loader finds wrong later (an unknown operation, a bad buffer type) is
+//! kept as text, so that a faulty plan can still be shown.
 
 pub mod compare;
 pub mod listing;
@@ -40,7 +40,7 @@ pub struct Plan<'a> {
     /// Whether one set of resources serves all messages.
     #[serde(default)]
     pub reuse_resources: bool,
-    /// One entry a rank, in rank order.
+    /// One entry for each rank, in rank order.
     #[serde(borrow, deserialize_with = "object::list")]
     pub gpus: Vec<Gpu<'a>>,
     /// Threads per block.
@@ -49,13 +49,13 @@ pub struct Plan<'a> {
     /// Whether launches alternate between two halves of scratch.
     #[serde(default)]
     pub use_double_scratch_buffer: bool,
-    /// Bytes; the unit in which chunks are cut.
+    /// In bytes: chunks are cut in multiples of this.
     #[serde(default = "default_alignment")]
     pub buffer_alignment: i64,
-    /// Bytes; the smallest message that the plan serves.
+    /// The smallest message that the plan serves, in bytes.
     #[serde(default)]
     pub min_message_size: u64,
-    /// Bytes; the largest one.
+    /// The largest message, in bytes.
     #[serde(default = "default_max")]
     pub max_message_size: u64,
 }
@@ -74,7 +74,7 @@ pub struct Gpu<'a> {
     /// Its thread blocks, by id.
     #[serde(borrow, deserialize_with = "object::list")]
     pub threadblocks: Vec<Block<'a>>,
-    /// Its channels: one entry for all of a kind, or several.
+    /// Its channels; a kind may have one entry or several.
     #[serde(borrow, deserialize_with = "object::list")]
     pub channels: Vec<Channel<'a>>,
     /// The buffers of other ranks that it reaches.
@@ -97,7 +97,7 @@ pub struct Channel<'a> {
     /// Switch: the buffer that is bound.
     #[serde(borrow, default)]
     pub buffer_type: Cow<'a, str>,
-    /// Switch: one channel a group.
+    /// Switch: one channel for each group.
     #[serde(default, deserialize_with = "object::list")]
     pub rank_groups: Vec<RankGroup>,
 }
@@ -226,7 +226,8 @@ pub struct Window {
     pub num_chunks: i64,
 }
 
-/// Chunks of a buffer. Of the three ways to name the buffer the loader heeds the last one given, in this order.
+/// Chunks of a buffer. If more than one of the three ways to name the buffer is
+/// used, the loader takes the last one in this order.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Buff<'a> {
     /// This rank's "i", "o" or "s".
@@ -244,7 +245,7 @@ pub struct Buff<'a> {
     pub size: i64,
 }
 
-/// The operations that the loader knows, at their numbers.
+/// The operations that the loader knows; the index of each is its number.
 pub(crate) const OPERATIONS: [&str; 30] = [
     "nop",
     "barrier",
@@ -278,12 +279,12 @@ pub(crate) const OPERATIONS: [&str; 30] = [
     "gstorepkt",
 ];
 
-/// Takes a plan's text apart.
+/// Parses the text of a plan.
 ///
 /// # Errors
-/// One E0902 where the text is no JSON, or JSON of another shape, at the line and column where that shows.
+/// One E0902 if the text is not JSON, or not JSON of the right shape, at the line and column where that shows.
 pub fn parse(file: FileId, text: &str) -> Result<Plan<'_>, Box<Diagnostic>> {
-    // MSCCL++'s loader passes over a byte order mark, too.
+    // MSCCL++'s loader skips a byte order mark, too.
     let json = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = (text.len() - json.len()) as u32;
     serde_json::from_str(json).map(|Object(plan)| plan).map_err(|error| {
@@ -343,7 +344,7 @@ fn malformed(span: Span, error: &serde_json::Error) -> Diagnostic {
     Diagnostic::new(Code::E0902, span, message)
 }
 
-/// What the JSON has and what belongs there, in JSON's words.
+/// Says in JSON's terms what was found and what was expected.
 fn in_json(reason: &str) -> String {
     let Some((found, wanted)) = reason.rsplit_once(", expected ") else { return reason.to_owned() };
     let found = match found.strip_prefix("invalid type: ").unwrap_or(found) {
@@ -364,7 +365,7 @@ fn in_json(reason: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Line and column of the error that a text gives.
+    /// Line, column and message of the error that a text gives.
     fn place(text: &str) -> (u32, u32, String) {
         let error = parse(FileId(0), text).expect_err("not a plan");
         assert_eq!(error.code, Code::E0902);

@@ -1,4 +1,4 @@
-//! The arguments of every command: the one list of them.
+//! The arguments of all commands.
 
 use super::{Failure, Status};
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};

@@ -19,13 +19,13 @@ use compiler::trial::{self, Subject};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How a map's name ends, where a plan's has `json`.
+/// The extension of a map's name, where a plan's has `json`.
 pub(crate) const MAP: &str = "map.json";
 
-/// How a manifest's name ends, where a plan's has `json`.
+/// The extension of a manifest's name, where a plan's has `json`.
 const MANIFEST: &str = "manifest.json";
 
-/// Builds one program: its plan, if anything but kernels is asked for, then its kernels.
+/// Builds one program: its plan, if anything except kernels is requested, then its kernels.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
     let wanted = wanted(build)?;
     let Some(mut front) = front(reporter, &build.elaboration, &build.file)? else {
@@ -52,8 +52,8 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
     Ok(reporter.finish())
 }
 
-/// Writes the plan and its map, as far as they are wanted, and says what the plan is called, written or not; none where
-/// something is wrong with it.
+/// Writes the plan and its map, as far as they are requested, and returns the plan's path, whether it was
+/// written or not; none if something is wrong with it.
 fn plan(
     build: &Build,
     wanted: &Wanted,
@@ -67,7 +67,7 @@ fn plan(
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
         wanted.as_ref().map(|path| beside(kind, path.as_deref(), &plan, extension)).transpose()
     };
-    // What cannot be written beside the plan is said before the plan is.
+    // Outputs that cannot be put next to the plan are reported before the plan is written.
     beside("deps", &wanted.deps, "d")?;
     let map_path = beside("map", &wanted.map, MAP)?;
     let map = map_path.as_ref().map(|_| driver::map(&program, &reporter.sources));
@@ -97,11 +97,11 @@ fn plan(
 pub(crate) struct Made {
     /// The digest of its bytes.
     pub(crate) digest: String,
-    /// The fewest and the most bytes that it serves.
+    /// The smallest and the largest message that it serves, in bytes.
     pub(crate) message_size: (u64, u64),
 }
 
-/// Writes the plan, if nothing is wrong with it and it is wanted; none where something is.
+/// Writes the plan, if nothing is wrong with it and it is requested; none if something is wrong with it.
 fn write_plan(
     reporter: &mut Reporter,
     front: &Front,
@@ -123,18 +123,18 @@ fn write_plan(
     match path {
         Some(path) => output::write(path, fill)?,
         None => {
-            // What swallows every byte refuses none.
+            // A sink refuses no bytes.
             let _ = fill(&mut io::sink());
         }
     }
     Ok(made)
 }
 
-/// A way from a resolved program to its final form.
+/// A function from a resolved program to its final form.
 pub(crate) type Lower<T> =
     fn(&Unit, ProgramId, &elaborate::Settings, Proof, &Interrupt) -> (Option<T>, Vec<Diagnostic>);
 
-/// The program that a file and the arguments mean, lowered by `lower`.
+/// The program that a file and the arguments select, lowered by `lower`.
 pub(crate) fn lowered<T>(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
@@ -147,12 +147,12 @@ pub(crate) fn lowered<T>(
     Ok(program.map(|program| (front, program)))
 }
 
-/// Whether a program of which this is said is shown to be right all the same.
+/// Whether a program with this report is nevertheless proved to be correct.
 fn leaves_it_proved(report: &Diagnostic) -> bool {
     report.severity != Severity::Error && !matches!(report.code, Code::W0501 | Code::W0502)
 }
 
-/// What must be known of a program before it is written.
+/// What must be known about a program before it is written.
 pub(crate) fn proof(elaboration: &Elaboration, unproved: bool) -> Proof {
     match (elaboration.checks, unproved) {
         (Checks::None, _) => Proof::Skipped,
@@ -161,7 +161,7 @@ pub(crate) fn proof(elaboration: &Elaboration, unproved: bool) -> Proof {
     }
 }
 
-/// What the checks hold a program against.
+/// The target against which the checks hold a program.
 pub(crate) fn target(elaboration: &Elaboration) -> Target {
     let worst = match elaboration.checks {
         Checks::All => Severity::Error,
@@ -176,15 +176,15 @@ pub(crate) struct Front {
     pub(crate) loaded: Loaded,
     /// The program.
     pub(crate) program: ProgramId,
-    /// What it is elaborated with.
+    /// The settings for its elaboration.
     pub(crate) settings: elaborate::Settings,
-    /// Whether all checks were made and found nothing; false until the program is lowered.
+    /// Whether all checks ran and found nothing; false until the program is lowered.
     pub(crate) proved: bool,
 }
 
 impl Front {
-    /// The program, lowered by `lower`; none where there were errors, which are then in `reporter`. What a program is
-    /// told of twice is said once.
+    /// The program, lowered by `lower`; none if there were errors, which are then in `reporter`.
+    /// Reports that it has already are not added again.
     pub(crate) fn lowered<T>(
         &mut self,
         reporter: &mut Reporter,
@@ -212,11 +212,11 @@ impl Front {
         };
         trial::confirm(subject, &mut diagnostics);
         let broken = reporter.add_new(diagnostics);
-        // An unproved program is there in spite of what was found.
+        // With `Proof::Reported`, there is a program in spite of what was found.
         program.filter(|_| !broken || proof == Proof::Reported)
     }
 
-    /// The reports of a target's limits, each with the number of ranks from which on it is made.
+    /// The reports about a target's limits, each with the number of ranks from which on the limit is exceeded.
     fn explained(
         &self,
         target: Target,
@@ -229,7 +229,7 @@ impl Front {
     }
 }
 
-/// Reads a file and the arguments; none where there were errors, which are then in `reporter`.
+/// Reads a file and the arguments; none if there were errors, which are then in `reporter`.
 pub(crate) fn front(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
@@ -244,7 +244,7 @@ pub(crate) fn front(
     Ok(Some(Front { loaded, program, settings, proved: false }))
 }
 
-/// What one program is elaborated with.
+/// The settings for the elaboration of one program.
 pub(crate) fn settings(
     reporter: &Reporter,
     elaboration: &Elaboration,
@@ -259,7 +259,7 @@ pub(crate) fn settings(
     Ok(given.settings(elaboration, parameters.unwrap_or_default()))
 }
 
-/// What `--emit` asks for: nothing, or where it goes, if that is said.
+/// What `--emit` asks for. For each kind: nothing, or its destination, if one is given.
 #[derive(Default)]
 struct Wanted {
     plan: Option<Option<PathBuf>>,
@@ -302,7 +302,7 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
     }
 }
 
-/// Where the plan goes, or would go.
+/// The path of the plan, written or not.
 fn plan_path(build: &Build, wanted: &Wanted, program: &ir::Program) -> Result<PathBuf, Failure> {
     let given = wanted.plan.clone().flatten().or_else(|| build.output.clone());
     match given {
@@ -311,7 +311,7 @@ fn plan_path(build: &Build, wanted: &Wanted, program: &ir::Program) -> Result<Pa
     }
 }
 
-/// The plan's name in the current folder, where it can be a file's.
+/// The plan's name in the current folder, if it can be a file name.
 pub(crate) fn default_path(name: &str, extension: &str) -> Result<PathBuf, Failure> {
     let plain = |c: char| c.is_alphanumeric() || "_-.+=,@ ".contains(c);
     if name.is_empty() || name.starts_with(['.', '-', ' ']) || !name.chars().all(plain) {
@@ -322,7 +322,7 @@ pub(crate) fn default_path(name: &str, extension: &str) -> Result<PathBuf, Failu
     Ok(PathBuf::from(format!("{name}.{extension}")))
 }
 
-/// Where an output goes that lies beside the plan.
+/// The path of an output that goes next to the plan.
 pub(crate) fn beside(
     kind: &str,
     given: Option<&Path>,
@@ -338,7 +338,7 @@ pub(crate) fn beside(
     }
 }
 
-/// A makefile rule: what was made depends on every file that was read.
+/// A makefile rule by which everything that was made depends on every file that was read.
 fn makefile(made: &[PathBuf], sources: &SourceMap) -> String {
     let read = sources.files.iter().map(|file| file.name.as_str()).filter(|name| is_path(name));
     let inputs: String = read.map(|name| format!(" {}", escaped(name))).collect();

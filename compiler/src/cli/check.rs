@@ -1,4 +1,4 @@
-//! `cclc check`: everything but writing, for every program and every combination of parameters.
+//! `cclc check`: everything except writing, for every program and every combination of parameters.
 
 use super::args::{Check, Elaboration, Target as Goal};
 use super::load::{self, Loaded};
@@ -14,13 +14,13 @@ use compiler::phase::phase;
 use compiler::resolve::program::{Program, ProgramId, Unit};
 use compiler::trial::{self, Subject};
 
-/// How often files are checked again after fixes: one fix may bring out what another mends.
+/// How often files are checked again after fixes: one fix may reveal what another one fixes.
 const ROUNDS: usize = 10;
 
-/// How many combinations with which a program is right are looked at again when fixes are tried.
+/// How many combinations for which a program is correct are checked again when fixes are tried.
 const MOST_RIGHT: usize = 16;
 
-/// Checks each file, and where that is asked for, makes fixes and checks again.
+/// Checks each file and, if requested, makes fixes and checks again.
 pub(crate) fn run(check: &Check, reporter: &mut Reporter) -> Result<Status, Failure> {
     files(check, reporter)?;
     for _ in 0..ROUNDS {
@@ -49,7 +49,7 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every `-D` and `--program` must mean something in some file; a broken file may be the one.
+/// Every `-D` and `--program` must mean something in some file; if a file is broken, it may be that one.
 fn names_are_known(
     reporter: &Reporter,
     elaboration: &Elaboration,
@@ -112,7 +112,7 @@ fn one(
         }
         gathered.add(&combination, diagnostics);
     }
-    // Where nothing is left to check, nothing is shown to be right.
+    // If nothing is left to check, nothing is shown to be correct.
     let found = if checked == 0 { refusals } else { gathered };
     let mut found = found.finish(sweep.varies());
     let look = |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| match check
@@ -134,7 +134,7 @@ fn one(
     Ok(())
 }
 
-/// What is said of one program as a plan; `explain` asks from how many ranks on a limit is exceeded.
+/// The reports about one program as a plan; `explain` asks for the number of ranks from which on a limit is exceeded.
 fn for_executor(
     unit: &Unit,
     program: ProgramId,
@@ -153,7 +153,7 @@ fn for_executor(
     found
 }
 
-/// What is said of one program as kernels.
+/// The reports about one program as kernels.
 fn for_cuda(
     unit: &Unit,
     program: ProgramId,

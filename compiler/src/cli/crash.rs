@@ -1,4 +1,4 @@
-//! What is said when the compiler itself is at fault.
+//! The message for bugs of the compiler itself.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
@@ -6,7 +6,7 @@ use std::panic::PanicHookInfo;
 /// The exit status of a run that ended in a bug of the compiler.
 pub(crate) const STATUS: u8 = 101;
 
-/// Makes a panic say that it is our bug, and what to send us.
+/// Makes a panic say that it is a bug of the compiler, and what to send in a report.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|panic| super::report::say(&text(panic))));
 }

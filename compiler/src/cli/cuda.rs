@@ -1,4 +1,5 @@
-//! `cclc build --emit cuda`: checks a program and writes its kernels, their C header and the header that all share.
+//! `cclc build --emit cuda`: checks a program and writes its kernels, their C
+//! header and the header that all programs share.
 
 use super::args::{Build, Host};
 use super::build::{self, Front};
@@ -9,8 +10,8 @@ use compiler::cuda::{DEVICE_HEADER, Files};
 use compiler::driver::{self, Kernels};
 use std::path::{Path, PathBuf};
 
-/// Writes a program's kernels and says what their source is called; none where something is wrong with them. `path` is
-/// where it goes, if that is said.
+/// Writes a program's kernels and returns the path of their source; none if something is wrong with
+/// them. `path` is the destination, if one is given.
 pub(crate) fn write(
     args: &Build,
     path: Option<&Path>,
@@ -57,7 +58,7 @@ fn write_files(path: &Path, files: &Files) -> Result<(), Failure> {
     output::write_text(path, &files.source)
 }
 
-/// What the files are called, without an ending; others go beside the first.
+/// The name of the files, without an extension; all go next to the first.
 fn file_name(path: &Path) -> Result<String, Failure> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| path != Path::new("-"));
     match (stem, path.extension().and_then(|extension| extension.to_str())) {

@@ -1,4 +1,4 @@
-//! `cclc decompile`: the program of a plan that anyone made, as `.ccl`.
+//! `cclc decompile`: the program of a plan, whoever made it, as `.ccl`.
 
 use super::args::Decompile;
 use super::report::Reporter;

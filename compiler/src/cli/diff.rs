@@ -1,6 +1,6 @@
 //! `cclc diff`: how two plans differ in what they do, or the plans of two programs.
 //!
-//! A source file stands for the plan that it is built to; reports name its lines beside the places in that plan.
+//! A source file stands for the plan that is built from it; reports name its lines next to the places in that plan.
 
 use super::args::{Diff, Elaboration};
 use super::build::{self, Front};
@@ -52,7 +52,7 @@ pub(crate) fn run(diff: &Diff, reporter: &mut Reporter) -> Result<Status, Failur
     Ok(reporter.finish())
 }
 
-/// A plan, with where its operations come from if it was built here.
+/// A plan; with the origins of its operations if it was built here.
 struct Plan {
     file: FileId,
     text: Arc<str>,
@@ -60,7 +60,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// To be compared; `known` is what is known of a plan that was not built here.
+    /// This side of the comparison; `known` is what is known about a plan that was not built here.
     fn side(&self, known: &Known) -> Side<'_> {
         let known = match &self.map {
             Some(map) => Known::default().with_map(map),
@@ -70,7 +70,7 @@ impl Plan {
     }
 }
 
-/// Reads a plan; none where it cannot be read, which is then reported.
+/// Reads a plan; none if it cannot be read, which is then reported.
 fn read(path: &Path, reporter: &mut Reporter) -> Option<Plan> {
     match files::plan(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
         Ok(file) => {
@@ -84,8 +84,8 @@ fn read(path: &Path, reporter: &mut Reporter) -> Option<Plan> {
     }
 }
 
-/// Builds a program; none where it cannot be built, which is then reported. What the checks and the target have to say of
-/// it is said of its plan.
+/// Builds a program; none if it cannot be built, which is then reported. Findings of the checks and limits of
+/// the target are reported for its plan instead.
 fn program(
     diff: &Diff,
     path: &Path,
@@ -115,13 +115,13 @@ fn program(
     Ok(Some(Plan { file, text, map: Some(map) }))
 }
 
-/// The files that a map names, as far as they were read.
+/// The files that a map names, as far as they have been read.
 fn texts(sources: &SourceMap, map: &Map) -> Vec<Option<FileId>> {
     let read = |name: &str| sources.files.entries().find(|(_, file)| file.name == name);
     map.sources().map(|source| read(source.name).map(|(file, _)| file)).collect()
 }
 
-/// What `-D`s say, and which of them a program has taken.
+/// The `-D`s, and which of them a program has taken.
 struct Defined<'a> {
     all: &'a [String],
     taken: BTreeSet<&'a str>,
@@ -141,7 +141,7 @@ impl<'a> Defined<'a> {
         mine.into_iter().cloned().collect()
     }
 
-    /// Those that no program has, which are for the collectives of plans, if there are any.
+    /// Those that no program has. They are for the collectives of plans, if there are any plans.
     fn left(&self, plans: &[Plan]) -> Result<Vec<String>, Failure> {
         let left = self.all.iter().filter(|text| !self.taken.contains(parameter(text)));
         let left: Vec<String> = left.cloned().collect();

@@ -1,5 +1,5 @@
-//! `cclc dump`: a program at a point between source and plan, as straight-line `.ccl`, as JSON that holds that text and
-//! where its lines come from, or as a picture.
+//! `cclc dump`: a program at a point between source and plan, as straight-line `.ccl`, as JSON with that text
+//! and the origins of its lines, or as a picture.
 
 use super::args::{Dump, DumpFormat as Format, Stage};
 use super::report::Reporter;
@@ -47,7 +47,7 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
     Ok(status)
 }
 
-/// The text as JSON, with the places that its lines come from.
+/// The text as JSON, with the places from which its lines come.
 fn linked(reporter: &Reporter, program: &Program, printed: &Printed) -> String {
     let links: Vec<json::Link> = printed
         .lines
@@ -57,7 +57,7 @@ fn linked(reporter: &Reporter, program: &Program, printed: &Printed) -> String {
     json::linked_text(&reporter.sources, &printed.text, &links)
 }
 
-/// The picture of the program, in which what the first report shows is marked.
+/// A picture of the program, with marks for what the first report shows.
 fn drawn(program: &Program, interrupt: &Interrupt) -> Result<String, Failure> {
     if !picture::fits(program) {
         let most = picture::MOST_OPERATIONS;
@@ -91,7 +91,7 @@ fn marks(witness: &Witness) -> Vec<Mark> {
     events.iter().map(mark).collect()
 }
 
-/// The last pass; none before the first.
+/// The last pass to run; none if no pass is to run.
 fn stage(stage: Stage) -> Option<optimize::Stage> {
     match stage {
         Stage::Elaborate => None,

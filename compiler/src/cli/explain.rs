@@ -1,4 +1,4 @@
-//! `cclc explain`: the page of a code, or the list of all.
+//! `cclc explain`: the page of a code, or the list of all codes.
 
 use super::args::Explain;
 use super::{Failure, Status, output};

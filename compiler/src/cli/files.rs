@@ -7,14 +7,14 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads a file of at most so many bytes, or standard input for `-`, and says why where that fails.
+/// Reads a file of at most `most` bytes, or standard input for `-`; if that fails, returns the reason.
 pub(crate) fn open(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
     let text =
         if path == Path::new("-") { read(io::stdin().lock(), most)? } else { text(path, most)? };
     Ok(sources.add(name(path), text))
 }
 
-/// The same of a source file: what is a plan, by its name, is not read.
+/// The same for a source file; a file that is a plan by its name is not read.
 pub(crate) fn source(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
     match ends_in(path, "json") {
         true => Err("a source file is wanted here, and this is a plan, which `cclc verify` checks"
@@ -23,7 +23,7 @@ pub(crate) fn source(sources: &mut SourceMap, path: &Path, most: u64) -> Result<
     }
 }
 
-/// The same of a plan: what is a source file, by its name, is not read.
+/// The same for a plan; a file that is a source file by its name is not read.
 pub(crate) fn plan(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
     match ends_in(path, "ccl") {
         true => Err("a plan is wanted here, and this is a source file, which `cclc check` checks"
@@ -32,18 +32,18 @@ pub(crate) fn plan(sources: &mut SourceMap, path: &Path, most: u64) -> Result<Fi
     }
 }
 
-/// Whether a file's name ends so.
+/// Whether a file's extension is `end`.
 pub(crate) fn ends_in(path: &Path, end: &str) -> bool {
     path.extension().is_some_and(|extension| extension == end)
 }
 
-/// What a file is called in reports.
+/// The name of a file in reports.
 pub(crate) fn name(path: &Path) -> String {
     if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() }
 }
 
-/// The folder that imports stay in: the one that is given, else the current one where the source file lies in it,
-/// else the source file's.
+/// The folder that imports must stay in: the given one; otherwise the current one, if the
+/// source file is in it; otherwise the source file's.
 pub(crate) fn root(given: Option<&Path>, file: &Path) -> PathBuf {
     let current = PathBuf::from(".");
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(&current);
@@ -54,7 +54,7 @@ pub(crate) fn root(given: Option<&Path>, file: &Path) -> PathBuf {
     }
 }
 
-/// Reads an imported file, if it lies inside `root` when links are followed.
+/// Reads an imported file, if it is inside `root` after links are followed.
 pub(crate) fn import(root: &Path, path: &str, most: u64) -> Result<Arc<str>, String> {
     let path = Path::new(path);
     if path.exists() && !inside(path, root) {
@@ -73,7 +73,7 @@ fn inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-/// Reads a file of at most so many bytes, and says why where that fails. One that has more is not read.
+/// Reads a file of at most `most` bytes; if that fails, returns the reason. A larger file is not read at all.
 pub(crate) fn text(path: &Path, most: u64) -> Result<String, String> {
     let there = fs::metadata(path).map_err(|error| error.to_string())?;
     if there.is_dir() {
@@ -85,7 +85,7 @@ pub(crate) fn text(path: &Path, most: u64) -> Result<String, String> {
     read(fs::File::open(path).map_err(|error| error.to_string())?, most)
 }
 
-/// The text that a reader gives. What has no size of its own, as a pipe, is read up to the limit.
+/// The text of a reader. One that does not know its size, such as a pipe, is read up to the limit.
 fn read(reader: impl io::Read, most: u64) -> Result<String, String> {
     let mut bytes = Vec::new();
     reader.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;

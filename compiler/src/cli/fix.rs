@@ -1,8 +1,8 @@
 //! `cclc check --fix`: makes the fixes of which there is no doubt.
 //!
-//! Fixes are taken in the order of the reports; one that touches what another has changed waits for the next round.
-//! A file is replaced in one step, and only if it is still what was checked. Standard input and the library are left
-//! as they are.
+//! Fixes are made in the order of the reports; one that touches what another one has changed waits
+//! for the next round. A file is replaced in one step, and only if it is still what was checked.
+//! Standard input and the library are never changed.
 
 use super::report::Reporter;
 use super::{Failure, files, output};
@@ -13,7 +13,7 @@ use compiler::source::{FileId, Place, SourceMap, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Makes fixes, and says how many.
+/// Makes fixes, and returns how many.
 pub(crate) fn make(reporter: &Reporter) -> Result<usize, Failure> {
     let sources = &reporter.sources;
     let mut edits: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
@@ -38,7 +38,7 @@ pub(crate) fn make(reporter: &Reporter) -> Result<usize, Failure> {
     Ok(made.len())
 }
 
-/// Whether an edit is of a file that can be written, and touches none of the others.
+/// Whether an edit is to a file that can be written, and touches none of the other edits.
 fn fits(sources: &SourceMap, edits: &BTreeMap<FileId, Vec<Edit>>, edit: &Edit) -> bool {
     let file = sources.files.lookup(edit.span.file);
     let on_disk = file.is_some_and(|file| Path::new(&file.name).is_file());

@@ -1,4 +1,4 @@
-//! `cclc fmt`: source files in the one layout.
+//! `cclc fmt`: formats source files.
 
 use super::args::Fmt;
 use super::report::Reporter;

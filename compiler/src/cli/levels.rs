@@ -1,4 +1,4 @@
-//! `--warn`, `--deny` and `--allow`: how bad warnings and notes are taken to be, and what is accepted of plans.
+//! `--warn`, `--deny` and `--allow`: the severity of warnings and notes, and what is accepted in plans.
 
 use super::Failure;
 use super::args::Reporting;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 /// The word that stands for all warnings.
 const WARNINGS: &str = "warnings";
 
-/// The word that accepts of a plan what `#[allow(shared)]` accepts of what stands after it.
+/// The word that accepts in a plan what `#[allow(shared)]` accepts in source.
 const SHARED: &str = "shared";
 
-/// What is made of a warning or note.
+/// What happens to a warning or note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     /// It is not shown.
@@ -22,7 +22,7 @@ pub(crate) enum Level {
     Deny,
 }
 
-/// The levels that the command line sets; a code's own wins over that of `warnings`.
+/// The levels that the command line sets; the level of a code takes precedence over that of `warnings`.
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
     codes: BTreeMap<Code, Level>,
@@ -32,7 +32,7 @@ pub(crate) struct Levels {
 }
 
 impl Reporting {
-    /// The levels that these arguments ask for.
+    /// The levels for which these arguments ask.
     pub(crate) fn levels(&self) -> Result<Levels, Failure> {
         let mut levels = Levels::default();
         for (level, flag, codes) in [
@@ -64,7 +64,7 @@ impl Levels {
         }
     }
 
-    /// The report as it is to be shown, if it is.
+    /// The report as it is to be shown; none if it is not.
     pub(crate) fn apply(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         let all = self.warnings.filter(|_| diagnostic.severity == Severity::Warning);
         match self.codes.get(&diagnostic.code).copied().or(all) {

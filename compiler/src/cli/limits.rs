@@ -1,16 +1,16 @@
-//! What a run may take of time and input: what `--time-limit` and `--max-input` say, and what holds without them.
+//! The limits on a run's time and input: those of `--time-limit` and `--max-input`, and the defaults.
 
 use super::args::Limits;
 use compiler::interrupt::Interrupt;
 use std::time::Duration;
 
-/// How many bytes a source file may have, with all that it imports.
+/// The most bytes of a source file, with all that it imports.
 const SOURCE_BYTES: u64 = 16 << 20;
 
-/// How many bytes a plan may have: those of a thousand ranks have some hundred million.
+/// The most bytes of a plan: plans for a thousand ranks have some hundred million.
 const PLAN_BYTES: u64 = 1 << 30;
 
-/// No file may have more: offsets are 32-bit numbers.
+/// The most bytes of any file, since offsets are 32-bit numbers.
 const MOST_BYTES: u64 = 4095 << 20;
 
 impl Limits {
@@ -25,7 +25,7 @@ impl Limits {
     }
 }
 
-/// A flag that is set when the time is up; never, without a limit.
+/// A flag that is set when the time is up; without a limit, never.
 pub(crate) fn interrupt(limit: Option<Duration>) -> Interrupt {
     let interrupt = Interrupt::default();
     if let Some(limit) = limit {
@@ -38,7 +38,7 @@ pub(crate) fn interrupt(limit: Option<Duration>) -> Interrupt {
     interrupt
 }
 
-/// Why something is not read; `most` bytes may be.
+/// The reason why something is not read, if `most` bytes may be.
 pub(crate) fn too_large(bytes: u64, most: u64) -> String {
     let raise = match most < MOST_BYTES {
         true => "; `--max-input BYTES` sets another limit",

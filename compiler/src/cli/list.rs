@@ -36,7 +36,7 @@ pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failur
     }
     let settings = Settings { rank: list.rank, chunk_bytes: list.chunk_bytes, form };
     let mut listing = String::new();
-    // A `String` takes everything.
+    // Writing to a string cannot fail.
     let _ = listing::listing(&plan, &settings, &mut listing);
     let path = list.output.as_deref().unwrap_or(Path::new("-"));
     output::write_text(path, &listing)?;

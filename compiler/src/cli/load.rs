@@ -1,4 +1,4 @@
-//! Reads source files with what they import, and picks the programs that are meant.
+//! Reads source files with what they import, and picks the programs that are selected.
 
 use super::args::Elaboration;
 use super::report::Reporter;
@@ -15,11 +15,11 @@ use std::sync::Arc;
 pub(crate) struct Loaded {
     /// Its programs and what they use.
     pub(crate) unit: Unit,
-    /// Whether it has errors; its programs are then not to be elaborated.
+    /// Whether it has errors; its programs must then not be elaborated.
     pub(crate) broken: bool,
 }
 
-/// Reads a file with its imports. None where it cannot be read, which is then reported.
+/// Reads a file with its imports. None if it cannot be read, which is then reported.
 pub(crate) fn load(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
@@ -53,13 +53,13 @@ pub(crate) fn load(
     Some(Loaded { unit, broken })
 }
 
-/// The programs that are meant: the one that `--program` names, else all.
+/// The selected programs: the one that `--program` names, otherwise all.
 pub(crate) fn programs(unit: &Unit, elaboration: &Elaboration) -> Vec<ProgramId> {
     let named = |name: &str| elaboration.program.as_ref().is_none_or(|wanted| wanted == name);
     unit.programs.entries().filter(|(_, program)| named(&program.name)).map(|(id, _)| id).collect()
 }
 
-/// The one program that is meant, where only one can be.
+/// The selected program, where there can be only one.
 pub(crate) fn the_program(
     unit: &Unit,
     elaboration: &Elaboration,
@@ -73,7 +73,7 @@ pub(crate) fn the_program(
     }
 }
 
-/// No file has a program of the name that `--program` gives.
+/// The error that no file has a program with the name that `--program` gives.
 pub(crate) fn unknown_program(units: &[&Unit], elaboration: &Elaboration) -> Failure {
     let wanted = elaboration.program.as_deref().unwrap_or_default();
     let names: Vec<&str> =

@@ -1,7 +1,7 @@
 //! `cclc manifest`: joins the manifests of several plans, and refuses those that a runtime could not tell apart.
 //!
-//! Paths of plans are kept true: what lies in or below the folder of the new manifest is named from there, all else from
-//! the root of the file system.
+//! Paths of plans stay valid: a plan in or below the new manifest's folder is named relative to
+//! that folder, any other plan by its absolute path.
 
 use super::args;
 use super::build::Made;
@@ -55,11 +55,11 @@ pub(crate) fn write_one(
     output::write(path, |out| manifest.write(out).map(|()| true))
 }
 
-/// Why there are no entries.
+/// Why a manifest has no entries.
 enum Unread {
     /// The file cannot be read.
     File(String),
-    /// What is in it is no manifest.
+    /// Its content is not a manifest.
     Text(String),
 }
 
@@ -82,7 +82,7 @@ fn named(plan: &Path, folder: &Path) -> String {
     plan.strip_prefix(folder).unwrap_or(plan).display().to_string()
 }
 
-/// The folder of a file, from the root; for standard output the current one.
+/// The absolute path of a file's folder; for standard output the current folder.
 fn folder(file: &Path) -> io::Result<PathBuf> {
     let mut file = std::path::absolute(file)?;
     file.pop();

@@ -1,7 +1,7 @@
-//! `cclc new`: a folder with a program, a build, a test and checks of every change, to begin with.
+//! `cclc new`: makes a folder with a program, a build, a test and checks of every change, to begin with.
 //!
-//! The templates are files like those that come of them, with `PROJECT` where the program's name goes, and `REPOSITORY`
-//! where the place goes that ccl is cloned from.
+//! The templates look like the files that are made from them, with `PROJECT` in place of the program's name, and
+//! `REPOSITORY` in place of the address from which ccl is cloned.
 
 use super::args::New;
 use super::{Failure, Status, report};
@@ -22,7 +22,7 @@ const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("../../templates/project/.gitignore")),
 ];
 
-/// Makes the folder, whole or not at all.
+/// Makes the folder, completely or not at all.
 pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     let name = new.folder.file_name().and_then(|name| name.to_str()).filter(|name| is_name(name));
     let Some(name) = name else {
@@ -39,7 +39,7 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
         .and_then(|()| fill(&made, name))
         .and_then(|()| fs::rename(&made, &new.folder));
     if done.is_err() {
-        // What was begun is of no use to anyone; the error that matters is the one that is returned.
+        // Nobody can use what was begun; the error that matters is the one that is returned.
         let _ = fs::remove_dir_all(&made);
     }
     done.map_err(failed)?;
@@ -67,7 +67,7 @@ fn fill(folder: &Path, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a text can name a program and a target of a build.
+/// Whether a text can name both a program and a build target.
 fn is_name(text: &str) -> bool {
     let reserved = |kind: &Kind| kind.class() == Class::Reserved && kind.text() == text;
     !Kind::ALL.iter().any(reserved)

@@ -1,4 +1,4 @@
-//! Where output goes: standard output, or a file that is replaced in one step and left alone where nothing changed.
+//! Where output goes: to standard output, or to a file that is replaced in one step, or left alone if nothing changed.
 
 use super::{Failure, progress};
 use compiler::diagnostic::render;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::sync::Arc;
 
-/// How many files of killed processes may lie in the way.
+/// How many files left by killed processes may be in the way.
 const MOST_LEFT: u32 = 1000;
 
-/// Writes what `fill` writes to `path`, or to standard output where the path is `-`, if `fill` then says that it is to
-/// be kept.
+/// Writes what `fill` writes to `path`, or to standard output if the path is
+/// `-`, provided that `fill` then says to keep it.
 ///
-/// A file is written beside its destination first and then renamed, so that nobody ever sees half of it; where the
-/// bytes are those that are there already, the old file stays untouched, with its time. A reader of standard output
-/// that has seen enough is no failure.
+/// A file is first written next to its destination and then renamed, so that nobody ever sees half of it. If the
+/// bytes are those that are already there, the old file stays untouched, including its time. A reader of standard
+/// output that closes it early is not a failure.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<bool>,
@@ -31,17 +31,17 @@ pub(crate) fn write(
     replace(path, fill).map_err(failed)
 }
 
-/// Makes a write beyond the limit that a shell sets (`ulimit -f`) an error like any other: what was begun is removed, and
-/// the report says why. Without it, the system ends the process at once.
+/// Makes a write beyond the limit that a shell sets (`ulimit -f`) an error like any other: what was begun is removed,
+/// and the report gives the reason. Without this, the system ends the process at once.
 pub(crate) fn survive_size_limits() {
     #[cfg(unix)]
     {
-        // Where no handler can be set, the system does as it always does.
+        // If no handler can be set, the system ends the process as usual.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     }
 }
 
-/// Whether something is there that cannot be renamed over: a device, a pipe.
+/// Whether there is something that cannot be replaced by renaming: a device, a pipe.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
@@ -54,13 +54,13 @@ fn write_through(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     tolerant(opened.and_then(|mut file| file.write_all(bytes)), path)
 }
 
-/// Writes text to a file, or to standard output where the path is `-`.
+/// Writes text to a file, or to standard output if the path is `-`.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     write(path, |out| out.write_all(text.as_bytes()).map(|()| true))
 }
 
-/// Writes bytes to standard output; where that is a terminal, without what would move its cursor: names come from plans
-/// that anyone made.
+/// Writes bytes to standard output; if that is a terminal, without anything that would move its cursor,
+/// since names may come from plans that anyone made.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<(), Failure> {
     progress::clear();
     let mut out = io::stdout().lock();
@@ -72,7 +72,7 @@ pub(crate) fn to_stdout(bytes: &[u8]) -> Result<(), Failure> {
     tolerant(written.and_then(|()| out.flush()), Path::new("standard output"))
 }
 
-/// A reader that left has what it wanted.
+/// A reader that closed the pipe has read what it wanted.
 fn tolerant(written: io::Result<()>, path: &Path) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -83,20 +83,20 @@ fn tolerant(written: io::Result<()>, path: &Path) -> Result<(), Failure> {
 }
 
 fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<bool>) -> io::Result<()> {
-    // A link stays a link: what it leads to is replaced.
+    // A link stays a link: the file to which it leads is replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (beside, file) = beside(path)?;
     let done = write_new(file, fill)
         .and_then(|keep| if keep { settle(&beside, path) } else { fs::remove_file(&beside) });
     if done.is_err() {
-        // What was begun is of no use to anyone; the error that matters is the one that is returned.
+        // Nobody can use what was begun; the error that matters is the one that is returned.
         let _ = fs::remove_file(&beside);
     }
     done
 }
 
-/// A new, hidden file in the same folder. One that is there already is what a process left that was killed, here or in
-/// another container with the same numbers; it is left alone.
+/// A new, hidden file in the same folder. One that already exists was left by a process that was killed, on this
+/// machine or in another container with the same process ids; it is left alone.
 fn beside(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path
         .file_name()

@@ -1,7 +1,7 @@
-//! A line on a terminal that says what takes so long, from the first second on.
+//! A line on a terminal that says what is taking so long, from the first second on.
 //!
-//! The line is drawn anew a few times a second, and taken away before anything else is written: [`clear`] is called by
-//! whoever writes to the terminal.
+//! The line is redrawn a few times a second, and erased before anything else is written:
+//! whoever writes to the terminal calls [`clear`].
 
 use compiler::diagnostic::render;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -9,16 +9,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What takes less is over before it can be read.
+/// What takes less time is over before the line can be read.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often the line is drawn.
 const BEAT: Duration = Duration::from_millis(250);
 
-/// Longer lines than this are cut: few terminals are narrower.
+/// Longer lines than this are cut off: few terminals are narrower.
 const WIDTH: usize = 79;
 
-/// Whether a line is there, for everybody who writes to the terminal.
+/// Whether the line is shown, for everybody who writes to the terminal.
 static LINE: Mutex<Line> = Mutex::new(Line { shown: false, over: false });
 
 struct Line {
@@ -26,12 +26,12 @@ struct Line {
     over: bool,
 }
 
-/// Whether there is somebody to see a line, and a way to take it away.
+/// Whether there is somebody to see a line, and a way to erase it.
 pub(super) fn is_wanted() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Draws what `said` says, if it is something, until [`finish`].
+/// Draws the text that `said` returns, if any, until [`finish`].
 pub(super) fn start(said: impl Fn() -> Option<String> + Send + 'static) {
     thread::spawn(move || {
         thread::sleep(PATIENCE);
@@ -41,12 +41,12 @@ pub(super) fn start(said: impl Fn() -> Option<String> + Send + 'static) {
     });
 }
 
-/// Takes the line away, to make room for something that stays.
+/// Erases the line, to make room for something that stays.
 pub(super) fn clear() {
     erase(&mut line());
 }
 
-/// Takes the line away for good.
+/// Erases the line for good.
 pub(super) fn finish() {
     let mut line = line();
     erase(&mut line);
@@ -61,7 +61,7 @@ fn draw(text: Option<String>) -> bool {
     if let Some(text) = text {
         let text: String =
             render::printable(&text).replace('\n', " ").chars().take(WIDTH).collect();
-        // Where nothing can be written there is nobody to see it.
+        // If nothing can be written, nobody is there to see it.
         let _ = write!(io::stderr(), "\r\x1b[2K{text}");
         line.shown = true;
     }

@@ -1,4 +1,4 @@
-//! Collects reports and prints them to standard error in the form that was asked for.
+//! Collects reports and prints them to standard error in the requested form.
 
 use super::Status;
 use super::args::{Limits, MessageFormat, Reporting, When};
@@ -15,25 +15,25 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 impl Reporting {
-    /// Whether a line of progress may be drawn: people read the reports, and on a terminal.
+    /// Whether a progress line may be drawn: only if people read the reports, and on a terminal.
     pub(crate) fn shows_progress(&self) -> bool {
         self.message_format == MessageFormat::Human && progress::is_wanted()
     }
 }
 
-/// How many reports people are shown: nobody reads more.
+/// The most reports that are shown to people: nobody reads more.
 const MOST_SHOWN: usize = 1000;
 
-/// What a phase made, and what it has to say.
+/// The result of a phase, and its reports.
 pub(crate) type Shown<T> = (Option<T>, Vec<Diagnostic>);
 
-/// The files of a run and what is to be said of them.
+/// The files of a run, and its reports.
 pub(crate) struct Reporter {
     /// Every file that was read.
     pub(crate) sources: SourceMap,
-    /// What the run may take.
+    /// The limits of the run.
     pub(crate) limits: Limits,
-    /// Set when its time is up.
+    /// Set when the run's time is up.
     pub(crate) interrupt: Interrupt,
     diagnostics: Vec<Diagnostic>,
     levels: Levels,
@@ -43,7 +43,7 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// A reporter of nothing yet.
+    /// A reporter without reports.
     pub(crate) fn new(reporting: &Reporting, levels: Levels, limits: Limits) -> Reporter {
         Reporter {
             sources: SourceMap::default(),
@@ -62,13 +62,13 @@ impl Reporter {
         if self.levels.shared { Shared::All } else { Shared::Nothing }
     }
 
-    /// Keeps reports for [`Reporter::finish`], in the order of their places; says whether one is an error.
+    /// Keeps reports for [`Reporter::finish`], in the order of their places; returns whether one of them is an error.
     pub(crate) fn add(&mut self, diagnostics: Vec<Diagnostic>) -> bool {
         let shown = self.shown(diagnostics);
         self.keep(shown)
     }
 
-    /// The same for those that are not kept already.
+    /// The same for reports that are not already kept.
     pub(crate) fn add_new(&mut self, diagnostics: Vec<Diagnostic>) -> bool {
         let mut shown = self.shown(diagnostics);
         shown.retain(|report| !self.diagnostics.contains(report));
@@ -94,7 +94,7 @@ impl Reporter {
         self.diagnostics.push(Diagnostic::without_place(Code::E0901, message));
     }
 
-    /// Whether the time was up before all was done, which is then reported.
+    /// Whether the time was up before everything was done, which is then reported.
     pub(crate) fn is_stopped(&mut self) -> bool {
         let stopped = self.interrupt.is_set();
         if stopped {
@@ -116,7 +116,7 @@ impl Reporter {
         render::human(&self.sources, diagnostics, self.colors).trim_end().to_owned()
     }
 
-    /// Says something that is not a report, where people read.
+    /// Prints something that is not a report, if people are reading.
     pub(crate) fn remark(&self, text: &str) {
         match self.format {
             MessageFormat::Human | MessageFormat::Short | MessageFormat::Github => say(text),
@@ -124,7 +124,7 @@ impl Reporter {
         }
     }
 
-    /// Whether what is said is for machines to read.
+    /// Whether the output is for machines.
     pub(crate) fn is_for_machines(&self) -> bool {
         matches!(self.format, MessageFormat::Json | MessageFormat::Sarif)
     }
@@ -141,11 +141,11 @@ impl Reporter {
         self.unreadable = false;
     }
 
-    /// Prints all reports and says how the run went.
+    /// Prints all reports and returns how the run went.
     pub(crate) fn finish(&mut self) -> Status {
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         if diagnostics.len() > MOST_SHOWN {
-            // What is not shown are warnings first.
+            // Warnings are the first that are left out.
             diagnostics.sort_by_key(|diagnostic| Reverse(diagnostic.severity));
         }
         let shown = diagnostics.get(..MOST_SHOWN).unwrap_or(&diagnostics);
@@ -169,19 +169,19 @@ impl Reporter {
     }
 }
 
-/// Writes a line to standard error, without what would move a terminal's cursor; where that is closed there is nobody to
-/// tell.
+/// Writes a line to standard error, without anything that would move a terminal's cursor. If
+/// standard error is closed, nobody can be told.
 pub(crate) fn say(text: &str) {
     print(&format!("{}\n", render::printable(text)));
 }
 
 fn print(text: &str) {
     progress::clear();
-    // The status still tells whoever closed standard error.
+    // Whoever closed standard error still sees the exit status.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// What surrounds the run, as far as colors go.
+/// The facts about the environment that decide on colors.
 struct Surroundings {
     terminal: bool,
     no_color: bool,
@@ -216,7 +216,7 @@ fn order(place: Place) -> (u32, u32, u32, u32) {
     }
 }
 
-/// "2 errors, 1 warning", where there are any.
+/// "2 errors, 1 warning"; empty if there are none.
 fn tally(diagnostics: &[Diagnostic]) -> String {
     let counts =
         [("error", Severity::Error), ("warning", Severity::Warning), ("note", Severity::Note)];

@@ -1,4 +1,4 @@
-//! `cclc run`: runs a program or a plan on this machine and says how it went.
+//! `cclc run`: runs a program or a plan on this machine and reports the result.
 
 use super::args::{Number, Reduction, Run, Target as Goal};
 use super::limits;
@@ -12,17 +12,17 @@ use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The message that is run where no other is asked for.
+/// The size of the message if none is given.
 const USUAL_BYTES: u64 = 64 << 10;
 
-/// How long a run may take where nothing else is said.
+/// How long a run may take if no limit is given.
 const USUAL_TIME: Duration = Duration::from_secs(60);
 
-/// What came of a run.
+/// The result of a run.
 struct Done {
-    /// Schedules that were right.
+    /// How many schedules gave the right result.
     right: u64,
-    /// How long all took, the wrong one too.
+    /// How long all schedules took, including the wrong one.
     time: Duration,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
     Ok(reporter.finish())
 }
 
-/// What is to be run; none where there were errors, which are then in `reporter`.
+/// The program to run; none if there were errors, which are then in `reporter`.
 fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
     if is_plan(run) {
         return plan(run, reporter);
@@ -102,7 +102,7 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
     Ok(program.filter(|_| !broken || run.unproved))
 }
 
-/// How large a chunk is for the message that is asked for.
+/// The size of a chunk for the requested message.
 fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<u64, Failure> {
     let least = program.options.min_message_size.unwrap_or(0);
     let most = program.options.max_message_size.unwrap_or(u64::MAX);
@@ -124,7 +124,7 @@ fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<
     Ok(rounded(message))
 }
 
-/// Runs schedule after schedule until one goes wrong.
+/// Runs one schedule after another until one goes wrong.
 fn try_schedules(
     run: &Run,
     reporter: &mut Reporter,
@@ -156,7 +156,7 @@ fn of_seed(report: Diagnostic, seed: u64) -> Diagnostic {
     report.note(format!("`--seed {seed} --schedules 1` runs this schedule again"))
 }
 
-/// Says what was run and how it went, on standard output.
+/// Prints what was run and how it went, to standard output.
 fn tell(
     run: &Run,
     reporter: &Reporter,
@@ -220,7 +220,7 @@ fn counted(count: u64, word: &str) -> String {
     }
 }
 
-/// "64 KiB" where it is a whole number of them, "100 B".
+/// "64 KiB" for a multiple of a unit, otherwise "100 B".
 fn size(bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.iter().find(|(unit, _)| bytes.is_multiple_of(*unit)) {

@@ -1,7 +1,7 @@
-//! `-D` and `-O`: values for parameters and options, read before any program is looked at and fitted to each.
+//! `-D` and `-O`: values for parameters and options, parsed before any program is loaded, and matched with each.
 //!
-//! A value that does not parse, an unknown or repeated name and a wrong type are mistakes of the command line, and the
-//! answer lists what could be given.
+//! A value that does not parse, an unknown or repeated name and a wrong type are usage
+//! errors, whose text lists what could be given.
 
 use super::Failure;
 use super::args::{Checks, Elaboration};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// The most values that one `-D` may give.
 const MAX_VALUES: i64 = 100_000;
 
-/// For how many programs every parameter is listed with its type.
+/// Up to how many programs every parameter is listed with its type.
 const FULLY_LISTED: usize = 3;
 
 /// A `-D`.
@@ -26,20 +26,20 @@ pub(crate) struct Definition {
     /// The parameter.
     pub(crate) name: String,
     whole: Expr,
-    /// Where the value is a list or a range: its members.
+    /// The members of the value, if it is a list or a range.
     members: Vec<Value>,
 }
 
 /// One value of a parameter.
 #[derive(Clone)]
 pub(crate) struct Value {
-    /// As it is shown.
+    /// The value as it is shown.
     pub(crate) text: String,
-    /// As it is elaborated with.
+    /// The value as elaboration takes it.
     pub(crate) value: Expr,
 }
 
-/// What all `-D` and `-O` say.
+/// All `-D` and `-O` arguments.
 pub(crate) struct Given {
     /// In the order given.
     pub(crate) definitions: Vec<Definition>,
@@ -61,7 +61,7 @@ fn definitions(reporter: &mut Reporter, given: &[String]) -> Result<Vec<Definiti
     Ok(definitions)
 }
 
-/// Reads `-D`s that are for no program: each name at most once.
+/// Reads `-D`s that are not for a program: each name at most once.
 pub(crate) fn arguments(
     reporter: &mut Reporter,
     given: &[String],
@@ -76,7 +76,7 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// A number of bytes that a flag gives: `65536`, `64KiB`.
+/// The number of bytes in a flag's value: `65536`, `64KiB`.
 pub(crate) fn bytes(reporter: &mut Reporter, flag: &str, text: &str) -> Result<u64, Failure> {
     let file = reporter.sources.add(flag, text);
     let parsed = syntax::parse_expression(file, text).0;
@@ -126,7 +126,7 @@ impl Given {
     }
 }
 
-/// The values that a program's parameter is given by a definition: one, or with `several` the members of a list.
+/// The values that a definition gives to a program's parameter: one, or with `several` the members of a list.
 pub(crate) fn values(
     definition: &Definition,
     parameter: &Parameter,
@@ -145,7 +145,7 @@ pub(crate) fn values(
     Ok(definition.members.clone())
 }
 
-/// The names of all programs' parameters, where there are too many programs to list each.
+/// The names of all programs' parameters, for when there are too many programs to list each.
 fn names_of_all(programs: &[&Program]) -> String {
     let parameters = programs.iter().flat_map(|program| &program.parameters);
     let names: BTreeSet<&str> = parameters.map(|parameter| parameter.name.as_str()).collect();
@@ -153,7 +153,7 @@ fn names_of_all(programs: &[&Program]) -> String {
     format!("\n  parameters of the {} programs: {}", programs.len(), names.join(", "))
 }
 
-/// What could be given.
+/// A list of what could be given.
 pub(crate) fn lists(sources: &SourceMap, programs: &[&Program]) -> String {
     match programs.len() {
         0..=FULLY_LISTED => {
@@ -208,7 +208,7 @@ fn options(
     Ok(options)
 }
 
-/// What a phase made of an argument; its reports make a usage error.
+/// The result of a phase for an argument; its reports become a usage error.
 fn taken<T>(
     reporter: &Reporter,
     (made, reports): Shown<T>,
@@ -277,7 +277,7 @@ fn shown(sources: &SourceMap, member: &ast::Expr) -> String {
         .map_or_else(|| sources.slice(member.span).to_owned(), |number| number.to_string())
 }
 
-/// Whether a value is of a parameter's type; a number is a rank too.
+/// Whether a value has a parameter's type; a number is also a rank.
 fn fits(value: &Type, parameter: &Type) -> bool {
     match (value, parameter) {
         (Type::Error, _) | (_, Type::Error) => true,

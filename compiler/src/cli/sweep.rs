@@ -10,23 +10,23 @@ use std::collections::BTreeMap;
 /// The most combinations that are tried.
 const MAX_COMBINATIONS: usize = 1_000_000;
 
-/// How many combinations a note lists.
+/// The most combinations that a note lists.
 const LISTED: usize = 8;
 
-/// The values of each parameter that is given.
+/// The values of each parameter for which some are given.
 pub(crate) struct Sweep {
     axes: Vec<(String, Vec<Value>)>,
 }
 
 /// One value for each parameter.
 pub(crate) struct Combination {
-    /// For the elaboration.
+    /// The values for the elaboration.
     pub(crate) parameters: Vec<(String, Expr)>,
-    /// For people, of the parameters that vary: "ranks = 4".
+    /// The parameters that vary, for people: "ranks = 4".
     pub(crate) text: String,
 }
 
-/// The combinations for one program. Definitions of other programs' parameters are left out.
+/// The combinations for one program. Definitions of other programs' parameters are ignored.
 pub(crate) fn sweep(
     sources: &SourceMap,
     given: &Given,
@@ -94,7 +94,7 @@ pub(crate) fn refused(diagnostics: &[Diagnostic]) -> bool {
 pub(crate) struct Gathered {
     reports: Vec<(Diagnostic, Vec<String>)>,
     known: BTreeMap<(Code, Option<Place>), usize>,
-    /// Where combinations before had an error. What another one has there comes of the same mistake.
+    /// Where earlier combinations had an error. An error of another combination there has the same cause.
     errors: BTreeMap<Place, usize>,
 }
 
@@ -125,7 +125,7 @@ impl Gathered {
         }
     }
 
-    /// The reports, with the combinations that they were found with where there were several to try.
+    /// The reports; if there were several combinations, with those for which each was found.
     pub(crate) fn finish(self, varies: bool) -> Vec<Diagnostic> {
         let noted = |(diagnostic, with): (Diagnostic, Vec<String>)| {
             if varies { diagnostic.note(found_with(with)) } else { diagnostic }

@@ -1,25 +1,25 @@
-//! `--timings FILE`: what took how long, as a trace that Perfetto and Chrome's `about:tracing` open.
+//! `--timings FILE`: how long each phase took, as a trace that Perfetto and Chrome's `about:tracing` open.
 //!
-//! In: beginnings and ends of phases. Out: the "Trace Event Format" as JSON: an event `B` and an event `E` a phase, times
-//! in microseconds since the start, how much there was to do as arguments of the end.
+//! In: beginnings and ends of phases. Out: the "Trace Event Format" as JSON: an event `B` and an event `E` for each
+//! phase, times in microseconds since the start, amounts of work as arguments of the end.
 
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// More phases than this are left out, and counted: a sweep may have millions.
+/// More events than this are not recorded, and their phases are counted: a sweep may have millions.
 const MOST_EVENTS: usize = 1_000_000;
 
 /// The events of a run so far.
 #[derive(Default)]
 pub(super) struct Timings {
     events: Vec<Value>,
-    /// For each thread, by its number, whether its phases that have not ended were written down.
+    /// For each thread, by its number, whether its open phases were recorded.
     open: Vec<Vec<bool>>,
     left_out: u64,
 }
 
 impl Timings {
-    /// Writes down that a phase begins.
+    /// Records that a phase begins.
     pub(super) fn begins(&mut self, at: Duration, thread: usize, phase: &str, subject: &str) {
         if self.open.len() <= thread {
             self.open.resize(thread + 1, Vec::new());
@@ -38,7 +38,7 @@ impl Timings {
         }));
     }
 
-    /// Writes down that the phase ends that began last on the thread.
+    /// Records the end of the phase that began last on the thread.
     pub(super) fn ends(&mut self, at: Duration, thread: usize, numbers: &[(&'static str, u64)]) {
         if self.open.get_mut(thread).and_then(Vec::pop) != Some(true) {
             return;

@@ -1,7 +1,7 @@
 //! `cclc verify`: checks plans, whoever made them.
 //!
-//! Where a map lies beside a plan, reports name the lines of source that the plan's operations come from, and show
-//! them where the source is still what the plan was built from.
+//! If there is a map next to a plan, reports name the source lines that the plan's operations come from, and show them
+//! if the source is still what the plan was built from.
 
 use super::args::Verify;
 use super::build::MAP;
@@ -35,7 +35,7 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
     Ok(reporter.finish())
 }
 
-/// The program of one plan, where it can be read, and what is wrong with it.
+/// The program of one plan, if it can be read, and what is wrong with it.
 pub(crate) fn plan(
     reporter: &mut Reporter,
     path: &Path,
@@ -66,7 +66,7 @@ pub(crate) fn plan(
     (program, found)
 }
 
-/// The plan's map, if it has one; why it is of no use, where it is of none.
+/// The plan's map, if it has one; or the reason why the map is of no use.
 fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>, String> {
     if plan == Path::new("-") || beside == plan || !beside.exists() {
         return Ok(None);
@@ -78,9 +78,9 @@ fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>,
     }
 }
 
-/// The text of a source file, looked for where the compiler read it and beside the map, if it has not changed since.
+/// The text of a source file if it is unchanged, looked for where the compiler read it and next to the map.
 fn open(sources: &mut SourceMap, map: &Path, source: Source<'_>, most: u64) -> Option<FileId> {
-    // A map may name anything: what is no ordinary file is not opened.
+    // A map may name anything: only ordinary files are opened.
     let read = |path: &Path| path.is_file().then(|| files::text(path, most).ok()).flatten();
     let texts = [
         resolve::library_text(source.name).map(str::to_owned),

@@ -1,6 +1,6 @@
-//! Who watches the phases of a run: `--timings`, and the line of progress.
+//! The observers of a run's phases: `--timings`, and the progress line.
 //!
-//! The only place that knows when a run began. Nobody watches where neither is wanted.
+//! This is the only place that knows when a run began. If neither is requested, phases are not observed.
 
 use super::timings::Timings;
 use super::{Failure, output, progress};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-/// What is known of a run; shared with the compiler, which tells of its phases.
+/// What is known about a run; shared with the compiler, which reports its phases.
 #[derive(Clone)]
 pub(super) struct Watch {
     started: Instant,
@@ -20,18 +20,18 @@ pub(super) struct Watch {
 #[derive(Default)]
 struct State {
     timings: Option<Timings>,
-    /// The threads, by the number that they have in a trace.
+    /// The threads, by their number in a trace.
     threads: Vec<ThreadId>,
-    /// The phases that the first thread is in, from the outermost in.
+    /// The phases that the first thread is in, outermost first.
     now: Vec<String>,
 }
 
-/// Begins to watch, if anything is to be seen of it.
+/// Starts to observe phases, if anybody will see the result.
 pub(super) fn start(timings: bool, progress: bool) -> Watch {
     let state = State { timings: timings.then(Timings::default), ..State::default() };
     let watch = Watch { started: Instant::now(), state: Arc::new(Mutex::new(state)) };
     if timings || progress {
-        // A process runs one command, so that nobody watches yet.
+        // A process runs one command, so nothing observes phases yet.
         phase::watch(Box::new(watch.clone()));
     }
     if progress {
@@ -42,7 +42,7 @@ pub(super) fn start(timings: bool, progress: bool) -> Watch {
 }
 
 impl Watch {
-    /// Ends the watch, and writes the timings where they are wanted.
+    /// Stops observing, and writes the timings if they are requested.
     pub(super) fn finish(&self, path: Option<&Path>) -> Result<(), Failure> {
         progress::finish();
         let trace = self.state().timings.as_ref().map(|timings| timings.text(&command()));
@@ -52,7 +52,7 @@ impl Watch {
         }
     }
 
-    /// "12 s: ranks = 17, check the program, races"; none while nothing is done that has a name.
+    /// "12 s: ranks = 17, check the program, races"; none outside of phases.
     fn now(&self) -> Option<String> {
         let state = self.state();
         let seconds = self.started.elapsed().as_secs();

@@ -1,7 +1,7 @@
 //! A thread block's operations as statements.
 //!
-//! In: one block of one rank. Out: its statements in the vocabulary of `runtime/block.cuh`, with its numbers in holes.
-//! In place, the names of both buffers lead to the one that holds the other.
+//! In: one block of one rank. Out: its statements, which call operations of `runtime/block.cuh`, with holes for the
+//! numbers. In place, the names of both buffers refer to the one that contains the other.
 
 mod port;
 
@@ -49,7 +49,7 @@ fn add(
         ),
         Action::Signal(signal) => out.push(channels(scene, line, true, signal)),
         Action::Wait(signal) => out.push(channels(scene, line, false, signal)),
-        // Without a network nothing is on its way.
+        // Without a network, nothing is in flight.
         Action::Flush(channels) if channels.iter().any(|id| is_port(scene, *id)) => {
             out.push(line.text("b.port_flush();"));
         }
@@ -80,7 +80,7 @@ fn add(
 fn channels(scene: Scene, line: Statement, signals: bool, signal: &ir::Signal) -> Statement {
     let port = signal.channels.iter().any(|id| is_port(scene, *id));
     let verb = if signals { "signal" } else { "wait" };
-    // What goes over a port is never relaxed.
+    // Signals and waits over ports are never relaxed.
     let line = match (port, signal.relaxed) {
         (true, _) => line.text(&format!("b.port_{verb}(")),
         (false, true) => line.text(&format!("b.{verb}_relaxed(")),
@@ -90,13 +90,13 @@ fn channels(scene: Scene, line: Statement, signals: bool, signal: &ir::Signal) -
     of(scene, line, &signal.channels).text(");")
 }
 
-/// The peers of channels, and on which lane they are told something, where there are several.
+/// The peers of channels and, if there are several lanes, the lanes on which they are signaled.
 fn to_peers(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
     let lane = |id: &ChannelId| scene.layout.number(scene.rank, *id);
     ends(scene, line, channels, lane)
 }
 
-/// The same, and on which lane they are listened to: the one on which the other end signals.
+/// The same for waits: the lanes are those on which the other ends signal.
 fn from_peers(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
     let lane = |id: &ChannelId| {
         let end = channel(scene, *id).and_then(|end| end.peer().zip(end.partner));
@@ -200,7 +200,7 @@ fn moved(
     }
 }
 
-/// How much of the operation is done here.
+/// How much of the operation this block does.
 fn part(line: Statement, transfer: &Transfer, size: u32, piped: bool) -> Statement {
     match transfer.slice {
         _ if piped => line.text("part"),
@@ -216,7 +216,7 @@ fn part(line: Statement, transfer: &Transfer, size: u32, piped: bool) -> Stateme
     }
 }
 
-/// The operation, where it is not the one that the launch asks for.
+/// The operation as a template argument; none if all operations are the one that the launch asks for.
 fn operation(scene: Scene, transfer: &Transfer) -> &'static str {
     match transfer.reduce {
         _ if !scene.layout.traits.fixed_op => "",
@@ -226,7 +226,7 @@ fn operation(scene: Scene, transfer: &Transfer) -> &'static str {
     }
 }
 
-/// The places of operands: one list for those that follow each other in one buffer.
+/// The places of operands: one list for neighbors in one buffer.
 fn spots(scene: Scene, line: Statement, operands: &[Operand], packets: bool) -> Statement {
     let runs: Vec<&[Operand]> = operands
         .chunk_by(|a, b| home(scene, a).0 == home(scene, b).0 && a.is_local() == b.is_local())
@@ -271,12 +271,12 @@ fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statem
     }
 }
 
-/// The function of a block that finds places in a buffer.
+/// The name of the block's function that gives places in a buffer.
 fn accessor(buffer: Buffer, packets: bool) -> &'static str {
     if packets && buffer == Buffer::Scratch { "packets" } else { buffer.word() }
 }
 
-/// The buffer and chunk that hold an operand; a multicast group has its own addresses.
+/// The buffer and chunk in which an operand is stored; a multicast group has addresses of its own.
 fn home(scene: Scene, operand: &Operand) -> (Buffer, u32) {
     let owner = match operand.place {
         Where::Local => scene.rank,

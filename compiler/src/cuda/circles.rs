@@ -1,14 +1,15 @@
-//! Circles: how far ahead of a rank another one is, and which of its peers it is.
+//! Formulas that use circles: how far ahead of a rank another one is, and which of its peers it is.
 //!
-//! In: the blocks that share a body, and one number of each. Out: what gives ranks, and what is known of them, by their places
-//! in the circles of the machine (`peers`), as far away as the first number, the next step's and the next block's say.
+//! In: the blocks that share a body, and one number of each. Out: expressions for ranks, and for what is known about
+//! ranks, by their places in the circles of the machine (`peers`). The first number, the next step's and the next
+//! block's determine how far away those ranks are.
 
 use super::features::{Feature, sum};
 use super::formula::{Member, Members};
 use super::peers::{About, Peers};
 use std::collections::BTreeSet;
 
-/// What grows evenly: where it begins, and by how much it changes with each step and each place.
+/// A number that grows evenly: where it begins, and by how much it changes with each step and each place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Line {
     begin: i64,
@@ -21,7 +22,7 @@ impl Line {
         self.begin + self.step * member.step + self.index * member.index
     }
 
-    /// Whole rounds taken off.
+    /// The same modulo `size`, the length of a circle.
     fn around(self, size: i64) -> Line {
         let [begin, step, index] =
             [self.begin, self.step, self.index].map(|part| part.rem_euclid(size));
@@ -34,17 +35,17 @@ impl Line {
     }
 }
 
-/// A peer of each rank, of whom something is known.
+/// For each rank, one of its peers and something about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Count {
     peers: Peers,
     about: About,
-    /// Its number for the first place, and by how much that changes with each step.
+    /// The peer's number for the first place, and by how much it changes with each step.
     numbers: (i64, i64),
 }
 
 impl Members {
-    /// What is known of peers whose number is so far from one of these.
+    /// What is known about peers whose number is at a fixed distance from one of these places.
     pub(super) fn of_peers(
         &self,
         circles: &[Peers],
@@ -64,13 +65,13 @@ impl Members {
         places.iter().flat_map(of).collect()
     }
 
-    /// What is known of the peer whose number is the block's place.
+    /// What is known about the peer whose number is the block's place.
     pub(super) fn of_own_peer(&self, circles: &[Peers], kinds: &[About]) -> Vec<Feature> {
         let about = |(peers, about)| self.about(peers, about, self.index());
         each(circles, kinds).filter_map(about).collect()
     }
 
-    /// Something about each block's peer that has this number.
+    /// For each block, something about its peer with this number.
     pub(super) fn about(&self, peers: Peers, about: About, number: Feature) -> Option<Feature> {
         let value = |(member, number): (&Member, &i64)| {
             let rank = i64::from(member.rank);
@@ -82,7 +83,7 @@ impl Members {
         Some(Feature { text: peers.text(about, &peer), values, stepped: number.stepped })
     }
 
-    /// The number of a peer: so far from a place, and further with each step.
+    /// The number of a peer: at a fixed distance from a place, and further away with each step.
     fn number(&self, place: &Feature, (first, change): (i64, i64)) -> Option<Feature> {
         let begin = first - place.values.first()?;
         let number = |(member, place): (&Member, &i64)| place + begin + change * member.step;
@@ -95,7 +96,8 @@ impl Members {
         })
     }
 
-    /// The peers of whom so many multiples of something may be known, counted from a place.
+    /// The peers such that the values may be multiples of something about them, with their
+    /// numbers counted from a place.
     fn counts(
         &self,
         (circles, kinds): (&[Peers], &[About]),
@@ -118,7 +120,7 @@ impl Members {
         found
     }
 
-    /// The blocks that stand first on their ranks, with their values in a step.
+    /// The first block of each rank in a step, with its place and its value.
     fn rows(&self, step: i64, place: &Feature, values: &[i64]) -> Vec<Row> {
         let Some(first) = self.list.first() else { return Vec::new() };
         let is_there =
@@ -133,14 +135,14 @@ impl Members {
         .collect()
     }
 
-    /// Whether a place is the same for the blocks that stand first on their ranks.
+    /// Whether a place is the same for the first block of each rank.
     fn is_even(&self, place: &Feature) -> bool {
         let rows = self.rows(0, place, &place.values);
         rows.windows(2).all(|two| matches!(two, [one, next] if one.place == next.place))
     }
 
-    /// What is found of each value and its rank, if it grows evenly, as the first value, the next step's and the next
-    /// place's have it.
+    /// What `find` gives for each value and its rank, as a line through the
+    /// first value, the next step's and the next place's.
     fn line(&self, values: &[i64], find: impl Fn(i64, i64) -> Option<i64>) -> Option<Line> {
         let rows = || self.list.iter().zip(values);
         let found = |(member, value): (&Member, &i64)| find(*value, i64::from(member.rank));
@@ -159,32 +161,32 @@ impl Members {
         Some(Line { begin: begin - index * first.index - step * first.step, step, index })
     }
 
-    /// How many numbers there may be of each rank: one for each copy, or for each place of a circle.
+    /// How many values each rank may have: one, one for each copy, or one for each place of a circle.
     fn multiples(&self, circles: &[Peers]) -> Vec<i64> {
         let sizes: BTreeSet<i64> = circles.iter().map(|circle| circle.size()).collect();
         [1, self.copies.max(1)].into_iter().chain(sizes).collect()
     }
 
-    /// The ranks so many ahead in each circle, and their places there.
+    /// The ranks at a fixed distance ahead in each circle, and their places there.
     pub(super) fn ahead(&self, circles: &[Peers], values: &[i64]) -> Vec<Feature> {
         let multiples = self.multiples(circles);
         let of = |circle: &Peers| {
             let lines = self.lines_ahead(*circle, &multiples, values).into_iter();
             let mut features: Vec<Feature> =
                 lines.flat_map(|line| self.ahead_in(*circle, line)).collect();
-            // Among all ranks, a rank is its place.
+            // Among all ranks, a rank and its place are the same.
             features.dedup_by(|one, other| one.text == other.text);
             features
         };
         circles.iter().flat_map(of).collect()
     }
 
-    /// How far ahead in a circle the numbers may be, as far as the first says. That may change with the block's place and
-    /// with the step, by as much as the next of each say.
+    /// How far ahead in a circle the values may be, according to the first one. The distance may change with the
+    /// block's place and with the step, by what the next value of each shows.
     fn lines_ahead(&self, circle: Peers, multiples: &[i64], values: &[i64]) -> Vec<Line> {
         let mut found: Vec<Line> = Vec::new();
         for multiple in multiples {
-            // A number stands for a rank, or for a place in the circle.
+            // A value is a rank, or a place in the circle.
             let readings = [|circle: Peers, value| circle.place(value), |_, value| value];
             let lines = readings.map(|place| {
                 self.line(values, |value, rank| {
@@ -198,7 +200,7 @@ impl Members {
         found
     }
 
-    /// The rank so far ahead, and its place.
+    /// The rank at this distance ahead, and its place.
     fn ahead_in(&self, circle: Peers, line: Line) -> [Feature; 2] {
         let place = |member: &Member| {
             (circle.place(i64::from(member.rank)) + line.at(member)).rem_euclid(circle.size())
@@ -212,14 +214,14 @@ impl Members {
         [Feature { text, values: ranks, stepped }, Feature { text: place, values: places, stepped }]
     }
 
-    /// Ranks that are nearer from the other side are behind.
+    /// The call that gives the rank; a rank that is nearer the other way around is given as one behind.
     fn ahead_or_behind(&self, circle: Peers, ahead: &Line) -> String {
         let size = circle.size();
         let parts = [ahead.step, ahead.index, ahead.begin];
         let is_behind = parts.iter().find(|part| **part != 0).is_some_and(|part| part * 2 > size);
         let back =
             Line { begin: -ahead.begin, step: -ahead.step, index: -ahead.index }.around(size);
-        // Nothing is further behind than the circle is long: the kernel counts without signs.
+        // No rank may be further behind than the circle is long, since the kernel computes with unsigned numbers.
         let behind = [back.begin, back.begin - size].map(|begin| Line { begin, ..back });
         let is_near =
             |line: &&Line| is_behind && self.list.iter().all(|member| line.at(member) <= size);
@@ -231,15 +233,16 @@ impl Members {
     }
 }
 
-/// A block, the place from which its peers are counted, and a number of it.
+/// A block's rank, the place from which its peers are counted, and one of its values.
 struct Row {
     rank: i64,
     place: i64,
     value: i64,
 }
 
-/// The number that the first block's peer has, of whom the values are so many multiples of what is known: on all ranks, or
-/// else on the first, which says little where each rank counts from itself on.
+/// The number that the first block's peer must have if the values are multiples of what is known
+/// about each block's peer: on all ranks or, for peers in ascending order, on the first. Where ranks
+/// count from themselves, the first says little.
 fn number(peers: Peers, about: About, multiple: i64, rows: &[Row]) -> Option<i64> {
     let first = rows.first()?;
     let is = |number: i64, row: &Row| {
@@ -252,7 +255,7 @@ fn number(peers: Peers, about: About, multiple: i64, rows: &[Row]) -> Option<i64
     peers.numbers().find(on_all).or_else(|| peers.numbers().find(on_first))
 }
 
-/// Each of the kinds of each of the circles.
+/// Each kind for each circle.
 pub(super) fn each(circles: &[Peers], kinds: &[About]) -> impl Iterator<Item = (Peers, About)> {
     circles.iter().flat_map(|peers| kinds.iter().map(|kind| (*peers, *kind)))
 }

@@ -1,14 +1,14 @@
-//! Which role a block has.
+//! How a block of the kernel selects its role.
 //!
-//! In: the roles, each with its blocks. Out: the statements by which a block of the kernel comes to its own: by its number,
-//! or by where its rank is (`places`), or by both, and only where these do not say it by a table.
+//! In: the roles, each with its blocks. Out: the statements with which a block of the kernel calls its role's function:
+//! by the block's number, by where its rank is (`places`), or by both; by a table only if these are not enough.
 
 use super::places::{Place, height, places};
 use super::roles::Role;
 use super::source::Scene;
 use std::collections::BTreeSet;
 
-/// A table, where one is needed, and the statements.
+/// The table, if one is needed, and the statements.
 pub(super) fn body(scene: &Scene) -> (String, String) {
     let ranks = of_ranks(scene);
     match by_rank(scene, &ranks).or_else(|| by_block(scene, &ranks)) {
@@ -17,16 +17,16 @@ pub(super) fn body(scene: &Scene) -> (String, String) {
     }
 }
 
-/// What is done, and when.
+/// What a block does, depending on conditions.
 #[derive(Clone, PartialEq)]
 enum Choice {
     Always(String),
-    /// The first of which the condition holds; that of the last is not asked.
+    /// The first one whose condition holds; the condition of the last one is not tested.
     First(Vec<(String, Choice)>),
 }
 
 impl Choice {
-    /// What is done for each value of a number.
+    /// A choice by a number, whose values from 0 on have these choices.
     fn by_number(number: &str, choices: &[Choice]) -> Option<Choice> {
         let mut end = 0;
         let runs = choices.chunk_by(|a, b| a == b).filter_map(|run| {
@@ -67,7 +67,7 @@ impl Choice {
     }
 }
 
-/// For each rank, the role of each of its blocks, where there is such a block.
+/// For each rank, the role of each of its blocks; none where the rank has no such block.
 fn of_ranks(scene: &Scene) -> Vec<Vec<Option<usize>>> {
     let ranks = scene.program.ranks.len();
     let mut rows = vec![vec![None; scene.layout.blocks as usize]; ranks];
@@ -82,7 +82,7 @@ fn of_ranks(scene: &Scene) -> Vec<Vec<Option<usize>>> {
     rows
 }
 
-/// Where all blocks of a rank do the same, and ranks that do so follow each other.
+/// By rank, if all blocks of a rank have one role, and the ranks of a role follow each other.
 fn by_rank(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
     let roles: Vec<usize> =
         ranks.iter().map(|row| only(row.iter().flatten())).collect::<Option<_>>()?;
@@ -91,7 +91,7 @@ fn by_rank(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
     if roles.is_sorted() { Choice::by_number("b.rank", &choices) } else { None }
 }
 
-/// By a block's number, and where need be by the place of its rank.
+/// By the block's number and, where necessary, by the place of its rank.
 fn by_block(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
     let places = places(scene.program);
     let does = |number: usize| {
@@ -104,17 +104,17 @@ fn by_block(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
     Choice::by_number("b.block", &choices)
 }
 
-/// The block of one number, on some ranks.
+/// The block with one number, on some ranks.
 struct Block<'a> {
     scene: &'a Scene<'a>,
     places: &'a [Place],
     number: usize,
-    /// The ranks that have it, with its roles there.
+    /// The ranks that have it, with its role on each.
     roles: Vec<(usize, usize)>,
 }
 
 impl<'a> Block<'a> {
-    /// What it does, by the first of these that says it.
+    /// What it does, by the first of these ways that works.
     fn choice(&self) -> Option<Choice> {
         self.by_place()
             .or_else(|| self.by_own(Block::always))
@@ -124,23 +124,24 @@ impl<'a> Block<'a> {
             .or_else(|| self.by_part())
     }
 
-    /// The same, on some of the ranks.
+    /// The same block, on some of its ranks.
     fn on(&self, is_on: impl Fn(usize) -> bool) -> Block<'a> {
         let roles = self.roles.iter().copied().filter(|(rank, _)| is_on(*rank)).collect();
         Block { roles, ..*self }
     }
 
-    /// Where it has one role.
+    /// If it has one role on all its ranks.
     fn always(&self) -> Option<Choice> {
         always(self.scene, only(self.roles.iter().map(|(_, role)| role))?)
     }
 
-    /// The values that its ranks have of a place.
+    /// The values of a place on its ranks.
     fn values(&self, place: &Place) -> BTreeSet<usize> {
         self.roles.iter().map(|(rank, _)| (place.of)(*rank)).collect()
     }
 
-    /// What it does for each value of a place, up to the last that there is. What nobody has may be done by anybody.
+    /// What it does for each value of a place, up to the largest on any of its
+    /// ranks. Values that no rank has may do anything.
     fn at(&self, place: &Place, choice: fn(&Block<'a>) -> Option<Choice>) -> Option<Vec<Choice>> {
         let mut found: Vec<Choice> = Vec::new();
         for value in self.values(place) {
@@ -152,7 +153,7 @@ impl<'a> Block<'a> {
         Some(found)
     }
 
-    /// By a number that says where its rank is, if each of the roles has one stretch of the numbers.
+    /// By a number that says where its rank is, if the numbers of each role are consecutive.
     fn by_number(&self, place: &Place) -> Option<Choice> {
         let choices = self.at(place, Block::always)?;
         Choice::by_number(place.text, &in_stretches(choices)?)
@@ -162,7 +163,7 @@ impl<'a> Block<'a> {
         self.places.iter().find_map(|place| self.by_number(place))
     }
 
-    /// Where it is the one whose number is its rank's place, or so far from it, one thing, and elsewhere another.
+    /// One way if the block's number is its rank's place, or that place plus a constant, and another way otherwise.
     fn by_own(&self, inner: fn(&Block<'a>) -> Option<Choice>) -> Option<Choice> {
         self.places.iter().find_map(|place| {
             self.values(place).into_iter().find_map(|value| {
@@ -177,14 +178,14 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// By the node, and in a node by the rank's place there.
+    /// By the node, and within a node by the rank's place there.
     fn by_node(&self) -> Option<Choice> {
         let [_, node, _] = self.places else { return None };
         let choices = self.at(node, Block::by_place)?;
         Choice::by_number(node.text, &in_stretches(choices)?)
     }
 
-    /// One way up to some rank, and another way from it on.
+    /// One way for the ranks before some rank, and another way from that rank on.
     fn by_part(&self) -> Option<Choice> {
         let mut begins = self.roles.iter().map(|(rank, _)| *rank).skip(1).rev();
         begins.find_map(|begin| {
@@ -210,13 +211,13 @@ fn call(role: &Role) -> String {
     format!("{}{kind}(b, {}_rows[b.rank][b.block{shift}])", role.name, role.name)
 }
 
-/// What all of these are.
+/// The value that all of these have.
 fn only<'a>(mut roles: impl Iterator<Item = &'a usize>) -> Option<usize> {
     let first = roles.next()?;
     roles.all(|other| other == first).then_some(*first)
 }
 
-/// The choices, if each has one stretch of them.
+/// The choices, if equal ones all follow each other.
 fn in_stretches(choices: Vec<Choice>) -> Option<Vec<Choice>> {
     let mut stretches = choices.clone();
     stretches.dedup();

@@ -1,19 +1,19 @@
-//! What a kernel knows of a block that shares its body with others.
+//! What a kernel can compute about a block that shares its body with others.
 //!
-//! In: the blocks, and one number of each, which says how far away to look. Out: its rank, its place among the blocks, its
-//! peers, ranks so far ahead, its node: each with the value that every block has for it, and the expression that gives
-//! it.
+//! In: the blocks, and one number of each, which shows how far away to look. Out: features of the block: its
+//! rank, its place among the blocks, its peers, ranks ahead, its node. Each has the value that it has for
+//! every block, and the expression that computes it.
 
 use super::formula::{Member, Members};
 use super::peers::{About, Peers};
 use super::statement::Kind;
 use std::collections::BTreeSet;
 
-/// Something that is known of a block.
+/// Something that the kernel can compute about a block.
 pub(super) struct Feature {
     pub(super) text: String,
     pub(super) values: Vec<i64>,
-    /// Whether the step of a loop is in it.
+    /// Whether it contains the step of a loop.
     pub(super) stepped: bool,
 }
 
@@ -22,7 +22,7 @@ impl Feature {
         Feature { text: text.into(), values, stepped: false }
     }
 
-    /// So much more than this.
+    /// This plus a constant.
     pub(super) fn further(&self, more: i64) -> Feature {
         let values = self.values.iter().map(|value| value + more).collect();
         let factor = i64::from(self.text != "0");
@@ -31,7 +31,7 @@ impl Feature {
 }
 
 impl Members {
-    /// What is known of a block, likelier things first.
+    /// What is known about a block, likelier features first.
     pub(super) fn features(&self, kind: Kind, values: &[i64]) -> Vec<Feature> {
         let own = [self.rank(), self.index()];
         let circles = Peers::of(self.ranks, self.ranks_per_node);
@@ -60,7 +60,7 @@ impl Members {
         }
     }
 
-    /// What is known of peers as each rank counts them from itself on.
+    /// What is known about peers, if each rank counts them from itself on.
     pub(super) fn onward(&self, kind: Kind, values: &[i64]) -> Vec<Feature> {
         let places = self.places(&Peers::of(self.ranks, self.ranks_per_node));
         let onward = Peers::onward(self.ranks, self.ranks_per_node);
@@ -79,7 +79,7 @@ impl Members {
         Feature::new("index", self.list.iter().map(|member| member.index).collect())
     }
 
-    /// The node, and the place in it.
+    /// The rank's node, and the rank's place in it.
     pub(super) fn node(&self) -> (Feature, Feature) {
         let each = self.ranks_per_node.max(1);
         let of = |f: &dyn Fn(i64) -> i64| {
@@ -91,12 +91,13 @@ impl Members {
         )
     }
 
-    /// What a peer's number may be counted from: 0, the block's place, and the two numbers that it has for a pair of peers.
+    /// What a peer's number may be counted from: 0, the block's place, and the two numbers of its pair.
     fn places(&self, circles: &[Peers]) -> Vec<Feature> {
         [self.nothing(), self.index()].into_iter().chain(self.pairs(circles)).collect()
     }
 
-    /// The two numbers that a block's place has where there is a block for each pair of peers, or several for each peer.
+    /// The block's place as two numbers, for programs with a block for each pair
+    /// of peers, or with several for each peer.
     pub(super) fn pairs(&self, circles: &[Peers]) -> impl Iterator<Item = Feature> {
         let blocks = self.list.iter().map(|member| member.index + 1).max().unwrap_or(1);
         let widths = circles.iter().flat_map(|peers| {
@@ -107,7 +108,7 @@ impl Members {
         self.pairs_of(widths.into_iter())
     }
 
-    /// The two numbers of a pair, of which the second is less than each of these.
+    /// The block's place as two numbers, quotient and remainder, for each of these widths.
     pub(super) fn pairs_of(
         &self,
         widths: impl Iterator<Item = i64>,
@@ -122,7 +123,7 @@ impl Members {
         })
     }
 
-    /// The rank whose number differs in some bits, as the first value says: whom recursive doubling meets.
+    /// The rank whose number differs in some bits, given by the first value: the partner in recursive doubling.
     fn flipped(&self, values: &[i64]) -> Option<Feature> {
         let bits = i64::from(self.list.first()?.rank) ^ values.first()?;
         let value = |member: &Member| i64::from(member.rank) ^ bits;
@@ -131,7 +132,7 @@ impl Members {
         })
     }
 
-    /// The rank, or the one before, divided by a power of two: groups of so many ranks, and the parents in a tree.
+    /// The rank, or the rank minus one, divided by a power of two: groups of that many ranks, and parents in a tree.
     fn halves(&self) -> impl Iterator<Item = Feature> {
         let powers = std::iter::successors(Some(2), |power| Some(power * 2));
         let has_root = self.list.iter().any(|member| member.rank == 0);
@@ -145,7 +146,7 @@ impl Members {
         })
     }
 
-    /// Where a rank is: its node, its place in it, itself, and those so far ahead.
+    /// Where a rank is: its node, its place there, the rank itself, and ranks ahead.
     pub(super) fn whereabouts(&self, values: &[i64]) -> Vec<Feature> {
         let (node, local) = self.node();
         let circles = Peers::of(self.ranks, self.ranks_per_node);
@@ -153,12 +154,12 @@ impl Members {
     }
 }
 
-/// What of a peer may be a number of this kind.
+/// What about a peer can be a number of this kind.
 pub(super) fn kinds(kind: Kind) -> &'static [About] {
     if kind == Kind::Rank { &[About::Peer] } else { &About::ALL }
 }
 
-/// Whether an expression has operators outside of all brackets.
+/// Whether an expression has operators outside of all parentheses.
 fn is_sum(text: &str) -> bool {
     let mut depth = 0;
     text.chars().any(|c| {
@@ -167,7 +168,7 @@ fn is_sum(text: &str) -> bool {
     })
 }
 
-/// A sum of multiples and a constant.
+/// A sum of multiples of features and a constant, as text.
 pub(super) fn sum(features: &[&Feature], factors: &[i64], constant: i64) -> String {
     let mut text = String::new();
     for (feature, factor) in features.iter().zip(factors).filter(|(_, factor)| **factor != 0) {

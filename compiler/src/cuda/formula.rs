@@ -1,40 +1,40 @@
-//! Numbers of many blocks as one formula.
+//! One formula for a number of many blocks.
 //!
-//! In: which blocks of which ranks share a body, and one number of each. Out: an expression that a kernel computes it
-//! by, from its rank and block, where there is a simple one: a constant, or a sum of multiples of what is known of the
-//! block (`features`), of the number of its copy, and within a loop of the step. Every formula is tried on every number,
-//! and of several the shortest is taken.
+//! In: which blocks of which ranks share a body, and one number of each. Out: an expression with which a kernel
+//! computes the number from its rank and block, if there is a simple one: a constant, or a sum of multiples of what is
+//! known about the block (`features`), of the number of its copy and, in a loop, of the step. Every formula is checked
+//! against every number, and the shortest one is taken.
 
 use super::features::{Feature, sum};
 use super::names;
 use super::peers::{About, Peers};
 use super::statement::Kind;
 
-/// One block among those that share a body.
+/// One of the blocks that share a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) rank: u32,
     pub(super) block: u32,
-    /// Its place among the role's blocks of its rank, copies not counted.
+    /// Its place among the role's blocks of its rank, not counting copies.
     pub(super) index: i64,
-    /// Which copy it is.
+    /// The number of its copy.
     pub(super) copy: i64,
-    /// Which turn of a loop it is in.
+    /// The turn of a loop that it is in.
     pub(super) step: i64,
 }
 
-/// The blocks that share a body, and the numbers that all blocks of the program have in common.
+/// The blocks that share a body, and numbers that are the same for all blocks of the program.
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
     pub(super) ranks: i64,
     pub(super) ranks_per_node: i64,
     pub(super) copies: i64,
-    /// Turns of the loop that the numbers are in; 1 outside of loops.
+    /// Turns of the loop in which the numbers occur; 1 outside of loops.
     pub(super) steps: i64,
 }
 
 impl Members {
-    /// The blocks in each turn of a loop: all turns of the first, then all of the next.
+    /// The blocks in each turn of a loop: all turns of the first block, then all turns of the next.
     pub(super) fn in_loop(&self, steps: usize) -> Members {
         let turns = |member: &Member| {
             let member = *member;
@@ -43,7 +43,7 @@ impl Members {
         Members { list: self.list.iter().flat_map(turns).collect(), steps: steps as i64, ..*self }
     }
 
-    /// The numbers as one expression.
+    /// The numbers as one expression, if there is one.
     pub(super) fn formula(&self, kind: Kind, values: &[i64]) -> Option<String> {
         let first = *values.first()?;
         if values.iter().all(|value| *value == first) {
@@ -62,13 +62,13 @@ impl Members {
             .or_else(|| self.index_of(kind, values))
     }
 
-    /// The shortest formula with one of these.
+    /// The shortest formula that uses one of these features.
     fn shortest(&self, features: &[Feature], kind: Kind, values: &[i64]) -> Option<String> {
         let formulas = features.iter().filter_map(|feature| self.fit(&[feature], kind, values));
         formulas.min_by_key(|text| cost(kind, text))
     }
 
-    /// A rank, or a chunk for each, by its node and its place there.
+    /// A rank, or a chunk for each rank, by its node and its place there.
     fn split(&self, kind: Kind, values: &[i64]) -> Option<String> {
         let each = self.ranks_per_node;
         let is_split = each > 1 && each < self.ranks && values.iter().any(|value| *value >= each);
@@ -81,7 +81,8 @@ impl Members {
         Some(format!("b.rank_at({}, {})", part(&nodes)?, part(&locals)?))
     }
 
-    /// The place among this rank's peers of a rank by its node and its place there, which no small number is.
+    /// The place, among this rank's peers, of a rank that is given by its node and its place
+    /// there; not for small numbers.
     fn index_of(&self, kind: Kind, values: &[i64]) -> Option<String> {
         let peer =
             |(member, value): (&Member, &i64)| value + i64::from(*value >= member.rank.into());
@@ -94,7 +95,7 @@ impl Members {
         Some(format!("b.index_of({})", self.split(Kind::Rank, &peers)?))
     }
 
-    /// A sum of two features, of which one tells where the rank is: the shortest there is.
+    /// The shortest sum of two features, one of which says where the rank is.
     fn pair(&self, features: &[Feature], values: &[i64]) -> Option<String> {
         let places = self.whereabouts(values);
         let pairs = places.iter().flat_map(|one| features.iter().map(move |two| [one, two]));
@@ -104,7 +105,7 @@ impl Members {
             .or_else(|| pairs.filter_map(fit).min_by_key(|text| cost(Kind::Chunk, text)))
     }
 
-    /// What becomes less from one block to the next, and more from one copy to the next.
+    /// A number that decreases from one block to the next and increases from one copy to the next.
     fn downwards(&self, kind: Kind, values: &[i64]) -> Option<String> {
         let rows = || self.list.iter().zip(values).map(|(member, value)| value - member.copy);
         let most = rows().max()?;
@@ -114,7 +115,7 @@ impl Members {
         Some(if self.copies > 1 { format!("{down} + copy") } else { down })
     }
 
-    /// The lists as one expression; the first list's length is that of all.
+    /// The lists as one expression; all are as long as the first.
     pub(super) fn list(&self, kind: Kind, lists: &[&[u32]]) -> Option<String> {
         let first = lists.first()?;
         let same = lists.iter().all(|list| list == first);
@@ -124,7 +125,7 @@ impl Members {
             .or_else(|| self.each(kind, lists))
     }
 
-    /// A formula for each number of the lists.
+    /// A separate formula for each entry of the lists.
     fn each(&self, kind: Kind, lists: &[&[u32]]) -> Option<String> {
         let length = lists.first()?.len();
         let column = |k: usize| -> Option<String> {
@@ -136,7 +137,7 @@ impl Members {
         Some(format!("ccl::list({})", texts.join(", ")))
     }
 
-    /// A multiple of something about each peer, and something that all have in common.
+    /// A multiple of something about each peer, plus a number that all entries have in common.
     fn peers(&self, kind: Kind, lists: &[&[u32]]) -> Option<String> {
         let length = lists.first()?.len();
         if length < 2 {
@@ -190,8 +191,8 @@ impl Members {
         Some(format!("ccl::run<{length}>({first}{step})"))
     }
 
-    /// A multiple of each feature, multiples of the copy and the step, and a constant, if that is what all numbers are. A
-    /// rank is a feature itself.
+    /// A multiple of each feature, multiples of the copy and the step, and a constant, if that gives
+    /// all numbers. A rank must be a feature itself.
     pub(super) fn fit(&self, features: &[&Feature], kind: Kind, values: &[i64]) -> Option<String> {
         let copy = Feature::new("copy", self.list.iter().map(|member| member.copy).collect());
         let step = Feature::new("step", self.list.iter().map(|member| member.step).collect());
@@ -217,15 +218,15 @@ impl Members {
     }
 }
 
-/// How long an expression is. A variable that holds a peer takes a register of the whole kernel: but for the ranks that it is
-/// for, it counts as what gives it.
+/// The length of an expression. A variable that holds a peer takes a register of the whole kernel, so except for ranks,
+/// for which it is meant, it counts as much as the call that computes it.
 pub(super) fn cost(kind: Kind, text: &str) -> usize {
     let held =
         ["peer", "node_peer", "rail_peer"].iter().any(|name| names::has_variable(text, name));
     text.len() + if held && kind != Kind::Rank { "b.(index)".len() } else { 0 }
 }
 
-/// By how much the numbers of a list change with what is known of each, where that changes.
+/// By which factor the numbers of a list grow with what is known about each entry; the factor must be positive.
 fn scale(list: &[u32], known: impl Fn(usize) -> i64) -> Option<i64> {
     let first = i64::from(*list.first()?);
     let other = (1..list.len()).find(|k| known(*k) != known(0))?;
@@ -233,7 +234,7 @@ fn scale(list: &[u32], known: impl Fn(usize) -> i64) -> Option<i64> {
     (change % distance == 0 && change / distance > 0).then(|| change / distance)
 }
 
-/// By how much the numbers change with one feature while all others stay as they are; 0 where nothing tells.
+/// By which factor the numbers change with one feature while all others stay the same; 0 if no two blocks show it.
 fn factor(features: &[&Feature], which: usize, values: &[i64]) -> Option<i64> {
     let at = |k: usize, row: usize| features.get(k).and_then(|f| f.values.get(row)).copied();
     let differs =

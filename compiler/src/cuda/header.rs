@@ -1,13 +1,13 @@
-//! The `.h` file: how a program is used from C.
+//! The `.h` file: the C interface of a program.
 //!
-//! In: the program and its layout. Out: text, complete in itself but for the interface that all programs share, which
-//! stands in every header behind a guard.
+//! In: the program and its layout. Out: the text, which is self-contained: the part of the interface that all
+//! programs share is in every header, behind a guard.
 
 use super::Network;
 use super::layout::Layout;
 use crate::ir::{Buffer, Program};
 
-/// The text of the header. `name` is a name that C takes.
+/// The text of the header. `name` is a C identifier.
 pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &str) -> String {
     let message = program.collective.message().word();
     let guard = format!("{}_H", name.to_uppercase());
@@ -51,7 +51,7 @@ pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &
     )
 }
 
-/// Which sizes a message may have.
+/// The sizes that a message may have, in words.
 fn size(program: &Program, layout: &Layout) -> String {
     let options = &program.options;
     let each = match (layout.groups.is_empty(), layout.traits.packets) {
@@ -65,7 +65,7 @@ fn size(program: &Program, layout: &Layout) -> String {
     format!("{} chunks of equal size{each}{least}{most}", layout.message_chunks)
 }
 
-/// What the type and the operation of a launch say.
+/// What the type and the operation of a launch mean, in words.
 fn types(program: &Program, layout: &Layout) -> String {
     let traits = &layout.traits;
     match (traits.reduces, traits.fixed_op) {
@@ -91,7 +91,7 @@ fn constants(program: &Program, layout: &Layout, name: &str) -> String {
     format!("enum {{\n{}\n}};\n", rows.join(",\n"))
 }
 
-/// How input and output lie to each other.
+/// How input and output are related, in words.
 fn memory(program: &Program) -> &'static str {
     let inner = program.ranks.iter().find_map(|rank| rank.alias).map(|alias| alias.inner);
     match inner {

@@ -1,18 +1,18 @@
-//! Lanes: which of the channels between two ranks a signal takes.
+//! Lanes: which of the channels between two ranks a signal uses.
 //!
-//! In: the program. Out: for each end of a channel, the lane on which it signals; its other end waits on that one.
+//! In: the program. Out: for each end of a channel, the lane on which it signals; its other end waits on that lane.
 //!
-//! - All ends of a family have one lane, on whatever rank and to whatever peer. Where several of a rank's lead to one peer,
-//!   they have as many lanes, one after the other.
-//! - A family's lanes are the first that no earlier family has which leads from one rank to one peer together with it.
+//! - All ends of a family, the channels of one name, have the same lane, on any rank and to any peer. Where several of
+//!   a rank's ends lead to one peer, the family has that many consecutive lanes.
+//! - A family gets the first lanes that are free of every earlier family with which it shares a rank and its peer.
 
 use crate::ir::{Channel, Program, Rank, RankId};
 use std::collections::BTreeMap;
 
-/// The ends of one name, indices left out.
+/// The ends of channels with one name, not counting indices.
 #[derive(Default)]
 struct Family {
-    /// How many lead from a rank to a peer.
+    /// How many lead from each rank to each peer.
     between: BTreeMap<(RankId, RankId), u32>,
     /// Its first lane.
     first: u32,
@@ -29,12 +29,12 @@ impl Family {
         self.first + self.width()
     }
 
-    /// Whether both lead from one rank to one peer.
+    /// Whether both have ends that lead from the same rank to the same peer.
     fn meets(&self, other: &Family) -> bool {
         self.between.keys().any(|pair| other.between.contains_key(pair))
     }
 
-    /// The first lane that leaves those of the others to them.
+    /// The first lane from which on its lanes overlap none of the others'.
     fn beside(&self, others: &[Family]) -> u32 {
         let met: Vec<&Family> = others.iter().filter(|other| self.meets(other)).collect();
         let is_free = |first: &u32| {
@@ -45,7 +45,7 @@ impl Family {
     }
 }
 
-/// How many lanes there are, and for each rank that of each of its ends. Those of switch channels say nothing.
+/// The number of lanes, and for each rank the lane of each of its ends. The lanes of switch channels mean nothing.
 pub(super) fn lanes(program: &Program) -> (u32, Vec<Vec<u32>>) {
     let (families, ends) = families(program);
     let mut placed: Vec<Family> = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn lanes(program: &Program) -> (u32, Vec<Vec<u32>>) {
     (placed.iter().map(Family::end).max().unwrap_or(0), lanes)
 }
 
-/// An end: its family, and how many of that lead to the same peer before it.
+/// An end: its family, and how many ends of the family before it lead to the same peer.
 struct End {
     family: usize,
     place: u32,

@@ -1,16 +1,17 @@
-//! What is fixed of a program before its kernels are written: numbers for channels and multicast groups, and sizes.
+//! What is decided about a program before its kernels are written: numbers for channels and
+//! multicast groups, and sizes.
 //!
-//! In: the final program, instances laid out. Out: a [`Layout`].
+//! In: the final program, with its instances made. Out: a [`Layout`].
 //!
-//! - The channels between two ranks are told apart by *lanes* (`lanes`).
-//! - Switch channels of the same members over the same buffer are one *group*.
+//! - *Lanes* distinguish the channels between two ranks (`lanes`).
+//! - Switch channels with the same members and the same buffer are one *group*.
 
 use super::lanes::lanes;
 use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId};
 
-/// See the file's head.
+/// The numbers and sizes of a program.
 pub(super) struct Layout {
-    /// The most channels between two ranks.
+    /// The number of lanes.
     pub(super) lanes: u32,
     /// For each rank and channel, the lane on which it signals; for a switch channel, its group.
     numbers: Vec<Vec<u32>>,
@@ -21,9 +22,9 @@ pub(super) struct Layout {
     pub(super) semaphores: u32,
     pub(super) barriers: u32,
     pub(super) scratch_chunks: u32,
-    /// How many chunks the message has.
+    /// How many chunks a message has.
     pub(super) message_chunks: u32,
-    /// What the program's operations are.
+    /// Properties of the program's operations.
     pub(super) traits: Traits,
 }
 
@@ -34,16 +35,16 @@ pub(super) struct Group {
     pub(super) ranks: Vec<u32>,
 }
 
-/// What a program's operations need.
+/// Properties of a program's operations.
 #[derive(Default)]
 pub(super) struct Traits {
     /// It combines elements, so their type matters.
     pub(super) reduces: bool,
-    /// It combines in more ways than its collective's.
+    /// It also combines in other ways than its collective.
     pub(super) fixed_op: bool,
     /// It reads or writes packets.
     pub(super) packets: bool,
-    /// It touches scratch in another form than packets.
+    /// It accesses scratch in another form than packets.
     pub(super) plain_scratch: bool,
 }
 

@@ -1,14 +1,14 @@
-//! What kernels of their own cannot be made of.
+//! Limits of standalone kernels.
 //!
 //! In: the final program. Out: reports.
 //!
-//! - Blocks wait for each other, so all of a rank's run at once: at most as many as the GPU has room for.
-//! - What a kernel is given holds the memory of every rank, and there is room for so many.
+//! - Blocks wait for each other, so all blocks of a rank must run at once: at most as many as the GPU has room for.
+//! - The kernel's argument holds the addresses of every rank's memory, so the number of ranks is limited.
 
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::Program;
 
-/// 4 KiB of arguments hold the 32 bytes of each rank, and what else there is.
+/// 4 KiB of kernel arguments hold 32 bytes for each rank, and the rest.
 const RANKS: usize = 120;
 
 /// Checks a program; `sms` is how many blocks the GPU runs at once.

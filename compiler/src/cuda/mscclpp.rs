@@ -1,15 +1,16 @@
 //! Kernels as a native algorithm of MSCCL++.
 //!
-//! In: a program without switch channels, whose addresses the library does not hand out to algorithms. Out: a `.cu` file
-//! for the interface of MSCCL++ 0.9, which takes in the kernels' own and makes their memory known through a communicator.
+//! In: a program without switch channels, since the library gives algorithms no addresses for
+//! these. Out: a `.cu` file for the interface of MSCCL++ 0.9, which includes the kernels' own file
+//! and registers their memory with a communicator.
 
 use super::{Files, names};
 use crate::ir::{Buffer, Link, Program};
 
-/// What every such file says.
+/// The text of every such file, with holes.
 const TEMPLATE: &str = include_str!("runtime/mscclpp_0_9.cu");
 
-/// The name of the file and of the Python module that it is compiled to, without an ending.
+/// The name of the file and of the Python module that it is compiled to, without an extension.
 #[must_use]
 pub fn module(file: &str) -> String {
     format!("{}_mscclpp", names::identifier(file))
@@ -22,9 +23,10 @@ pub fn fits(program: &Program) -> bool {
     !channels.any(|channel| matches!(channel.link, Link::Switch(_)))
 }
 
-/// The text of the file. `files` are the kernels' own, and `file` is what they are called, without an ending.
+/// The text of the file. `files` are the kernels' own, and `file` is their name, without an extension.
 ///
-/// The library keeps what it has compiled by the text of this file alone: so a hash of the others stands in it.
+/// The library caches what it has compiled by the text of this file alone, so the
+/// text contains a hash of the other files.
 #[must_use]
 pub fn write(program: &Program, files: &Files, file: &str) -> String {
     let name = &*names::identifier(file);
@@ -34,7 +36,7 @@ pub fn write(program: &Program, files: &Files, file: &str) -> String {
     };
     let input = if inner(Buffer::Input) { "nullptr" } else { "const_cast<void *>(input)" };
     let output = if inner(Buffer::Output) { "nullptr" } else { "output" };
-    // The library counts a rank's input.
+    // The library counts the bytes of a rank's input.
     let share = if message == Buffer::Output { program.ranks.len() as u64 } else { 1 };
     let options = &program.options;
     let least = options.min_message_size.unwrap_or(0).div_ceil(share);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The name with everything replaced that C would not take.
+/// The name, with everything that C does not accept replaced.
 pub(super) fn identifier(name: &str) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -12,14 +12,14 @@ pub(super) fn identifier(name: &str) -> String {
     }
 }
 
-/// Names that were given.
+/// Names that are taken.
 #[derive(Default)]
 pub(super) struct Taken {
     names: BTreeSet<String>,
 }
 
 impl Taken {
-    /// The name, or one like it that nothing has yet.
+    /// The name, or if it is taken, one like it that is not.
     pub(super) fn name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1;
@@ -31,7 +31,7 @@ impl Taken {
     }
 }
 
-/// Whether a text names a variable, which is no member of something and no function.
+/// Whether a text uses a variable with this name, as opposed to a member or a function.
 pub(super) fn has_variable(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {

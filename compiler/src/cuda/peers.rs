@@ -1,10 +1,12 @@
-//! Whose peers a block works for: those among all ranks, among the ranks of its node, or among the ranks that have its
-//! place in the other nodes; ascending, as each rank counts them from itself on or back, by the bits in which their numbers
-//! differ, or by their places. Each is known by a few names in `runtime/block.cuh`.
+//! Circles of ranks, and how a rank counts its peers in them.
+//!
+//! A circle is a set of ranks in cyclic order: all ranks, the ranks of a node, or the ranks with the same place in all
+//! nodes (a rail). A rank may count its peers in ascending order, from itself onward or backward, by the bits in which
+//! their numbers differ, or by their places. `runtime/block.cuh` has a few names for each.
 
 use std::ops::Range;
 
-/// Ranks of which each is the others' peer.
+/// Ranks in cyclic order, each of which is a peer of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Circle {
     All,
@@ -15,42 +17,42 @@ enum Circle {
 /// How a rank counts its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// From 0 on, ascending.
+    /// From 0, in ascending order.
     Ascending,
-    /// From 1 on, which is the one after it in the circle.
+    /// From 1, which is the rank after it in the circle.
     Onward,
-    /// From 1 on, which is the one before it in the circle.
+    /// From 1, which is the rank before it in the circle.
     Back,
-    /// From 1 on, node by node from its own on, in each from its own place on.
+    /// From 1, node by node from its own on, and in each node from its own place on.
     ByNodes,
-    /// From 1 on, by the bits in which its number differs: whom recursive doubling meets.
+    /// From 1, by the bits in which the peer's number differs: the partners in recursive doubling.
     Flipped,
     /// By their places.
     Placed,
 }
 
-/// What is known of a peer.
+/// Something about a peer of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
-    /// Its rank.
+    /// The peer's rank.
     Peer,
-    /// Its place in the circle.
+    /// The peer's place in the circle.
     Place,
-    /// The place of the rank whose peer it is, among its own peers.
+    /// The rank's place among the peer's peers in the circle.
     Slot,
-    /// The same among all ranks.
+    /// The rank's place among all of the peer's peers.
     WideSlot,
-    /// Its own place among all peers of the rank whose peer it is.
+    /// The peer's place among all of the rank's peers.
     Index,
 }
 
 impl About {
-    /// All that there is, likelier things first.
+    /// All of these, likelier ones first.
     pub(super) const ALL: [About; 5] =
         [About::Place, About::Slot, About::WideSlot, About::Peer, About::Index];
 }
 
-/// A circle of a machine.
+/// A circle of a machine, and an order of peers in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Peers {
     circle: Circle,
@@ -60,7 +62,7 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// The circles of a machine: one, where all ranks are in one node, or each is in its own.
+    /// The circles of a machine: only one if all ranks are in one node, or each is in its own.
     pub(super) fn of(ranks: i64, ranks_per_node: i64) -> Vec<Peers> {
         let nodes = ranks_per_node > 1 && ranks_per_node < ranks && ranks % ranks_per_node == 0;
         let circles: &[Circle] =
@@ -74,7 +76,7 @@ impl Peers {
         circles.iter().map(peers).collect()
     }
 
-    /// The same peers as each rank counts them from itself on.
+    /// The same circles, with peers counted from each rank onward.
     pub(super) fn onward(ranks: i64, ranks_per_node: i64) -> Vec<Peers> {
         let circles = Peers::of(ranks, ranks_per_node);
         let by_nodes = circles.first().filter(|_| circles.len() > 1);
@@ -83,13 +85,14 @@ impl Peers {
         onward.chain(by_nodes).collect()
     }
 
-    /// The same peers as each rank counts them from itself back.
+    /// The same circles, with peers counted from each rank backward.
     pub(super) fn back(ranks: i64, ranks_per_node: i64) -> Vec<Peers> {
         let circles = Peers::of(ranks, ranks_per_node).into_iter();
         circles.map(|peers| Peers { order: Order::Back, ..peers }).collect()
     }
 
-    /// Peers by their places, and all ranks by the bits in which their numbers differ, where that gives every other one a number.
+    /// The circles with peers counted by their places; and all ranks by the bits in which their numbers
+    /// differ, if that gives every other rank a number.
     pub(super) fn numbered(ranks: i64, ranks_per_node: i64) -> Vec<Peers> {
         let circles = Peers::of(ranks, ranks_per_node);
         let all = circles.first().filter(|_| ranks & (ranks - 1) == 0);
@@ -98,7 +101,7 @@ impl Peers {
         flipped.into_iter().chain(placed).collect()
     }
 
-    /// How many ranks are in it.
+    /// How many ranks are in the circle.
     pub(super) fn size(self) -> i64 {
         match self.circle {
             Circle::All => self.ranks,
@@ -116,7 +119,7 @@ impl Peers {
         }
     }
 
-    /// The rank that has a place in a rank's circle.
+    /// The rank at a place in a rank's circle.
     pub(super) fn at(self, rank: i64, place: i64) -> i64 {
         match self.circle {
             Circle::All => place,
@@ -125,7 +128,7 @@ impl Peers {
         }
     }
 
-    /// What gives the rank so far ahead in its circle, and the one so far behind.
+    /// The functions for the rank at a distance ahead in its circle, and for the one at a distance behind.
     pub(super) fn ahead(self) -> (&'static str, &'static str) {
         match self.circle {
             Circle::All => ("after", "before"),
@@ -143,12 +146,12 @@ impl Peers {
         }
     }
 
-    /// Whether a rank has a peer with a number.
+    /// Whether a rank has a peer with this number.
     pub(super) fn has(self, rank: i64, number: i64) -> bool {
         self.numbers().contains(&number) && self.peer(rank, number) != rank
     }
 
-    /// A rank's peer with a number.
+    /// A rank's peer with this number.
     fn peer(self, rank: i64, number: i64) -> i64 {
         let own = self.place(rank);
         match self.order {
@@ -165,7 +168,7 @@ impl Peers {
         }
     }
 
-    /// What is known of a rank's peer with a number.
+    /// Something about a rank's peer with this number.
     pub(super) fn about(self, about: About, rank: i64, number: i64) -> i64 {
         let peer = self.peer(rank, number);
         match about {
@@ -177,17 +180,17 @@ impl Peers {
         }
     }
 
-    /// Whether they are counted ascending.
+    /// Whether peers are counted in ascending order.
     pub(super) fn is_ascending(self) -> bool {
         self.order == Order::Ascending
     }
 
-    /// The variable that holds the peer whose number is the block's place, where there is one.
+    /// The variable that holds the peer whose number is the block's place, if there is one.
     pub(super) fn variable(self) -> Option<&'static str> {
         self.is_ascending().then(|| self.name())
     }
 
-    /// The peer with a number.
+    /// The expression for the peer with a number.
     pub(super) fn call(self, number: &str) -> String {
         let name = match (self.order, self.circle) {
             (Order::Placed, Circle::All) => return number.to_owned(),
@@ -202,7 +205,7 @@ impl Peers {
         format!("b.{name}({number})")
     }
 
-    /// What those that are counted ascending are called.
+    /// The name of the function, and of the variable, for peers in ascending order.
     pub(super) fn name(self) -> &'static str {
         match self.circle {
             Circle::All => "peer",
@@ -211,7 +214,7 @@ impl Peers {
         }
     }
 
-    /// What is known of a peer.
+    /// The expression for something about a peer.
     pub(super) fn text(self, about: About, peer: &str) -> String {
         let function = match (about, self.circle) {
             (About::Peer, _) | (About::Place, Circle::All) => return peer.to_owned(),
@@ -225,7 +228,7 @@ impl Peers {
         format!("b.{function}({peer})")
     }
 
-    /// What gives it of each peer, where there is something.
+    /// The expression for the list of something about each peer, if there is one.
     pub(super) fn list(self, about: About) -> Option<&'static str> {
         match (about, self.circle) {
             (About::Peer, Circle::All) => Some("b.peers()"),

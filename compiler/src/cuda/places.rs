@@ -1,17 +1,17 @@
-//! Where ranks are: numbers by which a block comes to its role.
+//! Where ranks are: numbers by which a block selects its role.
 //!
-//! In: the program. Out: a rank's place in its node, among the nodes, among all and in a tree, each with the expression that
-//! gives it.
+//! In: the program. Out: a rank's place in its node, its node, the rank itself, and its height in a
+//! tree, each with the expression that computes it.
 
 use crate::ir::Program;
 
-/// Where a rank is: a number, and what gives it.
+/// Where a rank is: a number, and the expression that computes it.
 pub(super) struct Place {
     pub(super) text: &'static str,
     pub(super) of: Box<dyn Fn(usize) -> usize>,
 }
 
-/// Where ranks are: in their nodes, among the nodes, among all.
+/// The place of ranks in their nodes, among the nodes, and among all ranks.
 pub(super) fn places(program: &Program) -> Vec<Place> {
     let each = program.ranks_per_node as usize;
     let has_nodes = each > 1 && each < program.ranks.len();
@@ -23,7 +23,8 @@ pub(super) fn places(program: &Program) -> Vec<Place> {
     in_node.into_iter().filter(|_| has_nodes).chain([among_all]).collect()
 }
 
-/// How high a rank is in a binomial tree, by the zeros that it ends with in binary. The root is higher than all.
+/// The height of a rank in a binomial tree: the zeros at the end of its binary
+/// form. The root is higher than all others.
 pub(super) fn height() -> Place {
     Place { text: "b.height()", of: Box::new(|rank| (rank as u32).trailing_zeros() as usize) }
 }

@@ -1,8 +1,8 @@
-//! What is rarely known of a block, and looked for where nothing else gives its number.
+//! Features of a block that are rarely needed, and are tried only if nothing else gives its number.
 //!
-//! In: the blocks, and one number of each. Out: peers in rows of ranks that are no circle of the machine; peers that are counted
-//! from the place of a rank, by the bits of their numbers, or by their places; parents in binomial trees; and of peers with the
-//! number of a block's place, or one of the two of its pair, or any, what is known of them, whatever is added.
+//! In: the blocks, and one number of each. Out: peers in rows of ranks that are not a circle of the machine; peers
+//! counted from the place of a rank, by the bits of their numbers, or by their places; parents in binomial trees; and
+//! what is known about peers whose number is the block's place, one of the two numbers of its pair, or any constant.
 
 use super::circles::each;
 use super::features::{Feature, kinds};
@@ -10,10 +10,10 @@ use super::formula::{Member, Members, cost};
 use super::peers::{About, Peers};
 use super::statement::Kind;
 
-/// Of more numbers than these nothing rare is looked for: it would take seconds.
+/// Nothing rare is tried for more numbers than this: it would take seconds.
 const MOST: usize = 1 << 14;
 
-/// Ranks at equal distances inside of a node: a domain, or those that have one place in all domains.
+/// Ranks at equal distances within a node: a domain (a part of the node), or the ranks with one place in all domains.
 #[derive(Clone, Copy)]
 struct Row {
     size: i64,
@@ -21,7 +21,7 @@ struct Row {
 }
 
 impl Row {
-    /// The rows that a node of so many ranks falls into in equal parts.
+    /// The rows into which a node of so many ranks can be divided evenly.
     fn of(ranks: i64) -> impl Iterator<Item = Row> {
         let divisors = |of: i64| (2..=of).filter(move |part| of % part == 0);
         divisors(ranks).flat_map(move |span| {
@@ -33,7 +33,7 @@ impl Row {
         rank / self.distance % self.size
     }
 
-    /// A rank's peer of this number.
+    /// A rank's peer with this number.
     fn peer(self, rank: i64, number: i64) -> i64 {
         let place = self.place(rank);
         rank + (number + i64::from(number >= place) - place) * self.distance
@@ -41,7 +41,7 @@ impl Row {
 }
 
 impl Members {
-    /// What else may be known of a block.
+    /// Further features of a block.
     pub(super) fn rare_features(&self, kind: Kind, values: &[i64]) -> Vec<Feature> {
         if values.len() > MOST {
             return Vec::new();
@@ -67,7 +67,7 @@ impl Members {
         features
     }
 
-    /// A sum of one number of a block's pair and of what is known of a peer with the other.
+    /// A sum of one number of the block's pair and something about a peer whose number is the other.
     pub(super) fn rare_sum(&self, values: &[i64]) -> Option<String> {
         if values.len() > MOST {
             return None;
@@ -80,13 +80,13 @@ impl Members {
         formulas.min_by_key(|text| cost(Kind::Chunk, text))
     }
 
-    /// The rank without its last bit: its parent in a binomial tree.
+    /// The rank without its lowest set bit: its parent in a binomial tree.
     fn parent(&self) -> Feature {
         let value = |member: &Member| i64::from(member.rank & member.rank.wrapping_sub(1));
         Feature::new("b.parent()", self.list.iter().map(value).collect())
     }
 
-    /// Peers in rows, as far from the block's place as the first says, and the numbers of a place that lead to them.
+    /// Peers in rows, at the distance from a place that the first value shows; and the places themselves.
     fn of_rows(&self, values: &[i64]) -> Vec<Feature> {
         let in_node = if self.ranks_per_node > 1 { self.ranks_per_node } else { self.ranks };
         let rows: Vec<Row> = Row::of(in_node).collect();
@@ -130,7 +130,7 @@ impl Members {
         Some(Feature::new(text, found))
     }
 
-    /// What is known of the peers whose numbers are those of a block's pair.
+    /// What is known about the peers whose numbers are those of the block's pair.
     fn of_pairs(&self, circles: &[Peers], kinds: &[About]) -> Vec<Feature> {
         let of = |place: Feature| {
             each(circles, kinds)
@@ -140,13 +140,13 @@ impl Members {
         self.pairs(circles).flat_map(of).collect()
     }
 
-    /// The places of this rank, and of the block's own peers.
+    /// The places of this rank, and those of the block's own peers.
     fn places_of_ranks(&self, circles: &[Peers]) -> Vec<Feature> {
         let (node, local) = self.node();
         [node, local].into_iter().chain(self.of_own_peer(circles, &[About::Place])).collect()
     }
 
-    /// What is known of the peer that has a number in each circle, for every number.
+    /// What is known about the peer with a constant number in each circle, for every number.
     fn of_some_peer(&self, circles: &[Peers]) -> Vec<Feature> {
         let numbers = |peers: &Peers| {
             let peers = *peers;

@@ -1,8 +1,8 @@
-//! Roles: one body for all blocks that differ in numbers only.
+//! Roles: one function for all blocks that differ only in numbers.
 //!
-//! In: the program. Out: its roles, by their first block, each with its text. Numbers that differ become formulas of
-//! the rank and the block (`formula`), or where there is none a row of a table for each block. Steps that are done again
-//! and again with numbers of one formula become a loop (`turns`).
+//! In: the program. Out: its roles, ordered by their first block, each with its text. Numbers that differ become
+//! formulas of the rank and the block (`formula`) or, if there is none, columns of a table with a row for each block.
+//! Steps that repeat, with numbers that have one formula each, become a loop (`turns`).
 
 use super::body::{self, Scene};
 use super::formula::{Member, Members};
@@ -14,28 +14,28 @@ use super::turns::{Turns, turns};
 use crate::ir::{OriginId, Program, RankId};
 use std::collections::BTreeMap;
 
-/// A body, and the blocks that share it.
+/// A function body, and the blocks that share it.
 pub(super) struct Role {
     /// Its function's name.
     pub(super) name: String,
     /// The blocks' name in the source, without indices.
     pub(super) family: String,
-    /// Which blocks of which ranks.
+    /// The blocks that have the role.
     pub(super) members: Vec<Member>,
-    /// The number from which its blocks are counted.
+    /// The block number from which its blocks are counted.
     pub(super) base: u32,
-    /// What it does.
+    /// The lines of its body.
     pub(super) lines: Vec<Line>,
     /// Variables that the lines use.
     pub(super) variables: Vec<String>,
-    /// The numbers that no formula gives.
+    /// The numbers for which there is no formula.
     pub(super) table: Table,
-    /// Whether it depends on what the kernel is made for.
+    /// Whether it is a template, over what the kernel is instantiated for.
     pub(super) generic: bool,
 }
 
 impl Role {
-    /// How long it is: a table counts for more than any text.
+    /// Its length: a field of a table counts more than any text.
     fn length(&self) -> (usize, usize) {
         let lines = self.lines.iter().map(|line| &line.text);
         let text = lines.chain(&self.variables).map(String::len).sum();
@@ -58,12 +58,12 @@ pub(super) struct Table {
     pub(super) fields: Vec<Field>,
 }
 
-/// One of them.
+/// A column of the table: a number, or a list.
 pub(super) struct Field {
     pub(super) name: String,
     /// The length of a list; none for a number.
     pub(super) length: Option<usize>,
-    /// For each member.
+    /// The values for each member.
     pub(super) values: Vec<Vec<u32>>,
 }
 
@@ -102,7 +102,8 @@ impl Group {
     }
 }
 
-/// What all blocks of a group do, counted from the first of them or from the first of their family, whichever is shorter.
+/// The role of a group. Its blocks are counted from the first of them or from the first of
+/// their family, whichever gives the shorter text.
 fn role(program: &Program, group: &Group, all: &[Group], taken: &mut names::Taken) -> Role {
     let name = taken.name(&format!("block_{}", names::identifier(&group.family)));
     let family = all.iter().filter(|other| other.family == group.family);
@@ -116,7 +117,7 @@ fn role(program: &Program, group: &Group, all: &[Group], taken: &mut names::Take
     if wide.length() < own.length() { wide } else { own }
 }
 
-/// The same, counted from a block.
+/// The same, with blocks counted from `base`.
 fn counted(program: &Program, group: &Group, base: u32, name: &str) -> Role {
     let members = members(program, group, base);
     let mut writer = Writer { program, members: &members, group, table: Table::default() };
@@ -165,7 +166,7 @@ fn variables(members: &Members, base: u32, lines: &[Line]) -> Vec<String> {
     variables
 }
 
-/// Without brackets around all of it.
+/// The text without parentheses around all of it.
 fn plain(text: &str) -> &str {
     text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text)
 }
@@ -211,7 +212,7 @@ impl Writer<'_> {
         lines
     }
 
-    /// A loop, where a formula gives each of its numbers in every turn.
+    /// A loop, if each of its numbers has a formula for all turns.
     fn repeated(&self, turns: Turns) -> Option<Vec<Line>> {
         let members = self.members.in_loop(turns.count);
         let line = |index: usize| {
@@ -240,7 +241,7 @@ impl Writer<'_> {
         Some(self.said(&all, text))
     }
 
-    /// A line that does these statements.
+    /// The line for these statements, with what they have in common.
     fn said(&self, all: &[&Statement], text: String) -> Line {
         let first = all.first();
         let origin = first.and_then(|statement| statement.origin);
@@ -275,7 +276,7 @@ impl Writer<'_> {
     }
 }
 
-/// A piece of statements that differ in numbers only, where a formula gives these.
+/// The text of one piece of statements that differ only in numbers, if a formula gives these.
 fn formula(members: &Members, all: &[&Statement], index: usize) -> Option<String> {
     let pieces: Vec<&Piece> =
         all.iter().filter_map(|statement| statement.pieces.get(index)).collect();
@@ -297,7 +298,7 @@ fn formula(members: &Members, all: &[&Statement], index: usize) -> Option<String
     }
 }
 
-/// Whether one number stands for all.
+/// Whether one number can stand for all.
 fn is_even(piece: &Piece) -> bool {
     let numbers = numbers(piece);
     numbers.iter().all(|number| Some(number) == numbers.first())
@@ -312,7 +313,7 @@ fn numbers(piece: &Piece) -> &[u32] {
 }
 
 impl Table {
-    /// The name under which a row holds such numbers.
+    /// The name of the field with these values; it is added if there is none.
     fn field(&mut self, kind: Kind, length: Option<usize>, values: Vec<Vec<u32>>) -> String {
         let known =
             self.fields.iter().find(|field| field.length == length && field.values == values);

@@ -1,8 +1,8 @@
 //! The `.cu` file.
 //!
-//! In: the program with its roles. Out: text. Each operation stands on a line of its own, with the statement that it
-//! comes from behind it; `#line` leads compilers, debuggers and sanitizers back to the `.ccl` file wherever the lines
-//! do not follow each other anyway.
+//! In: the program with its roles. Out: the text. Each operation is on a line of its own, followed by the
+//! statement that it comes from; `#line` leads compilers, debuggers and sanitizers back to the `.ccl`
+//! file, except where consecutive lines already do.
 
 use super::Network;
 use super::dispatch;
@@ -11,7 +11,7 @@ use super::roles::{Role, Table};
 use crate::ir::{self, Buffer, Link, OriginId, Program};
 use crate::source::{Place, SourceMap};
 
-/// How long a line may be.
+/// The longest line.
 const WIDTH: usize = 120;
 
 /// What the text depends on.
@@ -21,7 +21,7 @@ pub(super) struct Scene<'a> {
     pub(super) layout: &'a Layout,
     pub(super) roles: &'a [Role],
     pub(super) sources: &'a SourceMap,
-    /// The file's name without its ending, and as C takes it.
+    /// The file's name without its extension, and that name as a C identifier.
     pub(super) file: &'a str,
     pub(super) name: &'a str,
 }
@@ -40,7 +40,7 @@ pub(super) fn text(scene: &Scene) -> String {
     page.text
 }
 
-/// Text that knows how many lines it has.
+/// Text that counts its lines.
 struct Page {
     text: String,
     /// The number of the next line.
@@ -54,7 +54,7 @@ impl Page {
         self.lines += text.bytes().filter(|byte| *byte == b'\n').count();
     }
 
-    /// Lets the next line be the one that it is.
+    /// Makes the next line count as a line of this file again.
     fn here(&mut self) {
         let line = format!("#line {} \"{}\"\n", self.lines + 1, quoted(&self.file));
         self.add(&line);
@@ -89,7 +89,7 @@ fn opening(scene: &Scene) -> String {
     )
 }
 
-/// What is fixed of the program, as the device header wants it.
+/// The program's constants, in the form that the device header expects.
 fn traits(scene: &Scene) -> String {
     let (program, layout) = (scene.program, scene.layout);
     let options = &program.options;
@@ -149,7 +149,7 @@ fn traits(scene: &Scene) -> String {
     text
 }
 
-/// Whether a rank needs a peer's memory mapped, beside what goes over ports.
+/// The function that says whether a rank needs a peer's memory mapped, for channels other than ports.
 fn stores_to(program: &Program) -> String {
     let nodes = program.ranks_per_node.max(1);
     let mut across = program.ranks.entries().flat_map(|(rank, row)| {
@@ -168,7 +168,7 @@ fn stores_to(program: &Program) -> String {
     format!("    static constexpr bool stores_to({parameters}) {{ return {value}; }}\n")
 }
 
-/// A number of each rank, as a function.
+/// A function that gives a number of each rank.
 fn by_rank(program: &Program, name: &str, number: &dyn Fn(&ir::Rank) -> u32) -> String {
     let numbers: Vec<u32> = program.ranks.iter().map(number).collect();
     let step = match numbers.as_slice() {
@@ -198,7 +198,7 @@ fn by_rank(program: &Program, name: &str, number: &dyn Fn(&ir::Rank) -> u32) -> 
     format!("    static constexpr uint32_t {name}(uint32_t rank) {{ return {value}; }}\n")
 }
 
-/// The values with which semaphores begin.
+/// The function that gives the initial values of semaphores.
 fn initial(program: &Program) -> String {
     let all = || program.ranks.iter().flat_map(|rank| rank.semaphores.iter());
     if all().all(|semaphore| semaphore.initial == 0) {
@@ -264,7 +264,7 @@ fn role_text(scene: &Scene, role: &Role, page: &mut Page) {
     }
 }
 
-/// A statement in as many lines as it needs: a call that is too long has a line for each of its arguments.
+/// A statement, on several lines if it is too long: each argument of the outermost call then has its own.
 fn folded(margin: &str, text: &str) -> String {
     let (mut depth, mut cuts) = (0, Vec::new());
     for (at, c) in text.char_indices() {
@@ -289,7 +289,7 @@ fn folded(margin: &str, text: &str) -> String {
     lines
 }
 
-/// Which blocks a role is for.
+/// The comment that says which blocks have a role.
 fn who(scene: &Scene, role: &Role) -> String {
     let ranks: Vec<u32> = role.members.iter().map(|member| member.rank).collect();
     let mut blocks: Vec<u32> = role.members.iter().map(|member| member.block).collect();
@@ -330,7 +330,7 @@ fn row_type(role: &Role) -> String {
     format!("{}_row", role.name)
 }
 
-/// How many blocks a table has room for.
+/// How many blocks of a rank a table has room for.
 fn width(role: &Role) -> u32 {
     role.members.iter().map(|member| member.block - role.base + 1).max().unwrap_or(1)
 }
@@ -399,7 +399,7 @@ fn comment(scene: &Scene, origin: OriginId, values: &[String]) -> String {
     if !values.is_empty() {
         text.push_str(&format!("  [{}]", values.join(", ")));
     }
-    // A comment must not go on in the next line.
+    // A comment must not continue on the next line.
     format!("// {}", text.trim_end_matches('\\'))
 }
 
@@ -414,7 +414,7 @@ fn run(scene: &Scene) -> String {
     )
 }
 
-/// The functions of the header, which all lead into the device header.
+/// The functions of the header, all of which forward to the device header.
 fn interface(scene: &Scene) -> String {
     let name = scene.name;
     let mut groups = String::new();

@@ -1,29 +1,29 @@
-//! Statements with holes: the text of a kernel in which every number that might differ between ranks and blocks is
-//! apart from the words around it. Plain data.
+//! Statements with holes: the text of a kernel, in which every number that might differ between ranks and blocks is
+//! separate from the text around it. Plain data.
 
 use crate::ir::OriginId;
 
 /// One statement, or the opening or closing of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
-    /// How deep it stands in loops.
+    /// How deep it is in loops.
     pub(super) depth: usize,
-    /// Its words and holes, in order.
+    /// Its text and holes, in order.
     pub(super) pieces: Vec<Piece>,
-    /// The operation that it does; none for what the compiler put in.
+    /// The operation that it does; none for statements that the compiler added.
     pub(super) origin: Option<OriginId>,
 }
 
 /// A piece of a statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Piece {
-    /// As it stands.
+    /// Text as it is.
     Text(String),
     /// A number.
     One(Kind, u32),
     /// A list of numbers.
     Many(Kind, Vec<u32>),
-    /// A list of numbers for which one number stands where all are the same.
+    /// A list of numbers that becomes a single number if all are the same.
     Even(Kind, Vec<u32>),
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What a variable is called that holds one.
+    /// The name of a variable that holds such a number.
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Rank => "rank",
@@ -83,7 +83,7 @@ impl Statement {
         self
     }
 
-    /// A list of one is a number.
+    /// Adds a list; a list of one is a number.
     pub(super) fn many(mut self, kind: Kind, numbers: Vec<u32>) -> Statement {
         self.pieces.push(match numbers.as_slice() {
             [one] => Piece::One(kind, *one),
@@ -92,7 +92,7 @@ impl Statement {
         self
     }
 
-    /// A list for which one number may stand.
+    /// Adds a list that becomes a single number if all are the same.
     pub(super) fn even(mut self, kind: Kind, numbers: Vec<u32>) -> Statement {
         self.pieces.push(match numbers.as_slice() {
             [one] => Piece::One(kind, *one),
@@ -101,7 +101,7 @@ impl Statement {
         self
     }
 
-    /// Whether another one differs in numbers only.
+    /// Whether another statement differs only in numbers.
     pub(super) fn is_like(&self, other: &Statement) -> bool {
         let like = |pair: (&Piece, &Piece)| match pair {
             (Piece::Text(one), Piece::Text(other)) => one == other,
@@ -117,13 +117,13 @@ impl Statement {
             && self.pieces.iter().zip(&other.pieces).all(like)
     }
 
-    /// Whether it opens or closes a loop, or stands in one.
+    /// Whether it opens or closes a loop, or is in one.
     pub(super) fn is_loop(&self) -> bool {
         let ends = |text: &String| text.ends_with('{') || text == "}";
         self.depth > 0 || matches!(self.pieces.as_slice(), [Piece::Text(text)] if ends(text))
     }
 
-    /// The statement with its numbers blotted out: what two ranks must have in common to share it.
+    /// Adds the statement without its numbers to `shape`: what two blocks must have in common to share it.
     pub(super) fn shape(&self, shape: &mut String) {
         shape.push_str(&format!("\n{}", self.depth));
         for piece in &self.pieces {

@@ -1,17 +1,18 @@
-//! Steps that a block does again and again.
+//! Steps that a block repeats.
 //!
-//! In: the statements of a block, and where to look. Out: stretches of them from there on that repeat themselves but for
-//! their numbers, those that cover the most first. Whether the numbers make a loop of them is not known here.
+//! In: the statements of a block, and where to start. Out: stretches of statements from there on
+//! that repeat except for their numbers, those that cover the most first. Whether formulas for the
+//! numbers make a loop of them is decided elsewhere.
 
 use super::statement::Statement;
 
-/// Fewer turns than this read better one after the other.
+/// Fewer turns than this are easier to read one after the other.
 const FEWEST: usize = 3;
 
-/// No longer step is looked for.
+/// The longest step that is tried.
 const LONGEST: usize = 64;
 
-/// A step and how often it is done.
+/// A step, and how often it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turns {
     from: usize,
@@ -20,7 +21,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// The statement after the last turn.
+    /// The index of the statement after the last turn.
     pub(super) fn end(self) -> usize {
         self.from + self.length * self.count
     }
@@ -30,7 +31,7 @@ impl Turns {
         self.from..self.from + self.length
     }
 
-    /// A statement of the first turn and what stands for it in the others.
+    /// A statement of the first turn, and its counterparts in the other turns.
     pub(super) fn of(
         self,
         statements: &[Statement],
@@ -43,7 +44,7 @@ impl Turns {
 /// The repeats that begin at a statement.
 pub(super) fn turns(statements: &[Statement], from: usize) -> Vec<Turns> {
     let rest = statements.get(from..).unwrap_or_default();
-    // What has a loop of its own is left as it is.
+    // Steps that contain a loop are left as they are.
     let plain = rest.iter().take_while(|statement| !statement.is_loop()).count();
     let rest = rest.get(..plain).unwrap_or_default();
     let of = |length: usize| {
@@ -55,7 +56,7 @@ pub(super) fn turns(statements: &[Statement], from: usize) -> Vec<Turns> {
         .map(of)
         .filter(|turns| turns.count >= FEWEST)
         .collect();
-    // The shortest step comes first among those that cover as much.
+    // The sort is stable, so the shortest step stays first among those that cover as much.
     found.sort_by_key(|turns| std::cmp::Reverse(turns.end()));
     found
 }

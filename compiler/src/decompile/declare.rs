@@ -14,7 +14,7 @@ use crate::table::Id;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The whole file. `known` says that the library has the collective.
+/// The whole file. `known` says whether the library has the collective.
 pub(super) fn file(
     program: &Program,
     world: &World,
@@ -108,7 +108,7 @@ const RESERVED: &[&str] = &[
     "nvls",
 ];
 
-/// What the library's collective is given, or the dump's.
+/// The arguments of the library's collective, or of the one that the file declares.
 fn arguments(program: &Program, known: bool) -> String {
     let mut list = Vec::new();
     if known {
@@ -141,7 +141,7 @@ fn options(options: &Options, program: &str, style: Style) -> String {
     add(options.alignment != standard.alignment, "alignment", options.alignment.to_string());
     add(options.double_scratch, "double_scratch", "true".to_owned());
     add(options.reuse_resources, "reuse_resources", "true".to_owned());
-    // No number of the language is larger, and no message.
+    // The language has no larger numbers, and no message is larger.
     let most = options.max_message_size.filter(|bytes| i64::try_from(*bytes).is_ok());
     let bytes = |bytes: Option<u64>| bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
     let (from, to) = (bytes(options.min_message_size), bytes(most));
@@ -152,7 +152,7 @@ fn options(options: &Options, program: &str, style: Style) -> String {
     if lines.is_empty() { String::new() } else { format!("options {{\n{}}}\n", lines.concat()) }
 }
 
-/// Lists in a list; an empty one would have no type, and nobody looks at what stands in its place.
+/// A list of lists. An empty list would have no type, so another one, which is never read, takes its place.
 fn lists(rows: &[Vec<i64>]) -> String {
     let row = |row: &Vec<i64>| if row.is_empty() { "[0]".to_owned() } else { list(row) };
     format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", "))
@@ -197,7 +197,7 @@ impl Declarer<'_> {
         self.tables.borrow_mut().push_str(&format!("let {name} = {list};\n"));
     }
 
-    /// An expression for a number of each rank, or a list of that name.
+    /// An expression for a number of each rank, or an element of a list with that name.
     fn by_rank(&self, name: &str, of: impl Fn(&Rank) -> i64) -> String {
         let values: Vec<i64> = self.program.ranks.iter().map(of).collect();
         self.formula(Kind::Number, values.clone(), &[]).unwrap_or_else(|| {
@@ -206,7 +206,7 @@ impl Declarer<'_> {
         })
     }
 
-    /// An expression for the numbers that each rank has, by an index `i`.
+    /// An expression for the numbers of each rank, by an index `i`.
     fn by_row(&self, name: &str, kind: Kind, rows: &[Vec<i64>]) -> String {
         let length = rows.first().map_or(0, Vec::len);
         let even = rows.iter().all(|row| row.len() == length);
@@ -271,7 +271,7 @@ impl Declarer<'_> {
         allow + &channel
     }
 
-    /// What has to be accepted of the channels of a kind: that none uses one, that several blocks use one end.
+    /// The attributes that the channels of a kind need: if nobody uses one of them, and if several blocks use one end.
     fn allowed(&self, kind: ChannelKind) -> String {
         let (mut unused, mut shared) = (false, false);
         for rank in &self.program.ranks {
@@ -297,7 +297,7 @@ impl Declarer<'_> {
         }
     }
 
-    /// One family by number, where all ranks have the same number of switch channels over the same ranks.
+    /// One family by number, if all ranks have the same number of switch channels over the same ranks.
     fn switches(&self) -> Option<String> {
         let (buffer, count) = self.names.nvls?;
         let group = self.names.switches.values().next()?.iter().flatten().next()?;
@@ -400,7 +400,7 @@ impl Declarer<'_> {
     }
 }
 
-/// What a block does with a channel.
+/// How a block uses a channel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
     Any,
@@ -428,7 +428,7 @@ fn uses(rank: &Rank, op: &Op) -> Vec<(ChannelId, Use)> {
     }
 }
 
-/// Each operation with its block, those in pipelines too.
+/// Each operation with its block, including those in pipelines.
 fn ops(rank: &Rank) -> impl Iterator<Item = (BlockId, &Op)> {
     rank.blocks.entries().flat_map(|(id, block)| all_ops(&block.ops).map(move |op| (id, op)))
 }

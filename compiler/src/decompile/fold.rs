@@ -1,18 +1,19 @@
-//! Runs of equal pieces to loops.
+//! Turning runs of equal pieces into loops.
 //!
-//! In: a tree, and the ranks whose values it has. Out: the same with loops wherever a run of pieces differs in numbers
-//! only and every number has an expression in terms of the loop's variable, from the innermost sequences out.
+//! In: a tree, and the ranks for which it has values. Out: the same tree, with a loop wherever
+//! pieces that follow each other differ only in numbers and every number has an expression in terms
+//! of the loop's variable; innermost sequences first.
 
 use super::formula::Formulas;
 use super::tree::{Domain, Form, Loop, Node, merge_lists};
 
-/// How many pieces a loop's body may have.
+/// The most pieces in a loop's body.
 const MOST_PERIOD: usize = 64;
 
-/// How many runs of a sequence are tried at a time.
+/// The most runs of a sequence that are tried at a time.
 const MOST_TRIES: usize = 400;
 
-/// Finds loops in a piece and in what it consists of.
+/// Finds loops in a piece and in its parts.
 pub(super) fn fold(node: Node, formulas: &Formulas) -> Node {
     match node {
         Node::Text(_) | Node::Number(_) | Node::Owner(_) => node,
@@ -36,7 +37,7 @@ pub(super) fn sequence(form: Form, nodes: Vec<Node>, formulas: &Formulas) -> Vec
     nodes
 }
 
-/// Pieces that repeat.
+/// A run of pieces that repeat.
 #[derive(Clone, Copy)]
 struct Run {
     start: usize,
@@ -44,12 +45,13 @@ struct Run {
     turns: usize,
 }
 
-/// The run that covers most and can be a loop.
+/// The run that covers the most and can be a loop.
 fn best(form: Form, nodes: &[Node], formulas: &Formulas) -> Option<(Run, Loop)> {
     let mut runs = runs(form, nodes);
     runs.sort_by_key(|run| (std::cmp::Reverse(run.period * run.turns), run.period, run.start));
     runs.into_iter().take(MOST_TRIES).find_map(|run| {
-        // The first turn or the last may differ from the others in its numbers; and two lists may follow each other.
+        // The first or the last turn may differ from the others in its numbers;
+        // and loops over two lists may follow each other.
         let shorter = run.turns - 1;
         let variants = [
             run,
@@ -120,7 +122,7 @@ fn folded(form: Form, nodes: &[Node], run: Run, formulas: &Formulas) -> Option<L
     best.map(|(_, domain)| Loop { form, domain, turns: run.turns, body })
 }
 
-/// What a loop of so many turns may run over.
+/// What a loop with so many turns can run over.
 fn domains(turns: usize, formulas: &Formulas) -> Vec<Domain> {
     let world = formulas.world;
     let lists = world
@@ -130,7 +132,7 @@ fn domains(turns: usize, formulas: &Formulas) -> Vec<Domain> {
     lists.map(|list| Domain::Peers(*list)).chain([Domain::Count]).collect()
 }
 
-/// How hard a body is to read, if each of its numbers has an expression.
+/// How hard a body is to read; none if one of its numbers has no expression.
 fn cost(body: &[Node], domain: Domain, turns: usize, formulas: &Formulas) -> Option<u32> {
     let mut cost = 0;
     let mut loops = vec![(domain, turns)];

@@ -1,8 +1,9 @@
-//! Expressions that have given values.
+//! Expressions with given values.
 //!
-//! In: a number's value on each rank and in each turn of the loops around it. Out: the plainest expression found that has
-//! just these values: a constant, an atom (`rank`, a loop's variable, `peers.position(p)`), a sum of up to three atoms
-//! with whole factors, or one that wraps around the ranks (`(rank + i) % ranks`). Every one is tried on all values.
+//! In: a number's value on each rank and in each turn of the loops around it. Out: the simplest expression
+//! found that has exactly these values: a constant, an atom (`rank`, a loop's variable, `peers.position(p)`),
+//! a sum of up to three atoms with integer factors, or one that wraps around the ranks
+//! (`(rank + i) % ranks`). Every one is checked against all values.
 
 mod atoms;
 mod linear;
@@ -15,13 +16,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// How many values a number may have.
+/// The most values that a number may have.
 const MOST_VALUES: usize = 1 << 16;
 
-/// How many values may be looked at before no more loops are tried.
+/// How many values may be compared before no more loops are tried.
 const MOST_WORK: u64 = 200_000_000;
 
-/// The loops around a number, from the outermost in: what each runs over, and how often.
+/// The loops around a number, from the outermost in: what each runs over, and how many turns it has.
 pub(super) type Loops = [(Domain, usize)];
 
 /// An expression.
@@ -43,17 +44,17 @@ impl Found {
 
 type Known = BTreeMap<Vec<(Domain, usize)>, Rc<Atoms>>;
 
-/// Expressions for some ranks.
+/// Finds expressions for some ranks.
 pub(super) struct Formulas<'w> {
     pub(super) world: &'w World,
-    /// The ranks whose values numbers have, ascending.
+    /// The ranks for which numbers have values, in ascending order.
     pub(super) ranks: Vec<i64>,
-    /// What expressions are made of in the loops that were met.
+    /// The atoms for each nest of loops that occurred so far.
     atoms: RefCell<Known>,
     work: Cell<u64>,
 }
 
-/// A number and what it may be made of.
+/// A number, and the atoms that its expression may use.
 struct Search<'a> {
     world: &'a World,
     atoms: &'a Atoms,
@@ -62,17 +63,17 @@ struct Search<'a> {
 }
 
 impl<'w> Formulas<'w> {
-    /// For these ranks.
+    /// Expressions for these ranks.
     pub(super) fn new(world: &'w World, ranks: Vec<i64>) -> Formulas<'w> {
         Formulas { world, ranks, atoms: RefCell::default(), work: Cell::new(0) }
     }
 
-    /// Whether so much was tried that it is time to stop.
+    /// Whether so much has been tried that it is time to stop.
     pub(super) fn is_tired(&self) -> bool {
         self.work.get() > MOST_WORK
     }
 
-    /// An expression for a number in loops.
+    /// An expression for a number inside some loops.
     pub(super) fn find(&self, number: &Number, loops: &Loops) -> Option<Found> {
         let values = number.values.as_slice();
         let first = *values.first()?;
@@ -112,7 +113,7 @@ impl Search<'_> {
             .or_else(|| self.sum_of_three(plain))
     }
 
-    /// One of the atoms as it is.
+    /// A single atom.
     fn exact(&self, atoms: &[Atom]) -> Option<Found> {
         let fitting = atoms.iter().filter(|atom| self.same(|at| atom.values.get(at).copied()));
         let best = fitting.min_by_key(|atom| atom.cost)?;
@@ -124,7 +125,7 @@ impl Search<'_> {
         self.values.iter().enumerate().all(|(at, wanted)| value(at) == Some(*wanted))
     }
 
-    /// A sum that wraps around the ranks, with any constant.
+    /// A sum that wraps around the ranks, plus any constant.
     fn wrapped(&self) -> Option<Found> {
         self.atoms.circles.iter().find_map(|circle| {
             let first = *self.values.first()? - *circle.sums.first()?;
@@ -135,7 +136,7 @@ impl Search<'_> {
         })
     }
 
-    /// The rank whose number differs in the same bits everywhere.
+    /// The rank with the same bits flipped everywhere.
     fn exclusive(&self) -> Option<Found> {
         let rank = self.atoms.plain.iter().find(|atom| atom.text == "rank")?;
         let bits = *self.values.first()? ^ *rank.values.first()?;

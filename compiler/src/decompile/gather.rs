@@ -1,4 +1,4 @@
-//! The operations of each rank as trees, and what channels are called in them.
+//! The operations of each rank as trees, and the names of channels in them.
 
 use super::Style;
 use super::formula::Formulas;
@@ -19,29 +19,30 @@ const MOST_NAMED: usize = 8;
 /// How the channels of one kind are indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Index {
-    /// By peer, with so many channels to each: all of a peer's together, or one to each peer and then the next ones.
+    /// By peer, with so many channels to each: all channels to one peer
+    /// together, or one to each peer and then the next ones.
     Peer { peers: Peers, copies: usize, together: bool },
     /// By number.
     Number,
-    /// Not at all: each has a name of its own.
+    /// Not at all: each channel has a name of its own.
     Named,
 }
 
-/// The n-th switch channels of the ranks that bind one buffer: for each rank the members of its group, if it has one.
+/// The n-th switch channels of all ranks, as far as they bind one buffer: for each rank its group, if it has one.
 pub(super) type SwitchFamily = Vec<Option<Arc<SwitchGroup>>>;
 
-/// What channels are called.
+/// The names of channels.
 pub(super) struct Names {
     pub(super) memory: Index,
     pub(super) port: Index,
     /// In the order of their declarations.
     pub(super) switches: BTreeMap<(usize, Buffer), SwitchFamily>,
-    /// What they bind and how many there are, where they are one family by number.
+    /// The buffer that they bind and how many there are, if they are one family by number.
     pub(super) nvls: Option<(Buffer, usize)>,
 }
 
 impl Names {
-    /// Looks for families by peer where the program is to be `regular`.
+    /// Looks for families by peer if the program is to be `regular`.
     pub(super) fn new(program: &Program, world: &World, regular: bool) -> Names {
         let index = |kind| match regular {
             true => by_peer(program, world, kind).or_else(|| named(program, world, kind)),
@@ -71,7 +72,7 @@ impl Names {
         if kind == ChannelKind::Port { self.port } else { self.memory }
     }
 
-    /// What a family of switch channels is called.
+    /// The name of a family of switch channels.
     pub(super) fn switch(&self, key: (usize, Buffer)) -> String {
         match self.switches.len() {
             1 => "nvls".to_owned(),
@@ -80,12 +81,12 @@ impl Names {
     }
 }
 
-/// The family of memory or port channels.
+/// The name of the family of memory or port channels.
 pub(super) fn family(kind: ChannelKind) -> &'static str {
     if kind == ChannelKind::Port { "far" } else { "mem" }
 }
 
-/// Several switch channels that are the same on all ranks, over ranks side by side.
+/// Several switch channels that are the same on all ranks, over consecutive ranks.
 fn one_family(switches: &BTreeMap<(usize, Buffer), SwitchFamily>) -> Option<(Buffer, usize)> {
     let ((_, buffer), first) = switches.first_key_value()?;
     let group = first.first()?.as_ref()?;
@@ -137,7 +138,8 @@ fn by_peer(program: &Program, world: &World, kind: ChannelKind) -> Option<Index>
     None
 }
 
-/// A few channels that all ranks have, each with a formula of its own for where it leads, where they have none in common.
+/// A few channels that all ranks have, each with a formula of its own for its
+/// peer, if there is no formula for all of them.
 fn named(program: &Program, world: &World, kind: ChannelKind) -> Option<Index> {
     let rows: Vec<Vec<i64>> = program.ranks.iter().map(|rank| peers(rank, kind)).collect();
     let count = rows.first()?.len();
@@ -158,7 +160,7 @@ fn named(program: &Program, world: &World, kind: ChannelKind) -> Option<Index> {
     (none && (0..count).all(alone)).then_some(Index::Named)
 }
 
-/// The number of each channel's other end among those of its kind.
+/// For each channel, the number of its other end among those of its kind.
 pub(super) fn ends(program: &Program, rank: &Rank, kind: ChannelKind) -> Vec<i64> {
     let of_kind = rank.channels.iter().filter(|channel| channel.kind() == kind);
     let end = |channel: &crate::ir::Channel| {
@@ -189,7 +191,7 @@ fn block(id: u32, ops: Vec<Node>) -> Node {
     ])
 }
 
-/// One of a family, by number.
+/// A member of a family, by number.
 fn member(family: &'static str, index: u32) -> Node {
     Node::Parts(vec![Node::text(format!("{family}[")), Node::number(index), Node::text("]")])
 }
@@ -220,7 +222,7 @@ impl Gatherer<'_> {
         ops.iter().flat_map(|op| self.split(op)).filter_map(|op| self.op(&op)).collect()
     }
 
-    /// An operation as those that the compiler joins to it.
+    /// The operations that the compiler fuses into this one.
     fn split(&self, op: &Op) -> Vec<Op> {
         let Action::Transfer(transfer) = &op.action else { return vec![op.clone()] };
         let pairs = transfer.sources.len();
@@ -346,7 +348,7 @@ impl Gatherer<'_> {
         Node::Parts(parts)
     }
 
-    /// The channels that a transfer names: each of them once where a rank tells which one is meant.
+    /// The channels that a transfer names: each only once, if the ranks of the operands tell which one is meant.
     fn routes(&self, transfer: &Transfer) -> crate::ir::List<ChannelId> {
         let all = transfer.routes(self.rank);
         let ids: BTreeSet<ChannelId> = all.iter().copied().collect();

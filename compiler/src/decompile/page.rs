@@ -1,4 +1,4 @@
-//! Trees as text.
+//! Writing trees as text.
 
 use super::formula::{Formulas, Found, variable};
 use super::gather::{Index, Names};
@@ -14,7 +14,7 @@ pub(super) struct Page<'a> {
     tables: Vec<String>,
 }
 
-/// What `Page` has at its end.
+/// The content of a finished [`Page`].
 pub(super) struct Written {
     /// Statements.
     pub(super) text: String,
@@ -23,12 +23,12 @@ pub(super) struct Written {
 }
 
 impl<'a> Page<'a> {
-    /// An empty one.
+    /// An empty page.
     pub(super) fn new(world: &'a World, names: &'a Names) -> Page<'a> {
         Page { world, names, text: String::new(), tables: Vec::new() }
     }
 
-    /// Adds the body of some ranks, in braces behind `head` where there is one.
+    /// Adds the body of some ranks, in braces after `head` if there is one.
     pub(super) fn role(&mut self, head: Option<&str>, body: &[Node], formulas: &Formulas) {
         match head {
             None => self.statements(body, formulas, &mut Vec::new()),
@@ -41,7 +41,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// All of it.
+    /// The finished page.
     pub(super) fn finish(self) -> Written {
         let numbered = self.tables.iter().enumerate();
         let tables = numbered.map(|(at, list)| format!("let t{at} = {list};\n")).collect();
@@ -120,7 +120,7 @@ impl<'a> Page<'a> {
         loops.pop();
     }
 
-    /// `mem[*]`, where that is what a list has; with several channels to a peer, `mem[i, *]`.
+    /// `mem[*]`, if a list consists of exactly that; with several channels to a peer, `mem[i, *]`.
     fn whole_family(&self, domain: Domain, member: &str, variable: &str) -> Option<String> {
         [("mem", ChannelKind::Memory), ("far", ChannelKind::Port)].iter().find_map(
             |(family, kind)| {
@@ -144,7 +144,7 @@ impl<'a> Page<'a> {
         )
     }
 
-    /// A number's expression; a list by rank, where there is no other. In loops there always is.
+    /// A number's expression or, if there is none, an element of a list by rank. In loops there always is one.
     fn number(&mut self, number: &Number, formulas: &Formulas, loops: &[(Domain, usize)]) -> Found {
         formulas.find(number, loops).unwrap_or_else(|| {
             let mut row = vec![0; self.world.ranks as usize];

@@ -1,6 +1,6 @@
 //! One body for ranks that do the same.
 //!
-//! In: each rank's statements. Out: statements for all ranks, or one branch of an `if` for each sort of rank.
+//! In: each rank's statements. Out: statements for all ranks, or a branch of an `if` for each kind of rank.
 
 use super::fold;
 use super::formula::Formulas;
@@ -8,10 +8,10 @@ use super::page::Page;
 use super::tree::{Form, Node, merge_lists};
 use super::world::World;
 
-/// Above how many numbers without an expression ranks are written one by one.
+/// With more numbers than this for which there is no expression, ranks are written one by one.
 const MOST_TABLES: usize = 24;
 
-/// A rank's statements.
+/// A rank, and its statements.
 type Row = (i64, Vec<Node>);
 
 /// Ranks with the same skeleton.
@@ -20,7 +20,7 @@ struct Role<'w> {
     body: Vec<Node>,
 }
 
-/// Writes the bodies of all ranks; says how many there are.
+/// Writes the bodies of all ranks, and returns how many there are.
 pub(super) fn write(
     world: &World,
     trees: Vec<Vec<Node>>,
@@ -57,7 +57,7 @@ fn single(world: &World, rows: Vec<Row>, regular: bool) -> Vec<Role<'_>> {
     rows.into_iter().map(role).collect()
 }
 
-/// The ranks by skeleton, in order of the first of each.
+/// The ranks grouped by skeleton, ordered by the first rank of each.
 fn grouped(world: &World, rows: Vec<Row>) -> Vec<Role<'_>> {
     let mut groups: Vec<(Vec<u64>, Vec<Row>)> = Vec::new();
     for (rank, body) in rows {
@@ -86,7 +86,7 @@ fn merged(world: &World, members: Vec<Row>) -> Vec<Role<'_>> {
     if tables > MOST_TABLES { single(world, members, true) } else { vec![Role { formulas, body }] }
 }
 
-/// What holds for these ranks only.
+/// A condition that holds for exactly these ranks.
 fn condition(world: &World, ranks: &[i64]) -> String {
     let is = |of: &dyn Fn(i64) -> bool| {
         (0..world.ranks).filter(|rank| of(*rank)).eq(ranks.iter().copied())

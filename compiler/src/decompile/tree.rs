@@ -1,12 +1,12 @@
-//! Statements with the numbers in them apart from the text.
+//! Statements, with the numbers in them separate from the text.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a number is.
+/// What a number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// A rank, to which formulas of ranks belong.
+    /// A rank, for which formulas of ranks are tried first.
     Rank,
     /// Anything else.
     Number,
@@ -16,45 +16,45 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Number {
     pub(super) kind: Kind,
-    /// One for each rank; in a loop, for each rank one for each turn, and so on inwards.
+    /// One for each rank; in a loop, for each rank one for each turn, and so on inward.
     pub(super) values: Vec<i64>,
 }
 
-/// What stands in a sequence.
+/// What a sequence consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// Statements, one a line.
+    /// Statements, each on a line of its own.
     Statements,
-    /// Members of a list, with commas.
+    /// Members of a list, separated by commas.
     Members,
 }
 
 /// What a loop runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Domain {
-    /// From 0.
+    /// Numbers from 0.
     Count,
-    /// Ranks that the language has a name for.
+    /// Ranks for which the language has a name.
     Peers(super::world::Peers),
 }
 
-/// Is shown a number and the loops around it, from the outermost in; says whether to go on.
+/// Is called with a number and the loops around it, from the outermost in; returns whether to continue.
 pub(super) type Visit<'v, 'n> = dyn FnMut(&'n Number, &[(Domain, usize)]) -> bool + 'v;
 
 /// A piece of text.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
-    /// The same everywhere.
+    /// Text that is the same everywhere.
     Text(Cow<'static, str>),
-    /// An expression.
+    /// A number, which becomes an expression.
     Number(Number),
-    /// The rank whose memory it is, with the dot after it.
+    /// The rank that owns some memory, with the dot after it.
     Owner(Number),
-    /// One after the other.
+    /// Several pieces, one after the other.
     Parts(Vec<Node>),
-    /// Any number of the same sort.
+    /// Any number of pieces of one kind.
     Sequence(Form, Vec<Node>),
-    /// Several times the same.
+    /// Pieces that are repeated.
     Loop(Loop),
 }
 
@@ -73,22 +73,22 @@ impl Node {
         Node::Text(text.into())
     }
 
-    /// A number of one rank.
+    /// A number on one rank.
     pub(super) fn number(value: impl Into<i64>) -> Node {
         Node::Number(Number { kind: Kind::Number, values: vec![value.into()] })
     }
 
-    /// A rank as one rank has it.
+    /// A rank, as a number on one rank.
     pub(super) fn rank(value: impl Into<i64>) -> Node {
         Node::Number(Number { kind: Kind::Rank, values: vec![value.into()] })
     }
 
-    /// The owner of memory as one rank has it.
+    /// The owner of memory, as a number on one rank.
     pub(super) fn owner(value: impl Into<i64>) -> Node {
         Node::Owner(Number { kind: Kind::Rank, values: vec![value.into()] })
     }
 
-    /// The same for pieces that differ in numbers only.
+    /// A hash that is equal for pieces that differ only in numbers.
     pub(super) fn skeleton(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash_skeleton(&mut hasher);
@@ -116,8 +116,8 @@ impl Node {
         }
     }
 
-    /// Lays copies of one piece over each other, so that each number has the values of all copies: for each of `ranks`
-    /// ranks those of the first copy, of the second, and so on. None where the copies differ in more than numbers.
+    /// Merges copies of one piece, so that each number has the values of all copies: for each of `ranks` ranks those of
+    /// the first copy, of the second, and so on. None if the copies differ in more than numbers.
     pub(super) fn merge(copies: &[&Node], ranks: usize) -> Option<Node> {
         let first = *copies.first()?;
         let alike = |copy: &&Node| std::mem::discriminant(*copy) == std::mem::discriminant(first);
@@ -142,7 +142,7 @@ impl Node {
         })
     }
 
-    /// What it consists of.
+    /// Its parts.
     fn children(&self) -> Option<&[Node]> {
         match self {
             Node::Text(_) | Node::Number(_) | Node::Owner(_) => None,
@@ -172,7 +172,7 @@ impl Node {
         }
     }
 
-    /// How many lines it takes, roughly.
+    /// Roughly how many lines it takes.
     pub(super) fn lines(&self) -> usize {
         match self {
             Node::Text(_) | Node::Number(_) | Node::Owner(_) => 0,

@@ -1,10 +1,10 @@
-//! What a plan can do and source text cannot.
+//! What a plan can do and source text cannot express.
 //!
-//! In: a program that was read from a plan. Out: the first thing in it that no statement says, and where it is.
+//! In: a program that was read from a plan. Out: the first thing in it that no statement expresses, and where it is.
 
 use crate::ir::{Action, BarrierId, ChannelKind, Op, OriginId, Program, Rank, Verb};
 
-/// The first thing that cannot be said, with where it comes from.
+/// The first thing that cannot be expressed, with its origin.
 #[must_use]
 pub fn unsayable(program: &Program) -> Option<(OriginId, String)> {
     program.ranks.entries().find_map(|(id, rank)| {

@@ -32,8 +32,8 @@ impl Peers {
 }
 
 impl World {
-    /// A plan does not say what a node is: the ranks that memory channels and switches join are taken for one, where they
-    /// are as many everywhere and stand side by side.
+    /// A plan does not say what a node is: ranks that are connected by memory channels and switches are taken to be one
+    /// node, if all nodes then have the same number of consecutive ranks.
     pub(super) fn new(program: &Program) -> World {
         let ranks = program.ranks.len() as i64;
         let whole = World { ranks, per_node: ranks };
@@ -63,12 +63,12 @@ impl World {
         widths.find(|width| wide(*width)).map_or(whole, |per_node| World { ranks, per_node })
     }
 
-    /// Whether there are nodes to speak of.
+    /// Whether there is more than one node.
     pub(super) fn has_nodes(&self) -> bool {
         self.per_node < self.ranks
     }
 
-    /// The members of a list, ascending.
+    /// The members of a list, in ascending order.
     pub(super) fn list(&self, peers: Peers, rank: i64) -> Vec<i64> {
         let near = |other: &i64| other / self.per_node == rank / self.per_node;
         let same = |other: &i64| other % self.per_node == rank % self.per_node;
@@ -82,7 +82,7 @@ impl World {
             .collect()
     }
 
-    /// The lists that there are, the widest first.
+    /// The lists that exist, the widest first.
     pub(super) fn lists(&self) -> &'static [Peers] {
         if self.has_nodes() { &[Peers::All, Peers::Node, Peers::Rail] } else { &[Peers::All] }
     }

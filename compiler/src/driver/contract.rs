@@ -1,10 +1,10 @@
 //! What the collective that a plan names means for it: the library's declaration of that name.
 //!
-//! In: a plan's program, and arguments of the collective that are known already. Out: the program with what its
-//! collective promises and, in place, with what lies in what; and the arguments that were chosen among several.
+//! In: a plan's program, and the arguments of the collective that are already known. Out: the program with what its
+//! collective promises and, in place, how its buffers share memory; and the arguments that were chosen among several.
 //! * N0901: nothing can be promised.
-//! * E0314: what the user says of an argument does not fit the plan.
-//! * N0902: the promise is kept for an argument that nothing but the outputs tells.
+//! * E0314: what the user says about an argument does not fit the plan.
+//! * N0902: the promise is kept for an argument that only the outputs determine.
 
 use crate::check;
 use crate::diagnostic::{Code, Diagnostic, nearest};
@@ -20,17 +20,17 @@ use crate::source::{FileId, SourceMap, Span};
 use crate::syntax;
 use crate::table::Id;
 
-/// A program that imports from the library's collectives: all of them come with it.
+/// A program that imports one of the library's collectives: all of them come with it.
 const IMPORT: &str = "use std::collectives::allgather;
 program plan(ranks: int = 1) { collective allgather(ranks); }
 ";
 
-/// What is known of a plan beyond what it says.
+/// What is known about a plan beyond what it says.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// What the user says of the arguments of its collective.
+    /// The arguments of its collective that the user gives.
     pub given: Vec<(String, Expr)>,
-    /// Those that the program had which the plan was built from, before copies were made.
+    /// The arguments in the program from which the plan was built, before copies were made.
     pub hints: Vec<(String, Expr)>,
     /// Which channels and semaphores several blocks may use.
     pub shared: Shared,
@@ -42,7 +42,7 @@ pub enum Shared {
     /// None.
     #[default]
     Nothing,
-    /// Those of which a plan's map says that its author accepts it.
+    /// Those that the author accepts, according to the plan's map.
     Accepted(Accepted),
     /// All.
     All,
@@ -65,7 +65,7 @@ impl Shared {
 }
 
 impl Known {
-    /// Takes the arguments that a plan's map has as hints, and what its author accepts.
+    /// Takes the arguments in a plan's map as hints, and takes over what its author accepts.
     #[must_use]
     pub fn with_map(self, map: &Map) -> Known {
         let value = |text: &str| {
@@ -82,7 +82,7 @@ impl Known {
     }
 }
 
-/// Adds what the collective of a plan means.
+/// Adds what the collective of a plan means; returns the arguments that the plan leaves open.
 pub(super) fn add(
     program: &mut ir::Program,
     known: &Known,
@@ -113,7 +113,7 @@ pub(super) fn add(
         contract::contract(&unit, ProgramId::from_index(0), question, interrupt)
     };
     let count = program.ranks.len() as i64;
-    // How many ranks there are, the plan says.
+    // The plan says how many ranks there are.
     let other_ranks = |(name, value): &(String, Expr)| {
         name == "ranks" && !matches!(value.kind, ExprKind::Int(number) if number == count)
     };
@@ -129,7 +129,7 @@ pub(super) fn add(
     };
     let table =
         collective.parameters.iter().find(|parameter| matches!(parameter.ty, Type::List(_)));
-    // Sizes follow from a table, and not the other way round.
+    // Sizes follow from a table, but not the other way around.
     let is_given = table.is_some_and(|table| is_in(&known.given, table));
     let fits = is_given || (!known.given.is_empty() && solved(&without).is_some());
     Err(Box::new(match table {
@@ -139,8 +139,8 @@ pub(super) fn add(
     }))
 }
 
-/// Tries the other values of what was left open where the promise is broken as it was taken; the program and the
-/// reports are then those of the first value that keeps it.
+/// If the promise is broken for the values that were assumed for open arguments, tries their other values; the program
+/// and the reports are then those of the first value for which the promise is kept.
 pub(super) fn choose(
     program: &mut ir::Program,
     open: &[Open],
@@ -236,7 +236,7 @@ fn misfit(program: &ir::Program) -> Diagnostic {
     }
 }
 
-/// Sizes of buffers do not say what stands in a table.
+/// Reports that the contents of a table do not follow from the sizes of buffers.
 fn untold(program: &ir::Program, table: &Parameter) -> Diagnostic {
     let (collective, name) = (&program.collective.name, &table.name);
     let message = format!(
@@ -246,7 +246,7 @@ fn untold(program: &ir::Program, table: &Parameter) -> Diagnostic {
         .help(format!("`-D {name}=..` sets it; or build the plan with `--emit map`, which says it"))
 }
 
-/// What the user says of the arguments is what does not fit.
+/// Reports that what the user says about the arguments does not fit.
 fn wrong_value(program: &ir::Program, given: &[(String, Expr)]) -> Diagnostic {
     let told = |(name, value): &(String, Expr)| {
         if let ExprKind::Int(number) = value.kind {
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
     use crate::elaborate::{Settings, elaborate};
 
-    /// A program of nothing but a collective.
+    /// A program that consists of a collective only.
     fn program(collective: &str) -> ir::Program {
         let name = collective.split('(').next().expect("a name");
         let text = format!(
@@ -307,7 +307,7 @@ mod tests {
         program.unwrap_or_else(|| panic!("{collective}: {reports:?}"))
     }
 
-    /// The same as a plan leaves it.
+    /// The same, as read from a plan.
     fn bare(program: &ir::Program) -> ir::Program {
         let mut bare = program.clone();
         for rank in bare.ranks.iter_mut() {

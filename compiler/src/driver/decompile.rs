@@ -1,11 +1,11 @@
-//! A plan that anyone made to source text that builds to the same plan.
+//! From any plan to source text that builds to the same plan.
 //!
 //! In: a plan's text. Out: source text, formatted, or the reports that say why there is none.
-//! * E0902: it is no plan.
+//! * E0902: it is not a plan.
 //! * E0907: no source text does what it does.
 //!
-//! Forms are tried from the most readable to the plainest. Each is compiled and its plan listed; the first one whose
-//! listing is the original's is taken. A plan that is proved to be right must be so as text, too.
+//! Forms are tried from the most readable to the plainest. Each is compiled and its plan is listed; the first one whose
+//! listing equals the original's is taken. If the plan is proved to be correct, its source text must be, too.
 
 use super::{Known, Lowered, Proof, Target, contract, has_errors, load, lower, write_plan};
 use crate::check;
@@ -27,7 +27,7 @@ use crate::table::Id;
 pub struct Source {
     /// The text.
     pub text: String,
-    /// How many bodies it has: one where all ranks have the same role.
+    /// How many bodies it has: one if all ranks have the same role.
     pub roles: usize,
     /// How it is written.
     pub style: Style,
@@ -63,7 +63,7 @@ pub fn decompile(
     }
     let listing = listed(original);
     let mut why = None;
-    // What copies were made of is shorter than the copies.
+    // The program of which the plan contains copies is shorter than the copies.
     let copied = if regular { replicate::undo(&program) } else { None };
     for program in copied.into_iter().chain([program]) {
         let subject = Subject::new(program, &listing, interrupt);
@@ -75,21 +75,21 @@ pub fn decompile(
     (None, reports.into_iter().chain(why).collect())
 }
 
-/// A plan with what is known of it.
+/// A plan's program, with what is known about it.
 struct Subject<'p> {
     program: ir::Program,
     /// Whether the library has its collective.
     known: bool,
-    /// Whether nothing is wrong with it.
+    /// Whether the checks find no errors in it.
     sound: bool,
     listing: &'p str,
 }
 
-/// Why a form is not the plan.
+/// Why a form does not give the plan.
 pub(super) enum Why {
-    /// The compiler does not take the text.
+    /// The compiler refuses the text.
     Refused(Vec<Diagnostic>),
-    /// The plans differ: the original's line and the other's, with the rank and block that they are of.
+    /// The plans differ: the original's line and the other's, with their rank and block.
     Differs { rank: u32, block: Option<u32>, lines: [String; 2] },
 }
 
@@ -106,7 +106,7 @@ impl<'p> Subject<'p> {
         Subject { program, known, sound: !has_errors(&found), listing }
     }
 
-    /// The most readable form that is the plan.
+    /// The most readable form that gives the plan.
     fn written(&self, regular: bool, interrupt: &Interrupt) -> Result<Source, Why> {
         let wanted = |style: &Style| (regular || !style.regular) && (self.sound || !style.inferred);
         let mut texts: Vec<_> = STYLES
@@ -114,7 +114,7 @@ impl<'p> Subject<'p> {
             .filter(wanted)
             .map(|style| (style, decompile::decompile(&self.program, self.known, style)))
             .collect();
-        // The compiler joins what is written apart: of these two forms the shorter one is the more regular.
+        // The compiler fuses what is written separately, so of these two forms the shorter one is the more regular.
         texts.sort_by_key(|(style, written)| {
             (!style.fused, if style.fused { written.text.len() } else { 0 })
         });
@@ -128,7 +128,7 @@ impl<'p> Subject<'p> {
         Err(why)
     }
 
-    /// The text as it is to be written, if it is the plan.
+    /// The final text, if it gives the plan.
     fn tried(
         &self,
         style: Style,
@@ -140,7 +140,7 @@ impl<'p> Subject<'p> {
         let lowered = compiled(&text, proof, interrupt).map_err(Why::Refused)?;
         let mut bytes = Vec::new();
         let target = Target { sms: u32::MAX, worst: Severity::Warning };
-        // A vector takes every byte.
+        // Writing to a vector cannot fail.
         let _ = write_plan(lowered, target, &mut bytes);
         let plan = String::from_utf8_lossy(&bytes);
         let plan = plan::parse(FileId::default(), &plan).map_err(|why| Why::Refused(vec![*why]))?;
@@ -169,8 +169,8 @@ impl<'p> Subject<'p> {
     }
 }
 
-/// A plan says that input and output share memory; how they do follows from their sizes, where the collective is not
-/// known. Only what checks say depends on it.
+/// Adds how input and output share memory, if the plan says that they do. For an unknown collective this is inferred
+/// from their sizes. Only the findings of the checks depend on it.
 pub(super) fn share(program: &mut ir::Program) {
     if !program.collective.in_place {
         return;
@@ -200,8 +200,9 @@ fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, 
     program.ok_or(found)
 }
 
-/// What the loader makes of a plan at two sizes of chunks. It divides by the number of chunks: a rank that has none is
-/// given one, which changes nothing else. So is one that has no block, as a program's rank is. It refuses messages that the plan is not for: the sizes here are no messages.
+/// What the loader makes of a plan for two sizes of chunks. It divides by the number of chunks: a rank that has none is
+/// given one, which changes nothing else. A rank without blocks is given an empty one, as every rank of a program has
+/// one. The limits on messages are dropped, since the sizes here are not those of messages.
 pub(super) fn listed(mut plan: Plan<'_>) -> String {
     for gpu in &mut plan.gpus {
         gpu.input_chunks = gpu.input_chunks.max(1);
@@ -215,13 +216,13 @@ pub(super) fn listed(mut plan: Plan<'_>) -> String {
     let mut text = String::new();
     for chunk_bytes in [unit * (4096 / unit).max(1), unit * 257] {
         let settings = listing::Settings { rank: None, chunk_bytes, form: Form::Normal };
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = listing(&plan, &settings, &mut text);
     }
     text
 }
 
-/// Where two listings part.
+/// Where two listings first differ.
 pub(super) fn difference(original: &str, ours: &str) -> Option<Why> {
     let (mut rank, mut block) = (0, None);
     let (mut left, mut right) = (original.lines(), ours.lines());

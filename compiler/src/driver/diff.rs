@@ -1,7 +1,8 @@
-//! Two plans, compared by what they do.
+//! Comparing two plans by what they do.
 //!
-//! In: the texts of two plans, with what is known of their collectives. Out: whether they are the same in the listing's normal form, and reports of what differs.
-//! * E0902: one of them is no plan.
+//! In: the texts of two plans, with what is known about their collectives. Out: whether they are the same in the
+//! listing's normal form, and reports about what differs.
+//! * E0902: one of them is not a plan.
 //! * E0908: they differ; the first report says whether their outputs do, and whether they are proved.
 
 use super::{Known, Target, contract, decompile, has_errors, verify};
@@ -15,30 +16,30 @@ use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
 use std::borrow::Cow;
 
-/// The most differences that are told.
+/// The most differences that are reported.
 const MOST_TOLD: usize = 100;
 
-/// How far two plans are run to compare their outputs.
+/// For how many steps two plans are run to compare their outputs.
 const STEPS: u64 = 200_000_000;
 
-/// How finely chunks may be cut for that.
+/// Into how many parts chunks may be cut for that.
 const MOST_PARTS: u32 = 256;
 
-/// How many contributions to a chunk are named.
+/// The most contributions to a chunk that are named.
 const MOST_NAMED: usize = 4;
 
 /// One of two plans.
 #[derive(Clone, Debug)]
 pub struct Side<'t> {
-    /// Where reports say that it is.
+    /// Its file, for reports.
     pub file: FileId,
     /// Its text.
     pub text: &'t str,
-    /// What is known of its collective.
+    /// What is known about its collective.
     pub known: Known,
 }
 
-/// Compares two plans; says whether they are the same, where both are plans.
+/// Compares two plans; returns whether they are the same, if both are plans.
 #[must_use]
 pub fn diff(
     left: &Side<'_>,
@@ -62,18 +63,18 @@ pub fn diff(
         plan::parse(side.file, side.text).map(decompile::listed).unwrap_or_default()
     };
     let (one, other) = (listing(left), listing(right));
-    // Of plans that the loader refuses it says nothing.
+    // The listing says nothing about plans that the loader refuses.
     let told_of = !one.lines().any(|line| line.starts_with("REJECT"));
     let parted = decompile::difference(&one, &other);
     let verdict = |side: &Side<'_>| errors(side, target, interrupt);
     let meets = [meetings(&a), meetings(&b)];
     let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b);
-    // Where the threads of a block meet is no difference, unless one of the plans misses it.
+    // Where the threads of a block meet is not a difference, unless the checks' verdicts on the plans differ.
     if alike && (meets[0] == meets[1] || verdict(left) == verdict(right)) {
         return (Some(true), reports);
     }
     for (program, side) in [(&mut a, left), (&mut b, right)] {
-        // What lies in what, in place, decides what is computed.
+        // How buffers share memory in place decides what is computed.
         if contract::add(program, &side.known, interrupt).is_err() {
             decompile::share(program);
         }
@@ -102,7 +103,7 @@ pub fn diff(
     (Some(false), reports)
 }
 
-/// What is said first; `unused` is where the plans part, if no operation tells.
+/// The first report; `unused` is where the listings differ, if no operation shows it.
 fn headline(file: FileId, message: String, unused: Option<decompile::Why>) -> Diagnostic {
     let Some(decompile::Why::Differs { rank, block, lines: [one, other] }) = unused else {
         return Diagnostic::without_place(Code::E0908, message);
@@ -122,7 +123,7 @@ fn errors(side: &Side<'_>, target: Target, interrupt: &Interrupt) -> Vec<&'stati
     codes
 }
 
-/// The fewest and the most bytes of a message; what a plan leaves open follows from what it does.
+/// The smallest and the largest message in bytes; what a plan leaves open follows from what it does.
 fn served(program: &Program) -> (u64, u64) {
     let rank_of = |id: RankId| Cow::Borrowed(&program.ranks[id]);
     let (least, most, _) = limits::message_size(program, &mut { rank_of });
@@ -134,7 +135,7 @@ fn sizes(program: &Program) -> (Option<u64>, Option<u64>) {
     (program.options.min_message_size, program.options.max_message_size)
 }
 
-/// For each block, where among its operations its threads meet.
+/// For each block, at which of its operations its threads meet.
 fn meetings(program: &Program) -> Vec<Vec<usize>> {
     let of = |block: &Block| {
         let ops = all_ops(&block.ops).enumerate();
@@ -169,7 +170,7 @@ fn ranks(ranks: &[RankId]) -> String {
     names::ranks(&ranks.iter().map(|rank| rank.0).collect::<Vec<u32>>())
 }
 
-/// Whether two plans compute the same.
+/// Says whether two plans compute the same.
 fn outputs(a: &Program, b: &Program) -> String {
     let unknown = "whether they compute the same was not found out";
     let sizes = |program: &Program| -> Vec<u32> {

@@ -1,14 +1,14 @@
-//! Programs of which nothing is asked.
+//! Programs in which there is nothing to check.
 //!
-//! In: a program as it is resolved and as it runs. Out: a warning where it does nothing, for a collective that promises
-//! nothing, and requires nothing: that it is found to be right means nothing then.
+//! In: a program as it is resolved and as it runs. Out: a warning if it does nothing, its collective promises nothing,
+//! and it requires nothing: that it is found to be correct means nothing then.
 
 use super::operations;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::{Program, ProgramItem, Stmt, StmtKind, Unit};
 
-/// Warns of a program in which there is nothing to check.
+/// Warns about a program in which there is nothing to check.
 pub(super) fn check(unit: &Unit, program: &Program, concrete: &ir::Program) -> Option<Diagnostic> {
     let promised = concrete.ranks.iter().any(|rank| !rank.promises.is_empty());
     let asked = program.body.iter().any(|item| match item {
@@ -31,7 +31,7 @@ pub(super) fn check(unit: &Unit, program: &Program, concrete: &ir::Program) -> O
     )
 }
 
-/// Whether something is required in a statement, or may be.
+/// Whether a statement requires something, or may.
 fn asks(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Require(..) | StmtKind::Call(..) => true,

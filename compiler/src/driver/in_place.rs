@@ -1,8 +1,7 @@
-//! Programs that are right in place, and do not say so.
+//! Programs that are correct in place, but do not say that they are in place.
 //!
-//! In: a program and what was found in it. Out: the same findings. Where something is read that nobody has written, and
-//! nothing is left to be found once input and output share memory, that is what is said, and nothing else: it is one
-//! mistake.
+//! In: a program and what was found in it. Out: the same findings. If something is read that nobody has written, and no
+//! errors are left once input and output share memory, that alone is reported, since it is one mistake.
 
 use super::swap::Subject;
 use super::{elaborated, has_errors, operations};
@@ -12,10 +11,10 @@ use crate::ir;
 use crate::resolve::program::{Expr, ExprKind, Type};
 use crate::source::{Place, Span};
 
-/// How many operations a program may have for this to be tried.
+/// The most operations of a program for which this is tried.
 const BUDGET: u64 = 1_000_000;
 
-/// Says that `in_place` is missing.
+/// Reports that `in_place` is missing.
 pub(super) fn told(
     subject: &Subject<'_>,
     program: &ir::Program,
@@ -33,7 +32,7 @@ pub(super) fn told(
     vec![report]
 }
 
-/// Where a program says what it implements, if it says nothing of `in_place` and nothing is found once it does.
+/// Where a program names its collective, if it says nothing about `in_place` and has no errors once it does.
 fn lacking(subject: &Subject<'_>) -> Option<Span> {
     let mut unit = subject.unit.clone();
     let implements = unit.programs[subject.program].collective.as_mut()?;

@@ -1,8 +1,8 @@
-//! Procedures of the library that do what is needed, where the ones that are called do not.
+//! Library procedures that do what is needed, where the ones that are called do not.
 //!
-//! In: a program and what was found in it. Out: the same findings; where one goes away with signals of the library that
-//! are not relaxed, which nobody can change there, it is said which other procedure to call. That is found by trial: one
-//! of the same parameters, with which the finding is gone and no other has come.
+//! In: a program and what was found in it. Out: the same findings; if one would go away with signals that are not
+//! relaxed, but these are in the library, where the user cannot change them, it says which other procedure to call.
+//! That is found by trial: a procedure with the same parameters, with which the finding is gone and no other has come.
 
 use super::{elaborated, operations};
 use crate::check;
@@ -16,11 +16,11 @@ use crate::resolve::program::{
 use crate::source::{At, Call, Place, Span};
 use std::collections::BTreeSet;
 
-/// How many trials are made of a program, and how many operations they may have together.
+/// The most trials for a program, and the most operations that they may have together.
 const MOST_TRIALS: u64 = 16;
 const BUDGET: u64 = 1_000_000;
 
-/// A program as it is asked for.
+/// A program and its settings.
 pub(super) struct Subject<'a> {
     pub(super) unit: &'a Unit,
     pub(super) program: ProgramId,
@@ -28,7 +28,7 @@ pub(super) struct Subject<'a> {
     pub(super) interrupt: &'a Interrupt,
 }
 
-/// Says which procedures to call instead.
+/// Adds which procedures to call instead.
 pub(super) fn told(
     subject: &Subject<'_>,
     program: &ir::Program,
@@ -49,18 +49,18 @@ pub(super) fn told(
     found
 }
 
-/// The author's calls of the library whose signals and waits a report would not have relaxed.
+/// The author's calls into the library whose signals and waits, according to a report, should not be relaxed.
 fn relaxed_calls(origins: &ir::Origins, report: &Diagnostic) -> Vec<Call> {
     let Some(Change::Strong { at }) = &report.change else { return Vec::new() };
     let theirs: Vec<Place> = at.iter().copied().filter(|at| origins.is_library(*at)).collect();
     origins.calls_to(&theirs)
 }
 
-/// A call that becomes one of another procedure.
+/// A call, and the procedure to call instead.
 type Swap = (Call, ProcedureId);
 
 impl Subject<'_> {
-    /// The calls that have to be of other procedures, with those.
+    /// The calls that have to change, with the procedures to call instead.
     fn chosen(
         &self,
         calls: &[Call],
@@ -71,7 +71,7 @@ impl Subject<'_> {
         let others = |call: &Call| -> Vec<Swap> {
             self.others(call).into_iter().map(|id| (call.clone(), id)).collect()
         };
-        // What comes last mostly is what is to order the rest.
+        // The last call is mostly the one that is meant to order the rest.
         let single = calls.iter().rev().flat_map(others).map(|swap| vec![swap]);
         let all =
             calls.iter().filter_map(|call| others(call).into_iter().next()).collect::<Vec<Swap>>();
@@ -95,7 +95,7 @@ impl Subject<'_> {
         fitting.map(|(id, _)| *id).collect()
     }
 
-    /// Whether a finding is gone with other procedures, and nothing new has come.
+    /// Whether a finding goes away with other procedures, and nothing new comes.
     fn helps(&self, swaps: &[Swap], found: &[Diagnostic], at: usize) -> bool {
         let mut unit = self.unit.clone();
         each_call(&mut unit, self.program, &mut |span, procedure| {
@@ -114,14 +114,14 @@ impl Subject<'_> {
     }
 }
 
-/// Whether two procedures take the same.
+/// Whether two procedures have the same parameters.
 fn alike(one: &Procedure, other: &Procedure) -> bool {
     let types =
         |row: &Procedure| row.parameters.iter().map(|one| one.ty.clone()).collect::<Vec<_>>();
     types(one) == types(other)
 }
 
-/// Says what to call instead. Where no other procedure helps, what is needed is said without one.
+/// Says what to call instead or, if no other procedure helps, what is needed.
 fn say(report: &mut Diagnostic, chosen: Option<&[(Call, String)]>, calls: &[Call]) {
     report.change = None;
     let Some(chosen) = chosen else {

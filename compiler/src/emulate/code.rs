@@ -1,13 +1,13 @@
-//! What each block does, step by step: pipelines as often as they go round, what a proxy is asked for apart from what
-//! is waited for before.
+//! What each block does, step by step: a pipeline's body is repeated for each turn, and a request to a proxy
+//! is a step separate from the waiting before it.
 
 use super::MOST_STEPS;
 use crate::ir::{Action, ChannelKind, Op, Program, Rank, Transfer, Verb};
 use std::ops::Range;
 
-/// All ranks' blocks.
+/// The steps of all ranks' blocks.
 pub(super) struct Code<'p> {
-    /// Of each rank, each block's steps.
+    /// For each rank, the steps of each block.
     pub(super) ranks: Vec<Vec<Vec<Step<'p>>>>,
 }
 
@@ -15,25 +15,25 @@ pub(super) struct Code<'p> {
 pub(super) struct Step<'p> {
     pub(super) op: &'p Op,
     pub(super) kind: Kind,
-    /// In a pipeline: which of an operand's bytes.
+    /// In a pipeline: the range of an operand's bytes.
     pub(super) window: Option<Range<u64>>,
 }
 
-/// What of its operation a step is.
+/// Which part of its operation a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// All.
+    /// All of it.
     Whole,
-    /// Waiting for the packets that a proxy is to move.
+    /// Waiting for the packets that a proxy will move.
     Observe,
-    /// The threads meet before the proxy is asked.
+    /// The meeting of the threads before the request to the proxy.
     Meet,
-    /// Asking the proxy.
+    /// The request to the proxy.
     Push,
 }
 
 impl<'p> Code<'p> {
-    /// The steps of a program; none where there are too many.
+    /// The steps of a program; none if there are too many.
     pub(super) fn of(program: &'p Program, chunk_bytes: u64) -> Option<Code<'p>> {
         let mut left = MOST_STEPS;
         let mut ranks = Vec::new();

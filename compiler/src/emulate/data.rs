@@ -1,28 +1,28 @@
 //! What ranks begin with, and what they must end with.
 //!
-//! Every element of every rank's input in every launch is another number, drawn from its place. Numbers are so small
-//! that sums of floats are exact in any order: what is right is right to the bit.
+//! Every element of every rank's input in every launch is a pseudorandom number that is derived from its place. Numbers
+//! are small enough that sums of floats are exact in any order, so a correct result is correct to the bit.
 
 use super::{Element, Settings, Wrong};
 use crate::ir::{Buffer, Program, Promise, RankId, ReduceOp};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// See the file's head.
+/// The inputs, and the outputs that they must give.
 pub(super) struct Data {
     element: Element,
     op: ReduceOp,
     chunk_bytes: u64,
-    /// Numbers go from minus this to this; none where every number will do.
+    /// Numbers are between minus this and this; none if any number will do.
     span: Option<i64>,
-    /// Of which ranks the promises are the same: for each, the first.
+    /// For each rank, the first rank whose promises are the same.
     alike: Vec<usize>,
-    /// What the promised chunks hold, in order: by [`Data::alike`] and launch.
+    /// The contents of the promised chunks, in order; by rank, as in [`Data::alike`], and launch.
     expected: BTreeMap<(usize, u32), Rc<[u8]>>,
     instances: u32,
 }
 
-/// How many bytes are remembered of what is expected.
+/// How many bytes of expected outputs are remembered.
 pub(super) fn bytes(program: &Program, settings: &Settings) -> u64 {
     let lists = alike(program);
     let distinct = lists.iter().enumerate().filter(|(i, first)| i == *first);
@@ -75,7 +75,7 @@ impl Data {
         }
     }
 
-    /// The first element of a rank's output that is not what is promised. `output` is all of it.
+    /// The first element of a rank's output that is not what is promised. `output` is the whole output.
     pub(super) fn wrong(
         &mut self,
         program: &Program,
@@ -112,7 +112,7 @@ impl Data {
         }
     }
 
-    /// What the promised chunks of a rank's output hold after a launch, one after the other.
+    /// The contents of a rank's promised output chunks after a launch, one after the other.
     fn expected(&mut self, program: &Program, id: RankId, launch: u32) -> Rc<[u8]> {
         let list = self.alike.get(id.0 as usize).copied().unwrap_or_default();
         if let Some(known) = self.expected.get(&(list, launch)) {
@@ -145,7 +145,7 @@ impl Data {
         sum.unwrap_or_else(|| vec![0; self.chunk_bytes as usize])
     }
 
-    /// How transfers combine what they read.
+    /// The type of the numbers, which combines what transfers read.
     pub(super) fn element(&self) -> Element {
         self.element
     }

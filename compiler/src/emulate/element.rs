@@ -1,9 +1,9 @@
-//! What the numbers of a message are, and how they are combined, many at a time.
+//! The types of the numbers in a message, and how they are combined, many at a time.
 
 use super::half::{narrow_b16, narrow16, wide_b16, wide16};
 use crate::ir::ReduceOp;
 
-/// A type of numbers, as kernels know it.
+/// A type of numbers that kernels support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
     /// IEEE 754's binary32.
@@ -12,19 +12,19 @@ pub enum Element {
     F16,
     /// The upper half of a binary32.
     Bf16,
-    /// Integers modulo 2^32, from -2^31 on.
+    /// Signed integers modulo 2^32.
     I32,
-    /// Integers modulo 2^32, from 0 on.
+    /// Unsigned integers modulo 2^32.
     U32,
-    /// Integers modulo 2^8, from 0 on.
+    /// Unsigned integers modulo 2^8.
     U8,
 }
 
-/// How many eighths a float is in: numbers are multiples of one eighth.
+/// Floats are multiples of one eighth.
 const EIGHTHS: f32 = 8.0;
 
 impl Element {
-    /// Its bytes.
+    /// The size in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -34,7 +34,7 @@ impl Element {
         }
     }
 
-    /// Up to which number of eighths every sum is exact, whatever its order; none where every sum is.
+    /// Up to how many eighths every sum is exact, in any order; none if every sum is.
     pub(super) fn exact(self) -> Option<u64> {
         match self {
             Element::F32 => Some(1 << 24),
@@ -44,7 +44,7 @@ impl Element {
         }
     }
 
-    /// Writes a number; of floats so many eighths, of integers as many of the lowest bits as there is room for.
+    /// Writes a number: as a float so many eighths, as an integer as many of its lowest bits as there is room for.
     pub(super) fn write(self, number: i64, to: &mut [u8]) {
         let float = number as f32 / EIGHTHS;
         match self {
@@ -56,7 +56,7 @@ impl Element {
         }
     }
 
-    /// A number as it is shown; empty where there are too few bytes.
+    /// A number as text; empty if there are too few bytes.
     pub(super) fn shown(self, bytes: &[u8]) -> String {
         let word = || bytes.first_chunk().map(|word| u32::from_le_bytes(*word));
         let short = || bytes.first_chunk().map(|word| u16::from_le_bytes(*word));

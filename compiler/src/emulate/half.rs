@@ -1,25 +1,25 @@
 //! The two short floats: IEEE 754's binary16, and bfloat16, the upper half of a binary32.
 
-/// A binary16 as a binary32; every one is.
+/// A binary16 as a binary32, without loss.
 pub(super) fn wide16(bits: u16) -> f32 {
     let sign = u32::from(bits >> 15) << 31;
     let (exponent, fraction) = (u32::from(bits >> 10) & 31, u32::from(bits) & 1023);
     match (exponent, fraction) {
-        // What is below the least normal number: so many times 2^-24.
+        // Zero and subnormal numbers: multiples of 2^-24.
         (0, _) => f32::from_bits((fraction as f32 / 16_777_216.0).to_bits() | sign),
         (31, _) => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
         _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
     }
 }
 
-/// The nearest binary16, the even one of two.
+/// The nearest binary16; of two equally near ones, the even one.
 pub(super) fn narrow16(value: f32) -> u16 {
     let bits = value.to_bits();
     let (sign, size) = ((bits >> 16) as u16 & 0x8000, bits & 0x7fff_ffff);
     if size > 0x7f80_0000 {
         return sign | 0x7e00;
     }
-    // 65520 is halfway from the greatest number to what would be the next.
+    // 65520 is halfway between the largest number and what would be the next one.
     if size >= 0x477f_f000 {
         return sign | 0x7c00;
     }
@@ -32,12 +32,12 @@ pub(super) fn narrow16(value: f32) -> u16 {
     sign | ((rounded - (112 << 23)) >> 13) as u16
 }
 
-/// A bfloat16 as a binary32; every one is.
+/// A bfloat16 as a binary32, without loss.
 pub(super) fn wide_b16(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-/// The nearest bfloat16, the even one of two.
+/// The nearest bfloat16; of two equally near ones, the even one.
 pub(super) fn narrow_b16(value: f32) -> u16 {
     let bits = value.to_bits();
     if value.is_nan() {
@@ -74,7 +74,7 @@ mod tests {
             (2049.0, 0x6800),
             (2051.0, 0x6802),
             (5.960_464_5e-8, 0x0001),
-            // Half of the least number goes to zero, a little more does not.
+            // Half of the smallest number is rounded to zero, a little more is not.
             (2.980_232_2e-8, 0x0000),
             (3.0e-8, 0x0001),
             (6.103_515_6e-5, 0x0400),

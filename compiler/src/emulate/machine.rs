@@ -1,4 +1,4 @@
-//! All agents, and what they share.
+//! All agents, and the state that they share.
 
 use super::code::{Code, Step};
 use super::data::Data;
@@ -11,13 +11,13 @@ use crate::interrupt::Interrupt;
 use crate::ir::{BarrierId, BlockId, ChannelId, Program, RankId, SemaphoreId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most bytes of a block that come late at one time.
+/// The most bytes that a block's late stores may have at one time.
 const LATE_BYTES: u64 = 1 << 20;
 
-/// After so many turns it is asked whether to stop.
+/// After how many turns the interrupt is checked.
 const TURNS: u64 = 1024;
 
-/// A program that runs.
+/// A running program.
 pub(super) struct Machine<'t, 'p> {
     pub(super) program: &'p Program,
     pub(super) code: &'t Code<'p>,
@@ -32,9 +32,9 @@ pub(super) struct Machine<'t, 'p> {
     pub(super) proxies: Vec<Proxy>,
     pub(super) chunk_bytes: u64,
     pub(super) launches: u32,
-    /// How many entries of a list an operation does.
+    /// How many entries of a list of channels or semaphores an operation handles.
     pub(super) entries: usize,
-    /// How it ended, once it is known.
+    /// How the run ended, once it is known.
     pub(super) end: Option<Outcome>,
     waiting: BTreeMap<Key, Vec<usize>>,
 }
@@ -44,22 +44,22 @@ pub(super) struct Machine<'t, 'p> {
 pub(super) enum Key {
     Signal(RankId, ChannelId),
     Semaphore(RankId, SemaphoreId),
-    /// A part of a rank's scratch.
+    /// A page of a rank's scratch.
     Packets(RankId, u64),
     Proxy(RankId, ChannelId),
 }
 
-/// A rank as far as it has come.
+/// How far a rank has come.
 pub(super) struct RankState {
     pub(super) launch: u32,
-    /// Whether the launch has ended, and nobody has looked yet.
+    /// Whether the launch has ended and its user has not looked yet.
     pub(super) ran: bool,
-    /// Threads that have not come to their end.
+    /// Threads that have not reached their end.
     pub(super) running: usize,
-    /// Its blocks' first number, and its channels'.
+    /// The numbers of its first block and of its first channel.
     pub(super) first_block: usize,
     pub(super) first_channel: usize,
-    /// For each channel, how many signals there ever were, and how many were waited for.
+    /// For each channel, how many signals have come so far, and how many have been waited for.
     pub(super) signals: Vec<u64>,
     pub(super) waits: Vec<u64>,
     pub(super) semaphores: Vec<i64>,
@@ -67,20 +67,20 @@ pub(super) struct RankState {
     pub(super) arrived: Vec<Vec<usize>>,
 }
 
-/// A block as far as its threads have to do with each other.
+/// What the threads of a block have in common.
 pub(super) struct BlockState {
     pub(super) rank: RankId,
     pub(super) block: BlockId,
-    /// How many threads stand at the place where all are to meet.
+    /// How many threads are at the point where all are to meet.
     pub(super) met: usize,
-    /// What it has stored to other ranks that is not there yet.
+    /// What it has stored to other ranks and is not there yet.
     pub(super) late: VecDeque<Late>,
     pub(super) late_bytes: u64,
 }
 
 /// A store that comes late.
 pub(super) struct Late {
-    /// Which of the block's threads stored it, and how often that had met the others by then.
+    /// Which of the block's threads stored it, and how often that thread had met the others by then.
     pub(super) thread: usize,
     pub(super) meetings: u64,
     pub(super) spot: Spot,
@@ -131,7 +131,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         machine
     }
 
-    /// Runs until nothing can go on, or something is wrong.
+    /// Runs until no agent can continue, or something is wrong.
     pub(super) fn run(mut self, interrupt: &Interrupt) -> Outcome {
         let mut turns = 0;
         while let Some(agent) = self.ready.next() {
@@ -184,7 +184,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         }
     }
 
-    /// A thread goes on, or has come to its end.
+    /// Lets a thread continue, or notes that it has reached its end.
     pub(super) fn settle(&mut self, agent: usize) {
         let (index, _) = self.place(agent);
         let at = self.threads.get(agent).map_or(0, |thread| thread.at);
@@ -221,26 +221,26 @@ impl<'t, 'p> Machine<'t, 'p> {
         (agent / self.shape.threads, agent % self.shape.threads)
     }
 
-    /// An agent waits.
+    /// Makes an agent wait.
     pub(super) fn park(&mut self, agent: usize, key: Key) {
         self.waiting.entry(key).or_default().push(agent);
     }
 
-    /// Those who wait for something go on.
+    /// Lets all agents continue that wait for something.
     pub(super) fn wake(&mut self, key: Key) {
         for agent in self.waiting.remove(&key).into_iter().flatten() {
             self.ready.add(agent);
         }
     }
 
-    /// Those who wait for packets there go on.
+    /// Lets all agents continue that wait for packets there.
     pub(super) fn wake_packets(&mut self, spot: Spot, bytes: u64) {
         for page in pages(spot, bytes) {
             self.wake(Key::Packets(spot.rank, page));
         }
     }
 
-    /// Tells the other end of a channel.
+    /// Signals the other end of a channel.
     pub(super) fn signal(&mut self, id: RankId, channel: ChannelId) {
         let end = self.program.ranks.lookup(id).and_then(|rank| rank.channels.lookup(channel));
         let Some((peer, partner)) = end.and_then(|end| Some((end.peer()?, end.partner?))) else {
@@ -253,7 +253,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         self.wake(Key::Signal(peer, partner));
     }
 
-    /// Asks a channel's proxy, and says how many requests it was given with this one.
+    /// Gives a request to a channel's proxy; returns how many it has been given, including this one.
     pub(super) fn ask(&mut self, rank: RankId, channel: ChannelId, request: Request) -> u64 {
         let Some(index) = self.proxy_of(rank, channel) else { return 0 };
         let Some(proxy) = self.proxies.get_mut(index) else { return 0 };
@@ -296,7 +296,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         }
     }
 
-    /// What an access gave; where it left its buffer, that is the end.
+    /// The result of an access; one that leaves its buffer ends the run.
     pub(super) fn allowed<T>(
         &mut self,
         done: Result<T, Beyond>,
@@ -309,7 +309,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         done.ok()
     }
 
-    /// Keeps a store back; the first ones come where there are too many.
+    /// Holds a store back; if there are too many, the first ones are carried out.
     pub(super) fn keep(&mut self, block: usize, late: Late) {
         if let Some(state) = self.blocks.get_mut(block) {
             state.late_bytes += late.data.len() as u64;
@@ -320,20 +320,20 @@ impl<'t, 'p> Machine<'t, 'p> {
         }
     }
 
-    /// The first store that a block has kept back comes.
+    /// Carries out the first store that a block has held back.
     pub(super) fn store_first(&mut self, block: usize) {
         let late = self.blocks.get_mut(block).and_then(|state| state.late.pop_front());
         late.into_iter().for_each(|late| self.store_late(block, late));
     }
 
-    /// All that a block has kept back comes.
+    /// Carries out all stores that a block has held back.
     pub(super) fn store_all(&mut self, block: usize) {
         while self.blocks.get(block).is_some_and(|state| !state.late.is_empty()) {
             self.store_first(block);
         }
     }
 
-    /// All that a thread knows of comes: its own stores, and what others stored before all met.
+    /// Carries out all stores that a thread knows of: its own, and those that others made before all met.
     pub(super) fn store_known(&mut self, block: usize, thread: usize) {
         let agent = block * self.shape.threads + thread;
         let meetings = self.threads.get(agent).map_or(0, |thread| thread.meetings);
@@ -353,7 +353,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         self.allowed(done, late.writer, late.spot);
     }
 
-    /// Who waits for ever, and for what: of each block, one thread.
+    /// The blocks that wait forever, and for what: one thread of each.
     fn stuck(&self) -> Vec<Stuck> {
         let mut stuck: BTreeMap<usize, Stuck> = BTreeMap::new();
         let threads = self.waiting.iter().flat_map(|(key, agents)| {

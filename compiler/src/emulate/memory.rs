@@ -1,7 +1,7 @@
-//! The bytes of all ranks.
+//! The memory of all ranks.
 //!
-//! A packet is 16 bytes: four of data, the number of the launch, four of data, the number again. Where scratch has two
-//! halves, launches take turns.
+//! A packet is 16 bytes: four of data, the number of the launch, four of data, the number again. If scratch
+//! has two halves, launches alternate between them.
 
 use super::Writer;
 use super::data::USERS;
@@ -14,7 +14,7 @@ const POISON: u8 = 0xee;
 /// Bytes of data in a packet.
 const PAYLOAD: u64 = 8;
 
-/// Bytes of a buffer of a rank, from `offset` on; in packets' data where it is one of packets.
+/// A place in a rank's buffer, from byte `offset` on; for packets, offsets count their data only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     pub(super) rank: RankId,
@@ -23,13 +23,13 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// The same, so many bytes further on.
+    /// The place so many bytes further on.
     pub(super) fn ahead(self, bytes: u64) -> Spot {
         Spot { offset: self.offset + bytes, ..self }
     }
 }
 
-/// An access leaves its buffer.
+/// An access that leaves its buffer.
 pub(super) struct Beyond;
 
 /// All ranks' memory.
@@ -44,18 +44,18 @@ struct RankMemory {
     input: Vec<u8>,
     output: Vec<u8>,
     scratch: Vec<u8>,
-    /// How far away the second half of scratch is.
+    /// The distance to the second half of scratch.
     half: u64,
 }
 
-/// Bytes of an output in one launch of its rank of which it is to be known who writes them.
+/// Bytes of an output for which it is recorded who writes them in one launch of its rank.
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     rank: RankId,
     launch: u32,
     offset: u64,
     bytes: u64,
-    /// Whether that launch is on.
+    /// Whether that launch is running.
     on: bool,
     pub(super) writers: Vec<Writer>,
 }
@@ -66,7 +66,7 @@ impl Watch {
     }
 }
 
-/// How many bytes the memory of all ranks has.
+/// The size of the memory of all ranks in bytes.
 pub(super) fn bytes(program: &Program, chunk_bytes: u64) -> u64 {
     let factor = scratch_factor(program);
     let of = |rank: &Rank| {
@@ -110,7 +110,7 @@ impl Memory {
         Memory { ranks: program.ranks.iter().map(fresh).collect(), chunk_bytes, watch }
     }
 
-    /// Plain bytes.
+    /// Reads plain bytes.
     pub(super) fn read(&self, spot: Spot, bytes: u64, launch: u32) -> Result<&[u8], Beyond> {
         let (buffer, from) = self.home(spot, 1, launch).ok_or(Beyond)?;
         let range = from as usize..from.saturating_add(bytes) as usize;
@@ -130,7 +130,8 @@ impl Memory {
         Ok(())
     }
 
-    /// The data of packets of a launch, or how many bytes of it come before the first that is not there.
+    /// Reads the data of packets of a launch; or returns how many bytes of data
+    /// come before the first packet that is not there.
     pub(super) fn packets(
         &self,
         spot: Spot,
@@ -165,7 +166,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies bytes as they are, for a proxy; packets with what makes them packets.
+    /// Copies bytes as they are, for a proxy; packets with the launch numbers in them.
     pub(super) fn copy(
         &mut self,
         (from, to): (Spot, Spot),
@@ -183,33 +184,33 @@ impl Memory {
         Ok(())
     }
 
-    /// All of a rank's buffer, which may lie in another.
+    /// All of a rank's buffer, which may be a part of another one.
     pub(super) fn whole(&self, program: &Program, id: RankId, buffer: Buffer) -> &[u8] {
         let chunks = program.ranks.lookup(id).map_or(0, |rank| rank.chunks(buffer));
         let spot = Spot { rank: id, buffer, offset: 0 };
         self.read(spot, u64::from(chunks) * self.chunk_bytes, 0).unwrap_or_default()
     }
 
-    /// The same, to be written by its user.
+    /// The same, for its user to write.
     pub(super) fn whole_mut(&mut self, program: &Program, id: RankId, buffer: Buffer) -> &mut [u8] {
         let chunks = program.ranks.lookup(id).map_or(0, |rank| rank.chunks(buffer));
         let spot = Spot { rank: id, buffer, offset: 0 };
         self.place(spot, 1, u64::from(chunks) * self.chunk_bytes, 0).unwrap_or_default()
     }
 
-    /// Fills a buffer with what nobody wrote.
+    /// Fills a buffer with the pattern for memory that nobody has written.
     pub(super) fn spoil(&mut self, program: &Program, id: RankId, buffer: Buffer) {
         self.whole_mut(program, id, buffer).fill(POISON);
     }
 
-    /// A rank's launch begins, or ends.
+    /// Notes that a launch of a rank begins, or ends.
     pub(super) fn launched(&mut self, rank: RankId, launch: u32, on: bool) {
         if let Some(watch) = self.watch.as_mut().filter(|watch| watch.rank == rank) {
             watch.on = on && watch.launch == launch;
         }
     }
 
-    /// Who wrote what was watched.
+    /// The writers of the watched bytes.
     pub(super) fn writers(&mut self) -> Vec<Writer> {
         self.watch.as_mut().map(|watch| std::mem::take(&mut watch.writers)).unwrap_or_default()
     }
@@ -234,7 +235,7 @@ impl Memory {
         self.ranks.get(rank.0 as usize).ok_or(Beyond)
     }
 
-    /// The buffer that really holds a spot, and the byte in it.
+    /// The buffer in which a place is stored, and the byte there.
     fn home(&self, spot: Spot, factor: u64, launch: u32) -> Option<(Buffer, u64)> {
         let rank = self.ranks.get(spot.rank.0 as usize)?;
         let (buffer, chunks) = home(rank.alias, spot.buffer, 0);
@@ -256,22 +257,22 @@ impl Memory {
     }
 }
 
-/// The number of a launch in packets.
+/// The number that stands for a launch in packets.
 fn flag(launch: u32) -> u32 {
     launch.wrapping_add(1)
 }
 
-/// The part of a rank's scratch in which packets lie, for those who wait for them.
+/// The page of a rank's scratch in which a packet is, for agents that wait for it.
 pub(super) fn page(spot: Spot) -> u64 {
     spot.offset / PAGE
 }
 
-/// The parts that packets lie in.
+/// The pages in which packets are.
 pub(super) fn pages(spot: Spot, bytes: u64) -> std::ops::RangeInclusive<u64> {
     page(spot)..=page(spot.ahead(bytes.saturating_sub(1)))
 }
 
-/// Bytes of packets' data.
+/// The size of a page, in bytes of packets' data.
 const PAGE: u64 = 512 * PAYLOAD;
 
 impl RankMemory {

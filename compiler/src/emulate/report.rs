@@ -1,18 +1,18 @@
-//! What is said of a schedule that went wrong.
+//! Reports about schedules that went wrong.
 //!
-//! * E0904: a rank ended with something else than is promised;
-//! * E0905: blocks that wait for ever;
-//! * E0401: an operation that leaves its buffer.
+//! * E0904: a rank ended with something other than what is promised;
+//! * E0905: blocks wait forever;
+//! * E0401: an operation leaves its buffer.
 
 use super::{Awaits, Outcome, Stuck, Writer, Wrong};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Buffer, Channel, OriginId, Program, RankId};
 use crate::source::Place;
 
-/// The most places that are shown beside the first.
+/// The most places that are shown in addition to the first.
 const SHOWN: usize = 3;
 
-/// The report of a schedule that went wrong; none of one that did not.
+/// The report about a schedule that went wrong; none if it did not.
 #[must_use]
 pub fn report(program: &Program, outcome: &Outcome) -> Option<Diagnostic> {
     match outcome {
@@ -126,7 +126,7 @@ fn name(program: &Program, writer: Writer) -> String {
     format!("block `{}` of rank {}", block.map_or("", |block| &*block.name), writer.rank.0)
 }
 
-/// The same with the loop values that its operation was reached with.
+/// The same, with the loop values of its operation.
 fn who(program: &Program, writer: Writer) -> String {
     let values = values(program, writer.origin);
     let name = name(program, writer);

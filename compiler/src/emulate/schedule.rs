@@ -1,23 +1,23 @@
-//! Who goes on next.
+//! Which agent runs next.
 //!
-//! Every schedule is made from a number, its seed, and comes out the same again. The first few numbers of a row give
-//! different kinds: agents in turn; any of them by lot; as far as each comes, by an order that is drawn for agents, or
-//! for ranks first, and that changes now and then, so that one of them is ahead of or behind all others as long as can
-//! be.
+//! A seed determines the whole schedule, so the same seed always gives the same one. Consecutive seeds give four kinds
+//! of schedules: agents take turns; any agent runs next, at random; agents run as far as they can, in a random order;
+//! or the same with an order that is random for ranks first. Such an order changes now and then, so that one agent (or
+//! rank) is ahead of or behind all others for as long as possible.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many pieces a chunk is in at most.
+/// The most pieces that a chunk is cut into.
 const PIECES: u64 = 8;
 
 /// The most bytes of a piece.
 const LARGEST: u64 = 1 << 20;
 
-/// Once in so many turns the order changes.
+/// In one of how many turns the order changes.
 const CHANGES: u64 = 200;
 
-/// Numbers by lot (SplitMix64).
+/// Random numbers (SplitMix64).
 #[derive(Clone, Debug)]
 pub(super) struct Lot(u64);
 
@@ -37,7 +37,7 @@ impl Lot {
     }
 }
 
-/// A number that looks drawn by lot, and is always the same for one place.
+/// A number that looks random, and is always the same for one place.
 pub(super) fn mixed(place: u64) -> u64 {
     let a = (place ^ place >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let b = (a ^ a >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -47,7 +47,7 @@ pub(super) fn mixed(place: u64) -> u64 {
 /// How blocks are run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// Threads of a block.
+    /// Threads in a block.
     pub(super) threads: usize,
     /// Bytes that a thread moves at a time.
     pub(super) piece: u64,
@@ -76,12 +76,12 @@ pub(super) struct Ready {
 enum Order {
     Turn(u64),
     Lot,
-    /// By number, the lowest first.
+    /// By priority, the lowest number first.
     Drawn(Vec<u64>),
 }
 
 impl Ready {
-    /// Nobody yet; `groups` says of every agent which rank it is of.
+    /// Nobody can continue yet; `groups` has the rank of every agent.
     pub(super) fn new(seed: u64, groups: &[u32]) -> Ready {
         let mut lot = Lot::new(seed.rotate_left(32));
         let order = match seed % 4 {
@@ -97,7 +97,7 @@ impl Ready {
         Ready { heap: BinaryHeap::new(), order, lot }
     }
 
-    /// An agent can go on.
+    /// Adds an agent that can continue.
     pub(super) fn add(&mut self, agent: usize) {
         let number = match &mut self.order {
             Order::Turn(turn) => {
@@ -117,7 +117,7 @@ impl Ready {
         self.heap.push(Reverse((number, agent)));
     }
 
-    /// The one that goes on.
+    /// The agent that runs next.
     pub(super) fn next(&mut self) -> Option<usize> {
         self.heap.pop().map(|Reverse((_, agent))| agent)
     }

@@ -1,4 +1,4 @@
-//! Runs of small programs put together by hand.
+//! Runs of small programs built by hand.
 
 use super::{Awaits, Element, Outcome, Settings, TooLarge, Trial, with_reduction};
 use crate::interrupt::Interrupt;
@@ -26,8 +26,8 @@ fn right(program: &Program) -> bool {
     outcomes(program).iter().all(|outcome| matches!(outcome, Outcome::Right))
 }
 
-/// Two ranks; each puts its input into the other's output, in so many chunks. `ready` and `arrived` are whether they
-/// say so before and after, and `relaxed` how after.
+/// Two ranks, each of which puts its input into the other's output. `ready` and `arrived` say whether they signal
+/// before and after that, and `relaxed` whether the signals after it are relaxed.
 fn exchange(ready: bool, arrived: bool, relaxed: bool) -> Program {
     let mut program = program(2, 2, 2, 0).mesh(ChannelKind::Memory).block(|r| {
         let (put, channels) = (on(1 - r, output(0, 2)), || all(r, 2));
@@ -55,7 +55,7 @@ fn what_is_right_is_right_in_every_schedule() {
 fn what_is_missing_shows_in_some_schedule() {
     assert!(wrongs(&exchange(true, false, false)) > 20);
     assert!(wrongs(&exchange(false, true, false)) > 0);
-    // A relaxed signal tells of no data: it takes stores that come late to show it.
+    // A relaxed signal does not order data: only late stores can show that.
     assert!(wrongs(&exchange(true, true, true)) > 0);
 }
 
@@ -84,7 +84,7 @@ fn what_waits_for_ever_is_told() {
     }
 }
 
-/// A put over a port, then something in place of what was put.
+/// A put over a port; the next launch overwrites what was put.
 fn over_port(verb: Verb) -> Program {
     let mut program = program(2, 1, 2, 0).mesh(ChannelKind::Port).block(|r| {
         let channels = || all(r, 2);
@@ -154,7 +154,7 @@ fn every_type_and_reduction_comes_out_exact() {
 fn what_is_too_large_is_refused() {
     let small = Settings { max_bytes: 100, ..SETTINGS };
     let program = exchange(true, true, false);
-    // Two ranks with two chunks in and out, and what is remembered of three launches' outputs.
+    // Two ranks with two chunks in and two out, and the remembered outputs of three launches.
     let bytes = 256 * (2 * 4 + 3 * 4);
     assert_eq!(Trial::new(&program, small).err(), Some(TooLarge::Memory(bytes)));
 }
@@ -180,6 +180,6 @@ fn entries_beyond_a_blocks_threads_are_nobodys() {
         trial.run(0, &Interrupt::default())
     };
     assert!(matches!(ends(2), Outcome::Right));
-    // Ranks 1 and 2 signal rank 0 only, and wait for it; rank 0 signals rank 1.
+    // Ranks 1 and 2 signal only rank 0, and wait for it; rank 0 signals rank 1.
     assert!(matches!(ends(1), Outcome::Stuck(_)));
 }

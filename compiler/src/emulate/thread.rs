@@ -1,4 +1,4 @@
-//! A thread of a block, one piece of one operation at a time.
+//! The threads of blocks, each of which does one piece of one operation at a time.
 
 use super::Writer;
 use super::code::{Kind, Step};
@@ -11,33 +11,33 @@ use crate::ir::{
 };
 use std::rc::Rc;
 
-/// Once in so many pieces a store that was kept back comes by itself.
+/// After one of how many pieces a store that was held back comes without a reason.
 const COMES: u64 = 8;
 
-/// A thread as far as it has come in its launch.
+/// How far a thread has come in its launch.
 #[derive(Default)]
 pub(super) struct Thread {
     /// Its step.
     pub(super) at: usize,
     /// How often it has met the other threads of its block.
     pub(super) meetings: u64,
-    /// How many of its channels or semaphores it has done, or the move that it is at.
+    /// How many of its channels or semaphores it has done, or the index of its current move.
     entry: usize,
     /// Its next piece of that move.
     piece: u64,
-    /// Which signal it waits for, or which request.
+    /// The number of the signal, or of the request, that it waits for.
     ticket: Option<u64>,
     moves: Option<Rc<[Move]>>,
 }
 
-/// What came of a thread's turn.
+/// The result of a thread's turn.
 enum Turn {
     /// It has more to do here.
     On,
     /// It is done with the step.
     Next,
     Waits(Key),
-    /// It goes on when others do.
+    /// It continues when others let it.
     Stands,
 }
 
@@ -53,7 +53,7 @@ struct Here {
 }
 
 impl<'p> Machine<'_, 'p> {
-    /// A thread's turn. What names nothing that there is does nothing.
+    /// A thread's turn. An operation that refers to something that does not exist does nothing.
     pub(super) fn thread(&mut self, agent: usize) {
         match self.act(agent).unwrap_or(Turn::Next) {
             Turn::On => self.ready.add(agent),
@@ -85,7 +85,7 @@ impl<'p> Machine<'_, 'p> {
             Action::Wait(signal) => self.hear(here, &signal.channels),
             Action::Acquire(semaphores) => self.acquire(here, semaphores),
             Action::Release(semaphores) => self.release(here, semaphores),
-            // The executor does nothing for a flush of its own.
+            // The executor does nothing for a separate flush.
             Action::Flush(_) | Action::Pipeline(_) => Some(Turn::Next),
             Action::Transfer(transfer) => match step.kind {
                 Kind::Whole | Kind::Observe => self.transfer(here, step, transfer),
@@ -95,14 +95,15 @@ impl<'p> Machine<'_, 'p> {
         }
     }
 
-    /// The thread's next of a list: every so-many-th is its own, as far as anyone does them.
+    /// The thread's next entry of a list. Entries are divided among the threads in
+    /// turn, as far as they are handled at all.
     fn own<'l, T>(&self, here: Here, list: &'l [T]) -> Option<&'l T> {
         let entry = self.threads.get(here.agent).map_or(0, |thread| thread.entry);
         let own = here.thread + entry * self.shape.threads;
         list.get(own).filter(|_| own < self.entries)
     }
 
-    /// The thread is done with one of a list.
+    /// The thread is done with one entry of a list.
     fn done(&mut self, here: Here) -> Turn {
         if let Some(thread) = self.threads.get_mut(here.agent) {
             thread.entry += 1;
@@ -124,7 +125,7 @@ impl<'p> Machine<'_, 'p> {
         state.met == 0
     }
 
-    /// All threads of a block go on from where they met.
+    /// Lets all threads of a block continue from where they met.
     fn pass(&mut self, block: usize) {
         for agent in block * self.shape.threads..(block + 1) * self.shape.threads {
             if let Some(thread) = self.threads.get_mut(agent) {
@@ -203,7 +204,7 @@ impl<'p> Machine<'_, 'p> {
         Some(self.done(here))
     }
 
-    /// What the thread's operation moves, worked out once.
+    /// The moves of the thread's operation, computed once.
     fn moves(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Rc<[Move]>> {
         let (program, chunk_bytes) = (self.program, self.chunk_bytes);
         let thread = self.threads.get_mut(here.agent)?;
@@ -218,7 +219,7 @@ impl<'p> Machine<'_, 'p> {
         let thread = self.threads.get(here.agent)?;
         let Some(one) = moves.get(thread.entry) else { return Some(Turn::Next) };
         let packets = one.reads.iter().chain(&one.writes).any(|side| side.packets);
-        // Packets carry half as much as a thread moves otherwise: other threads do them.
+        // A packet carries half as much data as a thread otherwise moves, so the same data is another thread's.
         let size = if packets { self.shape.piece / 2 } else { self.shape.piece };
         let start = (here.thread as u64 + thread.piece * self.shape.threads as u64) * size;
         if start >= one.bytes {
@@ -235,7 +236,7 @@ impl<'p> Machine<'_, 'p> {
         Some(Turn::On)
     }
 
-    /// Reads, combines and writes some bytes of a move; or what there is to wait for before.
+    /// Reads, combines and writes some bytes of a move; or returns what to wait for first.
     fn piece(
         &mut self,
         here: Here,
@@ -303,7 +304,7 @@ impl<'p> Machine<'_, 'p> {
         Some(())
     }
 
-    /// Asks proxies to move things; the k-th pair is the k-th thread's.
+    /// Requests puts from proxies; pair k is thread k's.
     fn push(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
         let moves = self.moves(here, step, transfer)?;
         let own = self.own(here, &moves).zip(self.own(here, &transfer.channels));

@@ -1,4 +1,4 @@
-//! An operation that moves data as it is done: which bytes are read, combined and written.
+//! How an operation that moves data is carried out: which bytes are read, combined and written.
 
 use super::memory::Spot;
 use crate::ir::memory::{covered, extents, groups, source_is_packets, writes_packets};
@@ -6,26 +6,26 @@ use crate::ir::{Buffer, Operand, Program, RankId, ReduceOp, Transfer};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Bytes that are read, combined and written, one after the other.
+/// Bytes that are read, combined and written, in that order.
 #[derive(Debug)]
 pub(super) struct Move {
-    /// How many.
+    /// How many bytes.
     pub(super) bytes: u64,
     pub(super) reads: Vec<Side>,
     pub(super) writes: Vec<Side>,
     pub(super) op: ReduceOp,
 }
 
-/// What is read or written of one operand: on one rank, or on every rank of a switch's group.
+/// What is read or written for one operand: on one rank, or on every rank of a switch's group.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
     pub(super) spots: SmallVec<[Spot; 1]>,
     pub(super) packets: bool,
-    /// Whether it lies on other ranks.
+    /// Whether it is on other ranks.
     pub(super) far: bool,
 }
 
-/// What an operation of rank `here` moves; in a pipeline, in one window of its bytes.
+/// The moves of an operation of rank `here`; in a pipeline, those of one window of its bytes.
 pub(super) fn moves(
     program: &Program,
     here: RankId,
@@ -55,8 +55,8 @@ pub(super) fn moves(
     moves
 }
 
-/// Which of an operand's bytes are a block's: its slice, in a pipeline the window of that. Slices are cut where 16 bytes
-/// end.
+/// The range of an operand's bytes that is a block's: its slice or, in a pipeline, the window of
+/// its slice. Slices end at multiples of 16 bytes.
 fn part(transfer: &Transfer, window: Option<&Range<u64>>, bytes: u64) -> Range<u64> {
     let slice = covered(transfer.slice, None, bytes / 16);
     let slice = slice.start * 16..slice.end * 16;
@@ -69,8 +69,8 @@ fn part(transfer: &Transfer, window: Option<&Range<u64>>, bytes: u64) -> Range<u
     }
 }
 
-/// Where an operand begins, on each rank that it lies on. Which of two buffers that share memory holds it is for memory
-/// to say.
+/// Where an operand begins, on each rank that has it. `Memory` resolves which of
+/// two buffers that share memory holds it.
 fn spots(program: &Program, here: RankId, operand: &Operand, chunk: u64) -> SmallVec<[Spot; 1]> {
     let (buffer, offset) = (operand.buffer, u64::from(operand.index) * chunk);
     let mut ranks: SmallVec<[RankId; 1]> = SmallVec::new();
@@ -78,7 +78,7 @@ fn spots(program: &Program, here: RankId, operand: &Operand, chunk: u64) -> Smal
     ranks.into_iter().map(|rank| Spot { rank, buffer, offset }).collect()
 }
 
-/// Whether what is written are packets that someone may wait for.
+/// Whether packets are written that someone may wait for.
 pub(super) fn wakes(side: &Side) -> bool {
     side.packets && side.spots.iter().any(|spot| spot.buffer == Buffer::Scratch)
 }

@@ -1,4 +1,4 @@
-//! The user of a rank's stream: looks at the output of a launch, spoils it, writes new input and launches again.
+//! The user of a rank's stream: checks the output of a launch, spoils it, writes new input and launches again.
 
 use super::Outcome;
 use super::machine::Machine;

@@ -1,8 +1,10 @@
-//! Every block of a program rewritten, while the rest of the program can be looked at; and a block for every rank.
+//! Rewriting every block of a program while the rest of the program can be read,
+//! and adding a block to ranks without any.
 
 use crate::ir::{Block, BlockId, Op, Origin, Program, RankId};
 
-/// Replaces the operations of every block by what `rewrite` makes of them. The program that it sees has no blocks.
+/// Replaces the operations of every block with what `rewrite` returns. The
+/// program that is passed to `rewrite` has no blocks.
 pub(super) fn rewrite(
     program: &mut Program,
     mut rewrite: impl FnMut(&Program, (RankId, BlockId), Vec<Op>) -> Vec<Op>,
@@ -20,7 +22,7 @@ pub(super) fn rewrite(
     }
 }
 
-/// Gives each rank that has no block one without operations: the executor launches a kernel everywhere.
+/// Gives each rank that has no block one without operations, since the executor launches a kernel on every rank.
 #[must_use]
 pub(super) fn everywhere(mut program: Program) -> Program {
     let Some(place) = program.collective.place else { return program };

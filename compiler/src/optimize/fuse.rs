@@ -1,20 +1,21 @@
-//! Fusion: neighbouring operations of a block become one operation of the executor.
+//! Fusion: neighboring operations of a block become one operation of the executor.
 //!
 //! In: a program whose joins are implied. Out: the same program with fewer operations.
 //!
-//! Two neighbours are joined only where all of this holds:
-//! - neither carries an author's `sync = ..`, and no `sync` stands between them;
-//! - they stand in the same block and at the same pipeline level, and have the same slice of a group;
-//! - the threads meet before the first and after the second, or not between the two either: the one operation has no place
-//!   for a meeting inside, which might be the only one between what comes before the two and the second, or between the
-//!   first and what comes after. Without a meeting between the two, what a list names must stay its thread's;
-//! - no thread of the first must have met another before the second: signals (waits, acquires, releases) of different
+//! Two neighbors are fused only where all of this holds:
+//! - neither carries an author's `sync = ..`, and there is no `sync` between them;
+//! - they are in the same block and at the same pipeline level, and have the same slice of a group;
+//! - the threads meet before the first and after the second, or they do not meet between the two either. The threads
+//!   cannot meet inside the fused operation, and the meeting there might be the only one between whatever precedes the
+//!   two and the second, or between the first and whatever follows. Without a meeting between the two, only data
+//!   operations are fused, since each entry of a list of channels or semaphores must stay with its thread;
+//! - no thread needs to meet another between the first and the second: signals (waits, acquires, releases) of different
 //!   channels order nothing among each other, and of two data operations the second reads what the first wrote only
-//!   element for element, which is one thread's work (`fuse::transfer`).
+//!   element by element, in which case one thread does both (`fuse::transfer`).
 //!
-//! `signal`, `wait`: same kind of channel, same order, disjoint channels, at most 8. `acquire`, `release`: disjoint
-//! semaphores, at most 16. What several blocks take from ([`Sharing`]) stays by itself: who holds one lock before it asks
-//! for another means that. Data: see [`transfer`].
+//! `signal`, `wait`: same kind of channel, both relaxed or neither, disjoint channels, at most 8. `acquire`, `release`:
+//! disjoint semaphores, at most 16. Operations on a counter from which several blocks take ([`Sharing`]) are never
+//! fused: an author who acquires one lock before asking for another means that order. Data: see [`transfer`].
 
 pub mod transfer;
 
@@ -23,13 +24,13 @@ use super::operands::{CHANNELS, SEMAPHORES};
 use crate::ir::sharing::Sharing;
 use crate::ir::{self, Action, List, Op, Program, RankId, Signal, SyncOverride};
 
-/// Joins neighbours, unless the program's options say not to.
+/// Fuses neighbors, unless the program's options say not to.
 #[must_use]
 pub fn fuse(mut program: Program) -> Program {
     if !program.options.fuse || program.joins == ir::Joins::Explicit {
         return program;
     }
-    // Done once: a dump of what comes out asks for no more.
+    // Only once: the result, printed as a program, must not ask for fusion again.
     program.options.fuse = false;
     let known =
         Known { reads: transfer::ScratchReads::of(&program), sharing: Sharing::of(&program) };
@@ -45,7 +46,7 @@ pub fn fuse(mut program: Program) -> Program {
     program
 }
 
-/// What is known of the whole program.
+/// What fusion needs to know about the whole program.
 struct Known {
     reads: transfer::ScratchReads,
     sharing: Sharing,
@@ -59,7 +60,7 @@ fn neighbours(
 ) -> Vec<Op> {
     let meets = |gap: usize| met.get(gap).copied().unwrap_or(true);
     let mut out: Vec<Op> = Vec::with_capacity(ops.len());
-    // Before which operation of the list the last of `out` begins.
+    // Where in the list the last operation of `out` begins.
     let mut start = 0;
     for (at, mut op) in ops.into_iter().enumerate() {
         if let Action::Pipeline(pipeline) = &mut op.action {
@@ -83,8 +84,8 @@ fn neighbours(
     out
 }
 
-/// Whether the threads meet before each operation of a list, and after the last, which is given with `ends`; empty where they
-/// always do.
+/// Whether the threads meet before each operation of a list and, as the last entry, after the list. `ends` gives the
+/// first and the last entry. Empty where the threads always meet.
 fn meetings(auto: bool, ops: &[Op], ends: (bool, bool)) -> Vec<bool> {
     if auto && ends == (true, true) && ops.iter().all(|op| op.sync.is_none()) {
         return Vec::new();
@@ -141,7 +142,7 @@ fn signals(rank: &ir::Rank, a: &Signal, b: &Signal) -> Option<Signal> {
     Some(Signal { channels: disjoint(&a.channels, &b.channels, CHANNELS)?, relaxed: a.relaxed })
 }
 
-/// The two lists as one, where they have no member in common and fit.
+/// The two lists as one, if they have no member in common and together fit the limit.
 fn disjoint<T: Copy + PartialEq>(a: &List<T>, b: &List<T>, limit: usize) -> Option<List<T>> {
     if a.len() + b.len() > limit || b.iter().any(|member| a.contains(member)) {
         return None;

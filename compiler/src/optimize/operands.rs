@@ -1,11 +1,11 @@
-//! The operands of a transfer with the channel of each, taken apart and put together again.
+//! Taking a transfer apart into operands, each with its channel, and putting it together again.
 //!
-//! The executor's sizes, which fusion must not exceed and splitting cuts to, stand here too.
+//! The executor's limits on one operation, which fusion must not exceed and to which splitting cuts, are here too.
 
 use crate::ir::{ChannelId, ChannelKind, List, Operand, Transfer, Verb};
 use smallvec::SmallVec;
 
-/// Channels that one operation of the executor can name (EXECUTOR: `MAX_CHANNEL_PER_OPERATION`).
+/// Channels that one operation of the executor can name (MSCCL++'s `MAX_CHANNEL_PER_OPERATION`).
 pub(super) const CHANNELS: usize = 8;
 /// Buffers that one operation can read, and that it can write.
 pub(super) const BUFFERS: usize = 10;
@@ -43,7 +43,7 @@ pub(super) fn parts(transfer: &Transfer) -> Parts {
     }
 }
 
-/// A transfer of these parts; slice and reduction are those of `like`.
+/// A transfer that consists of these parts; slice and reduction are those of `like`.
 pub(super) fn assemble(like: &Transfer, verb: Verb, parts: &Parts) -> Transfer {
     let all = || parts.sources.iter().chain(&parts.destinations);
     let channels: List<ChannelId> = all().filter_map(|placed| placed.channel).collect();
@@ -75,13 +75,14 @@ pub(super) fn pairs(parts: &Parts) -> impl Iterator<Item = (Placed, Placed)> + '
     })
 }
 
-/// The parts made of pairs.
+/// The parts that consist of these pairs.
 pub(super) fn unpaired(pairs: impl IntoIterator<Item = (Placed, Placed)>) -> Parts {
     let (sources, destinations) = pairs.into_iter().unzip();
     Parts { sources, destinations }
 }
 
-/// How many pairs an operation over such a channel holds: a port channel's are one a thread, with a channel each.
+/// How many pairs an operation over such a channel holds. Over port channels, each
+/// pair is one thread's, with a channel of its own.
 pub(super) fn pair_limit(via: Option<ChannelKind>) -> usize {
     match via {
         Some(ChannelKind::Port) => CHANNELS,

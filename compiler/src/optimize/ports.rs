@@ -1,13 +1,13 @@
-//! Ports as memory: for a machine on which every peer's memory is mapped, and that has no proxy.
+//! Ports as memory channels, for a machine on which every peer's memory is mapped and which has no proxy.
 //!
 //! In: a program whose joins are implied. Out: the same program without ports:
-//! - a port channel is a memory channel, and what went over it is done by the block itself, at once;
-//! - `put_with_signal` is a `put` and a `signal`, with a flush the same, since a `put` that has returned is done; a
-//!   `flush` is nothing;
-//! - a signal over a port tells of data, whatever its author calls it, and so it is not relaxed;
-//! - an author's `sync = ..` that keeps threads from meeting is dropped, since it counted on one thread alone giving the
-//!   proxy its orders; one that lets them meet becomes a `sync`. Without `auto_sync`, and in a block in which another
-//!   operation keeps threads from meeting beside it, there is a `sync` on both sides of what was done by the proxy.
+//! - a port channel becomes a memory channel, and the block itself does what went over the port, at once;
+//! - `put_with_signal` becomes a `put` and a `signal`, and so does `put_with_signal_and_flush`, since a `put` that has
+//!   returned is done; a `flush` becomes nothing;
+//! - a signal over a port announces data, whatever its author wrote, so it is not relaxed;
+//! - an author's `sync = ..` that keeps threads from meeting is dropped, since it relied on a single thread giving the
+//!   proxy its orders; one that lets them meet becomes a `sync`. Without `auto_sync`, and in a block in which any
+//!   operation keeps threads from meeting next to it, there is a `sync` on both sides of whatever the proxy did.
 
 use super::blocks;
 use crate::ir::{
@@ -35,7 +35,7 @@ pub fn ports(mut program: Program) -> Program {
     program
 }
 
-/// Whether threads do not meet on one side of an operation, or of one in its body, as its author asks.
+/// Whether the author keeps threads from meeting on at least one side of an operation, or of one in its body.
 fn keeps_apart(op: &Op) -> bool {
     let inside = match &op.action {
         Action::Pipeline(pipeline) => pipeline.body.iter().any(keeps_apart),
@@ -92,7 +92,7 @@ fn replaced(rank: &Rank, joins: bool, op: Op) -> Vec<Op> {
     ops
 }
 
-/// What an operation over ports is without them.
+/// The operations that replace one over ports.
 fn moved(transfer: Transfer) -> Vec<Action> {
     let signal = transfer
         .verb

@@ -1,13 +1,13 @@
 //! Replication: `instances` copies of the program's operations side by side, each on its own part of every chunk.
 //!
-//! In: a program, and how many copies its options ask for. Out: N times the chunks; chunk c became chunks c * N to
-//! c * N + N. Of copy k:
-//! - operand `b[i..+n]` is `b[i * N + k * n ..+ n]`;
-//! - block, channel, semaphore and barrier x is x * N + k; each channel and semaphore stands N times in a row;
+//! In: a program, whose options say how many copies to make. Out: a program with N times the chunks; chunk c becomes
+//! the chunks from c * N to before c * N + N. In copy k:
+//! - operand `b[i..+n]` becomes `b[i * N + k * n ..+ n]`;
+//! - block, channel, semaphore and barrier x becomes x * N + k, so the copies of each are N consecutive rows;
 //! - peers, rank groups, initial values, the size of a multimem group and a pipeline's `unit` stay.
 //!
-//! The copies know nothing of each other. That is right where no two of them touch one cell that one of them writes:
-//! [`spread`] says when, and cuts operands where that helps. With `replication = none` there is one copy.
+//! The copies know nothing of each other. That is correct only if no two of them touch a cell that one of them writes:
+//! [`spread`] says when this holds, and cuts operands where that helps. With `replication = none` there is one copy.
 
 pub mod spread;
 mod undo;
@@ -20,16 +20,17 @@ use crate::ir::{
 use std::sync::Arc;
 pub use undo::undo;
 
-/// Whether the copies would be apart; if not, why.
+/// Whether the copies would stay out of each other's way; if not, why.
 ///
 /// # Errors
 ///
-/// Two accesses that overlap, are not the same chunks, and cannot be cut so that they are; or counts that do not fit.
+/// Two accesses that overlap, are not to the same chunks, and cannot be cut so
+/// that they are; or counts that do not fit.
 pub fn replicable(program: &Program) -> Result<(), Box<Diagnostic>> {
     spread::apart(program).map(|_| ())
 }
 
-/// How many copies there are to be made.
+/// How many copies are to be made.
 #[must_use]
 pub fn copies(program: &Program) -> u32 {
     match program.options.replication {
@@ -62,7 +63,7 @@ pub fn replicate(mut program: Program) -> Program {
     program
 }
 
-/// Promises that ranks share, before and after.
+/// Promises that several ranks share, before and after scaling.
 struct Scaled {
     old: Arc<[Promise]>,
     new: Arc<[Promise]>,

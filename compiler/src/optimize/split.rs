@@ -1,13 +1,14 @@
-//! Splitting: operations that the executor has no room for become several.
+//! Splitting: operations that are too large for the executor become several.
 //!
-//! In: a program whose joins are implied. Out: one in which every operation has the shape and size of an operation of
-//! the executor, as far as one exists; what has none is left for the limit check to report. Operations that fit stay
-//! as they are.
+//! In: a program whose joins are implied. Out: a program in which every operation has the
+//! shape and size of an operation of the executor, as far as one exists; the limit check
+//! reports the rest. Operations that fit stay as they are.
 //!
 //! - `signal`, `wait`, `flush`: at most 8 channels, each once. `acquire`, `release`: at most 16 semaphores, each once.
-//!   Each entry of these lists is a thread's work, so no list is longer than the block has threads.
+//!   Each entry of these lists is handled by one thread, so no list is longer than the block has threads.
 //! - Data: see [`transfer`].
-//! - Of an author's `sync = ..`, the first part keeps what stands before and the last what stands after.
+//! - Of an author's `sync = ..`, the first part keeps what applies before the
+//!   operation, the last what applies after it.
 
 pub mod transfer;
 
@@ -27,14 +28,14 @@ pub fn split(mut program: Program) -> Program {
     program
 }
 
-/// What the operations of a block are cut to.
+/// The sizes to which the operations of a block are cut.
 #[derive(Clone, Copy)]
 struct Room {
     /// How the rank's buffers share memory.
     alias: Option<Alias>,
-    /// Channels in one operation.
+    /// The most channels in one operation.
     channels: usize,
-    /// Semaphores in one operation.
+    /// The most semaphores in one operation.
     semaphores: usize,
 }
 
@@ -52,7 +53,7 @@ fn all(room: Room, ops: Vec<Op>) -> Vec<Op> {
     out
 }
 
-/// The parts of an operation; none where it fits as it is.
+/// The parts of an operation; none if it fits as it is.
 fn pieces(room: Room, action: &Action) -> Option<Vec<Action>> {
     match action {
         Action::Signal(signal) => signals(room, signal, Action::Signal),
@@ -83,7 +84,7 @@ fn lists<T: Copy + PartialEq>(
     Some(runs(list, limit)?.into_iter().map(wrap).collect())
 }
 
-/// The list in runs of at most `limit` members, none of which has one twice; none where it is a single one.
+/// The list in runs of at most `limit` members without duplicates; none if one run is enough.
 fn runs<T: Copy + PartialEq>(list: &List<T>, limit: usize) -> Option<Vec<List<T>>> {
     let mut runs: Vec<List<T>> = Vec::new();
     for member in list {
@@ -95,7 +96,7 @@ fn runs<T: Copy + PartialEq>(list: &List<T>, limit: usize) -> Option<Vec<List<T>
     (runs.len() != 1).then_some(runs)
 }
 
-/// Adds the parts with the operation's origin. Where nothing is left, what an author said of its joins stays.
+/// Adds the parts with the operation's origin. If there are none, an author's request that the threads meet remains.
 fn replace(op: &Op, actions: Vec<Action>, out: &mut Vec<Op>) {
     let last = actions.len().saturating_sub(1);
     if actions.is_empty() && !matches!(op.sync, None | Some(SyncOverride::None)) {

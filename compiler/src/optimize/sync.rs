@@ -1,19 +1,20 @@
-//! Synchronisation inside blocks: from joins that are implied to joins that stand in the program.
+//! Synchronization inside blocks: implied joins become explicit ones. A join is
+//! a point at which all threads of a block meet.
 //!
 //! In: a program in which the threads of a block meet between every two operations, except where an author's
 //! `sync = ..` says otherwise. Out: the same program with a `sync` wherever one is needed, and nowhere else.
 //!
 //! Rules:
-//! - Which threads do what: `lanes`. Between which two operations a join must stand: `pending`.
-//! - Within a block, a join is put as late as possible, which needs the fewest. `barrier` and an author's `sync` are
+//! - `lanes` says which threads do what, `pending` between which two operations a join is needed.
+//! - Within a block, a join is placed as late as possible, which needs the fewest. `barrier` and an author's `sync` are
 //!   joins; nothing is needed before the first and after the last operation.
 //! - `sync = before` and `after` put a join on that side and none on the other, `both` on both sides, `none` on none.
-//!   Where one side forbids a join and neither asks for one, the next one stands before both operations.
-//! - Without `auto_sync` only the author's joins are put.
-//! - A pipeline's body is a circle (`circle`): what the last operation of one turn leaves undone, the first of the
-//!   next must heed. The join between two turns stands at the beginning of the body where that also serves what comes
-//!   before the pipeline, otherwise at its end. Where an author wants no join before or after the pipeline, those in its
-//!   body are the only ones between it and what is there: all are put.
+//!   Where one side forbids a join and neither asks for one, a join that is needed goes before both operations.
+//! - Without `auto_sync`, only the author's joins are placed.
+//! - A pipeline's body is a cycle (`circle`): the first operation of a turn may depend on what the last one of the
+//!   previous turn left undone. The join between two turns is at the beginning of the body where that also serves what
+//!   comes before the pipeline, otherwise at its end. Where an author wants no join before or after the pipeline, those
+//!   in its body are the only ones between it and what is there: all implied ones are placed.
 
 mod circle;
 mod lanes;
@@ -27,7 +28,7 @@ use lanes::{Mark, Scene};
 use others::Others;
 use pending::Pending;
 
-/// Puts the joins that a program needs.
+/// Makes the joins that a program needs explicit.
 #[must_use]
 pub fn sync(mut program: Program) -> Program {
     if program.joins == Joins::Explicit {
@@ -42,7 +43,7 @@ pub fn sync(mut program: Program) -> Program {
     program
 }
 
-/// What an author says of the gap between two operations.
+/// What an author says about the gap between two operations.
 #[derive(Clone, Copy, PartialEq)]
 enum Gap {
     /// Nothing.
@@ -77,16 +78,16 @@ fn is_join(op: Option<&Op>) -> bool {
     matches!(op, Some(Op { action: Action::Sync | Action::Barrier { .. }, .. }))
 }
 
-/// Operations between which the author wants no join.
+/// A run of operations between which the author wants no join.
 struct Run<'a> {
     ops: &'a [Op],
-    /// What is said of the gap before it.
+    /// What the author says about the gap before it.
     gap: Gap,
-    /// Which operation is its first.
+    /// The index of its first operation.
     start: usize,
 }
 
-/// The runs of a list; `before` is what comes before its first operation.
+/// The runs of a list; `before` is the operation before its first one.
 fn runs<'a>(before: Option<&Op>, ops: &'a [Op]) -> Vec<Run<'a>> {
     let mut runs: Vec<Run> = Vec::with_capacity(ops.len());
     let (mut start, mut gap_before) = (0, gap(before, ops.first()));
@@ -100,14 +101,14 @@ fn runs<'a>(before: Option<&Op>, ops: &'a [Op]) -> Vec<Run<'a>> {
     runs
 }
 
-/// Where the join between two turns of a pipeline stands.
+/// Where the join between two turns of a pipeline goes.
 #[derive(Clone, Copy, PartialEq)]
 enum Turn {
-    /// Not a pipeline, or none is needed.
+    /// Not a pipeline, or no join is needed.
     None,
-    /// One is needed, at its body's beginning or end.
+    /// One is needed, at the beginning or at the end of the body.
     Either,
-    /// At its body's beginning.
+    /// At the beginning of the body.
     Start,
 }
 
@@ -140,7 +141,8 @@ fn line(scene: Scene, ops: Vec<Op>) -> Vec<Op> {
     write(ops, &joins, &turns)
 }
 
-/// Operations of different pipelines have different windows; the block's own have none.
+/// Marks a pipeline's operations, since different pipelines have different
+/// windows; operations outside pipelines have none.
 fn mark(op: &Op, index: usize) -> Mark {
     match &op.action {
         Action::Pipeline(_) => Mark { pipeline: index as u32 + 1, turn: 0 },
@@ -155,8 +157,8 @@ fn mark(op: &Op, index: usize) -> Mark {
     }
 }
 
-/// Whether the run cannot do without a join before it. A pipeline that has one between its turns anyway takes it to
-/// its beginning instead.
+/// Whether the run needs a join before it. A pipeline that has one between its turns
+/// anyway moves that one to its beginning instead.
 fn needs_join(scene: Scene, pending: &Pending, run: &Run, turns: &mut [Turn]) -> bool {
     for (i, op) in run.ops.iter().enumerate() {
         let at = mark(op, run.start + i);
@@ -205,8 +207,8 @@ fn absorb(scene: Scene, pending: &mut Pending, op: &Op, between: Option<&Turn>, 
     }
 }
 
-/// A pipeline with the joins that its body needs, and whether one is needed between two turns. Where it is not `alone`, but in
-/// a run with others, these may need any that is implied.
+/// A pipeline with the joins that its body needs, and whether one is needed between two turns. If it is not `alone`,
+/// but in a run with others, it gets all implied joins, since the others may need any of them.
 fn body(scene: Scene, mut op: Op, alone: bool) -> (Op, Turn) {
     let Action::Pipeline(pipeline) = &mut op.action else { return (op, Turn::None) };
     let ops = std::mem::take(&mut pipeline.body);
@@ -229,7 +231,7 @@ fn set(joins: &mut [bool], at: usize) {
     }
 }
 
-/// The operations with a `sync` where one was decided on, and without what their author said of joins.
+/// The operations with a `sync` wherever one was decided on, and without their author's `sync = ..`.
 fn write(ops: Vec<Op>, joins: &[bool], turns: &[Turn]) -> Vec<Op> {
     let count = joins.iter().filter(|join| **join).count();
     let mut out: Vec<Op> = Vec::with_capacity(ops.len() + count);

@@ -1,4 +1,5 @@
-//! The law of all passes: what a program leaves in memory stays the same, and so does what the collective promises.
+//! The law that all passes obey: what a program leaves in memory stays the same, and so does
+//! what the collective promises.
 
 use super::{Stage, for_kernels, optimize};
 use crate::ir::build::{
@@ -37,7 +38,7 @@ fn law(program: &Program) {
                 "{stage:?}"
             );
         }
-        // Cut chunks are the parts of old ones, in order.
+        // The chunks of the copies are parts of the old ones, in order.
         let copies = optimize(program.clone(), Stage::Replicate);
         assert_eq!(outputs(&program, parts * instances), outputs(&copies, parts), "copies");
     }
@@ -285,7 +286,8 @@ fn stages_follow_one_another() {
     assert_eq!(words(Stage::Replicate), synced);
 }
 
-/// What one thread gives a proxy, all do where there is none, though an operation beside it keeps them from meeting.
+/// All threads do what one thread asks of a proxy where there is none, even if an
+/// operation next to it keeps them from meeting.
 #[test]
 fn kernels_without_a_proxy_meet_where_one_thread_was_enough() {
     let base = program(2, 1, 1, 1).mesh(ChannelKind::Memory).mesh(ChannelKind::Port);

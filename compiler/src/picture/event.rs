@@ -3,30 +3,30 @@
 use super::label;
 use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 
-/// Who a column is.
+/// The agent of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     /// A thread block.
     Block(BlockId),
-    /// What does the work of a port channel.
+    /// The proxy of a port channel.
     Proxy(ChannelId),
 }
 
-/// Somebody who does one thing after the other.
+/// An agent that does one thing after the other.
 pub(super) struct Column {
     pub(super) rank: RankId,
     pub(super) who: Who,
     pub(super) name: String,
-    /// What happens there, in order, as rows of [`Scene::events`].
+    /// Its events, in order, as rows of [`Scene::events`].
     pub(super) events: Vec<usize>,
 }
 
-/// Something that is done.
+/// Something that an agent does.
 pub(super) struct Event {
     pub(super) column: usize,
-    /// What is written in its box.
+    /// The text in its box.
     pub(super) lines: Vec<String>,
-    /// The block and the operation that it is, or is done for.
+    /// The block and the operation for which it is done.
     pub(super) block: BlockId,
     pub(super) operation: usize,
 }
@@ -34,11 +34,11 @@ pub(super) struct Event {
 /// How one event comes before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Order {
-    /// What was done before one is seen by what follows the other.
+    /// What is done before the first is visible to what follows the second.
     Memory,
-    /// One is run before the other.
+    /// The first is executed before the second.
     Execution,
-    /// A packet comes from one to the other.
+    /// A packet goes from the first to the second.
     Packet,
     /// They meet.
     Meeting,
@@ -60,7 +60,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// The event of a column that is an operation of a block, or is done for one.
+    /// The event of a column that is an operation of a block, or is done for it.
     pub(super) fn find(
         &self,
         rank: RankId,
@@ -75,7 +75,7 @@ impl Scene {
         })
     }
 
-    /// Draws an arrow.
+    /// Adds an arrow.
     pub(super) fn arrow(&mut self, from: usize, to: usize, order: Order) {
         self.arrows.push(Arrow { from, to, order });
     }
@@ -112,7 +112,7 @@ pub(super) fn scene(program: &Program) -> Scene {
     scene
 }
 
-/// The columns of a rank's port channels, with what is asked of each.
+/// The columns of a rank's port channels, with the requests to each.
 fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
     for (channel, end) in rank.channels.entries() {
         if end.kind() != ChannelKind::Port {
@@ -134,7 +134,7 @@ fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
     }
 }
 
-/// Whether an operation hands something to the proxy of a port channel.
+/// Whether an operation makes a request to the proxy of a port channel.
 pub(super) fn asks(rank: &Rank, op: &Op, channel: ChannelId) -> bool {
     let is_port = rank.channels.lookup(channel).is_some_and(|end| end.kind() == ChannelKind::Port);
     is_port
@@ -151,7 +151,7 @@ pub(super) fn asks(rank: &Rank, op: &Op, channel: ChannelId) -> bool {
         }
 }
 
-/// Whether the proxy of a port channel signals when it has done what an operation asks.
+/// Whether the proxy of a port channel signals after it has done what an operation requests.
 pub(super) fn is_followed_by_a_signal(op: &Op) -> bool {
     match &op.action {
         Action::Signal(_) => true,

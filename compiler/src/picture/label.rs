@@ -1,4 +1,4 @@
-//! What is written in the boxes.
+//! The text in the boxes.
 
 use crate::check::names;
 use crate::ir::{
@@ -85,7 +85,7 @@ fn counters(semaphores: &Table<SemaphoreId, Semaphore>, list: &[SemaphoreId]) ->
     few(list.iter().filter_map(|id| Some(semaphores.lookup(*id)?.name.to_string())))
 }
 
-/// Up to three things, and how many there are where there are more.
+/// Up to three things; if there are more, the first one and how many more.
 fn few(things: impl Iterator<Item = String>) -> String {
     let all: Vec<String> = things.collect();
     match all.as_slice() {
@@ -94,7 +94,7 @@ fn few(things: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// A rank, as its columns are headed.
+/// A rank, as in the heading of its columns.
 pub(super) fn rank(rank: RankId) -> String {
     format!("rank {}", rank.index())
 }

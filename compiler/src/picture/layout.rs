@@ -1,19 +1,19 @@
-//! Which events stand beside each other: each below everything that comes before it.
+//! The rows of events: each event is below everything that comes before it.
 
 use super::event::{Order, Scene, Who};
 use std::collections::VecDeque;
 
-/// Where events stand.
+/// Where events are.
 pub(super) struct Layout {
-    /// For each event its row, from 0.
+    /// The row of each event, from 0.
     pub(super) rows: Vec<usize>,
-    /// For each event whether it is never run, since what it waits for never comes.
+    /// For each event, whether it is never executed, since what it waits for never comes.
     pub(super) stuck: Vec<bool>,
     /// How many rows there are.
     pub(super) count: usize,
 }
 
-/// Puts every event below those before it, and no two of a column beside each other.
+/// Puts every event below those before it, and no two events of a column in one row.
 pub(super) fn layout(scene: &Scene) -> Layout {
     let teams = teams(scene);
     let mut before = vec![0_usize; scene.events.len()];
@@ -56,17 +56,17 @@ pub(super) fn layout(scene: &Scene) -> Layout {
     placing.layout
 }
 
-/// What is known while events are placed.
+/// The state of placing events.
 struct Placing {
-    /// For each event the first row that lies below all before it.
+    /// For each event, the first row below all events before it.
     least: Vec<usize>,
-    /// For each column the first row that is free.
+    /// For each column, the first free row.
     last: Vec<usize>,
     layout: Layout,
 }
 
 impl Placing {
-    /// Places those who meet where `leader` is, in one row.
+    /// Places the events that meet, whose first is `leader`, in one row.
     fn place(&mut self, scene: &Scene, teams: &[usize], leader: usize, stuck: bool) -> usize {
         let members: Vec<usize> =
             (0..teams.len()).filter(|event| teams.get(*event) == Some(&leader)).collect();
@@ -95,7 +95,7 @@ impl Placing {
     }
 }
 
-/// For each event the first of those whom it meets.
+/// For each event, the first of those that it meets.
 fn teams(scene: &Scene) -> Vec<usize> {
     let mut teams: Vec<usize> = (0..scene.events.len()).collect();
     for arrow in scene.arrows.iter().filter(|arrow| arrow.order == Order::Meeting) {
@@ -107,7 +107,8 @@ fn teams(scene: &Scene) -> Vec<usize> {
     teams
 }
 
-/// What comes before what, between leaders: in a block everything, at a proxy what one block asks.
+/// Which event comes before which, between leaders: at a block all events in
+/// order, at a proxy the requests of one block.
 fn edges(scene: &Scene, teams: &[usize]) -> Vec<(usize, usize)> {
     let mut edges: Vec<(usize, usize)> = scene
         .arrows

@@ -1,4 +1,4 @@
-//! The arrows: which event comes before which of another column.
+//! The arrows: which event comes before which event of another column.
 
 use super::event::{Order, Scene, Who, asks, is_followed_by_a_signal};
 use crate::ir::memory::packets;
@@ -8,7 +8,7 @@ use crate::ir::{
 };
 use std::collections::BTreeMap;
 
-/// What an event gives or takes. Given and taken things of one name belong together in order.
+/// What an event gives or takes. Things with one name are matched in order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     /// Signals that arrive at a rank's end of a channel.
@@ -17,12 +17,12 @@ enum Name {
     Semaphore(RankId, SemaphoreId),
 }
 
-/// Who gives and who takes, in order, and whether memory is ordered by it.
+/// The events that give and that take, in order, and whether memory is ordered by them.
 #[derive(Default)]
 struct Counter {
     given: Vec<(usize, bool)>,
     taken: Vec<(usize, bool)>,
-    /// How many more are there from the beginning.
+    /// How many things are there from the beginning.
     initial: usize,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
     packets.link(scene);
 }
 
-/// What an operation gives and takes by itself.
+/// What an operation itself gives and takes.
 fn count(
     op: &Op,
     (id, rank): (RankId, &Rank),
@@ -113,7 +113,7 @@ fn count(
     }
 }
 
-/// What proxies do for an operation: they hear of it, and signal; the block hears of them where it waits.
+/// What proxies do for an operation: they get its request, and signal; the block hears from them if it flushes.
 fn requests(
     op: &Op,
     (id, rank): (RankId, &Rank),

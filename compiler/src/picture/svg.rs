@@ -1,4 +1,4 @@
-//! The picture as SVG. It stands alone, in a font that is everywhere, and carries its content as text.
+//! The picture as SVG. It is self-contained, uses a font that exists everywhere, and has its content as text, too.
 
 use super::event::{Arrow, Order, Scene, Who};
 use super::label;
@@ -7,7 +7,7 @@ use super::{Agent, Mark};
 use crate::ir::{BlockId, ChannelId, Program, RankId};
 use std::fmt::Write as _;
 
-/// Width of a character, height of a line, room around text, between columns, between rows, around everything.
+/// Width of a character, height of a line, padding around text, gaps between columns and between rows, margin.
 const CHARACTER: f64 = 6.7;
 const LINE: usize = 14;
 const PAD: usize = 7;
@@ -21,7 +21,7 @@ const STYLE: &str = "text{font:11px monospace;fill:#1f2328}.name{font-weight:bol
 stroke-dasharray:6 4}.packet{stroke:#1a7f37;stroke-width:1.6;stroke-dasharray:2 3}.meeting{stroke:#8250df;stroke-width:3}\
 .race{stroke:#cf222e;stroke-width:1.6;stroke-dasharray:2 2}";
 
-/// A box: its left upper corner, its width and height.
+/// A box: its upper left corner, its width and height.
 #[derive(Clone, Copy)]
 struct Area {
     x: usize,
@@ -30,7 +30,7 @@ struct Area {
     height: usize,
 }
 
-/// Where everything stands.
+/// Where everything is.
 struct Sheet<'a> {
     program: &'a Program,
     scene: &'a Scene,
@@ -86,7 +86,7 @@ fn sheet<'a>(program: &'a Program, scene: &'a Scene, layout: &'a Layout) -> Shee
         x += width + ASIDE;
     }
     let mut rows = Vec::new();
-    // Above are the bars that say that a rank starts, and the names of columns.
+    // Above are the bars for the starts of ranks, and the names of columns.
     let mut y = MARGIN + LINE + 2 * PAD + LINE + BELOW;
     for row in 0..layout.count {
         rows.push(y);
@@ -112,7 +112,7 @@ impl Area {
 }
 
 impl Sheet<'_> {
-    /// The bars over and under the blocks of each rank, the names of columns, and the lines down.
+    /// The bars above and below the blocks of each rank, the names of columns, and their vertical lines.
     fn ranks(&self, marks: &[Mark], body: &mut String) {
         for (column, (x, width)) in self.scene.columns.iter().zip(&self.columns) {
             let middle = x + width / 2;
@@ -145,7 +145,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The bar of a rank's beginning or end, as wide as its blocks: what proxies do is not over with them.
+    /// The bar of a rank's start or end, as wide as its blocks: the work of proxies does not end with them.
     fn bar(&self, rank: RankId, agent: Agent) -> Option<Area> {
         let own = || {
             let columns = self.scene.columns.iter().zip(&self.columns);
@@ -164,7 +164,7 @@ impl Sheet<'_> {
         Some(Area { x, y, width, height: content.lines.len() * LINE + PAD })
     }
 
-    /// What a mark means.
+    /// The area that a mark is about.
     fn marked(&self, mark: &Mark) -> Option<Area> {
         match mark.agent {
             Agent::Before | Agent::After => self.bar(RankId(mark.rank), mark.agent),
@@ -227,7 +227,7 @@ impl Sheet<'_> {
         );
     }
 
-    /// Says what lines mean; gives the height of the picture.
+    /// Adds the legend; returns the height of the picture.
     fn legend(&self, marked: bool, body: &mut String) -> usize {
         let mut y = self.bottom + LINE + PAD + BELOW;
         let mut orders: Vec<Order> = self.scene.arrows.iter().map(|arrow| arrow.order).collect();

@@ -1,8 +1,8 @@
 //! How two plans differ in what they do.
 //!
-//! In: two programs that were read from plans. Out: what only one of them has, rank by rank and block by block; ranks that
-//! differ alike are told once. Numbers that only name something, such as a channel's or a semaphore's, are no difference;
-//! neither are places where the threads of a block meet.
+//! In: two programs that were read from plans. Out: what only one of them has, rank by rank and block by block;
+//! differences that are alike on several ranks are reported once. Numbers that only name something, such as a channel's
+//! or a semaphore's, do not count as a difference; neither do places where the threads of a block meet.
 
 use crate::ir::{
     Action, BarrierId, ChannelId, ChannelKind, Op, Operand, Options, OriginId, Program, Rank,
@@ -13,7 +13,7 @@ use crate::table::Id;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Above how many pairs of operations of two blocks their order is not compared.
+/// For how many pairs of operations, at most, the order of two blocks is compared.
 const MOST_PAIRS: usize = 1 << 22;
 
 /// Something that is not the same in both plans.
@@ -21,7 +21,7 @@ const MOST_PAIRS: usize = 1 << 22;
 pub struct Difference {
     /// What it is, for the first of the ranks.
     pub message: String,
-    /// The ranks on which it is so, up to numbers.
+    /// The ranks that have it, up to numbers.
     pub ranks: Vec<RankId>,
     /// Where it is in the first plan, if it is there.
     pub left: Option<OriginId>,
@@ -36,7 +36,7 @@ pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
     if left.ranks.len() != right.ranks.len() {
         return differences;
     }
-    // The n-th difference of its sort on one rank is told with the n-th of that sort on another.
+    // The n-th difference of a kind on one rank is reported with the n-th of that kind on the others.
     let mut rows: BTreeMap<(String, usize), usize> = BTreeMap::new();
     for (id, rank) in left.ranks.entries() {
         let Some(other) = right.ranks.lookup(id) else { continue };
@@ -55,7 +55,7 @@ pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
     differences
 }
 
-/// A text without its numbers: the same for what differs alike.
+/// A text without its numbers, which is the same for differences that are alike.
 fn skeleton(text: &str) -> String {
     text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
@@ -175,14 +175,15 @@ fn channels(rank: &Rank) -> BTreeMap<String, usize> {
     counts
 }
 
-/// An operation as text, with where it is.
+/// An operation as text, and its origin.
 #[derive(Clone)]
 struct Line {
     text: String,
     origin: OriginId,
 }
 
-/// The operations of each block but those where its threads meet, and the semaphores that they use, by first use.
+/// The operations of each block, except those at which its threads meet, and the
+/// semaphores that they use, by first use.
 fn blocks(rank: &Rank) -> (Vec<Vec<Line>>, Vec<&Semaphore>) {
     let mut teller = Teller { rank, semaphores: BTreeMap::new() };
     let lines = |block: &crate::ir::Block| {
@@ -198,7 +199,7 @@ fn blocks(rank: &Rank) -> (Vec<Vec<Line>>, Vec<&Semaphore>) {
     (lines, semaphores.collect())
 }
 
-/// What is left of two blocks without a longest sequence that both have.
+/// What is left of two blocks after a longest common subsequence is removed.
 fn unmatched(left: Vec<Line>, right: Vec<Line>) -> (Vec<Line>, Vec<Line>) {
     let same = |a: usize, b: usize| match (left.get(a), right.get(b)) {
         (Some(a), Some(b)) => a.text == b.text,
@@ -256,7 +257,7 @@ fn mark(kept: &mut [bool], at: usize) {
     }
 }
 
-/// Tells operations of a rank without the numbers that only name things.
+/// Prints operations of a rank without the numbers that only name things.
 struct Teller<'a> {
     rank: &'a Rank,
     /// Semaphores by first use.
@@ -307,7 +308,7 @@ impl Teller<'_> {
         text.join(", ")
     }
 
-    /// Channels by where they lead and which of those that lead there it is, in one order.
+    /// Channels, sorted: where each leads, and its position among those that lead there.
     fn channels(&self, list: &[ChannelId]) -> String {
         let mut names: Vec<String> = list.iter().map(|id| self.channel(*id)).collect();
         names.sort();
@@ -341,7 +342,7 @@ impl Teller<'_> {
             list(&transfer.sources),
             list(&transfer.destinations)
         );
-        // A plan names the channel of a port, and of memory only what is reached over it. A string takes everything.
+        // A plan names the channel for a port, but only the buffer for memory. Writing to a string cannot fail.
         let _ = match transfer.via {
             Some(ChannelKind::Port) => write!(text, " via {}", self.channels(&transfer.channels)),
             Some(ChannelKind::Memory) => write!(text, " via memory"),

@@ -1,8 +1,8 @@
-//! The canonical listing of a plan: what MSCCL++'s loader makes of it at a given number of bytes a chunk.
+//! The canonical listing of a plan: what MSCCL++'s loader makes of it for a given number of bytes in a chunk.
 //!
-//! In: a [`Plan`], never the concrete program, so that faulty plans can be shown as they are. Out: one line an item.
-//! All arithmetic is the loader's, 32-bit truncation included; offsets and sizes are printed as it stores them. A
-//! rank that the loader refuses (or on which it would divide by zero) is one line that begins with `REJECT`.
+//! In: a [`Plan`], never the concrete program, so that faulty plans can be shown as they are. Out: one line for each
+//! item. All arithmetic is the loader's, 32-bit truncation included; offsets and sizes are printed as it stores them. A
+//! rank that the loader refuses, or on which it would divide by zero, becomes one line that begins with `REJECT`.
 
 mod blocks;
 mod sizes;
@@ -16,11 +16,11 @@ use std::fmt::{self, Write};
 /// What to list.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// One rank; all of them, in order, where there is none.
+    /// The rank to list; none for all of them, in order.
     pub rank: Option<u32>,
-    /// Bytes a chunk; a multiple of the plan's alignment, or every rank is refused.
+    /// Bytes in a chunk; unless it is a multiple of the plan's alignment, every rank is refused.
     pub chunk_bytes: u64,
-    /// In which form.
+    /// The form of the listing.
     pub form: Form,
 }
 
@@ -37,8 +37,8 @@ pub enum Form {
     Plain,
     /// The channels of signals and waits sorted.
     Canon,
-    /// Canonical, without what may differ between two equal programs: `nop`s, counts, indexes, message sizes, and the
-    /// numbers of barriers and semaphores.
+    /// Like `Canon`, without what may differ between two equal programs: `nop`s, counts, indexes, message
+    /// sizes, and the numbers of barriers and semaphores.
     Normal,
 }
 
@@ -117,13 +117,13 @@ fn buffer_type(text: &str) -> Result<&'static str, Refusal> {
     }
 }
 
-/// What the loader gathers from all ranks before it looks at one.
+/// What the loader gathers from all ranks before it processes one.
 struct World {
-    /// For a rank and a kind, how many channels each peer has to it.
+    /// For a rank and a kind of channel, how many channels each peer has to that rank.
     incoming: BTreeMap<(i64, Kind), BTreeMap<i64, u64>>,
-    /// For a rank, which of its buffers which ranks reach, as "r1.o", sorted.
+    /// For a rank, which of its buffers are reached by which ranks, as "r1.o", sorted.
     exported: BTreeMap<i64, Vec<String>>,
-    /// The first thing in any rank that makes the loader refuse all of them.
+    /// The first thing on any rank that makes the loader refuse all ranks.
     refusal: Option<Refusal>,
 }
 
@@ -165,9 +165,9 @@ impl World {
     }
 }
 
-/// One rank's channels by identity.
+/// The channels of one rank, named by where they lead.
 struct Identities {
-    /// For memory and port: peers in id order, and "mem:r1#0" for each.
+    /// Memory and port channels: the peer of each, in id order, and a name such as "mem:r1#0".
     channels: [Vec<(i64, String)>; 2],
     /// The bound buffer of each switch channel.
     switches: Vec<&'static str>,

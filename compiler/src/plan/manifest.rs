@@ -1,10 +1,11 @@
-//! Manifests: what a runtime must know of plans to choose among them, so that nobody has to write it down twice.
+//! Manifests: what a runtime needs to know about plans to choose among them,
+//! generated so that nobody has to write it down twice.
 //!
-//! In: a program and what is known once its plan is written, or manifests that were written before. Out: JSON, whose form
-//! `docs/manifest.md` describes. It has a number that changes when a field goes or changes its meaning.
+//! In: a program and what is known once its plan is written, or manifests that were written before. Out: JSON in the
+//! format that `docs/manifest.md` describes. Its version changes when a field is removed or changes its meaning.
 //!
-//! The rule that a manifest keeps: no two of its plans have one name, since the executor keeps what it sets up by
-//! name, and no two could be taken for one request, since the runtime then takes whichever it meets first.
+//! The rule for a manifest: no two of its plans have the same name, since the executor keeps what it sets up by name;
+//! and no two fit the same request, since the runtime would take whichever it finds first.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -16,18 +17,18 @@ use std::io::{self, Write};
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// The element types that the executor's kernel runs any plan on; a plan itself knows bytes only.
+/// The element types for which the executor's kernel runs any plan; a plan itself is about bytes only.
 const TYPES: [&str; 6] = ["f16", "bf16", "f32", "i32", "u32", "u8"];
 
-/// Plans, and what a runtime must know of each.
+/// Plans, and what a runtime needs to know about each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
-    /// The plans, ordered by what they are chosen by.
+    /// The plans, ordered by the properties by which they are chosen.
     pub plans: Vec<Entry>,
 }
 
-/// What a runtime must know of one plan.
+/// What a runtime needs to know about one plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     /// The collective, as "allgather".
@@ -44,7 +45,7 @@ pub struct Entry {
     pub max_message_size: u64,
     /// The plan's name.
     pub name: String,
-    /// The plan's file; a path that is not absolute starts in the manifest's folder.
+    /// The plan's file; a path that is not absolute is relative to the manifest's folder.
     pub path: String,
     /// The hash of the plan's bytes.
     pub hash: String,
@@ -52,20 +53,20 @@ pub struct Entry {
     pub types: Vec<String>,
     /// The program's tags.
     pub tags: BTreeMap<String, i64>,
-    /// Whether all checks were made and found nothing.
+    /// Whether all checks ran and found nothing.
     pub proved: bool,
 }
 
-/// What is known of a plan once it is written.
+/// What is known about a plan once it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Where it is, as the manifest is to name it.
+    /// Its path, as the manifest is to name it.
     pub path: String,
     /// The hash of its bytes.
     pub hash: String,
-    /// The fewest and the most bytes that it serves.
+    /// The smallest and the largest message that it serves, in bytes.
     pub message_size: (u64, u64),
-    /// Whether all checks were made and found nothing.
+    /// Whether all checks ran and found nothing.
     pub proved: bool,
 }
 
@@ -89,14 +90,14 @@ impl Entry {
         }
     }
 
-    /// The same once the plan is written.
+    /// The same entry, once the plan is written.
     #[must_use]
     pub fn written(self, written: Written) -> Entry {
         let Written { path, hash, message_size: (min, max), proved } = written;
         Entry { path, hash, min_message_size: min, max_message_size: max, proved, ..self }
     }
 
-    /// What the runtime chooses by, other than the message's size.
+    /// The properties by which the runtime chooses, other than the message's size.
     fn key(&self) -> (&str, u32, u32, bool) {
         (&self.collective, self.world_size, self.ranks_per_node, self.in_place)
     }
@@ -109,11 +110,11 @@ impl Entry {
 }
 
 impl Manifest {
-    /// The manifest of some plans, and a report for each two that cannot be in one.
+    /// The manifest of some plans, and a report for each two that cannot be in one manifest.
     #[must_use]
     pub fn of(mut plans: Vec<Entry>) -> (Manifest, Vec<Diagnostic>) {
         plans.sort();
-        // What is said twice in the same words is said once.
+        // Equal entries are kept once.
         plans.dedup();
         let reports = clashes(&plans);
         (Manifest { version: VERSION, plans }, reports)
@@ -122,7 +123,7 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// Why the text is no manifest, or not one that can be read.
+    /// The reason, if the text is not a manifest or is of another version.
     pub fn read(text: &str) -> Result<Manifest, String> {
         let manifest: Manifest = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match manifest.version {
@@ -141,7 +142,7 @@ impl Manifest {
     }
 }
 
-/// Two of one name, and of those that are chosen alike, neighbours whose ranges overlap.
+/// Reports plans of the same name, and plans that fit the same request: same properties, overlapping ranges of sizes.
 fn clashes(plans: &[Entry]) -> Vec<Diagnostic> {
     let mut reports = Vec::new();
     let mut named: BTreeMap<&str, &Entry> = BTreeMap::new();
@@ -150,7 +151,8 @@ fn clashes(plans: &[Entry]) -> Vec<Diagnostic> {
             reports.push(one_name(other, plan));
         }
     }
-    // Within one key plans are ordered by where their range begins: it is the one that reaches furthest that matters.
+    // Plans with one key are ordered by where their range begins, so each is
+    // compared with the one that reaches furthest.
     let mut furthest: Option<&Entry> = None;
     for plan in plans {
         match furthest.filter(|other| other.key() == plan.key()) {

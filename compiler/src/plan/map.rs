@@ -1,10 +1,10 @@
-//! Where the operations of a plan come from: a file beside the plan.
+//! Maps: files next to plans that say where a plan's operations come from.
 //!
-//! In: a map's text. Out: a [`Map`], which adds to reports about its plan the lines of source that operations come
-//! from. It is bound to the plan by a hash of the plan's bytes. The format, in `docs/map.md`, has a number that changes
-//! when a field goes or changes its meaning; `trace` makes maps.
+//! In: a map's text. Out: a [`Map`], which adds to reports about its plan the source lines that the operations come
+//! from. It is bound to the plan by a hash of the plan's bytes. `docs/map.md` describes the format; its version changes
+//! when a field is removed or changes its meaning. `trace` makes maps.
 //!
-//! What a map says is not trusted: a number that names no row says nothing.
+//! A map is not trusted: an index that is out of range is ignored.
 
 mod accepted;
 mod trace;
@@ -35,9 +35,9 @@ pub struct Map {
     values: Vec<ValueRow>,
     /// The distinct blocks: where the block comes from, then its operations, pipelines before their bodies.
     blocks: Vec<Vec<OriginRow>>,
-    /// The rows of `blocks` that each rank has, in order, before copies are made.
+    /// For each rank, the rows of `blocks` that it has, in order, before copies are made.
     ranks: Vec<Vec<u32>>,
-    /// For each rank, what several of its blocks may use; empty where that is nothing on any.
+    /// For each rank, what several of its blocks may use; empty if no rank has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shared: Vec<Vec<accepted::SharedRow>>,
 }
@@ -45,7 +45,7 @@ pub struct Map {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Collective {
     name: String,
-    /// Names and values of its parameters before copies are made, as they would be written.
+    /// Names of its parameters and their values before copies are made, as they would be written in source.
     arguments: Vec<(String, String)>,
 }
 
@@ -58,22 +58,22 @@ struct File {
 /// The file, the offsets of the first byte and of the byte after the last one, line and column.
 type PlaceRow = (u32, u32, u32, u32, u32);
 
-/// A row of `places`, and the innermost loop value or call that it was reached with.
+/// A row of `places`, and the innermost loop value or call around it.
 type OriginRow = (u32, u32);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 enum ValueRow {
-    /// The next one out, a name and its value.
+    /// The next outer row, a name and its value.
     Value(u32, String, i64),
-    /// The next one out, and the place of a call.
+    /// The next outer row, and the place of a call.
     Call(u32, u32),
 }
 
 /// A source file that a map names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'m> {
-    /// Its path as it was given to the compiler, or `std::patterns` and the like.
+    /// Its path as it was given to the compiler, or a library name such as `std::patterns`.
     pub name: &'m str,
     hash: &'m str,
 }
@@ -90,7 +90,7 @@ impl Map {
     /// Reads a map.
     ///
     /// # Errors
-    /// Why the text is no map, or not one that can be read.
+    /// The reason, if the text is not a map or is of another version.
     pub fn read(text: &str) -> Result<Map, String> {
         #[derive(Deserialize)]
         struct Head {
@@ -124,7 +124,7 @@ impl Map {
         out.write_all(b"\n")
     }
 
-    /// The arguments of the plan's collective before copies were made, as they would be written.
+    /// The arguments of the plan's collective before copies were made, as they would be written in source.
     #[must_use]
     pub fn arguments(&self) -> &[(String, String)] {
         &self.collective.arguments
@@ -135,8 +135,8 @@ impl Map {
         self.files.iter().map(|file| Source { name: &file.name, hash: &file.hash })
     }
 
-    /// Adds to reports about the plan where its operations come from: in words, and where the text is at hand, as a
-    /// place in it. `texts` has the file of each source that is.
+    /// Adds to reports about the plan where its operations come from: in words, and if the source text is available, as
+    /// a place in it. `texts` has the file of each source, where there is one.
     pub fn explain(&self, plan: FileId, texts: &[Option<FileId>], reports: &mut [Diagnostic]) {
         for report in reports {
             let mut places = Vec::new();
@@ -188,7 +188,7 @@ impl Map {
                 }
                 ValueRow::Call(outer, _) => *outer,
             };
-            // Rows lead outwards to rows before them; others are no list that ends.
+            // Each row refers to an earlier one as its outer row; anything else might never end.
             next = if outer < next { outer } else { 0 };
         }
         values.reverse();
@@ -203,12 +203,12 @@ fn part(place: PlanPlace) -> String {
     format!("{op}{block}rank {}", place.rank)
 }
 
-/// The hash of some bytes, with the name of the function.
+/// The hash of some bytes, with the name of the hash function.
 fn digest(bytes: &[u8]) -> String {
     format!("blake3:{}", blake3::hash(bytes).to_hex())
 }
 
-/// A writer that hashes what goes through it.
+/// A writer that hashes what is written through it.
 pub struct Hashed<W> {
     out: W,
     hasher: blake3::Hasher,

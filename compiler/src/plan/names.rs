@@ -1,9 +1,9 @@
-//! Which operation of a plan a transfer is, and the plan's words for things.
+//! Which operation of a plan a transfer becomes, and the names of things in plans.
 
 use crate::ir;
 use smallvec::SmallVec;
 
-/// How an operation's operands go together in a plan.
+/// How an operation's operands are combined in a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Source k goes to destination k: a single source is written once for each destination.
@@ -33,7 +33,7 @@ impl Shape {
     }
 }
 
-/// What the plan calls an operation.
+/// The name of an operation in a plan.
 #[must_use]
 pub fn action_name(action: &ir::Action) -> &'static str {
     match action {
@@ -51,8 +51,8 @@ pub fn action_name(action: &ir::Action) -> &'static str {
     }
 }
 
-/// What the plan calls a transfer. A load-reduce that does not store is `glre`, as MSCCL++'s own tools have it; its
-/// executor has no such operation.
+/// The name of a transfer in a plan. A load-reduce that does not store is `glre`, as in MSCCL++'s own
+/// tools, although its executor has no such operation.
 pub(super) fn operation_name(transfer: &ir::Transfer) -> &'static str {
     match transfer.verb {
         ir::Verb::Copy => "copy",
@@ -108,7 +108,7 @@ pub(super) fn local_first(operands: &[ir::Operand]) -> SmallVec<[ir::Operand; 2]
     operands.iter().filter(local).chain(others).copied().collect()
 }
 
-/// Whether the plan's operation names its channels: what the executor reaches through memory needs only the buffer.
+/// Whether the plan's operation names its channels: for what the executor reaches through memory, the buffer is enough.
 pub(super) fn lists_channels(transfer: &ir::Transfer) -> bool {
     match transfer.verb {
         ir::Verb::Get => true,

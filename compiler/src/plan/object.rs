@@ -1,14 +1,14 @@
-//! JSON objects, and nothing else, as the structures of a plan.
+//! Reading the structures of a plan from JSON objects, and from nothing else.
 //!
-//! In: what a JSON reader is at. Out: the structure, or the reader's error at that place. What serde derives for a structure takes
-//! an array of its fields in order, too, which the loader of MSCCL++ does not.
+//! In: a JSON reader's position. Out: the structure, or the reader's error at that position. The code that serde
+//! derives for a structure also accepts an array of its fields in order, which the loader of MSCCL++ does not.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What an object holds.
+/// A structure that is read from an object.
 pub(super) struct Object<T>(pub(super) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -17,7 +17,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Takes the fields of an object.
+/// Reads the fields of an object.
 struct Fields<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {

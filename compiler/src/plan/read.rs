@@ -1,12 +1,13 @@
-//! Any MSCCL++ plan's JSON to the concrete program.
+//! Reading any MSCCL++ plan's JSON into the concrete program.
 //!
-//! In: a file's text. Out: the program, with explicit joins and places in the plan, and what is wrong with the file
-//! as a plan. What the loader of MSCCL++ refuses is an error here, and so is what it takes and then trips over: ids
-//! that name nothing, operands that do not fit their operation, chunks beyond their buffer. Such an operation is left
-//! out of the program. What the plan's collective promises, and how its buffers share memory in place, a plan does not
-//! say: the caller adds it. Whether a sound plan runs well is for `check` to say.
+//! In: a file's text. Out: the program, with explicit joins and places in the plan, and what is wrong with the file as
+//! a plan. What MSCCL++'s loader refuses is an error here, and so is what it accepts but then fails on: ids that name
+//! nothing, operands that do not fit their operation, chunks beyond their buffer. Such an operation is left out of the
+//! program. A plan says neither what its collective promises nor how its buffers share memory in place: the caller adds
+//! both. Whether a well-formed plan runs correctly is for `check` to say.
 //!
-//! A plan does not say over which memory channel a `put` goes, only into which buffer; `operations` infers it.
+//! A plan does not say which memory channel a `put` uses, only which buffer it writes to;
+//! `operations` infers the channel.
 
 mod operands;
 mod operations;
@@ -23,7 +24,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Reads a plan. There is no program where the file's frame is wrong: its JSON, its ranks, channels or remote buffers.
+/// Reads a plan. There is no program if the file's frame is wrong: its JSON, its ranks, channels or remote buffers.
 #[must_use]
 pub fn read(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let whole = read_with_lists(file, text);
@@ -37,12 +38,12 @@ pub struct Read {
     pub program: Option<ir::Program>,
     /// What is wrong with the file as a plan.
     pub diagnostics: Vec<Diagnostic>,
-    /// Lists of its blocks for which the loader has no room: it copies what is listed, used or not. What is used is for
-    /// `check` to count.
+    /// Blocks whose lists are longer than the loader has room for: it copies what is
+    /// listed, used or not. `check` counts what is used.
     pub lists: Vec<Diagnostic>,
 }
 
-/// The same, with lists that are too long.
+/// The same, and reports lists that are too long.
 #[must_use]
 pub fn read_with_lists(file: FileId, text: &str) -> Read {
     let plan = match super::parse(file, text) {
@@ -92,10 +93,10 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
     Read { program: Some(program), diagnostics, lists }
 }
 
-/// How many characters of a word that means nothing are shown.
+/// How many characters of an unknown word are shown.
 const MOST_SHOWN: usize = 40;
 
-/// A part of the plan that something is said about.
+/// The part of the plan that a report is about.
 #[derive(Clone, Copy)]
 struct At {
     rank: u32,
@@ -109,7 +110,7 @@ impl At {
     }
 }
 
-/// What is wrong, each thing once: a generated file repeats a mistake on every rank.
+/// The mistakes found, each once: a generated file repeats a mistake on every rank.
 #[derive(Default)]
 struct Reports {
     found: Vec<(Diagnostic, u32)>,
@@ -150,7 +151,7 @@ struct Frame {
 struct Remote {
     rank: ir::RankId,
     buffer: ir::Buffer,
-    /// The kinds of channel that it is set up for.
+    /// The kinds of channel over which it is accessible.
     kinds: Vec<ir::ChannelKind>,
 }
 
@@ -193,7 +194,7 @@ impl<T> ByKind<T> {
     }
 }
 
-/// "memory", "port" or "switch"; the loader's "none" is no kind of channel.
+/// The kind of channel that "memory", "port" or "switch" names; the loader's "none" is not a kind of channel.
 fn channel_kind(text: &str) -> Option<ir::ChannelKind> {
     match text {
         "memory" => Some(ir::ChannelKind::Memory),
@@ -212,7 +213,7 @@ fn buffer(text: &str) -> Option<ir::Buffer> {
     }
 }
 
-/// A word of the file as a message shows it, whatever its length.
+/// A word of the file as a message shows it, shortened if it is long.
 fn short(text: &str) -> std::borrow::Cow<'_, str> {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()).into(),
@@ -220,7 +221,7 @@ fn short(text: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// The reading of one plan.
+/// The state of reading one plan.
 struct Reader<'p, 'a> {
     plan: &'p Plan<'a>,
     file: FileId,
@@ -269,7 +270,7 @@ impl Reader<'_, '_> {
             name: plan.name.to_string(),
             protocol: if plan.protocol == "LL" { ir::Protocol::Ll } else { ir::Protocol::Simple },
             threads: threads?,
-            // The least and the greatest number are what a plan says whose author said nothing.
+            // A plan whose author set no limits has the smallest and the largest number here.
             min_message_size: Some(plan.min_message_size).filter(|bytes| *bytes > 0),
             max_message_size: Some(plan.max_message_size).filter(|bytes| *bytes < u64::MAX),
             alignment: alignment?,
@@ -370,7 +371,8 @@ impl Reader<'_, '_> {
         Some(ir::Link::Switch(Arc::new(ir::SwitchGroup { buffer: bound, ranks, size })))
     }
 
-    /// Every member of a switch group lists it, and all in an order in which they can come about.
+    /// Checks that every member of a switch group lists it, and all members in an
+    /// order in which the groups can be set up.
     fn meet(&mut self, frames: &[Frame]) {
         let groups: Vec<Vec<&ir::SwitchGroup>> = frames.iter().map(Frame::groups).collect();
         let Some(ir::Unmet { rank, position, absent }) = ir::unmet(&groups) else { return };
@@ -477,7 +479,8 @@ impl Reader<'_, '_> {
         ir::Block { name: Arc::from(position.to_string()), ops, origin }
     }
 
-    /// What a block's operations number; none where a list has what is not there, of which they would only say it again.
+    /// The lists into which a block's operations index; none if a list names something that does not exist,
+    /// since the operations would only report it again.
     fn block_lists(
         &mut self,
         at: At,
@@ -529,7 +532,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Gives every channel end its partner: the k-th from a to b of a kind meets the k-th from b to a.
+/// Gives every channel end its partner: the k-th channel of a kind from a to b meets the k-th from b to a.
 fn pair(frames: &mut [Frame]) {
     type Key = (ir::RankId, ir::RankId, ir::ChannelKind);
     let mut ends: BTreeMap<Key, SmallVec<[ir::ChannelId; 2]>> = BTreeMap::new();

@@ -1,16 +1,16 @@
-//! The concrete program to an execution plan's JSON.
+//! Writing the concrete program as an execution plan's JSON.
 //!
-//! In: a program whose joins are explicit, rank by rank, so that nobody has to hold all ranks at once. Out: bytes,
-//! the same for the same program: one operation a line, otherwise compact, keys in the order in which MSCCL++'s own
-//! tools write them. Numbers are given here: a channel's id is its position among those of its kind; a block lists the
-//! channels and remote buffers that its operations use by first use, and operations count in these lists; a rank's
-//! remote buffers go by first use in block order, one a rank and buffer.
+//! In: a program whose joins are explicit, rank by rank, so that not all ranks have to be in memory at once. Out:
+//! bytes, the same for the same program: one operation on each line, otherwise compact, keys in the order in which
+//! MSCCL++'s own tools write them. Numbers are assigned here: a channel's id is its position among those of its kind; a
+//! block lists the channels and remote buffers that its operations use, by first use, and operations index into these
+//! lists; a rank lists its remote buffers by first use in block order, one for each rank and buffer.
 //!
-//! Which operation of the plan an [`ir::Transfer`] becomes follows from its verb and the places of its operands.
-//! The executor takes operands by position: plain local ones first, then local packets, then those of peers.
+//! Which operation of the plan an [`ir::Transfer`] becomes follows from its verb and the places of its operands. The
+//! executor takes operands by position: plain local ones first, then local packets, then those of peers.
 //!
-//! Nothing is checked: `check::limits` says what the executor cannot run. Where the options leave the message sizes
-//! open, the plan says 0 and 2^64 - 1.
+//! Nothing is checked: `check::limits` says what the executor cannot run. If the options leave the
+//! message sizes open, the plan says 0 and 2^64 - 1.
 
 #[cfg(test)]
 mod tests;
@@ -113,7 +113,7 @@ pub fn tail(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// A number that a block gave to something, and in which block: rows of other blocks count as absent.
+/// A number that a block assigned to something, and which block did: numbers of other blocks count as absent.
 #[derive(Clone, Copy, Default)]
 struct Local {
     /// The block's id plus one.
@@ -121,7 +121,7 @@ struct Local {
     number: u32,
 }
 
-/// One remote buffer of the rank.
+/// A remote buffer of the rank.
 struct Remote {
     rank: ir::RankId,
     buffer: ir::Buffer,
@@ -130,7 +130,7 @@ struct Remote {
     locals: [Local; 2],
 }
 
-/// The text of one rank, and the numbers given so far.
+/// The text of one rank, and the numbers assigned so far.
 struct RankWriter<'a> {
     id: ir::RankId,
     rank: &'a ir::Rank,
@@ -139,11 +139,11 @@ struct RankWriter<'a> {
     channels: Vec<(u32, Local)>,
     remotes: Vec<Remote>,
     remote_ids: FxHashMap<(ir::RankId, ir::Buffer), u32>,
-    /// The current block, plus one.
+    /// The current block's id plus one.
     block: u32,
     /// The current block's channels: the kinds by first use, and the ids of each.
     block_channels: SmallVec<[(ir::ChannelKind, Vec<u32>); 3]>,
-    /// The current block's remote buffers, the same way.
+    /// The current block's remote buffers, in the same form.
     block_remotes: SmallVec<[(ir::ChannelKind, Vec<u32>); 2]>,
 }
 
@@ -367,7 +367,7 @@ impl<'a> RankWriter<'a> {
         self.text("]");
     }
 
-    /// The channel's number in the current block, which lists it from now on.
+    /// The channel's number in the current block; adds it to the block's list if it is not there.
     fn channel(&mut self, id: ir::ChannelId) -> u32 {
         let block = self.block;
         let kind = self.rank.channels.lookup(id).map_or(ir::ChannelKind::Memory, ir::Channel::kind);
@@ -378,7 +378,7 @@ impl<'a> RankWriter<'a> {
         local.number
     }
 
-    /// The remote buffer's number in the current block, which lists it from now on.
+    /// The remote buffer's number in the current block; adds it to the block's list if it is not there.
     fn remote(&mut self, rank: ir::RankId, buffer: ir::Buffer, kind: ir::ChannelKind) -> u32 {
         let next = self.remotes.len() as u32;
         let id = *self.remote_ids.entry((rank, buffer)).or_insert(next);

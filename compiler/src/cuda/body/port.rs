@@ -1,4 +1,4 @@
-//! What goes over ports, as statements: each put by itself, done by the whole block.
+//! Operations over ports, as statements: each put is a statement of its own, done by the whole block.
 
 use super::{Scene, home, part, spots, to_peers};
 use super::{channel, is_port};
@@ -6,11 +6,11 @@ use crate::cuda::statement::{Kind, Statement};
 use crate::ir::{Action, ChannelId, Op, Operand, OriginId, Transfer, Verb, Where, memory};
 use std::collections::BTreeSet;
 
-/// The channels over which a block has put something.
+/// The channels over which a block has put something that may not be flushed yet.
 pub(super) type Pushed = BTreeSet<ChannelId>;
 
-/// Keeps what an operation puts, or tells of, behind what was put over the same channel before. A put that brings its
-/// own signal is in order by itself, but not with others.
+/// Orders puts and signals behind earlier puts over the same channel. A put with a signal of its own needs no order
+/// between the two, but it does with other puts.
 pub(super) fn order(
     scene: Scene,
     op: &Op,
@@ -33,7 +33,7 @@ pub(super) fn order(
     };
     let ports: Vec<ChannelId> = channels.iter().copied().filter(|id| is_port(scene, *id)).collect();
     let shared = |id: &ChannelId| channel(scene, *id).is_some_and(|channel| channel.shared);
-    // What is put in a pipeline comes after what was put in its turn before.
+    // A put in a pipeline comes after the puts of the previous turn.
     let behind =
         |id: &ChannelId| pushed.contains(id) || (puts && shared(id)) || (piped && puts && !flushes);
     if ports.iter().any(behind) {
@@ -76,7 +76,7 @@ pub(super) fn moved(
     }
 }
 
-/// The place of a destination as the network has it.
+/// The place of a destination, as the network addresses it.
 fn destination(scene: Scene, line: Statement, to: &Operand, packets: bool) -> Statement {
     let (buffer, chunk) = home(scene, to);
     let buffer = super::accessor(buffer, packets);

@@ -1,7 +1,7 @@
 
 // ---- A thread block of a program: the vocabulary that kernels are written in ---------------------------------------
 
-// What a kernel is given. P says what is fixed of the program.
+// The argument of a kernel. P has the program's constants.
 template <class P> struct Arguments {
     ccl_memory ranks[P::ranks];
     Multicast multicast[P::groups > 0 ? P::groups : 1];
@@ -10,7 +10,7 @@ template <class P> struct Arguments {
     uint32_t rank;
 };
 
-// Where the counters of a rank stand in its sync memory. All of them only ever grow.
+// Where a rank's counters are in its sync memory. Counters only ever grow.
 template <class P> struct Words {
     static constexpr uint32_t ends = P::ranks * P::lanes;
     static constexpr uint32_t arrived = 0;                            // signals over each end of a channel
@@ -22,9 +22,9 @@ template <class P> struct Words {
     static constexpr uint32_t count = launches + P::blocks;
 };
 
-// All operations are done by the whole block. Element i of an operation, 16 bytes or the data of a packet, counted from
-// the operation's beginning, is thread i's, modulo the number of threads; of a list of channels or semaphores the k-th is
-// thread k's. Where threads must meet in between, `sync` stands.
+// The whole block executes every operation. Element i of an operation (16 bytes, or the data of one packet), counted
+// from the operation's beginning, belongs to thread i modulo the number of threads; entry k of a list of channels or
+// semaphores belongs to thread k. Where threads must meet in between, the kernel calls `sync`.
 template <class P> struct Block {
     const Arguments<P> &arguments;
     mutable uint32_t rank;
@@ -44,27 +44,27 @@ template <class P> struct Block {
 
     static CCL_DEVICE uint32_t thread() { return thread_number(); }
     static CCL_DEVICE uint32_t threads() { return thread_count<P::threads>(); }
-    // Nothing that follows from the rank is kept in registers from one operation to the next.
+    // Lets the threads meet, and keeps no value computed from the rank in registers from one operation to the next.
     CCL_DEVICE void sync() const {
         meet();
         forget(rank);
     }
 
-    // Ranks. Peers are all ranks but this one, ascending. Who is `n` before is at most once around away; below zero, which
-    // wraps, they are ahead.
+    // Ranks. The peers of a rank are all other ranks, in ascending order. `before(n)` takes an n of at most P::ranks;
+    // an n below zero, which wraps around, gives a rank ahead.
     CCL_DEVICE uint32_t peer(uint32_t i) const { return i + (i >= rank); }
     CCL_DEVICE uint32_t after(uint32_t n) const { return (rank + n) % P::ranks; }
     CCL_DEVICE uint32_t before(uint32_t n) const { return (rank + P::ranks - n) % P::ranks; }
     CCL_DEVICE uint32_t flipped(uint32_t bits) const { return rank ^ bits; }
-    // A binomial tree: the parent is without the rank's last bit, the height the number of zeros behind that; the root is
-    // higher than all.
+    // A binomial tree: a rank's parent is the rank without its lowest set bit, its height is the number of zeros behind
+    // that bit. The root is higher than all others.
     CCL_DEVICE uint32_t parent() const { return rank & (rank - 1); }
     CCL_DEVICE uint32_t height() const { return zeros(rank); }
-    // This rank's place among the peers of another one.
+    // The place of this rank among the peers of rank `at`.
     CCL_DEVICE uint32_t slot(uint32_t at) const { return place_among(rank, at); }
-    // The place of another one among the peers of this rank.
+    // The place of rank `peer` among the peers of this rank.
     CCL_DEVICE uint32_t index_of(uint32_t peer) const { return place_among(peer, rank); }
-    // A peer in a row: among so many ranks at equal distances.
+    // Peer i in a row: among `size` ranks at equal distances.
     CCL_DEVICE uint32_t row_peer(uint32_t size, uint32_t distance, uint32_t i) const {
         const uint32_t place = rank / distance % size;
         return rank - place * distance + (i + (i >= place)) * distance;
@@ -76,7 +76,8 @@ template <class P> struct Block {
         return each_of<P::ranks>([&](uint32_t i) { return slot(peer(i)); });
     }
 
-    // Nodes. The ranks of a node are its locals; those with one local number in all nodes are a rail.
+    // Nodes. A rank's number within its node is its local number. The ranks with one
+    // local number in all nodes are a rail.
     static CCL_DEVICE uint32_t node(uint32_t of) { return of / P::ranks_per_node; }
     static CCL_DEVICE uint32_t local(uint32_t of) { return of % P::ranks_per_node; }
     static CCL_DEVICE uint32_t rank_at(uint32_t node, uint32_t local) { return node * P::ranks_per_node + local; }
@@ -88,7 +89,7 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t node_before(uint32_t n) const { return node_after(P::ranks_per_node - n); }
     CCL_DEVICE uint32_t rail_after(uint32_t n) const { return after(n * P::ranks_per_node); }
     CCL_DEVICE uint32_t rail_before(uint32_t n) const { return before(n * P::ranks_per_node); }
-    // Counted node by node, and within each from this place on.
+    // Counted node by node from this one on, and within each node from this rank's local number on.
     CCL_DEVICE uint32_t onward(uint32_t n) const {
         return rail_after(n / P::ranks_per_node) - local() + (local() + n) % P::ranks_per_node;
     }
@@ -113,7 +114,7 @@ template <class P> struct Block {
         return each_of<P::ranks / P::ranks_per_node>([&](uint32_t i) { return rail_slot(rail_peer(i)); });
     }
 
-    // Places in memory: of this rank or of another, one or a list.
+    // Addresses in memory: of this rank or of another, one or a list.
     template <class C> CCL_DEVICE auto input(C chunk) const { return input(chunk, rank); }
     template <class C> CCL_DEVICE auto output(C chunk) const { return output(chunk, rank); }
     template <class C> CCL_DEVICE auto scratch(C chunk) const { return scratch(chunk, rank); }
@@ -140,10 +141,12 @@ template <class P> struct Block {
         return within(arguments.multicast[group], half() + 2 * chunk * chunk_bytes());
     }
 
-    // How much of an operation on so many chunks is done: all, a share of several blocks, the window of a pipeline.
+    // How much of an operation on `chunks` chunks is done: all of it, one share
+    // of several blocks, or the window of a pipeline.
     CCL_DEVICE size_t bytes(uint32_t chunks) const { return chunks * chunk_bytes(); }
     CCL_DEVICE Part whole(uint32_t chunks) const {
-        // Most operations begin with this: what another one, or another role, works out from the rank is not kept for it.
+        // Most operations begin with this call. Values that other operations or roles compute
+        // from the rank are not kept in registers for it.
         forget(rank);
         return Part{0, bytes(chunks)};
     }
@@ -157,8 +160,8 @@ template <class P> struct Block {
         return Part{from, smaller(unit, bytes(chunks) - from)};
     }
 
-    // Signals between ranks. There are as many channels between two ranks as `lanes`; a wait names the lane on which the other
-    // end signals.
+    // Signals between ranks. There are up to P::lanes channels between two ranks; a wait
+    // names the lane on which the other end signals.
     template <class R, class L = uint32_t> CCL_DEVICE void signal(R to, L lane = 0) const {
         each(to, lane, [&](uint32_t r, uint32_t l) { add_release_system(words(r) + end_of(rank, l)); });
     }
@@ -207,13 +210,13 @@ template <class P> struct Block {
     template <int N> CCL_DEVICE void put(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
     template <int N> CCL_DEVICE void get(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
 
-    // Combines what is at all sources and stores it at all destinations.
+    // Combines the data at all sources and stores the result at all destinations.
     template <class K, class Op = typename K::Op, int N, int M>
     CCL_DEVICE void reduce(Part part, Spots<N> to, Spots<M> from) const {
         if constexpr (N + M <= apart_operands) combine_apart<K, Op>(part, to, from);
         else combine<K, Op>(part, to, from);
     }
-    // Data through the switch, which combines what it loads and stores to all. Multiples of 16 bytes.
+    // Data through the switch, which combines what is loaded, and stores to all ranks. Sizes are multiples of 16 bytes.
     template <class K> CCL_DEVICE void load_reduce(Part part, Spots<1> to, MulticastSpot from) const {
         rounds(
             part, [&](size_t at) { return load_multicast<K>(further(from, at)); },
@@ -251,7 +254,7 @@ template <class P> struct Block {
             store_packet_multicast<typename K::Packet>(further(to, 2 * at), read<K>(from.at[0], at), launch);
         });
     }
-    // Combines plain data with packets and stores it, plain and as packets.
+    // Combine plain data with packets and store the result: plain, and in the second form also as packets.
     template <class K, class Op = typename K::Op, int M>
     CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<1> plain, Spots<M> from) const {
         packets_of<K>(part, [&](size_t at) { store(to.at[0] + at, sum_at<K, Op>(at, plain, from)); });
@@ -261,15 +264,17 @@ template <class P> struct Block {
         packets_of<K>(part, [&](size_t at) {
             auto sum = sum_at<K, Op>(at, plain, from);
             store(to.at[0] + at, sum);
-            // Where packets go to is worked out now: there are no registers for it while others are awaited.
+            // The destinations' addresses are computed only now: there are no
+            // registers for them while packets are awaited.
             forget(at);
             write<K>(on, at, sum);
         });
     }
 
 #if defined(CCL_NVSHMEM)
-    // Ports: what is put is on its way until it is flushed. The threads meet first, since what any of them wrote is put. A
-    // network's signal and wait order what goes over the network: fences order what is stored and loaded plainly.
+    // Ports. A put is in flight until it is flushed. The threads meet first, since a put sends
+    // what any of them has written. A network's signals and waits order what goes over the
+    // network; fences order plain stores and loads with it.
     CCL_DEVICE uint32_t across(uint32_t peer) const { return ccl::across(peer, rank); }
     CCL_DEVICE void port_put(Part part, Spots<1> to, Spots<1> from, [[maybe_unused]] uint32_t peer, uint32_t = 0) const {
         meet();
@@ -279,7 +284,7 @@ template <class P> struct Block {
         meet();
         Word *signal = words(across(peer)) + end_of(rank, lane);
 #if defined(__CUDACC__)
-        // Whichever thread signals in there.
+        // Any thread may be the one that sends the signal inside the call.
         if (thread() == 0) fence_system();
         meet();
         network_put_with_signal(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, signal, peer);
@@ -313,7 +318,8 @@ template <class P> struct Block {
             fence_system();
         });
     }
-    // What is put from here on arrives after what was put before. One thread says so for all: the network would be told by each.
+    // What is put from here on arrives after what was put before. One thread does this for all;
+    // otherwise the network would do it once for each.
     CCL_DEVICE void port_order() const {
         meet();
         if (thread() == 0) network_order();
@@ -369,7 +375,7 @@ template <class P> struct Block {
         return all;
     }
 
-    // The place of one among all but the other.
+    // The place of `one` among all ranks but `other`.
     static CCL_DEVICE uint32_t place_among(uint32_t one, uint32_t other) { return one - (one > other); }
     // A number for each peer in a circle of ranks.
     template <uint32_t Ranks, class F> static CCL_DEVICE List<Ranks - 1> each_of(F number) {
@@ -379,7 +385,7 @@ template <class P> struct Block {
         return all;
     }
 
-    // Does entry k of a list in thread k.
+    // Does entry k of the lists in thread k.
     template <class F> static CCL_DEVICE void each(uint32_t one, uint32_t other, F act) {
         if (thread() == 0) act(one, other);
     }
@@ -394,7 +400,7 @@ template <class P> struct Block {
             for (uint32_t k = thread(); k < N; k += threads()) act(ones.at[k], others.at[k]);
             return;
         }
-        // A mask, since compilers make a jump for each entry of whatever else picks one.
+        // A mask, since compilers turn other ways of picking an entry into a jump for each.
         uint32_t one = 0, other = 0;
         CCL_UNROLL
         for (uint32_t k = 0; k < N; ++k) {
@@ -413,7 +419,7 @@ template <class P> struct Block {
     }
 
     static constexpr int apart_operands = 9;
-    // Where all is one function, there are fewer registers for each operation.
+    // With CCL_LINKED, operations are inlined into one function, which leaves fewer registers for each.
 #if defined(CCL_LINKED)
     static constexpr int most_at_once = 2, most_sources = 2;
 #else
@@ -423,8 +429,8 @@ template <class P> struct Block {
         if constexpr (N + 1 <= apart_operands) move_apart(part, to, from);
         else move(part, to, from);
     }
-    // Operations of few operands are compiled once and called: a program has many of them, and all together need more
-    // registers than there are.
+    // Operations with few operands are compiled once and called: a program has many of them, and inlined together
+    // they would need more registers than there are.
     template <int N> static CCL_APART void move_apart(Part part, Spots<N> to, Spots<1> from) { move(part, to, from); }
     template <class K, class Op, int N, int M>
     static CCL_APART void combine_apart(Part part, Spots<N> to, Spots<M> from) {
@@ -454,7 +460,7 @@ template <class P> struct Block {
     template <class T, class Op, int N, int M>
     static CCL_DEVICE void combine_wide(Part part, Spots<N> to, Spots<M> from) {
         const size_t end = part.offset + part.bytes / 16 * 16;
-        // As many loads at once as keep memory busy without running out of registers.
+        // As many loads in flight as keep memory busy without running out of registers.
         constexpr int batch = M <= 2 ? most_at_once : M <= 4 && M <= most_sources ? 2 : 1;
         CCL_ROLLED
         for (size_t at = part.offset + 16 * thread(); at < end; at += batch * stride()) {
@@ -492,10 +498,10 @@ template <class P> struct Block {
         for (int m = 0; m < Sources; ++m) read[m] = load<V16>(from.at[First + m] + at);
     }
 
-    // From one element of a thread to its next one.
+    // The distance between one element of a thread and its next one.
     static CCL_DEVICE size_t stride() { return 16 * threads(); }
-    // Moves whole elements, at the offsets of a part: several are loaded before the first is stored, also at the end, since
-    // loads in flight are what keeps memory busy.
+    // Moves the whole elements of a part. Several are loaded before the first is stored, even at the end,
+    // since loads in flight are what keeps memory busy.
     template <class Load, class Store> static CCL_DEVICE void rounds(Part part, Load load_at, Store store_at) {
         const size_t end = part.offset + part.bytes / 16 * 16;
         CCL_ROLLED
@@ -509,7 +515,7 @@ template <class P> struct Block {
                 if (at + b * stride() < end) store_at(at + b * stride(), data[b]);
         }
     }
-    // Does what is no whole element, or all where elements are not aligned, in steps of so many bytes.
+    // Does what is left after the whole elements, or everything if elements are not aligned, in steps of `Step` bytes.
     template <size_t Step, class Act> static CCL_DEVICE void remainder(Part part, bool elements_done, Act act) {
         const size_t first = elements_done ? part.bytes / 16 : 0;
         const size_t own = first + (thread() + threads() - first % threads()) % threads();
@@ -529,12 +535,12 @@ template <class P> struct Block {
     template <class K, class F> CCL_DEVICE void packets_of(Part part, F act) const {
         constexpr size_t bytes = sizeof(typename K::Packet::Payload);
         const size_t end = part.offset + part.bytes;
-        // As many places as there are registers for: the rest is worked out again.
+        // Only as many addresses are kept as there are registers for: the rest is computed again.
         forget(rank);
         CCL_ROLLED
         for (size_t at = part.offset + bytes * thread(); at < end; at += bytes * threads()) act(at);
     }
-    // Puts to as many places at a time as there are registers for: what is put is read again for the others.
+    // Puts to as many places at a time as there are registers for; the data is loaded again for the others.
     template <class K, int First, int N> CCL_DEVICE void put_to(Part part, Spots<N> to, Spots<1> from) const {
         constexpr int places = (int)smaller(N - First, N <= 8 ? 8 : 4);
         Spots<places> some;
@@ -558,7 +564,7 @@ template <class P> struct Block {
         add_packets<K, Op, 0>(at, launch, from, all);
         return all.bits();
     }
-    // Where places do not fit the uniform registers, each needs two of the others.
+    // Addresses that do not fit the uniform registers take two ordinary registers each.
     static constexpr CCL_DEVICE size_t most_awaited(int sources) {
         if (sources <= 4) return 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
@@ -567,7 +573,7 @@ template <class P> struct Block {
         return 1;
 #endif
     }
-    // Packets of as many sources as there are registers for are awaited together: each look is at all of them.
+    // Awaits packets of as many sources together as there are registers for: each attempt loads all of them.
     template <class K, class Op, int First, int M, class Sum>
     static CCL_DEVICE void add_packets(size_t at, uint32_t launch, Spots<M> from, Sum &all) {
         constexpr int sources = (int)smaller(M - First, most_awaited(M));

@@ -13,8 +13,8 @@
 #endif
 
 #if defined(__CUDACC__)
-// What writes memory before the first launch, on a stream of its own: another one may be captured in a graph just now, which
-// neither sees this nor is ended by it.
+// Writes memory before the first launch, on a stream of its own. Another stream may be under capture in a graph at that
+// time: the capture neither records these writes nor is invalidated by them.
 class Writer {
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaStream_t stream = nullptr;
@@ -36,10 +36,10 @@ class Writer {
     void write(void *at, const void *from, size_t bytes) {
         good = good && cudaMemcpyAsync(at, from, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess;
     }
-    // Whether all is written.
+    // Whether everything is written.
     bool done() { return good && cudaStreamSynchronize(stream) == cudaSuccess; }
 };
-// How many blocks of the kernel run at once; below zero where the device does not say.
+// How many blocks of the kernel run at once; negative if the device does not say.
 inline int blocks_at_once(const void *kernel, int threads) {
     int device = 0, sms = 0, each = 0;
     if (cudaGetDevice(&device) != cudaSuccess) return -1;
@@ -79,7 +79,7 @@ template <class P, class E, class K> void run_on_cpu(const void *arguments) {
 template <class P, class E, class K> const void *kernel_of() { return (const void *)&run_on_cpu<P, E, K>; }
 #endif
 
-// The kernel for a type, an operation and a form of packets; null where there is none. E makes kernels.
+// The kernel for a type, an operation and a form of packets; null if there is none. E provides the kernels.
 template <class P, class E, class T, class Op> const void *kernel_with(ccl_packet packet) {
     if constexpr (!P::packets) return kernel_of<P, E, Kind<T, Op, Ll16>>();
     if constexpr (P::packets && (CCL_PACKETS >> CCL_LL16 & 1))
@@ -88,7 +88,7 @@ template <class P, class E, class T, class Op> const void *kernel_with(ccl_packe
         if (packet == CCL_LL8) return kernel_of<P, E, Kind<T, Op, Ll8>>();
     return nullptr;
 }
-// The switch combines neither bytes, nor floats but by sums.
+// The switch does not combine bytes, and it combines floats only as sums.
 template <class P, class T, class Op> constexpr bool combines() {
     return P::groups == 0 || (sizeof(T) == 2) || (sizeof(T) == 4 && (!is_float(T()) || is_sum(Op())));
 }
@@ -134,7 +134,7 @@ inline size_t bytes_of(ccl_type type) {
     return 0;
 }
 
-// A program on one rank, with its memory. E makes its kernels.
+// A program on one rank, with its memory. E provides its kernels.
 template <class P, class E> struct Program {
     Arguments<P> arguments;
     size_t message_bytes;
@@ -194,7 +194,7 @@ template <class P, class E> struct Program {
     }
 
 #if defined(CCL_NVSHMEM) && defined(__CUDACC__)
-    // Memory of peers that is within reach; that of others is reached through ports.
+    // The memory of peers that is directly reachable; other peers' memory is reached through ports.
     static int exchange_by_nvshmem(const ccl_memory *mine, ccl_memory *all) {
         if (nvshmem_n_pes() != (int)P::ranks) return 1;
         const int here = nvshmem_my_pe();
@@ -233,7 +233,7 @@ template <class P, class E> struct Program {
         return in < out + output && out < in + input ? CCL_BAD_POINTER : CCL_OK;
     }
 
-    // Counters begin at zero, semaphores at their values, packets with the number of no launch.
+    // Counters begin at zero, semaphores at their initial values, packets with a flag that no launch has.
     static bool begin(const ccl_setup &setup) {
         Word values[P::semaphores + 1];
         uint32_t semaphores = P::semaphores;

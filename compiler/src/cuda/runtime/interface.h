@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What every function returns. `ccl_text` says it in words; after CCL_DEVICE_ERROR, cudaGetLastError says more. */
+/* The result of every function. `ccl_text` puts it into words; after CCL_DEVICE_ERROR, cudaGetLastError says more. */
 typedef enum ccl_status {
     CCL_OK = 0,
     CCL_BAD_ARGUMENT,
@@ -19,16 +19,16 @@ typedef enum ccl_status {
     CCL_DEVICE_ERROR
 } ccl_status;
 
-/* The types of elements. */
+/* Element types. */
 typedef enum ccl_type { CCL_F32, CCL_F16, CCL_BF16, CCL_I32, CCL_U32, CCL_U8 } ccl_type;
 
 /* How elements are combined. */
 typedef enum ccl_op { CCL_SUM, CCL_MIN, CCL_MAX } ccl_op;
 
-/* The form of packets: 8 bytes of data in 16, or 4 bytes in 8. All ranks use the same. */
+/* The form of packets: 8 bytes of data in 16, or 4 bytes in 8. All ranks must use the same form. */
 typedef enum ccl_packet { CCL_LL16, CCL_LL8 } ccl_packet;
 
-/* One rank's memory, by pointers that are good in the process that holds them. */
+/* One rank's memory, as pointers that are valid in the process that holds them. */
 typedef struct ccl_memory {
     void *input;
     void *output;
@@ -36,23 +36,23 @@ typedef struct ccl_memory {
     void *sync;
 } ccl_memory;
 
-/* Fills `all`, which has one row for each rank, with the memory of every rank as this process reaches it. Called once,
-   by create, when this rank's memory is ready; returns after every rank has called it. 0 means success. Rows of ranks
-   to which the program has no channel are not used. */
+/* Fills `all`, which has one row for each rank, with the memory of every rank as this process can address it. The
+   program's create function calls it once, when this rank's memory is ready; it returns after every rank has called
+   it. 0 means success. Rows of ranks to which the program has no channel are not used. */
 typedef int (*ccl_exchange)(void *context, const ccl_memory *mine, ccl_memory *all);
 
-/* What create needs to know. */
+/* The arguments of create. */
 typedef struct ccl_setup {
     int rank;
-    size_t message_bytes;   /* the most that a launch will be asked for */
+    size_t message_bytes;   /* of the largest launch */
     ccl_packet packet;      /* for programs that use packets */
     ccl_memory memory;      /* this rank's, on the current device */
     ccl_exchange exchange;
-    void *context;          /* handed to `exchange` */
+    void *context;          /* passed to `exchange` */
     void *const *multicast; /* for programs with switch channels: one multicast address for each of the groups */
 } ccl_setup;
 
-/* A status in words. */
+/* A status as text. */
 static inline const char *ccl_text(ccl_status status) {
     switch (status) {
     case CCL_OK: return "no error";

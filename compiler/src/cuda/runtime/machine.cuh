@@ -14,7 +14,7 @@
 #if defined(__CUDACC__)
 #define CCL_DEVICE __device__ __forceinline__
 #if defined(CCL_NVSHMEM) || defined(__CUDACC_RDC__)
-// What is called in code that is linked later has to keep the registers of its callers.
+// Functions in code that is linked later must preserve their callers' registers, so nothing is called: all is inlined.
 #define CCL_LINKED 1
 #define CCL_APART __device__ __forceinline__
 #else
@@ -33,11 +33,12 @@
 #define CCL_TABLE static const
 #define CCL_UNROLL
 #define CCL_ROLLED
-// What runs kernels on a CPU provides these.
+// Provided by whatever runs kernels on a CPU.
 extern "C" {
 void ccl_cpu_meet(void);                                // the threads of a block meet
-void ccl_cpu_idle(const void *counter, uint64_t wanted); // a thread looks in vain; does not return once time is up
-// A thread of `rank` has heard, in whatever way, that `from` has begun: what `from` did before is settled for it.
+void ccl_cpu_idle(const void *counter, uint64_t wanted); // a thread polls in vain; does not return after a timeout
+// A thread of `rank` has learned, in whatever way, that `from` has begun: all that
+// came before that happens before what follows.
 void ccl_cpu_heard(unsigned rank, unsigned from);
 int ccl_cpu_launch(void (*kernel)(const void *), const void *arguments, size_t bytes, unsigned blocks, void *stream);
 }
@@ -45,7 +46,7 @@ struct ccl_cpu_thread {
     uint32_t block, thread, threads;
 };
 inline thread_local ccl_cpu_thread ccl_cpu_self;
-// What a multicast address leads to.
+// The memory behind a multicast address.
 struct ccl_cpu_group {
     uint32_t count;
     char *members[64];
@@ -72,7 +73,7 @@ CCL_DEVICE void heard(uint32_t, uint32_t) {}
 CCL_DEVICE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 CCL_DEVICE void forget(uint32_t &number) { asm volatile("" : "+r"(number)); }
 CCL_DEVICE void forget(size_t &number) { asm volatile("" : "+l"(number)); }
-CCL_DEVICE uint32_t zeros(uint32_t number) { return __clz(__brev(number)); }  // at its end, in binary
+CCL_DEVICE uint32_t zeros(uint32_t number) { return __clz(__brev(number)); }  // at the end of its binary form
 
 using F16 = __half;
 using Bf16 = __nv_bfloat16;
@@ -86,7 +87,7 @@ template <class T, class W> CCL_DEVICE T narrow(W x) { return (T)x; }
 template <> CCL_DEVICE F16 narrow<F16>(float x) { return __float2half_rn(x); }
 template <> CCL_DEVICE Bf16 narrow<Bf16>(float x) { return __float2bfloat16_rn(x); }
 
-// Counters. `system` reaches other devices, `device` the blocks of this one.
+// Counters. `system` operations synchronize with other devices, `device` operations with the blocks of this one.
 CCL_DEVICE void add_release_system(Word *at) {
     asm volatile("red.release.sys.global.add.u64 [%0], 1;" ::"l"(at) : "memory");
 }
@@ -129,13 +130,14 @@ inline uint32_t thread_number() { return ccl_cpu_self.thread; }
 template <uint32_t> inline uint32_t thread_count() { return ccl_cpu_self.threads; }
 inline void meet() { ccl_cpu_meet(); }
 inline void idle(const Word *at, Word wanted) { ccl_cpu_idle(at, wanted); }
-inline void fence_system() {}  // counters are released and acquired themselves
+inline void fence_system() {}  // the counters themselves are released and acquired
 inline void forget(uint32_t &) {}
 inline void forget(size_t &) {}
 inline uint32_t zeros(uint32_t number) { return number ? __builtin_ctz(number) : 32; }
 inline void heard(uint32_t rank, uint32_t from) { ccl_cpu_heard(rank, from); }
 
-// The upper half of a float, or a float with fewer bits of exponent and fraction; rounded to nearest, ties to even.
+// The upper half of a float, and a float with fewer bits of exponent and
+// fraction. Rounding is to nearest, ties to even.
 struct Bf16 {
     uint16_t bits;
 };
@@ -181,7 +183,8 @@ template <> inline F16 narrow<F16>(float x) {
     return F16{(uint16_t)(sign | (size - 0x38000000) >> 13)};
 }
 
-// Every counter is a named place that is released to and acquired from: no fences, which sanitizers do not model.
+// Every counter is an atomic variable that is released and acquired; there are
+// no fences, which sanitizers do not model.
 inline std::atomic<Word> &counter(Word *at) { return *reinterpret_cast<std::atomic<Word> *>(at); }
 inline const std::atomic<Word> &counter(const Word *at) { return *reinterpret_cast<const std::atomic<Word> *>(at); }
 inline void add_release_system(Word *at) { counter(at).fetch_add(1, std::memory_order_release); }
@@ -208,7 +211,7 @@ struct V4 {
 };
 
 #if defined(__CUDACC__)
-// Whatever a kernel is given lies in global memory: what is called apart cannot see that.
+// Whatever a kernel is given is in global memory, which the compiler cannot see in functions that are called.
 CCL_DEVICE const char *global(const char *at) {
     __builtin_assume(__isGlobal(at));
     return at;
@@ -253,7 +256,7 @@ template <class W> CCL_DEVICE W combined(Max, W a, W b) { return a < b ? b : a; 
 // Sums of signed numbers wrap around.
 template <> CCL_DEVICE int32_t combined(Sum, int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-// Elements of type T in the bits of V, each as wide as sums are made.
+// Elements of type T in the bits of V, each widened to the type in which it is combined.
 template <class T, class V> struct Elements {
     static constexpr int count = sizeof(V) / sizeof(T);
     decltype(wide(T())) element[count];
@@ -280,7 +283,7 @@ template <class T, class V> struct Elements {
     }
 };
 
-// Four bytes are combined at once: as many words as bytes would be too many.
+// Bytes are combined four at a time: a register for each byte would take too many.
 #if defined(__CUDACC__)
 CCL_DEVICE uint32_t bytes_combined(Sum, uint32_t a, uint32_t b) { return __vadd4(a, b); }
 CCL_DEVICE uint32_t bytes_combined(Min, uint32_t a, uint32_t b) { return __vminu4(a, b); }
@@ -353,7 +356,7 @@ template <class P> CCL_DEVICE typename P::Payload load_packet(const char *at, ui
     while (!P::load(at, flag, data)) {}
     return data;
 }
-// Looks at all until all are there: loads that do not wait for each other.
+// Polls all packets until all are there, with loads that do not wait for each other.
 template <class P, int N>
 CCL_DEVICE void load_packets(const char *(&at)[N], uint32_t flag, typename P::Payload (&data)[N]) {
     bool there;
@@ -364,13 +367,13 @@ CCL_DEVICE void load_packets(const char *(&at)[N], uint32_t flag, typename P::Pa
     } while (!there);
 }
 #else
-// Plain data, released and acquired by a flag at the packet's end: so a sanitizer sees a reader who ignores the flag,
-// and a slot that is written while it is read.
+// Plain data, released and acquired by a flag at the packet's end, so that a sanitizer sees a reader that ignores the
+// flag, and a slot that is written while it is read.
 template <class P> inline std::atomic<uint32_t> &flag_of(char *at) {
     return *reinterpret_cast<std::atomic<uint32_t> *>(at + P::bytes - 4);
 }
 template <class P> inline void store_packet(char *at, typename P::Payload data, uint32_t flag) {
-    // The same packet a second time, with the same data, is none.
+    // Writing the same packet a second time, with the same data, has no effect.
     if (flag_of<P>(at).load(std::memory_order_acquire) == flag) return;
     store(at, data.word[0]);
     if constexpr (P::bytes == 16) store(at + 8, data.word[1]);
@@ -390,7 +393,7 @@ inline void load_packets(const char *(&at)[N], uint32_t flag, typename P::Payloa
 }
 #endif
 
-// What a kernel is made for.
+// What a kernel is instantiated for.
 template <class Element, class Operation, class PacketForm> struct Kind {
     using Type = Element;
     using Op = Operation;
@@ -525,7 +528,7 @@ template <int A, int B> CCL_DEVICE Spots<A + B> operator,(Spots<A> a, Spots<B> b
 }
 template <class... Parts> CCL_DEVICE auto all(Parts... parts) { return (parts, ...); }
 
-// A part of an operation: so many bytes, from so many on.
+// A part of an operation: `bytes` bytes from `offset` on.
 struct Part {
     size_t offset, bytes;
 };

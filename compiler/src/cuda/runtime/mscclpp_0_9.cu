@@ -6,7 +6,7 @@
 
 namespace @program@_native {
 
-// A rank's program for one pair of buffers, and what keeps its memory and that of its peers in reach.
+// A rank's program for one pair of buffers, and what keeps its memory and its peers' memory accessible.
 struct Context {
     @program@_program *program = nullptr;
     size_t message_bytes = 0;
@@ -15,15 +15,15 @@ struct Context {
     ~Context() { @program@_destroy(program); }
 };
 
-// What an exchange needs to know of the memory that it makes known.
+// What `exchange` needs to know about the memory that it registers.
 struct Exchange {
     mscclpp::Communicator &communicator;
     size_t input_bytes, output_bytes, scratch_bytes;
     std::vector<mscclpp::RegisteredMemory> &memories;
 };
 
-// Every rank sends its four buffers to every other one. What a rank does not have stands for its sync memory: nobody
-// asks for it.
+// Every rank sends its four buffers to every other one. For a buffer that a rank does not have it
+// sends its sync memory instead: nobody uses it.
 int exchange(void *context, const ccl_memory *mine, ccl_memory *all) try {
     Exchange &known = *static_cast<Exchange *>(context);
     mscclpp::Communicator &communicator = known.communicator;

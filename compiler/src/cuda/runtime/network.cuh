@@ -1,5 +1,5 @@
 
-// ---- A network: what ports do, where their ends are not memory ----------------------------------------------------------
+// ---- A network, which carries out port operations where ports are not memory channels -----------------------------
 
 #if defined(CCL_NVSHMEM) && defined(__CUDACC__)
 }  // namespace v1
@@ -9,7 +9,7 @@
 namespace ccl {
 inline namespace v1 {
 
-// Memory is symmetric: a place on a peer is named by the place here.
+// Memory is symmetric: an address on a peer is given by the same address on this rank.
 CCL_DEVICE uint32_t across(uint32_t, uint32_t here) { return here; }
 CCL_DEVICE void network_put(char *to, const char *from, size_t bytes, uint32_t peer) {
     nvshmemx_putmem_nbi_block(to, from, bytes, (int)peer);
@@ -22,7 +22,7 @@ CCL_DEVICE void network_signal(Word *at, uint32_t peer) { nvshmemx_signal_op(at,
 CCL_DEVICE void network_wait(Word *at, Word wanted) { nvshmem_signal_wait_until(at, NVSHMEM_CMP_GE, wanted); }
 CCL_DEVICE void network_flush() { nvshmem_quiet(); }
 #elif !defined(__CUDACC__)
-// A CPU's network does everything at once.
+// On a CPU, the network does everything at once.
 inline uint32_t across(uint32_t peer, uint32_t) { return peer; }
 inline void network_order() {}
 inline void network_signal(Word *at, uint32_t) { add_release_system(at); }

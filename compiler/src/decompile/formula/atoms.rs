@@ -1,4 +1,4 @@
-//! What expressions are made of, with the values that it has on each rank and in each turn.
+//! The atoms of expressions, with their values on each rank and in each turn.
 
 use super::{Found, Loops};
 use crate::decompile::tree::Domain;
@@ -36,21 +36,21 @@ pub(super) struct Circle {
     name: &'static str,
 }
 
-/// All of them.
+/// All atoms.
 pub(super) struct Atoms {
     pub(super) plain: Vec<Atom>,
-    /// Those that wrap around, with the constants that are met most.
+    /// Those that wrap around, with the most frequent constants.
     pub(super) wrapped: Vec<Atom>,
     pub(super) circles: Vec<Circle>,
 }
 
-/// How many members of a list are named by their position.
+/// The most members of a list that are named by their position.
 const MOST_MEMBERS: usize = 8;
 
-/// The longest loop for whose turns there are powers of two.
+/// The longest loop for whose turns powers of two are tried.
 const MOST_POWER: usize = 20;
 
-/// What the variable of a loop is called.
+/// The name of a loop's variable.
 pub(in crate::decompile) fn variable(loops: &Loops, depth: usize) -> String {
     let is_count = |(domain, _): &&(Domain, usize)| *domain == Domain::Count;
     let count = loops.get(depth).is_some_and(|turn| is_count(&turn));
@@ -59,14 +59,14 @@ pub(in crate::decompile) fn variable(loops: &Loops, depth: usize) -> String {
     names.get(outer).map_or_else(|| format!("{}{outer}", names[0]), |name| (*name).to_owned())
 }
 
-/// A rank and the turns of the loops.
+/// A rank, and a turn of each of the loops.
 struct Sample {
     rank: i64,
     turns: Vec<usize>,
 }
 
 impl Atoms {
-    /// Those of some ranks in some loops.
+    /// The atoms for some ranks inside some loops.
     pub(super) fn new(world: &World, ranks: &[i64], loops: &Loops) -> Atoms {
         let builder = Builder { world, ranks, loops, samples: samples(ranks, loops) };
         let plain = builder.plain();
@@ -133,7 +133,7 @@ impl Builder<'_> {
         atoms
     }
 
-    /// What a loop over peers gives.
+    /// The atoms for a loop over peers.
     fn of_peers(&self, depth: usize, list: Peers) -> Vec<Atom> {
         let (name, peers) = (variable(self.loops, depth), list.name());
         let values = self.values(|sample| self.turn(sample, depth));
@@ -146,7 +146,7 @@ impl Builder<'_> {
         atoms
     }
 
-    /// What a loop over numbers gives.
+    /// The atoms for a loop over numbers.
     fn of_turns(&self, depth: usize, turns: usize) -> Vec<Atom> {
         let name = variable(self.loops, depth);
         let mut atoms = Vec::new();
@@ -181,7 +181,7 @@ impl Builder<'_> {
         atoms
     }
 
-    /// Where ranks are among the nodes.
+    /// The nodes of ranks, and their places there; `name` is an expression for the rank.
     fn places(&self, name: &str, cost: u32, ranks: &[i64]) -> Vec<Atom> {
         if !self.world.has_nodes() {
             return Vec::new();
@@ -212,7 +212,7 @@ impl Builder<'_> {
         atoms
     }
 
-    /// Single members of a list. With two ranks there is a name for the other one.
+    /// Single members of a list. With two ranks there is already a name for the other one.
     fn members(&self, list: Peers) -> Vec<Atom> {
         let count = self.world.list(list, 0).len();
         let named = if self.world.ranks == 2 { 0 } else { count.min(MOST_MEMBERS) };
@@ -228,7 +228,7 @@ impl Builder<'_> {
         self.world.list(list, sample.rank).get(at).copied().unwrap_or(0)
     }
 
-    /// Where each sample's rank stands in the list of another rank.
+    /// The position of each sample's rank in the list of another rank.
     fn backward(&self, list: Peers, others: &[i64]) -> Vec<i64> {
         let position = |(sample, other): (&Sample, &i64)| {
             let members = self.world.list(list, *other);

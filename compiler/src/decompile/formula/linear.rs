@@ -1,13 +1,13 @@
-//! Sums of atoms with whole factors.
+//! Sums of atoms with integer factors.
 
 use super::Found;
 use super::atoms::Atom;
 
-/// How many values a sum is computed from; it is compared with all.
+/// From how many values a sum is computed; it is then compared with all.
 const SAMPLES: usize = 24;
 
-/// The factors and the constant for which a sum of columns has these values, if there is just one choice for some of the
-/// values; whether the others fit is for the caller to see.
+/// The factors and the constant for which a sum of columns has these values, if a sample of the values determines them;
+/// the caller checks whether the other values fit.
 pub(super) fn solve(columns: &[&[i64]], values: &[i64]) -> Option<(Vec<i64>, i64)> {
     let stride = values.len().div_ceil(SAMPLES).max(1);
     let near = 0..values.len().min(SAMPLES);
@@ -50,7 +50,7 @@ pub(super) fn solve(columns: &[&[i64]], values: &[i64]) -> Option<(Vec<i64>, i64
     Some((factors, whole(columns.len())?))
 }
 
-/// The sum as text: what is added first, then what is taken away.
+/// The sum as text: first what is added, then what is subtracted.
 pub(super) fn found(atoms: &[&Atom], factors: &[i64], constant: i64) -> Found {
     let mut cost = 1;
     let (mut added, mut taken) = (Vec::new(), Vec::new());

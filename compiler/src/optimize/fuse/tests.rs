@@ -1,4 +1,4 @@
-//! What is fused, what it becomes, and what is not; after EXECUTOR, what may be fused.
+//! What is fused, what it becomes, and what is not, given what the executor does (`docs/plan.md`).
 
 use super::fuse;
 use crate::ir::build::{
@@ -147,9 +147,9 @@ fn sums_that_are_not_one_sum_stay_apart() {
     assert!(kept(vec![reduce(&[i, s(0)], &[o]), reduce(&[i, s(1)], &[o])]));
     // It does, but puts the sum elsewhere.
     assert!(kept(vec![reduce(&[i, s(0)], &[o]), reduce(&[o, s(1)], &[output(1, 1)])]));
-    // It reads the result once more, which would be read before it is there.
+    // It reads the result a second time, which would happen before the result is there.
     assert!(kept(vec![reduce(&[i, s(0)], &[o]), reduce(&[o, o], &[o])]));
-    // One adds what is here, the other what is a peer's.
+    // One adds local operands, the other a peer's.
     assert!(kept(vec![reduce(&[i, s(0)], &[o]), reduce(&[o, on(1, i)], &[o])]));
     let mut max = reduce(&[o, s(1)], &[o]);
     if let Action::Transfer(transfer) = &mut max {
@@ -173,7 +173,7 @@ fn a_result_is_put_as_it_is_made() {
     // Only a part of the result, or something else.
     assert!(kept(vec![reduce(&[input(0, 2), scratch(0, 2)], &[output(0, 2)]), put(o, sent(o))]));
     assert!(kept(vec![reduce(&[i, s], &[o]), put(output(1, 1), sent(o))]));
-    // What the peer is read at would be overwritten before another thread has read it.
+    // Cells of the peer would be overwritten before another thread has read them.
     let pair = vec![
         reduce(&[input(0, 2), on(1, input(0, 2))], &[input(0, 2)]),
         put(input(0, 2), on(1, input(1, 2))),

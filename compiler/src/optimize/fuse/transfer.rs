@@ -1,17 +1,17 @@
-//! Which two data operations become one, and what it looks like.
+//! Which two data operations become one, and what the result looks like.
 //!
 //! - `put`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 over port channels, each with a
 //!   channel of its own), destinations disjoint. The executor takes the buffer of the first source for all, so the
-//!   sources of `put` and `put_packets` must be of one buffer; it swaps the offsets of a `get`, so these must be equal.
-//! - `read_put_packets` of one source.
-//! - `d = a + b; d = d + c` is `d = a + b + c`, where the second reads `d` nowhere else. Both are local, or both read
-//!   from peers, or both read packets; one reduction; at most 10 sources.
-//! - a reduction whose result is put: the result goes to the peer as well. With packets: `put_packets` and
+//!   sources of `put` and `put_packets` must be in one buffer; it swaps the offsets of a `get`, so these must be equal.
+//! - `read_put_packets` of one and the same source.
+//! - `d = a + b; d = d + c` becomes `d = a + b + c`, where the second reads `d` nowhere else. Both add local operands,
+//!   or both read from peers, or both read packets; both are the same reduction; at most 10 sources.
+//! - A reduction whose result is put: the result goes to the peer as well. With packets: `put_packets` and
 //!   `copy_packets` of the result, and after a `copy_packets` also `read_put_packets` of that copy.
-//! - a load-reduce over a switch channel whose result is broadcast to the same cells of the group. The executor
-//!   then writes no local destination, so this must be that cell on this rank, or scratch that nobody else reads.
+//! - A load-reduce over a switch channel whose result is broadcast to the same cells of the group. The executor then
+//!   writes no local destination, so this must be that cell on this rank, or scratch that nobody else reads.
 //!
-//! What one writes, the other may read only element for element: the same cells from the same place on.
+//! What one of the two writes, the other may read only element by element: the same cells, from the same start.
 
 use crate::ir::memory::{self, Extent};
 use crate::ir::{
@@ -20,17 +20,17 @@ use crate::ir::{
 use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
 use smallvec::SmallVec;
 
-/// What a decision needs to know besides the two operations.
+/// What a decision needs to know in addition to the two operations.
 pub(super) struct Scene<'a> {
     /// The program as far as it is fused.
     pub(super) program: &'a Program,
-    /// Who reads scratch.
+    /// Which scratch is read, and how often.
     pub(super) reads: &'a ScratchReads,
-    /// The rank of both.
+    /// The rank of both operations.
     pub(super) rank: RankId,
 }
 
-/// One operation for two neighbours, if the executor has one that does the same.
+/// One operation for two neighbors, if the executor has one that does the same.
 pub(super) fn join(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     if a.slice != b.slice {
         return None;
@@ -214,7 +214,7 @@ fn load_reduce_store(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transf
     None
 }
 
-/// What a reduction adds to its first, local source.
+/// Where the operands are that a reduction adds to its first, local source.
 #[derive(PartialEq)]
 enum Addends {
     Local,
@@ -275,7 +275,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Whether `written` touches what the reduction reads only element for element.
+    /// Whether `written` overlaps the reduction's sources, if at all, only element by element.
     fn element_wise(&self, reduction: &Parts, written: &[Placed], verb: Verb) -> bool {
         let packets = memory::writes_packets(verb, 1);
         written.iter().all(|new| {
@@ -324,8 +324,8 @@ impl ScratchReads {
         }
     }
 
-    /// Whether this is scratch with a single reader. Of the reads that touch a range, those count that begin before
-    /// its end and do not end before its start.
+    /// Whether this is scratch that is read exactly once: of all reads, one begins before the range's
+    /// end and does not end before the range starts.
     fn once(&self, scene: &Scene, operand: &Operand) -> bool {
         let (rank, start) = (scene.rank, u64::from(operand.index));
         let end = start + u64::from(operand.size);

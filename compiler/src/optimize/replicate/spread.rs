@@ -1,14 +1,15 @@
-//! When copies of a program are apart, and how to cut operands so that they are.
+//! When copies of a program stay out of each other's memory, and how to cut operands so that they do.
 //!
-//! Copy k of an access `b[i..+n]` has the k-th n of the n * N new chunks. So two copies stay out of each other's way
-//! where every two accesses to one memory that overlap, one of them a write, are the same chunks; this is looked at
-//! over all ranks, since peers write each other's memory, and in the memory that really holds a buffer, since input
-//! and output may share it.
+//! Copy k of an access `b[i..+n]` covers the k-th n of the n * N new chunks. So two copies stay out of each
+//! other's way if every two accesses to the same memory that overlap, one of them a write, are to the same
+//! chunks. This is checked over all ranks, since peers write each other's memory, and in the memory that actually
+//! holds a buffer, since input and output may share it.
 //!
-//! Accesses for which that does not hold, and all operations that reach the same chunks through others, are cut to
-//! their greatest common size, counted from the beginning of memory. What a group shares cannot be cut, since its
-//! blocks would get other bytes, nor what a pipeline goes through, nor an operation that reads chunks while it writes
-//! others of them: such a program is refused.
+//! Accesses for which that does not hold, and all operations that are connected to them by overlapping
+//! accesses, are cut to their greatest common size, counted from the beginning of memory. Three kinds of
+//! operations cannot be cut, and a program in which one has to be is refused: one that a group shares, since
+//! its blocks would get other bytes; one in a pipeline, since its windows would be others; and one whose reads
+//! and writes overlap without being the same chunks.
 
 use super::copies;
 use crate::diagnostic::{Code, Diagnostic};
@@ -21,11 +22,11 @@ use crate::optimize::blocks;
 use crate::optimize::operands::{self, Placed};
 use std::collections::BTreeMap;
 
-/// For each transfer that must be cut, by its number in the program: to how many chunks. A pipeline's are counted
-/// where it stands.
+/// The transfers that must be cut, by their number in the program, with the chunks to which each is cut. Those of
+/// a pipeline are counted where the pipeline is.
 pub(super) type Cuts = BTreeMap<usize, u32>;
 
-/// Cuts operands where the copies need it. A program that [`super::replicable`] refuses is left as it is.
+/// Cuts operands where the copies need it. A program that [`super::replicable`] refuses is left unchanged.
 #[must_use]
 pub fn spread(mut program: Program) -> Program {
     let Ok(cuts) = apart(&program) else { return program };
@@ -37,7 +38,7 @@ pub fn spread(mut program: Program) -> Program {
     program
 }
 
-/// What must be cut for the copies to be apart.
+/// What must be cut so that the copies stay out of each other's way.
 ///
 /// # Errors
 ///
@@ -66,8 +67,8 @@ pub(super) fn apart(program: &Program) -> Result<Cuts, Box<Diagnostic>> {
     resolve(program, &units, &accesses, &conflicts)
 }
 
-/// Whether all accesses to each buffer have one size and begin at multiples of it: enough for most programs, and
-/// found without a list of all accesses.
+/// Whether all accesses to each buffer have one size and the same offset modulo it. This holds for most programs, is
+/// enough for them, and is found without a list of all accesses.
 fn even(program: &Program) -> bool {
     let mut grids: BTreeMap<(RankId, Buffer), (u64, u64)> = BTreeMap::new();
     let mut even = true;
@@ -83,7 +84,7 @@ fn even(program: &Program) -> bool {
     even
 }
 
-/// A transfer as far as cutting is concerned.
+/// What cutting needs to know about a transfer.
 struct Unit<'a> {
     transfer: &'a Transfer,
     rank: RankId,
@@ -94,11 +95,11 @@ struct Unit<'a> {
 struct Access {
     extent: Extent,
     write: bool,
-    /// The row of the transfer.
+    /// The index of the transfer.
     unit: usize,
 }
 
-/// The transfers in the order in which they are counted.
+/// The transfers, in the order in which [`Cuts`] numbers them.
 fn units(program: &Program) -> impl Iterator<Item = Unit<'_>> {
     program.ranks.entries().flat_map(|(rank, row)| {
         let ops = row.blocks.iter().flat_map(|block| &block.ops);
@@ -123,7 +124,7 @@ fn accesses(program: &Program, units: &[Unit]) -> Vec<Access> {
     accesses
 }
 
-/// Maximal runs of accesses that overlap, in the order of memory.
+/// Maximal runs of accesses that overlap, in memory order.
 fn clusters(accesses: &[Access]) -> impl Iterator<Item = &[Access]> {
     let mut rest = accesses;
     std::iter::from_fn(move || {
@@ -140,7 +141,8 @@ fn clusters(accesses: &[Access]) -> impl Iterator<Item = &[Access]> {
     })
 }
 
-/// Of each cluster in which copies would meet, two accesses that would: a write, and one of other chunks.
+/// For each cluster in which copies would touch each other's memory, two accesses
+/// that show it: a write, and one to other chunks.
 fn conflicts(accesses: &[Access]) -> Vec<(&Access, &Access)> {
     let mut found = Vec::new();
     for cluster in clusters(accesses) {
@@ -157,7 +159,7 @@ fn conflicts(accesses: &[Access]) -> Vec<(&Access, &Access)> {
     found
 }
 
-/// The common size of the transfers that belong together, for those that must be cut.
+/// For the transfers that must be cut, the common size of all those that are connected.
 fn resolve(
     program: &Program,
     units: &[Unit],
@@ -202,7 +204,7 @@ fn resolve(
     Ok(cuts)
 }
 
-/// Sets of transfers that are cut alike; the parent of a set's first member is itself.
+/// Sets of transfers that are cut alike (union-find); the parent of a set's first member is itself.
 struct Sets {
     parent: Vec<usize>,
 }
@@ -346,7 +348,7 @@ fn too_many(rank: RankId, chunks: u32, copies: u32) -> Diagnostic {
     Diagnostic::without_place(Code::E0808, message).help("ask for fewer `instances`")
 }
 
-/// Two accesses of which copies would meet, and the operation that cannot be cut.
+/// Reports two accesses with which copies would touch each other's memory, and the operation that cannot be cut.
 fn together(
     program: &Program,
     units: &[Unit],
@@ -373,7 +375,7 @@ fn together(
         .help("let every operation on these chunks name the same ones, or set `instances = 1`")
 }
 
-/// A range of memory as an author writes it, in the region that it lies in.
+/// A range of memory as an author would write it, relative to the region that it is in.
 fn chunks(rank: &Rank, extent: &Extent) -> String {
     let size = extent.end - extent.start;
     let (name, start) = region::at(&rank.regions, extent.buffer, extent.start);

@@ -1,4 +1,4 @@
-//! Copies, when they are apart, and what is cut so that they are.
+//! Copies, when they stay out of each other's way, and what is cut so that they do.
 
 use super::{rank, replicable, replicate, spread::spread, undo};
 use crate::diagnostic::Code;

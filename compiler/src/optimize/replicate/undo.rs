@@ -1,8 +1,9 @@
-//! Replication undone: from a plan that holds copies to the program that they are copies of.
+//! Undoing replication: from a plan that contains copies to the program that they are copies of.
 //!
-//! In: a program without instances, as a plan is read. Out: the program whose `instances` give it, as many as can be; none
-//! where its blocks are not copies of each other that differ just as [`super::replicate`] makes them. Names and origins are
-//! those of the first copy. Where rows stand is not compared: whoever writes the plan again sees whether it is the same.
+//! In: a program without instances, as read from a plan. Out: the program from which replication makes this one, with
+//! as many `instances` as possible; none if its blocks are not copies of each other that differ exactly as
+//! [`super::replicate`] makes them. Names and origins are those of the first copy. The order of rows is not compared:
+//! whoever writes the plan again sees whether it is the same.
 
 use super::copy_ops;
 use crate::ir::{
@@ -10,10 +11,10 @@ use crate::ir::{
     OriginId, Program, Rank, SemaphoreId, Where,
 };
 
-/// More copies than this are not looked for.
+/// The largest number of copies that is tried.
 const MOST_COPIES: u32 = 256;
 
-/// The program of which this one is copies.
+/// The program from which replication makes this one, if there is one.
 #[must_use]
 pub fn undo(program: &Program) -> Option<Program> {
     let blocks = program.ranks.iter().map(|rank| rank.blocks.len() as u32);
@@ -26,7 +27,7 @@ pub fn undo(program: &Program) -> Option<Program> {
     })
 }
 
-/// A rank of so many copies.
+/// A rank that is assumed to consist of `copies` copies.
 struct Undoing<'p> {
     rank: &'p Rank,
     copies: u32,
@@ -66,7 +67,7 @@ impl Undoing<'_> {
         })
     }
 
-    /// What `number` was before it was multiplied; none where it was not.
+    /// What `number` was before it was multiplied by the number of copies; none if it is not a multiple.
     fn part(&self, number: u32) -> Option<u32> {
         number.is_multiple_of(self.copies).then_some(number / self.copies)
     }
@@ -79,7 +80,7 @@ impl Undoing<'_> {
         Some(Channel { partner, ..channel.clone() })
     }
 
-    /// The first copy of each block, where the others are copies of it.
+    /// The first copy of each block, if the others are copies of it.
     fn blocks(&self) -> Option<Vec<Block>> {
         let all: Vec<&Block> = self.rank.blocks.iter().collect();
         all.chunks(self.copies as usize)
@@ -149,7 +150,7 @@ impl Undoing<'_> {
     }
 }
 
-/// Operations without where they come from.
+/// Operations without their origins.
 fn bare(ops: &[Op]) -> Vec<Op> {
     let action = |action: &Action| match action {
         Action::Pipeline(pipeline) => {

@@ -1,4 +1,4 @@
-//! What is cut, into what; after EXECUTOR, the limits of one operation.
+//! What is cut, and into what, given the executor's limits on one operation (`docs/plan.md`).
 
 use super::split;
 use crate::ir::build::{
@@ -267,7 +267,7 @@ fn no_list_is_longer_than_the_block_has_threads() {
         release(&[2]),
         port(0, Verb::Put, &[input(0, 1), input(0, 1)], &peers(2, output(0, 1))),
         port(0, Verb::Put, &[input(0, 1)], &[on(3, output(0, 1))]),
-        // All threads move each part of what goes over memory channels.
+        // Over memory channels, all threads move each part.
         memory(0, Verb::Put, &[input(0, 1)], &peers(3, output(0, 1))),
     ];
     assert_eq!(cut_in(few, ops), parts);

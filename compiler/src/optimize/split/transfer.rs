@@ -1,22 +1,23 @@
 //! How a data operation is cut.
 //!
 //! - `copy`, `copy_packets`, `unpack_packets`, `broadcast`, `broadcast_packets`: one pair each.
-//! - `put`, `put_packets` and `get` lists: runs of at most 10 pairs; over memory channels with sources of one buffer,
-//!   since the executor takes the buffer of the first for all. Over port channels, `put_with_signal` among them: at
-//!   most 8 pairs, each with a channel of its own, since each is a thread's work: no more than the block has threads.
+//! - Lists of `put`, `put_packets` and `get`: runs of at most 10 pairs. Over memory channels, the sources of a put
+//!   are in one buffer, since the executor takes the buffer of the first for all. Over port channels,
+//!   `put_with_signal` included: at most 8 pairs, each with a channel of its own, and since each pair is one
+//!   thread's work, no more than the block has threads.
 //! - `read_put_packets`: one source, at most 10 destinations (over port channels as many as of a put).
-//! - Reductions: at most 10 sources, the first of them local, the others all local or all peers'; further sources are
-//!   added to the result by further reductions, which is right unless one of them lies where the result does: such a
-//!   source goes first. At most 10 destinations, the first one local and of packets the second too; the others are the
-//!   peers'. Further ones get a copy of the result.
-//! - A reduction of one source is a copy, a `put` or a `get`; onto itself it is nothing. A copy onto itself that its
-//!   author wrote is left alone.
+//! - Reductions: at most 10 sources, the first of them local, the others all local or all remote. Further sources are
+//!   added to the result by further reductions, which is correct unless one of them overlaps the result: such a
+//!   source goes first. At most 10 destinations, the first one local and for packets the second too; the others are
+//!   remote. Further ones get a copy of the result.
+//! - A reduction of one source is a copy, a `put` or a `get`; onto itself it is nothing. A copy onto
+//!   itself that its author wrote is left alone.
 
 use crate::ir::memory;
 use crate::ir::{Alias, ChannelKind, Operand, Transfer, Verb};
 use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
 
-/// The parts of a transfer, which has at most `channels` pairs over port channels; none where it fits as it is.
+/// The parts of a transfer, each with at most `channels` pairs over port channels; none if it fits as it is.
 pub(super) fn pieces(
     alias: Option<Alias>,
     channels: usize,
@@ -49,7 +50,7 @@ pub(super) fn pieces(
 
 type Pair = (Placed, Placed);
 
-/// Runs of pairs, each as long as `joins` allows.
+/// Runs of pairs, each as long as `joins` and `limit` allow.
 fn lists(
     transfer: &Transfer,
     joins: impl Fn(&[Pair], &Pair) -> bool,
@@ -122,7 +123,8 @@ fn reduction(alias: Option<Alias>, transfer: &Transfer) -> Option<Vec<Transfer>>
     Some(out)
 }
 
-/// Where the result goes: first to one local operand, with the last sum to some others, and from there to the rest.
+/// Where the result goes: to the local operand `result` with every sum, to `direct`
+/// with the last sum, and as a copy to `further`.
 struct Targets {
     result: Placed,
     direct: Vec<Placed>,
@@ -173,13 +175,13 @@ fn sums(
     (!late || verb == Verb::ReducePackets).then_some(steps)
 }
 
-/// Whether a sum that has these sources can take one more: after the first, local one all are alike.
+/// Whether a sum with these sources can take one more: the first is local, the others are all local or all remote.
 fn adds(step: &[Placed], local: bool) -> bool {
     let first = step.first().is_some_and(|placed| placed.operand.is_local());
     first && step.iter().skip(1).all(|placed| placed.operand.is_local() == local)
 }
 
-/// A reduction of one source; nothing where the result is there already.
+/// A reduction of one source; none if the result is already there.
 fn lone_source(alias: Option<Alias>, transfer: &Transfer, parts: &Parts) -> Option<Transfer> {
     let (source, result) = (parts.sources.first()?, parts.destinations.first()?);
     if !source.operand.is_local() {
@@ -190,7 +192,7 @@ fn lone_source(alias: Option<Alias>, transfer: &Transfer, parts: &Parts) -> Opti
     (!same).then(|| operands::assemble(transfer, Verb::Copy, parts))
 }
 
-/// Copies of the result for each of `targets`.
+/// Copies the result to each of `targets`.
 fn hand_on(transfer: &Transfer, result: &Placed, targets: &[Placed], out: &mut Vec<Transfer>) {
     let packets = transfer.verb == Verb::ReducePackets;
     let (local, remote) =
@@ -210,7 +212,7 @@ fn hand_on(transfer: &Transfer, result: &Placed, targets: &[Placed], out: &mut V
     }
 }
 
-/// Whether a reduction is one of the executor's.
+/// Whether the executor has an operation for this reduction.
 fn fits(verb: Verb, parts: &Parts) -> bool {
     let remote_from = if verb == Verb::ReducePackets { 2 } else { 1 };
     let place = |(i, placed): (usize, &Placed)| match placed.operand.is_local() {

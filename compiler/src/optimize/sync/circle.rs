@@ -1,15 +1,15 @@
-//! Joins in the body of a pipeline, which is a circle of operations.
+//! Joins in the body of a pipeline, whose operations form a cycle.
 
 use super::lanes::{self, Mark, Scene};
 use super::pending::Pending;
 use super::{Gap, Run, absorb, is_join, runs, set};
 use crate::ir::Op;
 
-/// From how many gaps of a body placement is tried; the executor takes no longer ones.
+/// From how many gaps of a body placement is tried; the executor runs no longer bodies.
 const STARTS: usize = 64;
 
-/// Before which operations a join must stand, the one between two turns being before the first. The fewest: around
-/// a circle, putting each as late as possible is best from one gap or another, so each is tried.
+/// Before which operations a join is needed; the join between two turns is the one before the first. The result has the
+/// fewest: around a cycle, placing each join as late as possible is best from one gap or another, so each gap is tried.
 pub(super) fn circle(scene: Scene, ops: &[Op]) -> Vec<bool> {
     let runs = runs(ops.last(), ops);
     if let Some(first) =
@@ -31,7 +31,7 @@ pub(super) fn circle(scene: Scene, ops: &[Op]) -> Vec<bool> {
     best
 }
 
-/// Every join that is implied or that the author asks for.
+/// Every join that is implied or that the author asks for, as in [`circle`].
 pub(super) fn all(scene: Scene, ops: &[Op]) -> Vec<bool> {
     let mut joins = vec![false; ops.len() + 1];
     for run in runs(ops.last(), ops) {
@@ -49,7 +49,7 @@ fn count(joins: &[bool]) -> usize {
     joins.iter().filter(|join| **join).count()
 }
 
-/// Joins for one turn that begins with a join before run `first`; without one given, for two turns from the
+/// The joins for one turn that begins with a join before run `first`; without `first`, for two turns from the
 /// beginning, which shows every need that there is.
 fn round(scene: Scene, ops: &[Op], runs: &[Run], first: Option<usize>) -> Vec<bool> {
     let mut joins = vec![false; ops.len() + 1];

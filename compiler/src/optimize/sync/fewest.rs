@@ -1,7 +1,7 @@
-//! That no fewer joins would do: against all ways to put them, on many small random blocks and pipelines.
+//! Tests that no fewer joins would do, against all ways to place them, on many small random blocks and pipelines.
 //!
-//! Between which two operations a join must stand is asked of each pair alone; how few joins serve all pairs is then
-//! found by trying every set of gaps.
+//! Each pair of operations is tested on its own for whether a join is needed between them. The fewest joins that serve
+//! all pairs are then found by trying every set of gaps.
 
 use super::lanes::{Mark, Scene, effects};
 use super::others::Others;
@@ -10,7 +10,7 @@ use crate::ir::build::{acquire, input, local, output, pipeline, program, release
 use crate::ir::sharing::Sharing;
 use crate::ir::{Action, BlockId, Program, RankId, Verb};
 
-/// Numbers that are the same in every run.
+/// Random numbers that are the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -43,7 +43,7 @@ fn base() -> Program {
     program(1, 8, 8, 8).semaphores(8)
 }
 
-/// Whether the second of two operations needs a join between them, the first one's turn of a loop being `first`.
+/// Whether a join is needed between two operations; the marks say in which turn of a loop each of them runs.
 fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, Mark)) -> bool {
     let scene = Scene {
         ranks: &program.ranks,
@@ -57,7 +57,7 @@ fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, 
     pending.blocks(scene, &effects(scene, b, second))
 }
 
-/// The least size of a set of gaps that has one of each list's.
+/// The size of the smallest set of gaps that contains at least one of each list.
 fn fewest(gaps: usize, needed: &[Vec<usize>]) -> u32 {
     let serves = |set: &u32| needed.iter().all(|list| list.iter().any(|gap| set & (1 << gap) != 0));
     (0..1_u32 << gaps).filter(serves).map(u32::count_ones).min().unwrap()

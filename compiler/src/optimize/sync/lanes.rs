@@ -1,13 +1,13 @@
-//! Which threads of a block do what in an operation: the facts that synchronisation inside a block follows from.
+//! Which threads of a block do what in an operation: the facts on which synchronization inside a block is based.
 //!
 //! - A data operation is spread over all threads: element i, counted from the operand's beginning, is thread i's,
-//!   modulo their number. An element is 16 bytes; in packet operations one packet's payload, in multimem operations it
-//!   depends on the type of the data.
-//! - Entry k of a `signal`, `wait`, `flush`, `acquire` or `release`, and pair k of a `put` over port channels, is
-//!   thread k's.
-//! - `read_put_packets` over port channels reads with all threads, lets them meet, then puts with thread k.
-//! - A `put` over a port channel is done later, by the proxy: nothing that a block does orders it against what comes
-//!   after, but for `put_with_signal_and_flush`, which returns when it is done.
+//!   modulo their number. An element is 16 bytes; in packet operations it is one packet's payload; in multimem
+//!   operations it depends on the type of the data.
+//! - Entry k of a `signal`, `wait`, `flush`, `acquire` or `release`, and pair k
+//!   of a `put` over port channels, is thread k's.
+//! - `read_put_packets` over port channels reads with all threads, lets them meet, then puts pair k with thread k.
+//! - The proxy carries out a `put` over a port channel later: nothing that a block does orders it before what comes
+//!   after, except for `put_with_signal_and_flush`, which returns when the put is done.
 
 use super::others::Others;
 use crate::ir::memory::{self, Access, Extent};
@@ -19,59 +19,59 @@ use crate::ir::{
 use crate::table::Table;
 use smallvec::SmallVec;
 
-/// The block that is looked at, among all others.
+/// The block that is being synchronized, and the rest of the program.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'a> {
     /// All ranks.
     pub(super) ranks: &'a Table<RankId, Rank>,
-    /// Its rank, and which of that rank's it is.
+    /// The block's rank, and the block's number there.
     pub(super) block: (RankId, BlockId),
     /// The program's options.
     pub(super) options: &'a Options,
-    /// What others touch.
+    /// What other blocks and proxies touch.
     pub(super) others: &'a Others,
-    /// What several blocks take from.
+    /// The counters from which several blocks take.
     pub(super) sharing: &'a Sharing,
 }
 
-/// How the elements of an operand fall to the threads.
+/// How the elements of an operand are assigned to threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     /// 16 bytes each.
     Wide,
     /// One packet's payload each.
     Payload,
-    /// Otherwise, or not by threads: never known to be the same thread's.
+    /// In another way, or not to threads: never known to be the same thread's.
     Other,
 }
 
 /// Cells that all threads touch together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
-    /// Which.
+    /// The cells.
     pub(super) extent: Extent,
     /// Whether they are written.
     pub(super) write: bool,
-    /// Whether as packets.
+    /// Whether they are accessed as packets.
     pub(super) packets: bool,
-    /// Which thread touches which of them.
+    /// How they are assigned to threads.
     pub(super) share: Share,
-    /// The block's part of them.
+    /// The block's slice of them.
     pub(super) slice: Option<Slice>,
-    /// In which loop, and in which of its turns.
+    /// The pipeline and the turn in which they are touched.
     pub(super) mark: Mark,
 }
 
-/// Where a pipeline's operation belongs. Those that stand in none have the mark 0.
+/// The pipeline and the turn to which an operation belongs; 0 and 0 outside pipelines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Which pipeline of the block.
+    /// The pipeline's number in its block, from 1.
     pub(super) pipeline: u32,
-    /// This turn of the loop, or the next.
+    /// 0 in this turn of the loop, 1 in the next.
     pub(super) turn: u8,
 }
 
-/// What two threads must not do with one thing unordered: the counters behind it have one user at a time.
+/// A counter that two threads must not use without being ordered: it has one user at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Use {
     /// Signals over this channel; over a port channel, also puts and flushes, which the proxy takes in order.
@@ -87,25 +87,25 @@ pub(super) enum Use {
 pub(super) struct Effects {
     /// Cells that all threads touch.
     pub(super) touches: SmallVec<[Touch; 8]>,
-    /// Whether all threads must wait for what was acquired before.
+    /// Whether all threads rely on what was acquired before.
     pub(super) heeds: bool,
-    /// Cells that the proxy touches for some threads, some time after.
+    /// Cells that the proxy touches later, on behalf of some threads.
     pub(super) proxied: SmallVec<[Touch; 4]>,
-    /// How many threads learn something, from thread 0 on.
+    /// How many threads learn something by waiting, from thread 0 on.
     pub(super) acquires: usize,
-    /// Whether what they wait for is what other blocks wait for, too: one that has come may be taken by this one or by them.
+    /// Whether other blocks wait for the same thing, too: what has come may be taken by this block or by them.
     pub(super) draws: bool,
     /// How many threads let others know something, from thread 0 on.
     pub(super) releases: usize,
-    /// Whether what they let others know includes that all data operations before are done.
+    /// Whether what they let others know includes that all earlier data operations are done.
     pub(super) publishes: bool,
-    /// What thread k uses.
+    /// The counters that are used, each with the number of its thread.
     pub(super) uses: SmallVec<[(Use, usize); 4]>,
-    /// Whether all threads meet between the touches and the rest.
+    /// Whether all threads meet between the touches and everything else.
     pub(super) meets: bool,
 }
 
-/// What an operation does. Pipelines, barriers and joins do nothing themselves.
+/// What an operation does. Pipelines, barriers and joins do nothing by themselves.
 pub(super) fn effects(scene: Scene, action: &Action, mark: Mark) -> Effects {
     match action {
         Action::Signal(signal) => signals(signal),
@@ -173,19 +173,19 @@ fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
     effects
 }
 
-/// Which threads of a block have heard of packets since they last met.
+/// Which threads of a block have learned something from packets since they last met.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Heard {
     /// None has.
     #[default]
     Nobody,
-    /// Those have that touch so.
+    /// The threads that touch memory in this way have, each from its own packets.
     Alike(Touchers),
-    /// Some have, and others do not know of it.
+    /// Some have, and it is not known which.
     Some,
 }
 
-/// Which threads touch which chunks of something.
+/// Which thread touches which chunk: where two of these are equal, the same thread touches the same chunk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Touchers {
     share: Share,
@@ -195,8 +195,8 @@ pub(super) struct Touchers {
 }
 
 impl Heard {
-    /// Adds packets that are read: each thread learns something by its own. If these are touched otherwise elsewhere, nobody
-    /// knows by which thread.
+    /// Adds packets that are read: each thread learns something from its own. If other operations touch these cells in
+    /// another way, it is not known which thread learned it.
     pub(super) fn add(&mut self, scene: Scene, packets: &Touch) {
         let by = packets.touchers();
         let alike = match self {
@@ -211,27 +211,27 @@ impl Heard {
     }
 }
 
-/// Whether an operation touches what may be somebody else's before, so that it must be known that they are done: another
-/// rank's memory, or what others are at work on. Packets that were heard have told some of its threads only, except where
-/// these are the same threads, and all packets tell the same.
+/// Whether an operation touches what may be in use by others, so that it must be known that they are done: another
+/// rank's memory, or cells that others touch. Packets told only the threads that read them, which is enough only where
+/// all packets since the last join were read by the threads that now touch the memory.
 pub(super) fn visits(scene: Scene, effects: &Effects, heard: &Heard) -> bool {
     if *heard == Heard::Nobody {
         return false;
     }
-    // What waits for packets of its own is told by these.
+    // An operation that reads packets itself is told by these.
     let waits = effects.heard().next().is_some();
     let foreign = |touch: &Touch| match touch.extent.rank == scene.block.0 {
         true => !waits && touch.write && scene.others.are_at(touch, scene.block),
         false => !touch.packets || !waits && touch.write,
     };
     let told = |touch: &Touch| *heard == Heard::Alike(touch.touchers());
-    // What threads do after they have met heeds all packets.
+    // What threads do after they have met is ordered after all packets.
     let later = effects.proxied.iter().filter(|_| !effects.meets);
     effects.touches.iter().chain(later).any(|touch| !told(touch) && foreign(touch))
 }
 
 impl Touch {
-    /// Which threads touch which chunks.
+    /// Which thread touches which chunk.
     fn touchers(&self) -> Touchers {
         let Touch { share, slice, mark, .. } = *self;
         let cells = self.extent.end - self.extent.start;
@@ -240,7 +240,7 @@ impl Touch {
 }
 
 impl Effects {
-    /// Packets that are read: each thread learns something by its own.
+    /// Packets that are read: each thread learns something from its own.
     pub(super) fn heard(&self) -> impl Iterator<Item = &Touch> {
         self.touches.iter().filter(|touch| touch.packets && !touch.write)
     }
@@ -258,13 +258,13 @@ fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item 
     touches.into_iter()
 }
 
-/// How an operand's elements fall to threads. Below 16 bytes of alignment a copy begins with single words.
+/// How an operand's elements are assigned to threads. Below 16 bytes of alignment a copy begins with single words.
 fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
     if transfer.verb.moves_packets() {
         return Share::Payload;
     }
     let mut ends = transfer.sources.iter().chain([&access.operand]);
-    // Of either end of a store through the switch: what is read here falls to threads as what is stored.
+    // For both ends of a store through the switch: what is read here is assigned to threads as what is stored.
     let multimem = transfer.verb == Verb::Broadcast
         || transfer.verb == Verb::Reduce && ends.any(Operand::is_switch);
     match !multimem && options.alignment.is_multiple_of(16) {
@@ -273,7 +273,7 @@ fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
     }
 }
 
-/// Whether the two touch a cell in a way that needs an order, by threads that are not known to be the same.
+/// Whether both touch a cell in a way that needs an order, by threads that are not known to be the same.
 pub(super) fn conflict(scene: Scene, first: &Touch, second: &Touch) -> bool {
     if !(first.write || second.write) || !first.extent.overlaps(&second.extent) {
         return false;
@@ -287,8 +287,8 @@ pub(super) fn conflict(scene: Scene, first: &Touch, second: &Touch) -> bool {
         && !same_thread(first, second)
 }
 
-/// Element for element: both begin at one place, and a slice begins at one place only where the whole is as large.
-/// In a pipeline the elements are counted from the beginning of each window.
+/// Whether each cell is the same thread's in both: both begin at the same cell, and slices begin at the same cell only
+/// where the whole is as large. In a pipeline the elements are counted from the beginning of each window.
 fn same_thread(first: &Touch, second: &Touch) -> bool {
     let alike = first.share == second.share
         && first.share != Share::Other
@@ -299,7 +299,7 @@ fn same_thread(first: &Touch, second: &Touch) -> bool {
     alike && windows && slices && first.extent.start == second.extent.start
 }
 
-/// Two parts of the same thing, of which a group shares out the same number.
+/// Whether both are slices of the same cells, shared out among equally many blocks, but different ones.
 pub(super) fn apart_in_group(first: &Touch, second: &Touch) -> bool {
     match (first.slice, second.slice) {
         (Some(a), Some(b)) => {
@@ -312,7 +312,8 @@ pub(super) fn apart_in_group(first: &Touch, second: &Touch) -> bool {
     }
 }
 
-/// In two turns of a loop, one operand's windows are apart, unless scratch is a ring that they go around.
+/// Whether both are in different turns of a loop, in which an operand's windows are disjoint, unless
+/// scratch is a ring that the windows go around.
 fn other_window(scene: Scene, first: &Touch, second: &Touch) -> bool {
     let loops = first.mark.pipeline != 0 && first.mark.pipeline == second.mark.pipeline;
     let ring = scene.options.reuse_resources && first.extent.buffer == Buffer::Scratch;

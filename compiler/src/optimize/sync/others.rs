@@ -1,8 +1,9 @@
-//! Who is at work on memory beside a block: other blocks, other ranks, proxies.
+//! Memory that others than a block may be using: other blocks, other ranks, proxies.
 //!
-//! In: a program with its blocks. Out: whether anybody else may be in the way of what a block writes. Packets can tell
-//! that they are done, but they tell only the threads that read them. What was written in this launch is in nobody's way
-//! by the word of packets, which say nothing of data; scratch may have been written by the launch before, of which they do.
+//! In: a program with its blocks. Out: whether anybody else may still be using what a block writes. Packets can
+//! tell a block that others are done, but they tell only the threads that read them. Of the others' writes only
+//! those to scratch count: packets say nothing about other data of the same launch, but scratch may have been
+//! written by the previous launch, about which they do.
 
 use super::lanes::{self, Mark, Scene, Touch};
 use crate::ir::memory::Extent;
@@ -10,35 +11,35 @@ use crate::ir::sharing::Sharing;
 use crate::ir::{BlockId, Buffer, Op, Program, RankId, all_ops, memory};
 use crate::table::{Id, Table};
 
-/// What everybody touches that may be in somebody's way, in a program that reads packets; nothing in others.
+/// All touches that may be in somebody's way, in a program that reads packets; empty for other programs.
 #[derive(Debug, Default)]
 pub(super) struct Others(Table<RankId, [Cells; 3]>);
 
-/// What is touched of a buffer.
+/// The touches of a buffer.
 #[derive(Debug, Default)]
 struct Cells {
-    /// Ascending by where it begins.
+    /// In ascending order of where they begin.
     touched: Vec<Touched>,
-    /// The length of the longest.
+    /// The length of the longest one.
     longest: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Touched {
     touch: Touch,
-    /// None is a proxy.
+    /// The block that touches it; none for a proxy.
     by: Option<(RankId, BlockId)>,
 }
 
 impl Others {
-    /// What the blocks of a program touch.
+    /// The touches of a program's blocks.
     pub(super) fn of(program: &Program) -> Others {
         if !reads_packets(program) {
             return Others::default();
         }
         let mut others = Others(program.ranks.iter().map(|_| Default::default()).collect());
         let (ranks, options, nothing) = (&program.ranks, &program.options, Others::default());
-        // Who takes from what is asked of the block itself.
+        // Whether several blocks take from a counter makes no difference to what is touched.
         let sharing = &Sharing::default();
         for (here, rank) in program.ranks.entries() {
             for (id, block) in rank.blocks.entries() {
@@ -68,19 +69,19 @@ impl Others {
         }
     }
 
-    /// Whether anybody but a block is at work on what it writes. The other blocks of a group, which have other parts of the
-    /// same, are not.
+    /// Whether anybody else is using what a block writes. The other blocks of its group, which
+    /// have other slices of the same cells, are not.
     pub(super) fn are_at(&self, written: &Touch, block: (RankId, BlockId)) -> bool {
         self.near(&written.extent)
             .any(|other| other.by != Some(block) && !lanes::apart_in_group(&other.touch, written))
     }
 
-    /// Whether cells are touched as they are here by everyone, none of them apart from the others.
+    /// Whether all touches that overlap these cells are to exactly these cells.
     pub(super) fn are_alike(&self, extent: &Extent) -> bool {
         self.near(extent).all(|other| other.touch.extent == *extent)
     }
 
-    /// What overlaps an extent.
+    /// The touches that overlap an extent.
     fn near(&self, extent: &Extent) -> impl Iterator<Item = &Touched> {
         let buffers = self.0.lookup(extent.rank);
         let cells = buffers.and_then(|all| all.get(extent.buffer as usize));
@@ -95,7 +96,7 @@ impl Cells {
         self.touched.dedup();
     }
 
-    /// What overlaps the cells from `start` to before `end`.
+    /// The touches that overlap the cells from `start` to before `end`.
     fn near(&self, start: u64, end: u64) -> impl Iterator<Item = &Touched> {
         let begin = |touched: &Touched| touched.touch.extent.start;
         let least = start.saturating_sub(self.longest);

@@ -1,22 +1,25 @@
-//! What the threads of a block have done since they last met, and whether an operation can follow without a meeting.
+//! What the threads of a block have done since they last met, and whether an operation can follow without a join.
 //!
-//! It cannot, and needs a join, where one of these holds:
-//! - a data operation comes after a `wait`, `acquire` or `flush` (only some threads know of it), but for packets that
-//!   are only read: they wait for themselves;
-//! - a data operation touches what an earlier one touched, one of them writes, and the threads may not be the same
-//!   ([`super::lanes::conflict`]); packets may be read after they were written, since the reader waits for them;
-//! - after packets were read, another rank's memory is touched, but for packets that wait for themselves, or something is
-//!   written that others are at work on ([`super::others`]): what tells that the rank has started, or that they are
-//!   done, may have been one of these packets, and another thread's;
-//! - a `signal`, `release`, `put_with_signal` comes after a data operation (only some threads' work would be told of),
-//!   relaxed signals included;
-//! - a `put` over a port channel reads or overwrites what a data operation wrote, or overwrites what one read;
-//! - thread k tells others, or puts, after another thread waited or acquired;
-//! - thread k takes from what other blocks take from, too, after another thread waited, acquired or read packets: it would
-//!   hold what it takes while the other one waits;
-//! - thread k signals, waits, puts, flushes or acquires over what another thread used so before.
+//! It needs a join where one of these holds:
+//! - it is a data operation after a `wait`, `acquire` or `flush`, of which only some threads know. The packets that a
+//!   `read_put_packets` over a port reads are an exception: their readers wait for them;
+//! - it is a data operation that touches what an earlier one touched, one of the two writes, and
+//!   the threads may not be the same ([`super::lanes::conflict`]); packets may be read after they
+//!   were written, since the reader waits for them;
+//! - packets were read before, and it touches another rank's memory, except for packets that it waits for itself, or it
+//!   writes something that others may be using ([`super::others`]): one of the earlier packets, read by another thread,
+//!   may have been what says that the rank has started, or that the others are done;
+//! - it is a `signal`, relaxed or not, a `release` or a `put_with_signal` after a data operation:
+//!   it would speak for some threads' work only;
+//! - it is a `put` over a port channel that reads or overwrites what a data
+//!   operation wrote, or overwrites what one read;
+//! - in it, thread k signals, releases or puts, after another thread waited or acquired;
+//! - in it, thread k takes from a counter from which other blocks take, too, after another thread waited, acquired or
+//!   read packets: thread k would hold what it takes while the other thread waits;
+//! - in it, thread k signals, waits, puts, flushes or acquires on a counter that
+//!   another thread used in the same way before.
 //!
-//! Nothing else does: telling orders nothing after it, and waiting nothing before it.
+//! Nothing else needs a join: a signal or release orders nothing after it, and a wait nothing before it.
 
 use super::lanes::{self, Effects, Heard, Scene, Touch, Use};
 use crate::ir::{Buffer, RankId};
@@ -34,7 +37,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// The threads meet.
+    /// The threads meet: nothing is pending.
     pub(super) fn clear(&mut self) {
         self.touches.clear();
         self.longest = 0;

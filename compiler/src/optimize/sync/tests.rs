@@ -1,4 +1,4 @@
-//! Where joins must stand, and that they stand nowhere else; after SEMANTICS, the threads of a block.
+//! Where joins are needed, and that there are no others.
 
 use crate::ir::build::{
     acquire, all, input, local, memory, on, op, output, pipeline, port, program, release, scratch,
@@ -86,7 +86,7 @@ fn both_names_of_shared_memory_count() {
     let p = program(2, 1, 2, 1)
         .in_place(Buffer::Input, Buffer::Output, |r| r)
         .block(|_| vec![copy(scratch(0, 1), input(0, 1)), copy(output(0, 2), scratch(0, 1))]);
-    // On rank 0 input[0] is output[0], where the second copy begins; on rank 1 it is in its middle.
+    // On rank 0 input[0] is output[0], where the second copy begins; on rank 1 it is in the middle of that copy.
     let p = super::sync(p);
     assert_eq!(p.words(0, 0), "Copy:1>1 Copy:1>1");
     assert_eq!(p.words(1, 0), "Copy:1>1 sync Copy:1>1");

@@ -1,7 +1,7 @@
 //! The lines of a rank's thread blocks and their operations.
 //!
-//! In: a block, the lists that its operations count in, and the rank's channels by identity. Out: a line for the block
-//! and one for each operation. Numbers that lead nowhere are shown as such.
+//! In: a block, the lists into which its operations index, and the names of the rank's channels. Out: a line for the
+//! block and one for each operation. Indexes out of range are shown as such.
 
 use super::sizes::Sizes;
 use super::{Form, Identities, Kind, Refusal, buffer_type, refuse};
@@ -9,13 +9,13 @@ use crate::plan::{Buff, Gpu, OPERATIONS, Op};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-/// A block's own lists.
+/// The lists of a block into which its operations index.
 #[derive(Default)]
 pub(super) struct Tables {
     memory: Vec<i64>,
     port: Vec<i64>,
     switch: Vec<i64>,
-    /// Rank and buffer of each remote buffer over memory channels, none for a bad id.
+    /// Rank and buffer of each remote buffer over memory channels; none for a bad id.
     memory_buffers: Vec<Option<(i64, &'static str)>>,
     /// The same over port channels.
     port_buffers: Vec<Option<(i64, &'static str)>>,
@@ -32,7 +32,7 @@ impl Tables {
     }
 }
 
-/// The tables of all blocks: the loader files them by the blocks' ids.
+/// The tables of all blocks. As in the loader, a block's id says which table is its.
 pub(super) fn block_tables(gpu: &Gpu<'_>) -> Result<Vec<Tables>, Refusal> {
     let mut tables: Vec<Tables> = gpu.threadblocks.iter().map(|_| Tables::default()).collect();
     for block in &gpu.threadblocks {
@@ -65,7 +65,7 @@ pub(super) fn block_tables(gpu: &Gpu<'_>) -> Result<Vec<Tables>, Refusal> {
     Ok(tables)
 }
 
-/// Numbers as they are, or by first use.
+/// Numbers as they are, or in the normal form by first use.
 #[derive(Default)]
 pub(super) struct Renumbering {
     seen: BTreeMap<i64, i64>,
@@ -136,7 +136,7 @@ impl Blocks<'_> {
         let Some(number) = OPERATIONS.iter().position(|name| *name == op.name) else {
             return refuse(format!("Invalid operation type: {}", op.name));
         };
-        // The channel type is looked at before anything is printed: a bad one refuses a `nop` too.
+        // The channel type is parsed before anything is printed, since a bad one makes the loader refuse even a `nop`.
         let kind = op.channel_type.as_deref().map_or(Ok(Kind::None), Kind::parse)?;
         if self.form == Form::Normal && op.name == "nop" {
             return Ok(());

@@ -1,9 +1,10 @@
 //! Sizes and offsets as MSCCL++'s loader computes them.
 //!
-//! In: a plan, a rank and the bytes of a chunk. Out: bytes, truncated where the loader truncates. It cuts a buffer into
-//! chunks in units of the alignment, the first ones a unit larger where that does not come out even, and the chunks of
-//! an operation into the parts of a group in the same way. The input's chunks place those of every buffer, but for
-//! scratch under `reuse_resources`, where chunks that are too large for it get slots at fixed distances.
+//! In: a plan, a rank and the bytes of a chunk. Out: bytes, truncated where the loader truncates. It cuts a
+//! buffer into chunks in units of the alignment; if that does not come out even, the first chunks are one unit
+//! larger. It cuts the chunks of an operation into the parts of a group in the same way. The offsets of all
+//! buffers are computed from the input's chunks, except for scratch under `reuse_resources`: there, chunks that
+//! are too large for it get slots at fixed distances.
 
 use super::{Refusal, refuse};
 use crate::plan::{Buff, Gpu, Plan};
@@ -17,11 +18,11 @@ pub(super) struct Sizes {
     pub(super) output: u64,
     pub(super) scratch_alloc: u64,
     pub(super) scratch_chunk: u32,
-    /// The distance of scratch chunks under `reuse_resources`, where it takes the place of the grid.
+    /// The distance of scratch chunks under `reuse_resources`, if slots replace the computed offsets.
     reused: Option<u64>,
 }
 
-/// The scratch that the executor sets aside under `reuse_resources`.
+/// The size of the scratch that the executor allocates under `reuse_resources`.
 const REUSED_SCRATCH: u64 = 1 << 26;
 
 impl Sizes {
@@ -89,7 +90,7 @@ impl Sizes {
         bytes.div_ceil(self.alignment).wrapping_mul(self.alignment)
     }
 
-    /// Where part `index` of `parts` of `bytes` begins.
+    /// Where part `index` begins when `bytes` are cut into `parts`.
     fn slice(&self, bytes: u64, index: u32, parts: u32) -> u64 {
         let units = bytes / self.alignment;
         let (index, parts) = (u64::from(index), u64::from(parts));
@@ -97,7 +98,7 @@ impl Sizes {
         begin.wrapping_mul(self.alignment)
     }
 
-    /// Where chunk `index` begins, in any buffer but reused scratch.
+    /// Where chunk `index` begins, in any buffer except reused scratch.
     fn grid(&self, index: u32) -> u64 {
         self.slice(self.input, index, self.input_chunks)
     }

@@ -1,14 +1,14 @@
-//! Channels and semaphores that several blocks may use, as their author accepts.
+//! Channels and semaphores that several blocks may use because their author allows it.
 //!
-//! In: a program with what `#[allow(shared)]` says of it. Out: rows of a map; and a plan's program in which they are marked.
-//! A plan has no word for it. Nothing is taken on trust: what is marked is looked at in every schedule, or it is said that
-//! this was too much.
+//! In: a program with its `#[allow(shared)]` attributes. Out: rows of a map; and the program of a plan in which the
+//! same things are marked, since a plan cannot express this. Nothing is taken on trust: the checks try what is marked
+//! in every schedule, or say that this was too much.
 
 use super::Map;
 use crate::ir::{self, ChannelKind};
 use serde::{Deserialize, Serialize};
 
-/// What is counted apart in a plan.
+/// What a plan counts separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Counted {
@@ -21,7 +21,7 @@ pub(super) enum Counted {
 /// A channel or semaphore of a rank, by its number before copies are made.
 pub(super) type SharedRow = (Counted, u32);
 
-/// What several blocks may use.
+/// The channels and semaphores that several blocks may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accepted {
     instances: u32,
@@ -29,7 +29,7 @@ pub struct Accepted {
 }
 
 impl Map {
-    /// What the author of the plan's program accepts that several blocks use.
+    /// What the author of the plan's program allows several blocks to use.
     #[must_use]
     pub fn accepted(&self) -> Accepted {
         Accepted { instances: self.instances, ranks: self.shared.clone() }
@@ -37,7 +37,7 @@ impl Map {
 }
 
 impl Accepted {
-    /// Marks it in the program of a plan.
+    /// Marks these channels and semaphores in the program of a plan.
     pub fn mark(&self, program: &mut ir::Program) {
         for (rank, rows) in program.ranks.iter_mut().zip(&self.ranks) {
             let is_shared = |counted, number: usize| {
@@ -57,7 +57,7 @@ impl Accepted {
     }
 }
 
-/// The rows of every rank; no ranks where nothing is shared.
+/// The rows of every rank; empty if nothing is shared on any rank.
 pub(super) fn rows(program: &ir::Program) -> Vec<Vec<SharedRow>> {
     let ranks: Vec<Vec<SharedRow>> = program.ranks.iter().map(of_rank).collect();
     if ranks.iter().all(Vec::is_empty) { Vec::new() } else { ranks }

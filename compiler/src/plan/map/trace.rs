@@ -1,8 +1,8 @@
-//! A map from a program whose operations came from source text.
+//! Making the map of a program whose operations come from source text.
 //!
 //! In: a lowered program, before its copies are made, and the source files. Out: a [`Map`] that is not bound to a plan
-//! yet. Equal rows are stored once: ranks mostly have the same blocks, and loops bind the same values. Copies that
-//! instances ask for come from the same lines and are not stored at all.
+//! yet. Equal rows are stored once: ranks mostly have the same blocks, and loops bind the same values. The copies that
+//! `instances` requests come from the same lines and are not stored at all.
 
 use super::{Collective, File, Map, OriginRow, PlaceRow, VERSION, ValueRow, accepted, digest};
 use crate::ir;
@@ -48,7 +48,7 @@ impl Map {
     }
 }
 
-/// Rows of a table, each once.
+/// Rows of a table, without duplicates.
 struct Rows<T> {
     rows: Vec<T>,
     known: FxHashMap<T, u32>,
@@ -77,7 +77,7 @@ struct Tracer<'a> {
     files: Rows<FileId>,
     places: Rows<PlaceRow>,
     values: Rows<ValueRow>,
-    /// The rows of bindings, plus one.
+    /// The row of each binding that has one, plus one.
     known: FxHashMap<ir::BindingId, u32>,
 }
 
@@ -94,7 +94,7 @@ impl Tracer<'_> {
         (self.place(row.place), self.value(row.binding))
     }
 
-    /// The row of a place in source text; one that there is not, for any other.
+    /// The row of a place in source text; `u32::MAX`, which is no row, for any other place.
     fn place(&mut self, place: Place) -> u32 {
         let Place::Source(span) = place else { return u32::MAX };
         let Some(file) = self.sources.files.lookup(span.file) else { return u32::MAX };

@@ -1,26 +1,27 @@
-//! What an operation of a plan takes of its operands.
+//! What operands an operation of a plan takes.
 //!
-//! In: an operation's name and its operands, with the places they are at. Out: whether the executor does with them what
-//! they say. It takes operands by position, whatever they are: this rank's come first. It asks one side for the size of
-//! what it moves, and some operations ask one operand for all. Packets it takes from scratch and leaves there.
+//! In: an operation's name and its operands, with where they are. Out: whether the executor uses them as
+//! they say. It takes operands by position, whatever they are, with this rank's first. It takes the size
+//! of what it moves from one side, and some operations take it from one operand for all. It reads
+//! packets from scratch and writes them to scratch.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::plan::names::Shape;
 use crate::source::Place;
 
-/// Where an operation takes its operands.
+/// Where an operation's operands must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sides {
-    /// This rank's to this rank's, one by one.
+    /// From this rank to this rank, one by one.
     Local,
-    /// This rank's to peers', one by one.
+    /// From this rank to peers, one by one.
     Out,
-    /// This rank's, once, to all peers.
+    /// From this rank, read once, to all peers.
     Spread,
-    /// Peers' to this rank's, one by one.
+    /// From peers to this rank, one by one.
     In,
-    /// This rank's to a group's.
+    /// From this rank to a group.
     Group,
     /// This rank's before all others, on both sides; the operation's name follows from where they are.
     Any,
@@ -51,7 +52,7 @@ impl Sides {
     }
 }
 
-/// The verb of an operation that moves data, and where it takes its operands.
+/// The verb of an operation that moves data, and where its operands must be.
 pub(super) fn verb(name: &str) -> Option<(ir::Verb, Sides)> {
     Some(match name {
         "copy" => (ir::Verb::Copy, Sides::Local),
@@ -71,7 +72,7 @@ pub(super) fn verb(name: &str) -> Option<(ir::Verb, Sides)> {
     })
 }
 
-/// What of a transfer's operands does not go together: their sizes, or packets that do not lie in scratch.
+/// Reports operands of a transfer that do not go together: different sizes, or packets that are not in scratch.
 pub(super) fn mistake(name: &str, transfer: &ir::Transfer, place: Place) -> Option<Diagnostic> {
     if let Some(sizes) = different_sizes(transfer) {
         return Some(sizes_differ(name, sizes, place));
@@ -83,7 +84,7 @@ pub(super) fn mistake(name: &str, transfer: &ir::Transfer, place: Place) -> Opti
     Some(plain_packets(name, plain, place))
 }
 
-/// The first two sizes that ought to be one. Pairs have a size each.
+/// The first two sizes that differ but should not. In pairs, only source and destination must have the same size.
 fn different_sizes(transfer: &ir::Transfer) -> Option<(u32, u32)> {
     let (sources, destinations) = (&*transfer.sources, &*transfer.destinations);
     let sizes = |operands: &[ir::Operand]| -> Vec<u32> {

@@ -1,12 +1,13 @@
 //! The operations of one block of a plan.
 //!
-//! In: the block's operations and the lists that they count in. Out: operations of the concrete program. One that does
-//! not fit its name is reported and left out. Indexes of places count as the executor does: a pipeline, then its body.
+//! In: the block's operations and the lists into which they index. Out: operations of the concrete
+//! program. One whose operands do not fit its name is reported and left out. Operations are numbered
+//! as in the executor: a pipeline, then its body.
 //!
-//! What goes over memory names no channel in a plan, only a remote buffer. MSCCL++'s tools list a block's channels by
-//! first use, these uses included. So such an operand takes the next channel of the list that no operation has used
-//! yet, if that leads to its rank and no operation of the block names it; otherwise the first one of the list that
-//! leads there. Where the block lists none, the operation names no channels.
+//! A transfer over memory names no channel in a plan, only a remote buffer. MSCCL++'s tools list a block's channels by
+//! first use, including these uses. So such an operand takes the next channel of the list that no operation has used
+//! yet, if that channel leads to the operand's rank and no operation of the block names it; otherwise the first channel
+//! of the list that leads there. If the block lists none, the operation names no channels.
 
 use super::operands::{self, verb};
 use super::{At, Frame, Reader, short};
@@ -16,14 +17,14 @@ use crate::plan::{Buff, OPERATIONS, Op};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a block's operations count in; a row is empty where the plan names something that is not there.
+/// The lists into which a block's operations index.
 #[derive(Default)]
 pub(super) struct Lists {
     pub(super) channels: super::ByKind<Vec<ir::ChannelId>>,
     pub(super) remotes: super::ByKind<Vec<(ir::RankId, ir::Buffer)>>,
 }
 
-/// The reading of one block.
+/// The state of reading one block.
 pub(super) struct Operations<'r, 'p, 'a> {
     pub(super) reader: &'r mut Reader<'p, 'a>,
     pub(super) frame: &'r Frame,
@@ -33,15 +34,15 @@ pub(super) struct Operations<'r, 'p, 'a> {
     pub(super) unnamed: Unnamed,
     pub(super) barriers: &'r mut BTreeMap<u32, Vec<ir::BlockId>>,
     pub(super) at: At,
-    /// The index of the next operation.
+    /// The number of the next operation.
     pub(super) next: u32,
 }
 
-/// Which memory channels of a block's list the operations so far have used.
+/// Which memory channels of a block's list have been used by the operations so far.
 pub(super) struct Unnamed {
-    /// Positions that an operation of the block names.
+    /// Positions in the list that some operation of the block names.
     named: BTreeSet<i64>,
-    /// The first position that is not in use yet.
+    /// The first position that is not used yet.
     next: usize,
 }
 
@@ -57,7 +58,8 @@ impl Unnamed {
     }
 }
 
-/// Barrier ids are rows of a table; the executor has 16, and a number beyond this bound is no id of anything.
+/// Barrier ids are rows of a table, so they are bounded. The executor has 16
+/// barriers; a larger number than this is a mistake.
 const MOST_BARRIERS: i64 = 4096;
 
 /// What is wrong with an operation.
@@ -259,7 +261,7 @@ impl Operations<'_, '_, '_> {
         }
     }
 
-    /// The memory channel that an operand of `peer` goes over.
+    /// The memory channel for an operand of `peer`.
     fn memory_channel(&mut self, peer: ir::RankId) -> Option<ir::ChannelId> {
         let list = &self.lists.channels.memory;
         let leads = |id: &ir::ChannelId| {
@@ -368,8 +370,8 @@ impl Operations<'_, '_, '_> {
     }
 }
 
-/// A number that is no row of a block's list. It is not said which: a list that is too short is one mistake, however many
-/// operations count in it.
+/// An index beyond a block's list. The message does not name the index, so that a list that is too short is one
+/// mistake, however many operations index into it.
 fn beyond(what: &str, kind: ir::ChannelKind, count: usize) -> Wrong {
     let list = match kind {
         ir::ChannelKind::Memory => "memory",

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A plan of two ranks whose first has the given block operations and a memory and a port channel to the other.
+/// A plan of two ranks with two memory channels and a port channel to each
+/// other; the first rank has the given operations.
 fn plan(ops: &str) -> String {
     let rank = |id: u32, ops: &str| {
         let peer = 1 - id;

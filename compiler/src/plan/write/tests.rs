@@ -37,7 +37,7 @@ fn channel(link: ir::Link) -> ir::Channel {
     ir::Channel { name: "c".into(), link, partner: None, origin: ir::OriginId(0), shared: false }
 }
 
-/// A program of one rank with channels mem 0:r1, port 0:r1, mem 1:r2 and one block.
+/// A program of one rank with one block and the channels mem 0:r1, port 0:r1, mem 1:r2.
 fn program(ops: Vec<ir::Op>) -> ir::Program {
     let rank = ir::Rank {
         input_chunks: 1,
