@@ -1,11 +1,11 @@
 """Plans of ccl programs as targets of Bazel.
 
-In: source files and all that they import. Out: execution plans with their manifests, and tests that check programs. The compiler
-comes from the repository that `ccl_compiler` makes.
+In: source files and everything that they import. Out: execution plans with their manifests, and tests that check programs. The
+compiler comes from the repository that `ccl_compiler` makes.
 """
 
-# What a sandbox shows are links that lead out of it, so the folder that imports stay in is the one of all files. A file that is
-# not among `imports` is not there.
+# The files in a sandbox are links that lead out of it, so imports must be allowed from the root of all files. A file
+# that is not among `imports` does not exist in the sandbox.
 _ROOT = ["--root", "/"]
 
 def _define(values):

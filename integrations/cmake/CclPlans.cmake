@@ -1,22 +1,22 @@
 # Commands that make plans and kernels of ccl programs part of a build.
 #
-# Paths are of the current source folder where they are read, of the current binary folder where they are written.
-# What a program imports is known from dependency files: an edited import rebuilds what was made of it, and no more.
+# Input paths are relative to the current source folder, output paths to the current binary folder. Imports are tracked
+# by dependency files: an edited import rebuilds what depends on it, and nothing else.
 
 include_guard(GLOBAL)
 
 # ccl_add_plan(TARGET target SOURCE file.ccl
-#              [PROGRAM name]               the program, where the file has several
+#              [PROGRAM name]               the program, if the file has several
 #              [NAME name]                  the plan's name and the stem of its files [default: the target]
 #              [DEFINE name=value ...]      parameters
 #              [OPTION name=value ...]      options
-#              [EMIT plan|map|manifest|cuda ...]   what is made [default: plan]
-#              [OUTPUT_DIRECTORY folder]    where it goes
-#              [ADD_TO target]              a target of which the kernels become sources
-#              [ROOT folder] [SMS n]        as cclc takes them
-#              [UNPROVED])                  made although checks found something
+#              [EMIT plan|map|manifest|cuda ...]   the outputs [default: plan]
+#              [OUTPUT_DIRECTORY folder]    where the outputs go
+#              [ADD_TO target]              a target that gets the kernels as sources
+#              [ROOT folder] [SMS n]        passed on to cclc
+#              [UNPROVED])                  build in spite of findings of the checks
 #
-# Makes a target of `all`; its property CCL_OUTPUTS lists the files.
+# Adds a target to `all`; its property CCL_OUTPUTS lists the files.
 function(ccl_add_plan)
     _ccl_parse(ccl_add_plan "UNPROVED" "TARGET;SOURCE;PROGRAM;NAME;OUTPUT_DIRECTORY;ADD_TO;ROOT;SMS" "DEFINE;OPTION;EMIT"
         ${ARGN})
@@ -54,10 +54,11 @@ endfunction()
 
 # ccl_add_plans(TARGET target SOURCE file.ccl
 #               MATRIX name=value,value,.. ...     every combination of these becomes a plan
-#               MANIFEST file.json                 what a runtime must know of all of them
+#               MANIFEST file.json                 the information about all of them for a runtime
 #               [PROGRAM name] [NAME name] [DEFINE ..] [OPTION ..] [OUTPUT_DIRECTORY folder] [ROOT folder] [SMS n])
 #
-# An option in MATRIX has `-O:` before its name, as in `-O:message_size=1KiB..=64KiB,65KiB..`. Plans are named by NAME and the values.
+# Options in MATRIX are prefixed with `-O:`, as in `-O:message_size=1KiB..=64KiB,65KiB..`. Plans are named after NAME
+# and the values.
 function(ccl_add_plans)
     _ccl_parse(ccl_add_plans "" "TARGET;SOURCE;PROGRAM;NAME;MANIFEST;OUTPUT_DIRECTORY;ROOT;SMS" "DEFINE;OPTION;MATRIX"
         ${ARGN})
@@ -67,7 +68,7 @@ function(ccl_add_plans)
     endif()
     _ccl_output_folder(folder)
 
-    # Each row is `name|argument|argument ..`: lists cannot hold lists.
+    # Each row is `name|argument|argument ..`, because lists cannot contain lists.
     set(rows "${arg_NAME}")
     foreach(axis IN LISTS arg_MATRIX)
         if(NOT axis MATCHES "^(-O:)?([A-Za-z_][A-Za-z0-9_]*)=(.+)$")
@@ -119,7 +120,8 @@ endfunction()
 
 # ccl_add_check(NAME test SOURCE file.ccl [PROGRAM name] [DEFINE name=value ...] [OPTION name=value ...] [ROOT folder] [SMS n])
 #
-# A test for ctest: the program is right for all of these; a parameter may be a range, `ranks=2..=16`.
+# Adds a test for ctest: the program must be right for all of these parameters; a parameter may be a range, such as
+# `ranks=2..=16`.
 function(ccl_add_check)
     _ccl_parse(ccl_add_check "" "NAME;SOURCE;PROGRAM;ROOT;SMS" "DEFINE;OPTION" ${ARGN})
     _ccl_require(ccl_add_check NAME SOURCE)
@@ -127,7 +129,7 @@ function(ccl_add_check)
     add_test(NAME "${arg_NAME}" COMMAND "${Ccl_CCLC}" check ${arguments})
 endfunction()
 
-# Sets arg_* in the caller; what it does not know ends the configuration.
+# Sets arg_* in the caller; an unknown argument ends the configuration.
 macro(_ccl_parse command flags ones lists)
     cmake_parse_arguments(arg "${flags}" "${ones}" "${lists}" ${ARGN})
     if(DEFINED arg_UNPARSED_ARGUMENTS)
@@ -159,7 +161,7 @@ function(_ccl_output_folder result)
     set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# What `check` and `build` take alike.
+# The arguments that `check` and `build` share.
 function(_ccl_arguments result)
     set(arguments "${arg_SOURCE}")
     if(arg_PROGRAM)
@@ -190,7 +192,7 @@ function(_ccl_command result)
     set(${result} "${command}" PARENT_SCOPE)
 endfunction()
 
-# The rule that makes one plan and what goes with it; its files.
+# Adds the rule that makes one plan and its companion files; returns the files.
 function(_ccl_plan folder command kinds result)
     set(stem "${folder}/${arg_NAME}")
     set(files "")
@@ -206,7 +208,7 @@ function(_ccl_plan folder command kinds result)
         list(APPEND files "${file}")
         list(APPEND emit --emit "${kind}=${file}")
     endforeach()
-    # The rule in the dependency file is the plan's: it is always made.
+    # The rule in the dependency file is for the plan, so the plan is always made.
     if(NOT "${stem}.json" IN_LIST files)
         list(PREPEND files "${stem}.json")
         list(PREPEND emit --emit "plan=${stem}.json")
@@ -223,7 +225,7 @@ function(_ccl_plan folder command kinds result)
     set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# The rule that makes kernels, which become sources of ADD_TO, if that is said; its files.
+# Adds the rule that makes kernels, which become sources of ADD_TO if it is given; returns the files.
 function(_ccl_kernels folder command result)
     set(stem "${folder}/${arg_NAME}")
     set(files "${stem}.cu" "${stem}.h")
@@ -243,8 +245,8 @@ function(_ccl_kernels folder command result)
     set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# cclc leaves a file alone whose bytes would be the same. Ninja knows that a rule may do so; make would run it again
-# and again.
+# cclc does not write a file whose bytes would be the same. Ninja knows that a rule may do so; make would run the rule
+# again and again.
 function(_ccl_touch result)
     set(touch "")
     if(CMAKE_GENERATOR MATCHES "Makefiles")

@@ -66,7 +66,7 @@ pub fn cclc<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input: &str) -> Run {
 pub fn run(command: &mut Command, input: &str) -> Run {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be started");
-    let mut stdin = child.stdin.take().expect("it was asked for");
+    let mut stdin = child.stdin.take().expect("it is piped");
     let text = input.to_owned();
     // A program that does not read its input must not block the test.
     let writer = std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));

@@ -1,7 +1,7 @@
 //! Builds execution plans and kernels of ccl programs in Cargo build scripts.
 //!
-//! In: a source file, parameters and options. Out: files in `OUT_DIR`, and what Cargo must know to run the script again:
-//! every file that the compiler read, and `CCLC`, which names the compiler (`cclc` on `PATH` without it).
+//! In: a source file, parameters and options. Out: files in `OUT_DIR`, and what Cargo must know to rerun the script:
+//! every file that the compiler read, and `CCLC`, which names the compiler (without it, `cclc` on `PATH`).
 
 #![expect(clippy::print_stdout, reason = "what a build script prints is what Cargo reads")]
 
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// A plan to be built, in the manner of a command.
+/// A plan to build, configured like a command.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is built before `build` or `build_kernels`"]
 pub struct Plan {
@@ -21,22 +21,22 @@ pub struct Plan {
     arguments: Vec<OsString>,
 }
 
-/// What was built.
+/// The files that were built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     /// The plan, or the kernels' source.
     pub main: PathBuf,
-    /// The plan's manifest; of kernels, their C header.
+    /// The plan's manifest, or the kernels' C header.
     pub beside: PathBuf,
 }
 
 impl Plan {
-    /// A plan of the program in a file, by a path from the folder of the package.
+    /// A plan for the program in a file, whose path is relative to the package's folder.
     pub fn of(source: impl Into<PathBuf>) -> Plan {
         Plan { source: source.into(), name: None, arguments: Vec::new() }
     }
 
-    /// The program, where the file has several.
+    /// Selects the program, if the file has several.
     pub fn program(self, name: &str) -> Plan {
         self.argument("--program").argument(name)
     }
@@ -46,17 +46,17 @@ impl Plan {
         self.argument("-D").argument(&format!("{name}={value}"))
     }
 
-    /// Sets an option of the program; for its name there is [`Plan::name`].
+    /// Sets an option of the program; for the option `name`, use [`Plan::name`].
     pub fn option(self, name: &str, value: impl Display) -> Plan {
         self.argument("-O").argument(&format!("{name}={value}"))
     }
 
-    /// Names the plan and its files; without it they have the name of the source file.
+    /// Names the plan and its files; without it, they are named after the source file.
     pub fn name(self, name: &str) -> Plan {
         Plan { name: Some(name.to_owned()), ..self }
     }
 
-    /// Builds the plan, its map and its manifest. What is wrong with the program is shown, and ends the build script.
+    /// Builds the plan, its map and its manifest. If the program has errors, they are shown and the build script ends.
     pub fn build(&self) -> Built {
         let plan = self.output("json");
         let beside = |kind: &str| plan.with_extension(format!("{kind}.json"));
@@ -65,8 +65,8 @@ impl Plan {
         Built { main: plan, beside: manifest }
     }
 
-    /// Builds kernels of the program's own, as CUDA source. What is wrong with the program is shown, and ends the build
-    /// script.
+    /// Builds the program's own kernels, as CUDA source. If the program has errors, they are shown and the build script
+    /// ends.
     pub fn build_kernels(&self) -> Built {
         let source = self.output("cu");
         self.run(&[("cuda", &source)], &source);
@@ -78,7 +78,7 @@ impl Plan {
         self
     }
 
-    /// A file of the plan's name in the folder that Cargo gives.
+    /// A file with the plan's name in the folder that Cargo provides.
     fn output(&self, extension: &str) -> PathBuf {
         let folder = env::var_os("OUT_DIR")
             .unwrap_or_else(|| refuse("OUT_DIR is not set: this is for Cargo's build scripts"));
@@ -119,7 +119,7 @@ impl Plan {
     }
 }
 
-/// The files on the right of a makefile's rule.
+/// The files on the right-hand side of a makefile rule.
 fn inputs(rule: &str) -> Vec<String> {
     let Some((_, right)) = rule.split_once(": ") else { return Vec::new() };
     let (mut files, mut file) = (Vec::new(), String::new());

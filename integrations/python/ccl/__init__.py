@@ -1,8 +1,8 @@
 """Checked collective communication programs.
 
-``build`` makes an execution plan of a ``.ccl`` program, ``verify`` checks plans that anyone made, and ``register`` gives the
-plans of a manifest to MSCCL++. All work is done by ``cclc``, which comes with this package; ``CCLC`` in the environment names
-another one.
+``build`` makes an execution plan of a ``.ccl`` program, ``verify`` checks plans that anyone made, and ``register`` registers
+the plans of a manifest with MSCCL++. All work is done by ``cclc``, which is included in this package; the environment
+variable ``CCLC`` names another one.
 """
 
 from ccl._compiler import CclError, Plan, Report, build, cclc, verify

@@ -1,4 +1,4 @@
-"""Runs ``cclc`` and makes objects of what it says."""
+"""Runs ``cclc`` and turns its output into objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-# How a run of cclc ends: nothing wrong, something found; anything else is no answer.
+# Exit statuses of cclc: no finding, findings; any other status means that there is no result.
 _CLEAN, _FOUND = 0, 1
 
 
@@ -22,11 +22,11 @@ class Report:
     """One finding of the compiler.
 
     Attributes:
-        code: as ``E0501``; ``cclc explain`` tells more of it.
+        code: for example ``E0501``; ``cclc explain`` says more about it.
         severity: ``error``, ``warning`` or ``note``.
         message: what is wrong.
         place: ``file:line:column``, a place in a plan, or nothing.
-        data: the whole report, as ``docs/diagnostics.md`` of ccl describes it.
+        data: the whole report, in the format of ``docs/diagnostics.md`` of ccl.
     """
 
     code: str
@@ -41,10 +41,10 @@ class Report:
 
 
 class CclError(Exception):
-    """A program or plan in which something is wrong, or a call that cannot be answered.
+    """A program or plan with errors, or a call that could not be carried out.
 
     Attributes:
-        reports: what was found, worst first; empty where there was no answer at all.
+        reports: what was found, worst first; empty if there was no result at all.
     """
 
     def __init__(self, message: str, reports: Sequence[Report] = ()) -> None:
@@ -54,7 +54,7 @@ class CclError(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan and what a runtime must know of it; the keys of ``docs/manifest.md``, with an absolute path."""
+    """A plan and what a runtime must know about it; the keys are those of ``docs/manifest.md``, with an absolute path."""
 
     collective: str
     world_size: int
@@ -71,13 +71,13 @@ class Plan:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], folder: Path) -> "Plan":
-        """The plan of an entry in a manifest that lies in ``folder``."""
+        """The plan of an entry in a manifest in the folder ``folder``."""
         known = {key: entry[key] for key in cls.__dataclass_fields__}
         return cls(**{**known, "path": folder / entry["path"], "types": tuple(entry["types"])})
 
 
 def cclc() -> str:
-    """The path of the compiler: ``CCLC``, the one that came with this package, or the first on ``PATH``.
+    """The path of the compiler: ``CCLC``, the one in this package, or the first one on ``PATH``.
 
     Raises:
         CclError: if there is none.
@@ -102,21 +102,21 @@ def build(
     root: Optional[PathLike] = None,
     unproved: bool = False,
 ) -> Plan:
-    """Checks a program and writes its plan, with a map and a manifest beside it.
+    """Checks a program and writes its plan, with a map and a manifest next to it.
 
     Args:
         source: the ``.ccl`` file.
-        output: where the plan goes; without it, the plan's name in the current folder.
-        program: the program, where the file has several.
-        define: its parameters; ``True`` and lists are written as the language has them.
+        output: the plan's file; without it, a file with the plan's name in the current folder.
+        program: the program, if the file has several.
+        define: its parameters; ``True`` and lists are converted to ccl syntax.
         option: its options.
-        root: the folder that imports stay in.
-        unproved: write although races, deadlocks or a wrong result were found.
+        root: the folder that imports are confined to.
+        unproved: write the plan even if races, deadlocks or a wrong result were found.
 
     Raises:
-        CclError: if something is wrong with the program; nothing was written then.
+        CclError: if the program has errors; nothing is written in that case.
     """
-    # Under a name of this process's own until it is known to be of this build.
+    # The manifest has a name of this process's own until it is known to be from this build.
     manifest = _manifest_path(source, output)
     arguments = ["build", os.fspath(source), "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
     if output is not None:
@@ -143,11 +143,11 @@ def build(
 
 
 def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List[Report]:
-    """Checks plans, whoever made them; what was found, of which errors are a reason not to run them.
+    """Checks plans, whoever made them, and returns the findings; a plan with errors should not be run.
 
     Args:
         plans: their files.
-        define: parameters of their collective that the sizes of the buffers leave open.
+        define: parameters of their collective that the buffer sizes do not determine.
 
     Raises:
         CclError: if a file cannot be read.
@@ -162,7 +162,7 @@ def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List
 
 
 def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
-    """A name of this process's own, beside the plan."""
+    """A name of this process's own, next to the plan."""
     folder = Path(output).absolute().parent if output is not None else Path.cwd()
     return folder / f".{Path(source).stem}.{os.getpid()}.manifest.json"
 
@@ -204,7 +204,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name} = {_literal(item)}" for name, item in value.items()) + "}"
     if isinstance(value, range):
-        # The language's ranges have no steps.
+        # Ranges in ccl have no steps.
         return f"{value.start}..{value.stop}" if value.step == 1 else _literal(list(value))
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_literal, value)) + "]"

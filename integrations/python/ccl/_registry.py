@@ -1,4 +1,4 @@
-"""Gives the plans of a manifest to MSCCL++."""
+"""Registers the plans of a manifest with MSCCL++."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, List
 
 from ccl._compiler import CclError, PathLike, Plan
 
-# The version of the manifest's form that is read here.
+# The version of the manifest format that this code reads.
 _VERSION = 1
 
-# How much of a plan's hash its algorithm's id carries: enough that an edited plan is another algorithm.
+# How much of a plan's hash is part of its algorithm's id: enough that an edited plan is another algorithm.
 _ID_DIGITS = 16
 
-# Every algorithm that was registered, by the plan's name: the executor keeps what it sets up under that name, and a
-# second object for it would find tables that were never filled.
+# All registered algorithms, by plan name: the executor stores its setup under that name, and a second object with
+# the same name would find tables that were never filled.
 _registered: "dict[tuple[str, int], tuple[str, Any]]" = {}
 
 
@@ -24,7 +24,7 @@ def load(manifest: PathLike) -> List[Plan]:
     """The plans of a manifest.
 
     Raises:
-        CclError: if it cannot be read, is of a form that is not known, or names a file that is not there.
+        CclError: if it cannot be read, has an unknown format, or names a file that does not exist.
     """
     path = Path(manifest).absolute()
     try:
@@ -48,19 +48,19 @@ def _lack(error: Exception) -> str:
 
 
 def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[Any]:
-    """Registers every plan of a manifest with MSCCL++, for this rank; its ``Algorithm`` objects, in the manifest's order.
+    """Registers every plan of a manifest with MSCCL++, for this rank; returns the ``Algorithm`` objects in the manifest's order.
 
-    It is called once a process, before the communicator is made (``torch.distributed.init_process_group`` and the
-    like). MSCCL++ then takes a plan where a request fits its collective, number of ranks, ranks in a node and message sizes.
-    Plans are read again at every new message size: their files stay where they are, unchanged.
+    Call it once in each process, before the communicator is made (``torch.distributed.init_process_group`` and the like).
+    MSCCL++ then uses a plan for requests that match its collective, number of ranks, ranks in a node and message sizes.
+    Plans are read again at every new message size: their files must stay in place, unchanged.
 
     Args:
-        manifest: as ``cclc manifest`` or ``cclc build --emit manifest`` writes it.
-        rank: the number of this process's rank.
-        unproved: also register plans that were not shown to be right.
+        manifest: the file that ``cclc manifest`` or ``cclc build --emit manifest`` wrote.
+        rank: the rank of this process.
+        unproved: also register plans that were not proved to be right.
 
     Raises:
-        CclError: if a plan was not proved, or another plan of its name is registered already.
+        CclError: if a plan was not proved, or another plan with its name is already registered.
         ImportError: if MSCCL++ is not installed.
     """
     plans = load(manifest)
@@ -69,7 +69,7 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[A
         raise CclError(f"not shown to be right: {', '.join(wrong)}; `unproved=True` registers them all the same")
     for collective in sorted({plan.collective for plan in plans}):
         if len({plan.in_place for plan in plans if plan.collective == collective}) > 1:
-            # A function-static of MSCCL++ remembers the mode of the first algorithm that is asked.
+            # A function-local static variable of MSCCL++ remembers the mode of the first algorithm that it asks.
             warnings.warn(
                 f"{manifest} has plans for {collective} in place and out of place; MSCCL++ decides by the first that it"
                 " asks whether all of them are: register one kind in a process",
