@@ -10,8 +10,8 @@
 //!   have published, and never more, so that a lucky schedule hides nothing.
 //! - [`Kind::Weak`]: nothing is checked except what the user finds. Stores are held back until something forces them
 //!   out: a strong (not relaxed) signal, a release, a request to a proxy, a barrier, or the end of the launch. Loads
-//!   may return the contents before the last write, unless something has made the reader's view fresh since. A relaxed
-//!   signal or wait may overtake the thread's last data operation. The values at the end show the consequences.
+//!   may return the contents before the last write, unless the reader has synchronized since then. A relaxed signal or
+//!   wait may overtake the thread's last data operation. The values at the end show the consequences.
 //!
 //! The launches of a rank follow each other; its user writes the buffers between them. Launches are not aligned from
 //! rank to rank.

@@ -67,7 +67,7 @@ impl View {
         join(&mut self.past, &other.past);
     }
 
-    /// Adds a message to those that a receiver gets together. Even a relaxed one tells of launches.
+    /// Adds a message to those that a receiver gets together. Even a relaxed one says which launches have begun.
     pub(crate) fn gather(&mut self, told: &Told, strong: bool) {
         join(&mut self.begun, &told.view.begun);
         join(&mut self.past, &told.view.past);
