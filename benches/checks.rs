@@ -1,13 +1,13 @@
-//! What the checks cost in time, against what it costs to make the plan.
+//! The CPU time of the checks, compared with the time that making the plan takes.
 //!
 //!     cargo bench -p ccl-compiler --bench checks [-- [PROGRAM..] [RANKS..]]
 //!
-//! A Markdown table goes to standard output. "Made" is elaborating, passing and writing (to nowhere), "checked" both
-//! checks, as written and after the passes; the mean of several turns of each, in CPU time where the system tells it (Linux),
-//! so that other work on the machine counts for less. "Followed" is how many ranks stand for all, as written and after the
-//! passes.
+//! A Markdown table goes to standard output. "Made" is the time for elaborating, running the passes and writing (to a
+//! sink); "checked" is the time for both checks, before and after the passes. Each is the mean of several runs, in CPU
+//! time where the system reports it (Linux), so that other work on the machine matters less. "Followed" is the number
+//! of ranks that represent all others, before and after the passes.
 
-#![expect(clippy::print_stdout, reason = "the table is what this is for")]
+#![expect(clippy::print_stdout, reason = "printing the table is this program's purpose")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be made fails")]
 
 mod subject;
@@ -20,7 +20,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 use subject::{Subject, subjects};
 
-/// The most turns of programs that take little.
+/// The most runs of a program that takes little time.
 const TURNS: u32 = 200;
 
 fn main() {
@@ -53,7 +53,7 @@ fn row(subject: &Subject) {
     );
 }
 
-/// Elaborates, passes and writes a program.
+/// Elaborates a program, runs the passes and writes the plan.
 fn make(subject: &Subject) {
     let Subject { unit, program, settings, .. } = subject;
     let never = Interrupt::default();
@@ -62,8 +62,8 @@ fn make(subject: &Subject) {
     driver::write_plan(lowered.unwrap(), target, &mut std::io::sink()).unwrap();
 }
 
-/// What one of several turns takes: of as many as take a quarter of a second together, since the system counts in
-/// thousandths.
+/// The mean time of several runs: of as many as take a quarter of a second together, since the clock may count in
+/// milliseconds.
 fn mean(mut work: impl FnMut()) -> Duration {
     let (start, began) = (spent(), Instant::now());
     let took =
@@ -77,7 +77,7 @@ fn mean(mut work: impl FnMut()) -> Duration {
     took()
 }
 
-/// The CPU time of this thread so far, if the system tells.
+/// The CPU time of this thread so far, if the system reports it.
 fn spent() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)

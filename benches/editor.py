@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Measures the language server as an editor meets it: how soon it answers, and what memory it holds.
+"""Measures the language server as an editor experiences it: how soon it answers, and how much memory it takes.
 
     cargo build --release --locked -p ccl-lsp
     python3 -m venv ruff && ruff/bin/pip install ruff==0.17.5
     benches/editor.py --latency --ruff ruff/bin/ruff
     benches/editor.py --memory 100000
 
-Latency: 5,000 lines of the library's programs at 8 ranks are open; ruff, where it is given, has as many lines of Python in the
-same run. Time runs from the write of an edit to the arrival of the diagnostics for its version. *Break* types or deletes
-one `(`, so that every answer differs from the one before; in bursts 20 such edits come at 1 ms from each other, and the
-time is that of the last. *Value* makes a race and mends it, and its time runs until the race is shown or gone. Questions are
-asked at random names, when the server is at rest and while a program of 128 ranks is checked again and again.
+Latency: 5,000 lines of the library's programs at 8 ranks are open; ruff, if given, has as many lines of Python open in the
+same run. Time runs from the write of an edit to the arrival of the diagnostics for its version. *Break* types or deletes one
+`(`, so that every answer differs from the one before; in bursts, 20 such edits come 1 ms apart, and the time is that of the
+last. *Value* makes a race and fixes it again, and its time runs until the race is shown or gone. Requests are made at random
+names, while the server is at rest and while a program of 128 ranks is checked again and again.
 
-Memory: 50 files of the repository are open, and get random edits, a question after every tenth. The resident set is read after
-1,000 edits and after the last.
+Memory: 50 files of the repository are open and get random edits, with a request after every tenth. The resident set is read
+after 1,000 edits and after the last.
 
-Markdown goes to standard output, progress to standard error. A wrong answer, an old version after a newer one, or a server
-that does not answer or end is an error. Only the standard library of Python 3.9 is needed; memory is read from /proc, on Linux.
+Markdown goes to standard output, progress to standard error. A wrong answer, an old version after a newer one, or a server that
+does not answer or end is an error. Only the standard library of Python 3.9 is needed; memory is read from /proc, on Linux.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def arguments():
 
 
 class Server:
-    """A language server, and what it has said, each message with the time of its arrival."""
+    """A language server, and the messages that it has sent, each with the time of its arrival."""
 
     def __init__(self, command, settings=None):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -102,7 +102,7 @@ class Server:
             if length is None:
                 return self.said.put((0, None))
             body = stream.read(length)
-            # Before it is understood: that takes Python longer than the server.
+            # Before the body is parsed, because parsing takes Python longer than the server.
             self.said.put((time.perf_counter(), body))
 
     def send(self, message):
@@ -137,7 +137,7 @@ class Server:
             self.newest[params["uri"]] = version
 
     def ask(self, method, params):
-        """How long an answer takes in milliseconds, and the answer."""
+        """The time of a response in milliseconds, and the response."""
         self.asked += 1
         number, begin = self.asked, time.perf_counter()
         request = {"id": number, "method": method}
@@ -167,7 +167,7 @@ class File:
         server.tell("textDocument/didOpen", {"textDocument": document})
 
     def change(self, start, end, new):
-        """Replaces what lies between two offsets; gives the time at which that was sent."""
+        """Replaces the text between two offsets; returns the time at which the change was sent."""
         place = {"start": position(self.text, start), "end": position(self.text, end)}
         self.text = self.text[:start] + new + self.text[end:]
         self.version += 1
@@ -177,7 +177,7 @@ class File:
         return begin
 
     def diagnostics(self, wanted=lambda found: True):
-        """When diagnostics for this version came that are wanted, and these."""
+        """The time at which the first wanted diagnostics for this version arrived, and these diagnostics."""
 
         def mine(message):
             params = message.get("params") or {}
@@ -234,7 +234,7 @@ def percentile(times, percent):
 
 
 def breaks(file, edits):
-    """Times of edits that type a parenthesis, or delete it."""
+    """Times of edits that type a parenthesis or delete it."""
     times = []
     _, base = settled(file)
     for number in range(edits // 2):
@@ -249,7 +249,7 @@ def breaks(file, edits):
 
 
 def settled(file):
-    """The diagnostics of the text as it is."""
+    """The diagnostics of the text without an edit."""
     file.change(0, 0, "\n")
     file.diagnostics()
     file.change(0, 1, "")
@@ -271,7 +271,7 @@ def bursts(file, rounds):
 
 
 def values(file, edits):
-    """Times until a race is shown that an edit makes, or gone that it mends: a signal that orders nothing any more."""
+    """Times until a race is shown after an edit makes it (by relaxing a signal), or gone after an edit fixes it."""
     word = " relaxed"
     places = [found.end() for found in re.finditer(r"signal \w+\[\*\](?=;)", file.text)]
     raced = lambda found: any(str(one.get("code")).startswith("E05") for one in found)
@@ -286,7 +286,7 @@ def values(file, edits):
 
 
 def questions(file, times):
-    """How long questions take, at rest and while a check runs."""
+    """Times of requests, at rest and while a check runs."""
     print("\n| question | p50 | p90 | p99 | max |\n| --- | ---: | ---: | ---: | ---: |")
     names = [found.start() + 1 for found in WORD.finditer(file.text)]
     for what in QUESTIONS:
@@ -304,13 +304,13 @@ def questions(file, times):
 
 
 def line_start(text, number, of):
-    """The offset of a line's beginning, spread over the text."""
+    """The offset of the beginning of a line; lines are spread over the text."""
     lines = [found.start() for found in re.finditer(r"(?m)^[^\n]", text)]
     return lines[len(lines) * number // of]
 
 
 def programs(wanted):
-    """The library's programs at 8 ranks, under new names again and again until there are so many lines."""
+    """The library's programs at 8 ranks, repeated under new names until there are enough lines."""
     files = sorted((ROOT / "stdlib/ccl/algorithms").glob("*.ccl"))
     files += [ROOT / "examples/allreduce_halving_doubling.ccl", ROOT / "examples/hierarchical_allreduce.ccl"]
     uses, bodies, lines, turn = {}, [], 0, 0
@@ -327,7 +327,7 @@ def programs(wanted):
 
 
 def renamed(text, suffix, uses):
-    """A file's declarations, without comments, under names of their own; what it imports goes to `uses`."""
+    """A file's declarations, without comments and under new names; its imports go to `uses`."""
     for module, names in re.findall(r"(?m)^use std::(\w+)::(.*);$", text):
         uses.setdefault(module, set()).update(name.strip() for name in names.strip("{}").split(","))
     text = re.sub(r"(?m)^use .*\n", "", re.sub(r"(?m)[ \t]*//.*$", "", text))
@@ -339,7 +339,7 @@ def renamed(text, suffix, uses):
 
 
 def python(wanted):
-    """As many lines of Python, with an unknown name here and there."""
+    """The same number of lines of Python, with an unknown name here and there."""
     function = "def sum_{0}(first, second={0}):\n    total = first + second\n    for step in range({0}):\n        total += {1}\n    return total\n\n\n"
     return "".join(function.format(i, "unknown" if i % 50 == 0 else "step") for i in range(wanted // 7))
 

@@ -1,13 +1,13 @@
-//! What the checks cost in memory.
+//! The memory that the checks take.
 //!
 //!     cargo bench -p ccl-compiler --bench memory [-- [PROGRAM..] [RANKS..]]
 //!
-//! A Markdown table goes to standard output: the most that both checks, as written and after the passes, have allocated at
-//! once beside what the program itself takes, and of how large a budget that is. The budget is 100 bytes for each operation
-//! after the passes and 32 for each edge, which is what one block tells another. Counting takes time: what that costs is
-//! measured without (`checks.rs`).
+//! A Markdown table goes to standard output: the most memory that both checks, before and after the passes, have
+//! allocated at once in addition to the program itself, and how much of a budget that is. The budget is 100 bytes for
+//! each operation after the passes and 32 for each edge, where an edge is a message from one block to another. Counting
+//! allocations takes time, so the time is measured without it (`checks.rs`).
 
-#![expect(clippy::print_stdout, reason = "the table is what this is for")]
+#![expect(clippy::print_stdout, reason = "printing the table is this program's purpose")]
 
 mod subject;
 
@@ -17,10 +17,10 @@ use compiler::ir::{Action, Program};
 use peak_alloc::PeakAlloc;
 use subject::subjects;
 
-/// Bytes of an operation, and of an edge.
+/// Budget in bytes of an operation, and of an edge.
 const BUDGET: (u64, u64) = (100, 32);
 
-/// Counts what is allocated.
+/// Counts allocations.
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// The most bytes that work has allocated at once.
+/// The most bytes allocated at once while `work` runs.
 fn most(work: impl FnOnce()) -> usize {
     HEAP.reset_peak_usage();
     let before = HEAP.current_usage();
@@ -50,7 +50,7 @@ fn most(work: impl FnOnce()) -> usize {
     HEAP.peak_usage().saturating_sub(before)
 }
 
-/// How often a block tells another one something.
+/// How many messages blocks send to other blocks.
 fn edges(program: &Program) -> usize {
     let mut edges = 0;
     for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {

@@ -5,13 +5,13 @@
     cargo build --release
     benches/rival.py --mscclpp mscclpp
 
-Each measurement is one process start. CPU time is user and system time together: of cclc's whole process, and of the
-DSL without its import. Memory is the peak resident set. Both sides are run in turn, the best of each is kept. A Markdown
+Each measurement is one process start. CPU time is user and system time together: of cclc's whole process, and of the DSL
+without its import. Memory is the peak resident set. Both sides run alternately, and the best of each is kept. A Markdown
 table goes to standard output, progress to standard error; with `--growth`, a second one shows how cclc's cost grows with
 the number of ranks. Only the standard library of Python 3.9 is needed.
 
-A process inherits the peak of the one that started it, so that less than this script's own size, some 15 MiB, cannot be
-told apart.
+A process inherits the peak of the process that started it, so that peaks below this script's own size, some 15 MiB,
+cannot be measured.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# The name of a program in benches/ and benches/dsl/, what it is, and whether it speaks of nodes.
+# The name of a program in benches/ and benches/dsl/, its title, and whether it has a parameter for nodes.
 PROGRAMS = [
     ("ring_allgather", "ring AllGather", False),
     ("allpairs_allgather_packets", "all-pairs LL AllGather", False),
@@ -33,9 +33,9 @@ PROGRAMS = [
     ("ring_allgather_legal", "ring AllGather, within the executor's limits", False),
 ]
 
-# cclc writes plans that exceed the executor's limits, as the DSL does, and leaves all checks out that it does not have.
+# cclc writes plans that exceed the executor's limits, as the DSL does, and skips all checks that the DSL does not have.
 UNCHECKED = ["--unproved", "--checks", "none"]
-# Or it makes them all.
+# Or it runs all checks.
 CHECKED = ["--checks", "proof"]
 
 
@@ -82,7 +82,7 @@ def arguments():
 
 
 def child(options):
-    """Runs one program of the DSL in this process, and prints what it took."""
+    """Runs one program of the DSL in this process, and prints the measurements."""
     stub_package(os.path.join(options.mscclpp, "python"))
     sys.path.insert(0, os.path.join(HERE, "dsl"))
     program = __import__(options.child)
@@ -96,7 +96,7 @@ def child(options):
 
 
 def stub_package(python):
-    """Puts an empty `mscclpp` in the place of the real one, which would load its C++ module: the DSL needs only files."""
+    """Replaces `mscclpp` by an empty package: the real one would load its C++ module, but the DSL needs only its files."""
     sys.path.insert(0, python)
     package = types.ModuleType("mscclpp")
     package.__path__ = [os.path.join(python, "mscclpp")]
@@ -139,7 +139,7 @@ def peak_bytes(usage):
 
 
 def best(runs):
-    """The least of each measure."""
+    """The minimum of each measure."""
     return tuple(min(values) for values in zip(*runs))
 
 
@@ -161,7 +161,7 @@ def table(options, rows):
 
 
 def growth(options, folder):
-    """The cost of cclc at several numbers of ranks, next to the size of what it writes."""
+    """The cost of cclc at several numbers of ranks, next to the size of its output."""
     lines = ["", "| program | ranks | CPU | memory | plan | CPU per MiB of plan |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
     for name, title, nodes in PROGRAMS:
         if options.only and name not in options.only:

@@ -1,7 +1,7 @@
-//! What the benches of the checks look at: programs for so many ranks, as written and after the passes.
+//! The programs that the benchmarks of the checks run on, for several numbers of ranks, before and after the passes.
 //!
-//! On the command line programs are named by their paths, or by parts of these if they are among [`PROGRAMS`], and numbers are
-//! numbers of ranks.
+//! On the command line, programs are given by their paths, or by parts of the paths of those in [`PROGRAMS`]; numbers
+//! are numbers of ranks.
 
 use compiler::check;
 use compiler::driver;
@@ -16,7 +16,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where each program is, what it is, and at most for how many ranks it is looked at.
+/// For each program: its file, its title, and the largest number of ranks that it is measured for.
 const PROGRAMS: &[(&str, &str, u32)] = &[
     ("benches/ring_allgather.ccl", "ring AllGather", 1024),
     ("stdlib/ccl/algorithms/allgather_ring.ccl", "ring AllGather, ten steps a block", 1024),
@@ -27,32 +27,32 @@ const PROGRAMS: &[(&str, &str, u32)] = &[
     ("benches/allpairs_allreduce_packets.ccl", "all-pairs AllReduce, LL", 1024),
 ];
 
-/// How many ranks share a node.
+/// The number of ranks in a node.
 const WIDTH: u32 = 8;
 
-/// A program for so many ranks.
+/// A program for a number of ranks.
 pub(crate) struct Subject {
-    /// What it is called in tables.
+    /// Its title in tables.
     pub(crate) title: String,
-    /// How many ranks.
+    /// The number of ranks.
     pub(crate) ranks: u32,
-    /// The program's file, and those that it uses.
+    /// The program's file, and those that it imports.
     pub(crate) unit: Unit,
-    /// Which of its programs.
+    /// The program of the file.
     pub(crate) program: ProgramId,
-    /// What its parameters are.
+    /// Its parameters.
     pub(crate) settings: Settings,
 }
 
-/// A program as it is checked: as written, and after the passes.
+/// A program in the two forms that are checked: before and after the passes.
 pub(crate) struct Both {
     /// As its author wrote it.
     pub(crate) written: Program,
-    /// As it is built.
+    /// After the passes.
     pub(crate) passed: Program,
 }
 
-/// What the command line names, all known programs where it names none.
+/// The subjects that the command line names, or all known programs if it names none.
 pub(crate) fn subjects() -> Vec<Subject> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let numbers: Vec<u32> = words.iter().filter_map(|word| word.parse().ok()).collect();
@@ -79,7 +79,7 @@ impl Subject {
         Subject { title: title.to_owned(), ranks, unit, program, settings }
     }
 
-    /// The program as it is checked.
+    /// The program in both forms.
     pub(crate) fn both(&self) -> Both {
         let never = Interrupt::default();
         let written = elaborate::elaborate(&self.unit, self.program, &self.settings, &never).0;
@@ -90,7 +90,7 @@ impl Subject {
 }
 
 impl Both {
-    /// Both checks; they find nothing.
+    /// Runs both checks; they must find nothing.
     pub(crate) fn check(&self) {
         let mut known = check::Known::default();
         for program in [&self.written, &self.passed] {
@@ -99,7 +99,7 @@ impl Both {
         }
     }
 
-    /// How many operations there are after the passes.
+    /// The number of operations after the passes.
     pub(crate) fn operations(&self) -> u64 {
         let blocks = self.passed.ranks.iter().flat_map(|rank| &rank.blocks);
         blocks.map(|block| count_ops(&block.ops) as u64).sum()

@@ -1,4 +1,4 @@
-"""Archives whose bytes follow from what is in them: names in order, one time, no owner."""
+"""Reproducible archives, whose bytes depend only on their contents: sorted names, a single time, no owner."""
 
 import gzip
 import os
@@ -9,12 +9,12 @@ import time
 import zipfile
 from pathlib import Path
 
-# Zip knows no time before this one.
+# The earliest time that zip can store.
 FIRST_ZIP_TIME = 315532800
 
 
 def version(root: Path) -> str:
-    """The version that the workspace has."""
+    """The version of the workspace."""
     found = re.search(r'(?m)^version = "(.*)"$', (root / "Cargo.toml").read_text())
     if not found:
         raise SystemExit("Cargo.toml says no version")
@@ -39,7 +39,7 @@ def tar(folder: Path, path: Path, epoch: int) -> None:
 
 
 def rezip(source: Path, path: Path, epoch: int) -> None:
-    """Writes a zip anew, with its members in the order of their names and of one time."""
+    """Rewrites a zip with its members sorted by name, all with the same time."""
     moment = time.gmtime(max(epoch, FIRST_ZIP_TIME))[:6]
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(path, "w") as new:
         for member in sorted(old.infolist(), key=lambda member: member.filename):

@@ -1,6 +1,7 @@
-"""The bill of materials: CycloneDX 1.5 as JSON, of what is compiled into the programs and bundled with the extension.
+"""The bill of materials: CycloneDX 1.5 as JSON, for what is compiled into the programs and bundled with the extension.
 
-In: `Cargo.lock` as `cargo metadata` tells it, `editors/vscode/package-lock.json`. Out: text, the same for the same locks.
+In: `Cargo.lock`, through `cargo metadata`, and `editors/vscode/package-lock.json`. Out: text, the same for the same lock
+files.
 The format is that of https://cyclonedx.org/docs/1.5/json/.
 """
 
@@ -15,7 +16,7 @@ PROGRAMS = ("ccl-compiler", "ccl-lsp")
 
 
 def of_materials(root: Path, host: str, version: str, epoch: int) -> str:
-    """The bill."""
+    """The text of the bill."""
     packages, edges = crates(root, host)
     components = [component(package) for package in packages.values()] + list(bundled(root))
     components.sort(key=lambda it: it["bom-ref"])
@@ -33,19 +34,19 @@ def of_materials(root: Path, host: str, version: str, epoch: int) -> str:
         "components": components,
         "dependencies": [{"ref": ref, "dependsOn": sorted(set(depends[ref]))} for ref in sorted(depends)],
     }
-    # The same bill has the same number.
+    # The same bill has the same serial number.
     number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(bill, sort_keys=True))
     return json.dumps({"serialNumber": f"urn:uuid:{number}"} | bill, indent=2) + "\n"
 
 
 def host() -> str:
-    """The target that programs are built for where no other is named."""
+    """The target that programs are built for by default."""
     told = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
     return next(line.removeprefix("host: ") for line in told.splitlines() if line.startswith("host: "))
 
 
 def crates(root: Path, host: str) -> tuple[dict, dict]:
-    """The packages that the programs are linked from, by id, and what each depends on."""
+    """The packages that the programs are linked from, by id, and the dependencies of each."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", host]
     told = json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout)
     known = {package["id"]: package for package in told["packages"]}
@@ -82,7 +83,7 @@ def component(package: dict) -> dict:
 
 
 def bundled(root: Path) -> Iterator[dict]:
-    """What of npm goes into the extension: everything that is not for building it."""
+    """The npm packages that go into the extension: all except those needed only to build it."""
     lock = json.loads((root / "editors/vscode/package-lock.json").read_text())
     for path, package in lock["packages"].items():
         if not path or package.get("dev"):

@@ -1,4 +1,4 @@
-"""The licences of all crates that are linked into the programs, as their authors ship them."""
+"""The licenses of all crates that are linked into the programs, as their authors ship them."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ PATTERNS = ("LICEN[SC]E*", "COPYING*", "NOTICE*", "COPYRIGHT*", "licen[sc]e*")
 
 
 def text(root: Path, host: str) -> str:
-    """One part a crate; texts that several crates share stand once."""
+    """One section for each text, with the crates that share it."""
     packages, _ = bill.crates(root, host)
     owners: dict[str, list[str]] = {}
     for package in sorted(packages.values(), key=bill.reference):

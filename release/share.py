@@ -1,4 +1,4 @@
-"""What an archive holds: the programs, and what shells, editors, build systems and readers find in `share`."""
+"""The contents of an archive: the programs, and the files in `share` for shells, editors, build systems and readers."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ SHELLS = {
 
 
 def lay_out(root: Path, binaries: Path, notices: str, tree: Path) -> None:
-    """Fills a folder as it is to lie under a prefix such as `/usr/local`."""
+    """Fills a folder with the layout that it has under a prefix such as `/usr/local`."""
     for program in ("cclc", "ccl-lsp"):
         put(binaries / program, tree / "bin" / program, 0o755)
     for name in DOCUMENTS:
@@ -33,7 +33,7 @@ def lay_out(root: Path, binaries: Path, notices: str, tree: Path) -> None:
 
 
 def made_by_cclc(tree: Path) -> None:
-    """Completions and manual pages come from the definitions of the arguments."""
+    """Writes completions and manual pages, which cclc makes from the definitions of its arguments."""
     cclc = str(tree / "bin/cclc")
     for shell, path in SHELLS.items():
         script = subprocess.run([cclc, "completions", shell], check=True, capture_output=True, text=True)
@@ -42,7 +42,7 @@ def made_by_cclc(tree: Path) -> None:
 
 
 def cmake_package(root: Path, tree: Path) -> None:
-    """As CMake itself installs it."""
+    """Installs the CMake package with CMake itself."""
     source = ["-S", str(root / "integrations/cmake")]
     with tempfile.TemporaryDirectory() as build:
         subprocess.run(["cmake", *source, "-B", build], check=True, stdout=subprocess.DEVNULL)

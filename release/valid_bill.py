@@ -1,4 +1,4 @@
-"""Holds bills of materials to the schema of CycloneDX 1.5: valid_bill.py BILL... Needs `cyclonedx-python-lib[json-validation]`."""
+"""Validates bills of materials against the schema of CycloneDX 1.5: valid_bill.py BILL... Needs `cyclonedx-python-lib[json-validation]`."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ VALIDATOR = JsonStrictValidator(SchemaVersion.V1_5)
 
 
 def mistakes(text: str) -> list[str]:
-    """What is wrong with a bill, first by its schema, then in what the schema leaves open."""
+    """What is wrong with a bill, first according to its schema, then in what the schema leaves open."""
     wrong = VALIDATOR.validate_str(text)
     if wrong:
         return [str(wrong).splitlines()[0]]

@@ -1,4 +1,4 @@
-"""AllGather around a ring, ten steps a thread block. The same program as ../ring_allgather_legal.ccl."""
+"""AllGather around a ring, ten steps in each thread block. The same program as ../ring_allgather_legal.ccl."""
 
 from mscclpp.language.channel import MemoryChannel
 from mscclpp.language.collectives import AllGather

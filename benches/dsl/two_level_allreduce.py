@@ -30,7 +30,7 @@ def plan(ranks, ranks_per_node, instances):
 
 
 def rank_plan(r, width, nodes, gather, cross, spread):
-    """What one rank does."""
+    """The operations of one rank."""
 
     def row(buffer, i):
         return buffer[i * nodes : (i + 1) * nodes]

@@ -1,4 +1,4 @@
-//! What brings programs into other people's builds: manifests, new projects, manual pages, annotations.
+//! What programs need in other people's builds: manifests, new projects, manual pages, annotations.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
@@ -31,7 +31,7 @@ fn a_manifest_says_what_a_runtime_chooses_a_plan_by() {
     assert_eq!(entry["tags"]["low"], 1);
 }
 
-/// What a manifest names can be found again.
+/// A manifest must name files that can be found again, so a plan on standard output is refused.
 #[test]
 fn a_manifest_of_a_plan_that_goes_nowhere_is_refused() {
     let folder = Folder::with("a.ccl", GOOD);
@@ -50,7 +50,7 @@ fn a_manifest_says_that_a_plan_is_not_proved() {
     assert_eq!(manifest["plans"][0]["proved"], false);
 }
 
-/// Paths stay true when manifests of several folders become one.
+/// Paths stay correct when manifests from several folders are joined.
 #[test]
 fn manifests_are_joined() {
     let folder = Folder::with("a.ccl", GOOD);
@@ -107,7 +107,7 @@ fn reports_become_annotations_of_a_pull_request() {
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
 }
 
-/// What `new` makes is in order, and it replaces nothing.
+/// The project that `new` makes passes all checks, and `new` replaces nothing.
 #[test]
 fn a_new_project_is_right_from_the_start() {
     let folder = Folder::with("there/a.txt", "");

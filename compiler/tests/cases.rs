@@ -1,15 +1,15 @@
-//! The case runner: every `tests/cases/<phase>/<behavior>.ccl` is a test of that name, found by its folder.
+//! The case runner: every `tests/cases/<phase>/<behavior>.ccl` is a test, named after its folder and file.
 //!
 //! The first line says what to run, with parameters and flags: `//@ check ranks=2 -O instances=4`.
 //!
-//! * `check`: the reports are those that the annotations say (`support/annotations.rs`), warnings included; without
-//!   annotations the text is clean.
+//! * `check`: the reports are exactly those that the annotations describe (`support/annotations.rs`), including
+//!   warnings; without annotations, there must be none.
 //! * `ir [after=fuse]`: the same, and the dump after that step is the block of `//=` lines at the end of the file.
-//! * `fmt`: what stands between the first line and the `//=` block is formatted to that block.
-//! * `plan`: as `check`, and the plan is the sibling `<behavior>.plan.json`.
+//! * `fmt`: the text between the first line and the `//=` block is formatted to the text of that block.
+//! * `plan`: like `check`, and the plan must equal the file `<behavior>.plan.json` next to it.
 //!
-//! `BLESS=1 cargo test` rewrites annotations, blocks and siblings. Folders inside a phase's folder hold files to import.
-//! The library and the examples are cases too: they must be clean as they are.
+//! `BLESS=1 cargo test` rewrites annotations, blocks and plans. Folders inside a phase's folder contain files to
+//! import. The library and the examples are cases too: they must have no reports.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -51,7 +51,7 @@ fn cases() -> Vec<Trial> {
     trials
 }
 
-/// The library's algorithms and the examples, which need no annotations.
+/// The library's algorithms and the examples, which must have no reports.
 fn clean_files() -> Vec<Trial> {
     let folders = [
         "../stdlib/ccl",
@@ -72,13 +72,13 @@ fn clean(file: &Path) -> Result<(), Failed> {
         ["check".to_owned(), file.display().to_string(), "--message-format=json".to_owned()];
     let run = cclc::cclc(&arguments, "");
     let mut reports = cclc::reports(&run)?;
-    // A note is no complaint.
+    // Notes are allowed.
     reports.retain(|report| report.severity != "note");
     let found = annotations::found(&reports, &file.display().to_string());
     annotations::compare(&[], &found).map_err(Failed::from)
 }
 
-/// The whole programs that a page shows.
+/// Checks the complete programs on a page.
 fn shown_programs(page: &str) -> Result<(), Failed> {
     let text = fs::read_to_string(manifest("..").join(page))?;
     let blocks = text.split("```ccl\n").skip(1);
@@ -94,14 +94,14 @@ fn shown_programs(page: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A case's text in its parts.
+/// The parts of a case's text.
 struct Case<'a> {
     verb: &'a str,
-    /// For `cclc`.
+    /// The arguments for `cclc`.
     arguments: Vec<String>,
-    /// Of `ir after=..`.
+    /// The step named by `ir after=..`.
     after: Option<String>,
-    /// All before the `//=` block.
+    /// Everything before the `//=` block.
     body: &'a str,
     /// The `//=` block, without its slashes.
     expected: Option<String>,
@@ -139,7 +139,7 @@ fn read(text: &str) -> Result<Case<'_>, String> {
     Ok(Case { verb, arguments, after, body, expected })
 }
 
-/// Splits a text before its first `//=` line; nothing else may follow the block.
+/// Splits a text at its first `//=` line; nothing may follow the block.
 fn split_block(text: &str) -> Result<(&str, Option<String>), String> {
     let Some(at) = text.lines().position(|line| line.starts_with("//=")) else {
         return Ok((text, None));
@@ -197,7 +197,7 @@ fn block(case: &Case<'_>, file: &Path, output: &str, bless: bool) -> Result<(), 
     if !bless {
         return Err(difference(case.expected.as_deref().unwrap_or_default(), output));
     }
-    // The annotations above the block may have been blessed just now.
+    // The annotations above the block may just have been rewritten.
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
     let body = split_block(&text)?.0;
     let lines = output.lines().map(|line| format!("//= {line}").trim_end().to_owned() + "\n");
@@ -214,7 +214,7 @@ fn sibling(path: &Path, output: &str, bless: bool) -> Result<(), String> {
     }
 }
 
-/// The first line that differs.
+/// Shows the first line that differs.
 fn difference(expected: &str, found: &str) -> String {
     let mut expected_lines = expected.lines();
     let mut found_lines = found.lines();

@@ -295,7 +295,7 @@ fn one_mistake_in_a_range_is_one_report() {
     says(&run.stderr, &["with ranks = 2; also with ranks = 3"]);
 }
 
-/// Of two ranks, one writes too late; of three, one also reads too early.
+/// With two ranks, a rank writes too late; with three, one also reads too early.
 #[test]
 fn one_mistake_is_one_report_whatever_comes_of_it() {
     let ring = fs::read_to_string(manifest("../stdlib/ccl/algorithms/allgather_ring.ccl")).unwrap();
@@ -310,7 +310,8 @@ fn one_mistake_is_one_report_whatever_comes_of_it() {
     );
 }
 
-/// Where more is promised than the author thought, the report says how much nothing writes.
+/// If a collective promises more than the author thought, the report says how many chunks nothing
+/// writes.
 #[test]
 fn what_nothing_writes_is_counted() {
     let put = "        put input[0] -> (p in peers: p.output[rank]) via mem[*];\n";

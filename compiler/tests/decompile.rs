@@ -1,8 +1,8 @@
-//! Plans come back from `cclc decompile` as text that builds to the same plan.
+//! The text that `cclc decompile` makes from a plan builds to the same plan.
 //!
-//! Every plan of `tests/goldens`, and the plans of the library's and the examples' programs at four and eight ranks, are
-//! decompiled; the text is compiled here, and both plans are listed. A few texts are kept in `tests/decompiled`, to be
-//! read; `BLESS=1` writes them.
+//! Every plan in `tests/goldens`, and the plans of the library's and the examples' programs for four and eight ranks,
+//! are decompiled; the text is compiled, and the listings of both plans are compared. A few texts are kept in
+//! `tests/decompiled` for people to read; `BLESS=1` writes them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The goldens that no program gives, with the code and a part of what is said of each.
+/// The goldens that no program can express, with the code and a part of the report.
 const UNSAYABLE: &[(&str, &str, &str)] = &[
     ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg1", "E0907", "over a port"),
     ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg4", "E0907", "over a port"),
@@ -30,7 +30,7 @@ const UNSAYABLE: &[(&str, &str, &str)] = &[
     ("unit_tests_switch_reduce_test__default", "E0902", "`glre`"),
 ];
 
-/// How many of the goldens are one body for all ranks, at least.
+/// At least this many goldens give a single body for all ranks.
 const ONE_ROLE: usize = 72;
 
 #[test]
@@ -65,7 +65,7 @@ fn straight_lines_come_back_too() {
     for path in goldens() {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(&path).unwrap();
-        // Small ones will do: nothing here depends on size.
+        // Small plans are enough: nothing here depends on size.
         if text.len() > 20_000 || UNSAYABLE.iter().any(|(plan, ..)| *plan == name) {
             continue;
         }
@@ -93,11 +93,11 @@ fn plans_of_our_own_come_back() {
         }
     }
     assert!(plans > 45, "only {plans} plans were made");
-    // Trees and chains have roles; all the others are one.
+    // Trees and chains have several roles; all others have one.
     assert!(plans - one_role <= 8, "only {one_role} of {plans} are one body for all ranks");
 }
 
-/// A plan for large messages only: the sizes at which plans are compared are none that it serves.
+/// A plan for large messages only: it does not serve the sizes at which plans are compared.
 #[test]
 fn plans_for_large_messages_come_back() {
     let golden = manifest("tests/goldens/single_node_allgather__default.json");
@@ -109,7 +109,7 @@ fn plans_for_large_messages_come_back() {
     assert!(source.text.contains("message_size = 1048576.."), "{}", source.text);
 }
 
-/// What is to be read is kept.
+/// Some texts are kept so that they can be read.
 #[test]
 fn some_texts_are_kept() {
     let folder = manifest("tests/decompiled");
@@ -129,7 +129,7 @@ fn some_texts_are_kept() {
     assert!(kept >= 5, "only {kept} texts are kept");
 }
 
-/// A defect is not mended on the way: what the checks say of a plan they say of its text.
+/// Decompiling does not fix a defect: the checks report the same of a plan and of its text.
 #[test]
 fn a_defect_comes_back() {
     for name in [
@@ -158,7 +158,7 @@ fn goldens() -> Vec<PathBuf> {
     plans
 }
 
-/// The programs of the library's algorithms and of the examples that stand alone.
+/// The programs of the library's algorithms and of the examples, in single files without imports of their own.
 fn programs() -> BTreeMap<String, String> {
     let folders = ["../stdlib/ccl/algorithms", "../examples"];
     let entries = folders.iter().flat_map(|folder| fs::read_dir(manifest(folder)).unwrap());
@@ -177,7 +177,7 @@ fn lowered(text: &str, proof: Proof) -> (Option<driver::Lowered>, Vec<Diagnostic
     lowered_for(text, &[], proof)
 }
 
-/// The first program of a text, lowered, with these parameters, as far as it has them.
+/// The first program of a text, lowered, with those of these parameters that it has.
 fn lowered_for(
     text: &str,
     parameters: &[(&str, &str)],
@@ -203,7 +203,7 @@ fn lowered_for(
     driver::lower(&unit, id, &settings, proof, &Interrupt::default())
 }
 
-/// The plan of a text, whatever is wrong with it.
+/// The plan of a text, even if it has errors.
 fn plan(text: &str) -> Result<String, String> {
     let (program, found) = lowered(text, Proof::Skipped);
     let program = program.ok_or_else(|| format!("{found:?}\n{text}"))?;
@@ -217,7 +217,8 @@ fn written(program: driver::Lowered) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|why| why.to_string())
 }
 
-/// The plan of a program for so many ranks, on two nodes where it speaks of nodes; none where it is not for so many.
+/// The plan of a program for this number of ranks, on two nodes if it has a parameter for nodes; none if it does not
+/// support the number.
 fn built(text: &str, ranks: u32) -> Option<String> {
     let (ranks, per_node) = (ranks.to_string(), (ranks / 2).to_string());
     let parameters = [("ranks", ranks.as_str()), ("ranks_per_node", per_node.as_str())];
@@ -241,8 +242,8 @@ fn difference(expected: &str, text: &str) -> Option<String> {
     }
 }
 
-/// The listing in normal form. The loader divides by the number of chunks; a rank without any is given one. So is one
-/// without a block, as every rank of a program has one.
+/// The listing in normal form. The loader divides by the number of chunks, so a rank without chunks is given one. A
+/// rank without a block is given one as well, because every rank of a program has one.
 fn listed(text: &str) -> String {
     let mut plan = compiler::plan::parse(FileId(0), text).unwrap();
     for gpu in &mut plan.gpus {

@@ -1,4 +1,5 @@
-//! Every code has a page; the page's first program has exactly that mistake, its second one has none.
+//! Every code has a page; the first program on the page has exactly that mistake, and the second one has
+//! none.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
@@ -7,7 +8,7 @@ mod cclc;
 
 use compiler::diagnostic::Code;
 
-/// Codes that no program text can cause: they are about files, plans and time.
+/// Codes that no program text can cause: they concern files, plans and time.
 fn needs_no_program(code: Code) -> bool {
     code.id().get(1..3) == Some("09")
 }
@@ -63,7 +64,8 @@ fn programs(page: &str) -> Vec<String> {
     blocks.map(|block| block.split("```").next().unwrap_or_default().to_owned()).collect()
 }
 
-/// The codes that a program is reported with; a note is no mistake, unless it is what the page is about.
+/// The codes that are reported for a program; a note does not count as a mistake, unless the page is
+/// about it.
 fn codes(page: Code, program: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("example.ccl");

@@ -1,4 +1,4 @@
-//! Fixes: making one makes the finding go away, in every case that has one; and `cclc check --fix`.
+//! Fixes: making one removes the finding, in every case that has one; and `cclc check --fix`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
@@ -53,7 +53,7 @@ fn counted(reports: &[Value]) -> BTreeMap<(String, String), usize> {
     counts
 }
 
-/// A text with a fix's edits made.
+/// The text after a fix's edits are made.
 fn fixed(text: &str, fix: &Value) -> String {
     let mut edits: Vec<(usize, usize, &str)> = Vec::new();
     for edit in fix["edits"].as_array().unwrap() {
@@ -88,7 +88,7 @@ fn making_a_fix_makes_the_finding_go_away() {
                 let after = counted(&reports(&folder, &arguments));
                 fs::write(&path, &text).unwrap();
                 let (old, new) = (counted(&before)[&key], after.get(&key).copied().unwrap_or(0));
-                // What stands still or is out of balance is mended whole.
+                // A fix for a deadlock or an imbalance must leave no other error.
                 let code = report["code"].as_str().unwrap_or_default();
                 let whole = code.starts_with("E06") && before.len() == 1;
                 let rest = after.keys().any(|(code, _)| code.starts_with("\"E"));
@@ -107,7 +107,7 @@ fn making_a_fix_makes_the_finding_go_away() {
     assert!(codes.values().sum::<u32>() > 40, "{codes:?}");
 }
 
-/// `fixes/<name>.ccl` is a program with one mistake, `<name>.fixed` what is left of it. BLESS=1 writes that down.
+/// `fixes/<name>.ccl` is a program with one mistake, `<name>.fixed` the same program after the fix; BLESS=1 writes it.
 #[test]
 fn programs_are_mended() {
     let bless = std::env::var_os("BLESS").is_some();
@@ -133,8 +133,8 @@ fn programs_are_mended() {
     assert!(entries(&programs).len() > 40);
 }
 
-/// `unsure/<name>.ccl` is a program with a mistake of which it is open how it is to be mended: what helps as it is does not
-/// with other numbers of ranks, or leaves another mistake.
+/// `unsure/<name>.ccl` is a program with a mistake that has no certain fix: the edit that helps here fails with other
+/// numbers of ranks, or leaves another mistake.
 #[test]
 fn what_is_not_sure_is_left_to_people() {
     let mut wrong = Vec::new();
@@ -158,7 +158,7 @@ fn what_is_not_sure_is_left_to_people() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// No handshake, neither at the entry nor at the exit.
+/// No handshake, neither at the start nor at the end.
 const BROKEN: &str = "\
 use std::collectives::allgather;
 
@@ -193,7 +193,7 @@ fn fixes_are_made_until_there_are_none() {
         )
     );
     assert_eq!(entries(folder.path()).len(), 1);
-    // What is clean is left alone.
+    // A file without findings is not written.
     let before = fs::metadata(&path).unwrap().modified().unwrap();
     let run = check(&folder, &["--fix".to_owned(), "a.ccl".to_owned()]);
     assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));

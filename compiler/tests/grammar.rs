@@ -1,4 +1,4 @@
-//! The normative grammar and the parser speak of the same things.
+//! The normative grammar and the parser agree on productions and tokens.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read the grammar fails")]
 
@@ -26,14 +26,14 @@ fn productions() -> String {
     out + rest
 }
 
-/// What a production is called, and what it consists of.
+/// The name of a production, and its definition.
 fn split(production: &str) -> (&str, &str) {
     let (name, rest) = production.split_once('=').unwrap();
     (name.trim(), rest)
 }
 
 fn each_production() -> Vec<(String, String)> {
-    // A `;` ends a production where it is not quoted.
+    // A `;` ends a production unless it is quoted.
     productions()
         .replace("\";\"", "SEMICOLON")
         .split(';')

@@ -1,9 +1,9 @@
-//! Kernels run: the CUDA source of programs is compiled for the CPU, with ThreadSanitizer or AddressSanitizer, and run on
-//! all ranks with real data, launch after launch.
+//! Kernels run: the CUDA source of programs is compiled for the CPU, with ThreadSanitizer or AddressSanitizer, and run
+//! on all ranks with real data for several launches.
 //!
-//! `kernels/check.cpp` says what a run is. Programs must come out right and without a report. Of programs with a mistake,
-//! `cclc` must refuse every one, and a run of its kernels, made by force, must show it. Needs g++; without it these tests
-//! fail.
+//! `kernels/check.cpp` describes a run. Correct programs must give the right results without a sanitizer's report. For
+//! every program with a mistake, `cclc` must refuse it, and a run of its kernels, built without the proof, must show
+//! the mistake. Needs g++; without it these tests fail.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
@@ -20,13 +20,13 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A run as most are made: floats, sums.
+/// The usual run: floats, sums.
 const PLAIN: Run = Run { threads: 1, chunk_bytes: 96, launches: 4, type_: 0, op: 0, packet: 0 };
 
-/// Seconds that a thread may wait for one thing; sanitizers and neighbors are slow.
+/// How many seconds a thread may wait for one thing; sanitizers and other processes are slow.
 const PATIENCE: &str = "60";
 
-/// Programs with ports, and for how many ranks they are run as kernels for NVSHMEM.
+/// Programs with ports, and the numbers of ranks for which they are run as kernels for NVSHMEM.
 const NETWORKED: &[(&str, i64)] = &[
     ("../examples/allgather_push_1d.ccl", 3),
     ("../examples/allgather_push_2d.ccl", 4),
@@ -38,7 +38,7 @@ const NETWORKED: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/sendrecv_port.ccl", 3),
 ];
 
-/// Programs whose steps become loops, and for how many ranks: four nodes of three, rings over several blocks.
+/// Programs whose steps become loops, and the numbers of ranks: four nodes of three, rings over several blocks.
 const LOOPING: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 12),
     ("../stdlib/ccl/algorithms/allgather_ring.ccl", 23),
@@ -48,9 +48,10 @@ const LOOPING: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/reducescatter_ring.ccl", 13),
 ];
 
-/// Others whose numbers are formulas, for how many ranks, and how many in a node: pairs of peers, several blocks for each peer, trees,
-/// exchanges over doubled distances and in pairs, rings inside of nodes, domains inside of nodes, a rank for each pair of nodes;
-/// channels side by side, and roles by the node, the place in it, or the height in a tree.
+/// Other programs whose numbers become formulas, with their numbers of ranks and of ranks in a node: pairs of peers,
+/// several blocks for each peer, trees, exchanges over doubling distances and in pairs, rings inside nodes, domains
+/// inside nodes, a rank for each pair of nodes; parallel channels; and roles by the node, the position in it, or the
+/// height in a tree.
 const FORMULAIC: &[(&str, i64, i64)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 12, 3),
     ("../stdlib/ccl/algorithms/allgather_recursive_doubling.ccl", 8, 3),
@@ -155,7 +156,7 @@ fn right(subject: &Subject) -> Result<(), Failed> {
     clean(&check, PLAIN)
 }
 
-/// Numbers are formulas of the step.
+/// The program's steps become a loop, and numbers are formulas of the step.
 fn in_loops(subject: &Subject) -> Result<(), Failed> {
     if !build::source(subject, "program")?.contains("for (uint32_t step = 0;") {
         return Err(Failed::from("nothing is done in a loop"));
@@ -163,7 +164,7 @@ fn in_loops(subject: &Subject) -> Result<(), Failed> {
     by_formulas(subject)
 }
 
-/// There is no table of numbers, and what is computed instead is right.
+/// There is no table of numbers, and the formulas used instead are right.
 fn by_formulas(subject: &Subject) -> Result<(), Failed> {
     if build::source(subject, "program")?.contains("CCL_TABLE") {
         return Err(Failed::from("numbers are in a table"));
@@ -173,7 +174,7 @@ fn by_formulas(subject: &Subject) -> Result<(), Failed> {
     clean(&check, Run { launches: 2, ..PLAIN })
 }
 
-/// No program of a folder has a table, for many ranks or few; so many are looked at, or more.
+/// No program of a folder has a table, for few ranks or many; at least `least` programs are looked at.
 fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
     let mut seen = 0;
     for file in ccl_files(name) {
@@ -181,7 +182,7 @@ fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
             for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
                 let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];
                 let subject = subject(&file, Some(&program), &settings);
-                // Where its `require`s refuse that many ranks, there is no source.
+                // If a `require` of the program refuses this number of ranks, there is no source.
                 let Ok(source) = build::source(&subject, "program") else { continue };
                 seen += 1;
                 if source.contains("CCL_TABLE") {
@@ -193,7 +194,7 @@ fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
     if seen < least { Err(Failed::from(format!("only {seen} were looked at"))) } else { Ok(()) }
 }
 
-/// What goes over ports goes over the network.
+/// Transfers over ports go through the network.
 fn over_network(subject: &Subject) -> Result<(), Failed> {
     if !build::source(subject, "program")?.contains("b.port_") {
         return Err(Failed::from("nothing goes over a port"));
@@ -201,7 +202,7 @@ fn over_network(subject: &Subject) -> Result<(), Failed> {
     right(subject)
 }
 
-/// Every type, every operation, chunks that are no multiple of 16 bytes.
+/// Every type, every operation, and chunks that are not a multiple of 16 bytes.
 fn types(subject: &Subject) -> Result<(), Failed> {
     let built = build::build(subject, Proof::Needed)?;
     let check = build::compile(&built, Sanitizer::Address, "63", "7")?;
@@ -209,7 +210,7 @@ fn types(subject: &Subject) -> Result<(), Failed> {
     let chunk_bytes = if switch { 48 } else { 104 };
     for type_ in 0..6 {
         for op in 0..3 {
-            // The switch knows no bytes, and of floats only sums.
+            // The switch does not support bytes, and for floats only sums.
             if switch && (type_ == 5 || (type_ == 0 && op > 0)) {
                 continue;
             }
@@ -221,7 +222,7 @@ fn types(subject: &Subject) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Nothing is touched outside of the buffers, whatever the size.
+/// No memory outside the buffers is touched, whatever the size.
 fn bounds(subject: &Subject) -> Result<(), Failed> {
     let built = build::build(subject, Proof::Needed)?;
     let check = build::compile(&built, Sanitizer::Address, "32", "1")?;
@@ -232,8 +233,8 @@ fn bounds(subject: &Subject) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The kernels that `docs/kernels` shows are those that are made, and no role has more than two and a half times the lines
-/// that it has by hand.
+/// The kernels in `docs/kernels` are those that are generated, and no role has more than two and a half times as many
+/// lines as when written by hand.
 fn readable(name: &str) -> Result<(), Failed> {
     let mut subject = subject(&algorithm(name), None, &[]);
     subject.file = format!("stdlib/ccl/algorithms/{name}.ccl");
@@ -259,13 +260,13 @@ fn readable(name: &str) -> Result<(), Failed> {
     if roles.is_empty() { Err(Failed::from("nothing is written by hand")) } else { Ok(()) }
 }
 
-/// How many lines a function has.
+/// The number of lines of a function.
 fn length(text: &str, opening: &str) -> usize {
     let body = text.lines().skip_while(|line| !line.contains(opening));
     body.take_while(|line| *line != "}").count()
 }
 
-/// What is wrong is refused before anything is launched; the header is good for C.
+/// Wrong arguments are refused before anything is launched; the header can be used from C.
 fn misuse(file: &Path) -> Result<(), Failed> {
     let mut subject = subject(file, None, &[("ranks", 4)]);
     subject.text = subject
@@ -278,7 +279,7 @@ fn misuse(file: &Path) -> Result<(), Failed> {
     if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
 }
 
-/// The kernels are not only what g++ takes.
+/// The kernels also compile with a compiler other than g++.
 fn with_clang(file: &Path) -> Result<(), Failed> {
     let built = build::build(&subject(file, None, &[("ranks", 4)]), Proof::Needed)?;
     build::compile_with_clang(&built).map_err(Failed::from)
@@ -297,7 +298,7 @@ fn clean(check: &Path, run: Run) -> Result<(), Failed> {
     Err(Failed::from(format!("{run:?} ended with {:?}\n{said}", output.status)))
 }
 
-/// Refused by the checks, and shown to be wrong by a run.
+/// The checks refuse it, and a run shows that it is wrong.
 fn wrong(mutant: &mutants::Mutant) -> Result<(), Failed> {
     let mut subject = subject(&algorithm(mutant.file), None, mutant.parameters);
     if !subject.text.contains(mutant.from) {
@@ -334,7 +335,7 @@ fn subject(file: &Path, program: Option<&str>, parameters: &[(&str, i64)]) -> Su
     }
 }
 
-/// The text without bounds on messages: those here are short.
+/// The text without limits on message sizes: the messages here are short.
 fn any_size(text: &str) -> String {
     let mut parts = text.split("message_size = ");
     let first = parts.next().unwrap_or_default().to_owned();

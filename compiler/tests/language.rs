@@ -1,7 +1,7 @@
-//! The programs of the language's own pages and of the library compile, at many numbers of ranks, on one node and on
-//! two; where one exceeds what the executor can do, the report says so.
+//! The programs of the language's own pages and of the library compile for many numbers of ranks, on one node and on
+//! two. If a program exceeds what the executor can do, the report says so.
 //!
-//! `tests/language/*.ccl` are the programs that introduce the language, and programs around the fragments there.
+//! `tests/language/*.ccl` are the programs that introduce the language, and complete programs around its fragments.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 /// The numbers of ranks that every program is compiled for.
 const RANKS: [u32; 9] = [2, 3, 4, 7, 8, 12, 13, 14, 16];
 
-/// Programs that the executor cannot run from some number of ranks on: file, first such number, code.
+/// Programs that the executor cannot run from a certain number of ranks on: file, first such number, code.
 const TOO_LARGE: [(&str, u32, &str); 1] = [("allgather_ring", 14, "E0801")];
 
 #[test]
@@ -113,7 +113,7 @@ fn packets_of_two_calls_need_two_halves_of_scratch() {
     }
 }
 
-/// A program as its head shows it.
+/// A program, according to its first line.
 struct Program {
     name: String,
     nodes: bool,
@@ -121,7 +121,7 @@ struct Program {
     in_place: bool,
 }
 
-/// The programs of a file, found by their heads.
+/// The programs of a file, found by their first lines.
 fn programs(text: &str) -> Vec<Program> {
     text.lines()
         .filter_map(|line| line.strip_prefix("program "))
@@ -143,7 +143,7 @@ fn shapes(program: &Program, ranks: u32) -> Vec<Option<u32>> {
     }
 }
 
-/// The `-D` arguments for a program of the library: ranges of ranks, every width of nodes, in place and not.
+/// The `-D` arguments for a program of the library: ranges of ranks, every node width, in place and out of place.
 fn library_shapes(program: &Program) -> Vec<Vec<String>> {
     let sizes: Vec<Vec<String>> = if program.nodes {
         [(1, "2..=12"), (2, "2,4,6,8,16"), (4, "4,8,16"), (8, "8,16"), (16, "16")]
@@ -156,7 +156,7 @@ fn library_shapes(program: &Program) -> Vec<Vec<String>> {
     sizes.into_iter().map(|size| size.into_iter().chain(placed.clone()).collect()).collect()
 }
 
-/// Builds one program for one shape, and expects a plan or the limit that the table names.
+/// Builds a program for one shape, and expects a plan, or the limit in the table.
 fn compiles(file: &Path, program: &str, ranks: u32, per_node: Option<u32>, scratch: &Path) {
     let mut arguments = vec!["build".to_owned(), file.display().to_string()];
     arguments.extend([
@@ -202,7 +202,7 @@ fn manifest(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The `.ccl` files of a folder, in order; there is at least one.
+/// The `.ccl` files of a folder, sorted; there must be at least one.
 fn ccl_files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()

@@ -1,8 +1,9 @@
-//! What holds for every program text that this project has: cases, library, examples.
+//! Laws that hold for every program text of this project: cases, library, examples.
 //!
-//! Formatting changes no meaning and is stable; compiling is a function; passes keep what a program computes; a dump
-//! is the program; and no text, however broken, makes the compiler panic. `LAWS=full` sends every prefix of every
-//! text through all phases, and many more mutations (`.ci/run` does, optimized); without it, it is a share of both.
+//! Formatting changes no meaning and is stable; compiling is deterministic; passes preserve what a program computes;
+//! a dump is equivalent to the program; and no text, however broken, makes the compiler panic. `LAWS=full` sends
+//! every prefix of every text through all phases, and tries many more mutations (`.ci/run` does so, optimized);
+//! without it, a share of both is tried.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -23,25 +24,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many operations a broken text may be elaborated to.
+/// The most operations to which a broken text is elaborated.
 const MAX_OPERATIONS: u64 = 20_000;
 
-/// How many operations a program may have whose passes are compared.
+/// The most operations of a program whose passes are compared.
 const MAX_COMPARED: u64 = 20_000;
 
-/// How many steps a run of it may take.
+/// The most steps of a run of such a program.
 const STEPS: u64 = 5_000_000;
 
-/// How many prefixes of a text are parsed, unless all are.
+/// How many prefixes of a text are parsed, unless all of them are.
 const PARSED: usize = 100;
 
-/// How many prefixes of a text go through all phases, unless all do.
+/// How many prefixes of a text go through all phases, unless all of them do.
 const PREFIXES: usize = 8;
 
-/// How many mutations of a text are tried, unless many more are.
+/// How many mutations of a text are tried, unless `LAWS=full`.
 const MUTATIONS: usize = 6;
 
-/// A text with the name that its imports are relative to.
+/// A text, and the name that its imports are relative to.
 struct Text {
     name: String,
     text: String,
@@ -110,7 +111,7 @@ fn passes_keep_what_a_program_leaves_in_memory() {
                 let after = outputs(&optimize::optimize(program.clone(), stage), parts, &name);
                 assert!(before == after, "{name}: {stage:?} changes the outputs");
             }
-            // What copies write are the parts of what the one program writes, in order.
+            // The outputs of the copies are the parts of the single program's outputs, in order.
             let copies = optimize::replicate::copies(&program);
             let one = outputs(&program, parts * copies, &name);
             let all = outputs(&optimize::optimize(program.clone(), Stage::Replicate), parts, &name);
@@ -139,7 +140,7 @@ fn a_dump_is_the_program() {
             else {
                 continue;
             };
-            // What was found of the program is found of its dump; that of a sound one is sound.
+            // The dump has the same findings as the program; if the program has no errors, neither has the dump.
             let said = lower(&unit, id, MAX_COMPARED, Proof::Needed).1;
             let proof = if driver::has_errors(&said) { Proof::Skipped } else { Proof::Needed };
             for last in [
@@ -181,7 +182,7 @@ fn every_prefix_is_survived() {
     }
 }
 
-/// At most `count` of some ends, evenly spread. Texts differ in where they begin to count, so that together they are
+/// At most `count` of some ends, evenly spread. The first one depends on the text, so that together the texts are
 /// cut everywhere.
 fn share(ends: &[usize], count: usize) -> impl Iterator<Item = usize> {
     let stride = ends.len().div_ceil(count.max(1)).max(1);
@@ -192,8 +193,8 @@ fn every_end(text: &str) -> Vec<usize> {
     (0..=text.len()).filter(|end| text.is_char_boundary(*end)).collect()
 }
 
-/// Where a prefix can end that differs from its neighbors in more than a letter: inside and after each word, after
-/// each sign.
+/// Places to end a prefix so that it differs from its neighbors in more than a letter: in the middle of and after
+/// each word, and after each sign.
 fn telling_ends(text: &str) -> Vec<usize> {
     let mut ends = vec![0];
     let mut start = 0;
@@ -269,7 +270,7 @@ fn lower(
     driver::lower(unit, program, &settings, proof, &Interrupt::default())
 }
 
-/// The plan of a lowered program, if the target can run it, and what is said of it.
+/// The plan of a lowered program, if the target can run it, and the reports.
 fn plan(program: Lowered) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
     let mut plan = Vec::new();
     let target = Target { sms: 132, worst: Severity::Error };
@@ -277,13 +278,13 @@ fn plan(program: Lowered) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
     (Some(plan).filter(|_| !driver::has_errors(&reports)), reports)
 }
 
-/// A program as it is before all passes, with its parameters' defaults.
+/// A program before all passes, with the defaults of its parameters.
 fn elaborated(unit: &Unit, program: ProgramId) -> Option<ir::Program> {
     let settings = Settings { max_operations: MAX_COMPARED, ..Settings::default() };
     elaborate::elaborate(unit, program, &settings, &Interrupt::default()).0
 }
 
-/// Whether a dump compiles, without a word, to a plan.
+/// Whether a dump compiles to the expected plan, without reports.
 fn same_plan(
     dump: &str,
     expected: &[u8],
@@ -304,7 +305,7 @@ fn same_plan(
         reports.extend(more);
         plan
     });
-    // What was said of the program may be said of its dump.
+    // Reports about the program may also be made about its dump.
     let known = |report: &Diagnostic| said.iter().any(|other| other.code == report.code);
     reports.retain(|report| report.severity > Severity::Note && !known(report));
     match (found, reports.as_slice()) {
@@ -316,15 +317,14 @@ fn same_plan(
     }
 }
 
-/// Into how many parts chunks are cut to compare a program with what passes make of it.
+/// The number of parts that chunks are divided into when a program is compared with the result of the passes.
 fn comparable(program: &ir::Program) -> Option<u32> {
     optimize::replicate::replicable(program).is_ok().then(|| run::parts(program))
 }
 
-/// Every rank's output; none where the program does not come to its end, which only cases may do, or takes too
-/// long.
+/// Every rank's output; none if the program does not finish, which only cases may do, or takes too long.
 fn outputs(program: &ir::Program, parts: u32, name: &str) -> Option<Vec<Vec<Value>>> {
-    // The ports of MSCCL++'s unit tests show single operations, and compute nothing.
+    // The ports of MSCCL++'s unit tests show single operations, and compute nothing useful.
     let sound = !name.contains("tests/cases") && !name.contains("unit_tests.ccl");
     match run::run_in(program, parts, STEPS) {
         Outcome::Finished(memory) => {
@@ -351,7 +351,7 @@ fn plans(text: &Text) -> Vec<Vec<u8>> {
     lowered.filter_map(|program| plan(program).0).collect()
 }
 
-/// Sends a text through everything; that it comes back is all that is asked.
+/// Sends a text through all phases; the only requirement is that the compiler survives it.
 fn survive(name: &str, text: &str) {
     let result = std::panic::catch_unwind(|| {
         let (sources, unit, good) = load(name, text);
@@ -388,20 +388,20 @@ fn comments(text: &str) -> Vec<String> {
     text.lines().filter_map(comment).collect()
 }
 
-/// Numbers that are the same in every run.
+/// A pseudorandom sequence that is the same in every run.
 struct Random(u64);
 
 impl Random {
     /// A number below `end`.
     fn below(&mut self, end: usize) -> usize {
-        // Knuth's multiplier; the high bits are good enough to choose by.
+        // A linear congruential generator with Knuth's multiplier; the high bits are good enough.
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end.max(1)
     }
 }
 
-/// What mutations put in: every word and sign of the language, and some of what is none.
+/// What mutations insert: every word and sign of the language, and some that do not belong to it.
 fn words() -> Vec<String> {
     let signs = "{ } ( ) [ ] ; , . .. ..= ..+ -> :: : = == != < <= << + - * / % & && | || ^ ! # @ \" \\ ~ $ é \u{0} 0 1 -1";
     let numbers = "9223372036854775807 9223372036854775808 1_0 1KiB 8GiB 0x1 1.5 //";
@@ -409,7 +409,7 @@ fn words() -> Vec<String> {
     words.chain(signs.split(' ').chain(numbers.split(' ')).map(str::to_owned)).collect()
 }
 
-/// A text with a few of its parts removed, doubled, exchanged or replaced.
+/// A text with a few of its parts removed, doubled, swapped or replaced.
 fn mutated(text: &str, words: &[String], random: &mut Random) -> String {
     let mut parts = parts(text);
     for _ in 0..=random.below(4) {
@@ -430,7 +430,7 @@ fn mutated(text: &str, words: &[String], random: &mut Random) -> String {
     parts.concat()
 }
 
-/// Words, runs of blanks and single signs; together the text.
+/// Words, runs of blanks and single signs, which together make up the text.
 fn parts(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let kind = |c: char| {

@@ -1,4 +1,4 @@
-//! The formatter: what it writes is what was written, it does not change its mind, and it leaves good style alone.
+//! The formatter: it keeps what was written, formatting twice changes nothing, and good style is left alone.
 
 #![expect(clippy::unwrap_used, reason = "a text that is not formatted fails the test")]
 

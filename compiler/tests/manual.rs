@@ -1,8 +1,9 @@
-//! The pages of the project say what is so: their programs compile, their commands are run, and what these print is what
-//! the page says. With `BLESS=1` the page is made to say it. `CONTRIBUTING.md` has the kinds of blocks.
+//! The pages of the project are correct: their programs compile, their commands are run, and the output must be what
+//! the page shows. `BLESS=1` updates the pages. `CONTRIBUTING.md` describes the kinds of blocks.
 //!
-//! Each page has a folder of its own, in which `stdlib`, `examples` and `compiler` are those of the project. In what a
-//! command prints, a line `...` stands for any lines, and a line that ends with `..` for one that begins so.
+//! Each page has a folder of its own, in which `stdlib`, `examples` and `compiler` are those of the project. In the
+//! output of a command, a line `...` stands for any number of lines, and a line that ends with `..` for one with the
+//! same beginning.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -18,17 +19,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode, Stdio};
 
-/// Where pages are; of the subfolders of `editors` and `integrations`, each has its own.
+/// The folders of the pages; each subfolder of `editors` and `integrations` has its own.
 const FOLDERS: [&str; 8] =
     ["", "docs", "examples", "fuzz", "editors", "integrations", "cuda", EXPLAINED];
 
 /// Pages whose programs, a mistake and its correction, `tests/explain.rs` compiles.
 const EXPLAINED: &str = "compiler/explain";
 
-/// What a page's folder has of the project.
+/// The folders of the project that are available in a page's folder.
 const SHARED: [&str; 3] = ["stdlib", "examples", "compiler"];
 
-/// Folders whose files are named in prose by their whole path.
+/// Folders whose files are named in prose by their path from the root.
 const PROJECT: [&str; 11] = [
     "compiler/",
     "cuda/",
@@ -43,7 +44,7 @@ const PROJECT: [&str; 11] = [
     "benches/",
 ];
 
-/// Folders with programs that other tests compile, of which fragments may be.
+/// Folders with programs that other tests compile; fragments on pages may come from these.
 const COMPILED: [&str; 6] = [
     "compiler/tests/language",
     "compiler/tests/decompiled",
@@ -71,7 +72,7 @@ fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap()
 }
 
-/// The pages, from the project's root.
+/// The pages, by their paths from the project's root.
 fn pages(root: &Path) -> Vec<String> {
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|folder| root.join(folder)).collect();
     for parent in ["editors", "integrations"] {
@@ -89,7 +90,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Does what a page says.
+/// Checks a page, or with `BLESS=1` updates it.
 fn follow(root: &Path, name: &str) -> Result<(), Failed> {
     let path = root.join(name);
     let (said, wrong) = read(root, name, &fs::read_to_string(&path)?)?;
@@ -102,7 +103,7 @@ fn follow(root: &Path, name: &str) -> Result<(), Failed> {
     Err(format!("{name} is not right:\n\n{}", wrong.join("\n\n")).into())
 }
 
-/// Reads a page: what it should say, and what is wrong with it.
+/// Reads a page; returns the text that it should have, and what is wrong with it.
 fn read(root: &Path, name: &str, text: &str) -> Result<(Vec<String>, Vec<String>), Failed> {
     let folder = tempfile::tempdir()?;
     for shared in SHARED {
@@ -124,7 +125,7 @@ fn read(root: &Path, name: &str, text: &str) -> Result<(Vec<String>, Vec<String>
     Ok((reader.said, reader.wrong))
 }
 
-/// Mistakes of pages, and what is said of each.
+/// Mistakes on pages, with the expected message for each.
 const MISTAKES: [(&str, &str); 15] = [
     ("[a](nowhere.md)", "there is no `nowhere.md`"),
     ("[a](reference.md#nowhere)", "there is no `reference.md#nowhere`"),
@@ -143,7 +144,7 @@ const MISTAKES: [(&str, &str); 15] = [
     ("```\nls\n```", "this is no kind of block"),
 ];
 
-/// Every mistake is found, whatever it stands in, and nothing else.
+/// Every mistake is found, wherever it occurs on a page, and nothing else is reported.
 fn mistakes_are_found(root: &Path) -> Result<(), Failed> {
     for (text, expected) in MISTAKES {
         let (_, wrong) = read(root, "docs/tutorial.md", text)?;
@@ -157,20 +158,20 @@ fn mistakes_are_found(root: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Somebody who follows a page.
+/// The state of checking a page.
 struct Reader<'r> {
     root: &'r Path,
     name: &'r str,
     folder: &'r Path,
-    /// Files of the page that no command has taken yet.
+    /// Files of the page that no command has used yet.
     unused: BTreeSet<String>,
-    /// The page with what commands print, so far.
+    /// The page so far, with the actual output of the commands.
     said: Vec<String>,
     wrong: Vec<String>,
 }
 
 impl Reader<'_> {
-    /// Commands and paths in prose are ones that there are.
+    /// Commands and paths mentioned in prose must exist.
     fn prose(&mut self, line: &str) -> Result<(), Failed> {
         self.said.push(line.to_owned());
         for span in page::spans(line) {
@@ -200,7 +201,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What a code span names, of the project's files and tests, that is not there. Capitals stand for anything.
+    /// The file or test of the project that a code span names but that does not exist. Names in capitals are
+    /// placeholders.
     fn missing(&self, span: &str) -> Option<String> {
         let first = span.split_whitespace().next().unwrap_or_default();
         let is_path = PROJECT.iter().any(|folder| first.starts_with(folder))
@@ -240,7 +242,7 @@ impl Reader<'_> {
             }
             ["text"] => {}
             [_, "in", file] => self.stands_in(block, file)?,
-            // Whoever reads them out of the page finds them without knowing what pages say here.
+            // A tool that extracts these blocks from the page does not know the tags used here.
             ["sh"] if self.name == "README.md" => self.stands_in(block, ".ci/run")?,
             [_] => self.says_why_not(block),
             _ => self.wrong.push("this is no kind of block".to_owned()),
@@ -255,7 +257,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A program without a name: no error, no warning.
+    /// A program without a name: no errors and no warnings.
     fn compiles(&mut self, block: &Block<'_>) -> Result<(), Failed> {
         fs::write(self.folder.join("block.ccl"), block.lines.join("\n") + "\n")?;
         let got = self.run("cclc check block.ccl --deny warnings")?;
@@ -265,7 +267,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A fragment: so it stands, blanks and comments apart, in a program that a test compiles.
+    /// A fragment must occur, apart from blanks and comments, in a program that a test compiles.
     fn is_compiled_elsewhere(&mut self, block: &Block<'_>) {
         let fragment = code(&block.lines);
         let files = COMPILED.iter().flat_map(|folder| entries(&self.root.join(folder)));
@@ -290,7 +292,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is not checked says so, and why, where readers see it.
+    /// A block that is not checked must say so, and why, where readers see it.
     fn says_why_not(&mut self, block: &Block<'_>) {
         let first = block.lines.first().unwrap_or(&"");
         if first.split_once("not run: ").is_none_or(|(_, why)| why.trim().is_empty()) {
@@ -312,7 +314,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What a command prints, to both streams in their order.
+    /// The output of a command, on both streams in order.
     fn run(&self, command: &str) -> Result<Vec<String>, Failed> {
         let mut words = command.split_whitespace();
         let program = match words.next() {
@@ -329,7 +331,7 @@ impl Reader<'_> {
         Ok(text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect())
     }
 
-    /// Pictures that commands have drawn are those of the page.
+    /// Pictures drawn by commands must be those of the page.
     fn pictures(&mut self) -> Result<(), Failed> {
         for drawn in entries(self.folder) {
             let Some(name) = drawn.file_name().and_then(|name| name.to_str()) else { continue };
@@ -349,7 +351,7 @@ impl Reader<'_> {
     }
 }
 
-/// No picture is kept that no page draws and shows.
+/// Every stored picture must be drawn and shown by a page.
 fn every_picture_is_made_by_a_page(root: &Path) -> Result<(), Failed> {
     let text: String = entries(&root.join("docs"))
         .into_iter()
@@ -367,18 +369,18 @@ fn every_picture_is_made_by_a_page(root: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Lines without blanks around them and without comments.
+/// The lines without surrounding blanks and without comments.
 fn code<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let bare = lines.iter().map(|line| line.split("//").next().unwrap_or("").trim());
     bare.filter(|line| !line.is_empty()).collect()
 }
 
-/// Whether the lines stand in the text, one after the other.
+/// Whether a text contains these lines, one after the other.
 fn has_lines(text: &[&str], lines: &[&str]) -> bool {
     !lines.is_empty() && text.windows(lines.len()).any(|window| window == lines)
 }
 
-/// Whether the lines are as a page says.
+/// Whether the output matches what a page shows.
 fn matches(said: &[&str], got: &[String]) -> bool {
     match (said, got) {
         ([], []) => true,

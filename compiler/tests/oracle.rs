@@ -1,24 +1,24 @@
-//! An independent judge of programs: an interpreter that executes them, and searches for schedules that go wrong.
+//! An independent judge of programs: an interpreter that executes them and searches for schedules that go wrong.
 //!
-//! It is made from what the operations do on the machine, and shares nothing with the checks but `ir`:
-//! - [`code`]: a program as instructions of threads, for a small message and few threads;
+//! It is built from what the operations do on the machine, and shares nothing with the checks but `ir`:
+//! - [`code`]: turns a program into instructions of threads, for a small message and few threads;
 //! - [`machine`], [`element`], [`proxy`], [`user`]: the agents, and what each does next;
-//! - [`memory`], [`view`]: what cells hold, and who can rely on whose accesses;
-//! - [`schedule`]: who goes next, and the search.
+//! - [`memory`], [`view`]: the contents of cells, and which accesses an agent can rely on;
+//! - [`schedule`]: which agent goes next, and the search.
 //!
-//! A program is wrong where an output does not hold what is promised, where nothing can go on, where a counter does
-//! not end as it began, where memory is read that was not written in the launch, and where two accesses collide that
-//! nothing orders. The last is judged in runs of their own; that it explains every wrong value that other runs show,
-//! with stores that come late and loads of old copies, is a test.
+//! A program is wrong if an output does not hold what the collective promises, if no agent can go on, if a counter does
+//! not end as it began, if memory is read that was not written in the launch, or if two accesses conflict and nothing
+//! orders them. Races are judged in separate runs. Other runs delay stores and let loads return old copies; a test
+//! requires that every wrong value found there is explained by a race.
 //!
-//! With it are judged: all programs of this project and the plans of others, which are to be right but for those that
-//! are known ([`WRONG`], [`WRONG_PLANS`]); small defects ([`defects`]), which are to be found; and the checker, by
-//! [`mutants`] and by programs by lot ([`random`]), where both must say the same ([`agreement`]); and by
-//! changes that it must not mind ([`metamorphic`]). What reports give as
-//! witnesses is run ([`replay`]) and must show what they say ([`witnesses`]).
+//! The interpreter judges all programs of this project and plans that others made, which must be right except for those
+//! known to be wrong ([`WRONG`], [`WRONG_PLANS`]), and small defects ([`defects`]), which it must find. It also judges
+//! the checker: on [`mutants`] and random programs ([`random`]), both must say the same ([`agreement`]); changes that
+//! must not matter to the checker are made ([`metamorphic`]); and the witnesses in reports are replayed ([`replay`])
+//! and must show what the reports say ([`witnesses`]).
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
-#![expect(clippy::print_stderr, reason = "what was judged is for people to read")]
+#![expect(clippy::print_stderr, reason = "the statistics are for people to read")]
 
 #[path = "oracle/code.rs"]
 mod code;
@@ -63,12 +63,12 @@ use corpus::{Form, corpus};
 use machine::Verdict;
 use schedule::{Effort, explore};
 
-/// Whether everything is to be run, for as long as it takes: `ORACLE=full`.
+/// Whether to run everything, however long it takes: `ORACLE=full`.
 fn is_full() -> bool {
     std::env::var_os("ORACLE").is_some_and(|value| value == "full")
 }
 
-/// Programs of the corpus that are wrong, with what is found, and why.
+/// Programs of the corpus that are wrong: the verdict, and why.
 const WRONG: [(&str, &str, &str); 1] =
     [("unit_tests/reduce_copy_send_packets", "Deadlock", "nobody writes the packets")];
 
@@ -83,7 +83,7 @@ fn the_corpus_is_right_as_written_and_after_all_passes() {
     let mut count = 0;
     for form in [Form::Written, Form::Passed(1), Form::Passed(2)] {
         for entry in corpus(ranks, form) {
-            // At four ranks only what is built is run, which is most of the time that all of this takes.
+            // With four ranks, only the form that is built is run; these runs would otherwise take most of the time.
             if !is_full() && entry.program.ranks.len() > 3 && form != Form::Passed(1) {
                 continue;
             }
@@ -101,7 +101,7 @@ fn the_corpus_is_right_as_written_and_after_all_passes() {
     assert!(count > 300, "only {count} programs");
 }
 
-/// Plans of MSCCL++'s own that are wrong: the beginning of their names, and what is found.
+/// Plans from MSCCL++ that are wrong: the beginnings of their names, and the verdicts.
 const WRONG_PLANS: [(&str, &str); 18] = [
     ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg1", "Race"),
     ("default_algos_reducescatter_multi_nodes__world4_per2_inplace1_tbg4", "Race"),
@@ -123,12 +123,12 @@ const WRONG_PLANS: [(&str, &str); 18] = [
     ("unit_tests_tbg_tbg_reduce_send_test__", "Race"),
 ];
 
-/// Plans of MSCCL++'s own that the compiler does not read, as MSCCL++'s loader does not, and so refuses: it knows no load-reduce
-/// without a store.
+/// Plans from MSCCL++ that the compiler cannot read and therefore refuses, as MSCCL++'s loader does: a load-reduce
+/// without a store does not exist.
 const UNREAD_PLANS: [&str; 1] = ["unit_tests_switch_reduce_test__default"];
 
-/// What the interpreter finds in each plan, and that the checks refuse those that are wrong and no others. `ORACLE_PLANS` names
-/// a folder of other plans, of which nothing is known before; `ORACLE_PART` takes a part of them.
+/// Checks the interpreter's verdict on each plan, and that the checks refuse exactly the wrong ones. `ORACLE_PLANS`
+/// names a folder of other plans, of which nothing is known in advance; `ORACLE_PART` takes a part of them.
 #[test]
 fn the_plans_of_others_are_judged() {
     let known_before = std::env::var_os("ORACLE_PLANS").is_none();
@@ -162,7 +162,7 @@ fn the_plans_of_others_are_judged() {
     }
 }
 
-/// How the verdict on a golden begins.
+/// The beginning of the expected verdict on a golden plan.
 fn known(name: &str) -> &'static str {
     let fused = name.starts_with("unit_tests_signal_wait_") && !name.contains("wait_fuse_test");
     let row = WRONG_PLANS.iter().find(|(wrong, _)| name.starts_with(wrong) && !fused);

@@ -1,5 +1,5 @@
-//! What `cclc dump --format svg` draws: every wait is given what it waits for, time runs down, and what the checks find is
-//! marked.
+//! The pictures that `cclc dump --format svg` draws: an arrow leads to every wait from what it waits for, time runs
+//! down, and the findings of the checks are marked.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -9,7 +9,7 @@ mod cclc;
 use cclc::{Run, manifest};
 use std::path::{Path, PathBuf};
 
-/// Verbs that go on only when something has come.
+/// Verbs that wait for something from elsewhere.
 const WAITS: [&str; 5] =
     ["wait", "acquire", "unpack_packets", "read_put_packets", "reduce_packets"];
 
@@ -28,7 +28,7 @@ fn library() -> Vec<PathBuf> {
     files
 }
 
-/// A program of the library for four ranks, in two nodes where it knows nodes.
+/// The picture of a library program for four ranks, on two nodes if it has a parameter for nodes.
 fn drawn(file: &Path) -> String {
     let nodes = std::fs::read_to_string(file).unwrap().contains("ranks_per_node: int");
     let more =
@@ -88,7 +88,7 @@ fn time_runs_down() {
     }
 }
 
-/// The first program of a code's page.
+/// Writes the first program on a code's page to a file.
 fn mistake(code: &str, folder: &Path) -> PathBuf {
     let page = std::fs::read_to_string(manifest(&format!("explain/{code}.md"))).unwrap();
     let file = folder.join("mistake.ccl");

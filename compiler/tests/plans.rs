@@ -1,4 +1,4 @@
-//! Plans that MSCCL++'s own tools made, with what its loader makes of them: the folder `goldens`.
+//! Plans that MSCCL++'s own tools made, with the listings of its loader: the folder `goldens`.
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -56,7 +56,7 @@ fn plans_without_a_listing_are_refused() {
     }
 }
 
-/// The plan's text, read and written again.
+/// The plan, read and written again.
 fn rewritten(text: &str) -> String {
     let (program, diagnostics) = compiler::plan::read::read(FileId(0), text);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
@@ -102,13 +102,14 @@ fn one_mistake_is_one_finding() {
         assert!(reports.len() <= 2, "{}: {reports:?}", path.display());
         changes.extend(reports.into_iter().filter_map(|report| report.change));
     }
-    // The exit handshake of the NVLS plans is too weak, and `send_recv` lacks a flush: both in several plans.
+    // The exit handshake of the NVLS plans is too weak, and `send_recv` lacks a flush; both occur in several
+    // plans.
     let strong = changes.iter().filter(|change| matches!(change, Change::Strong { .. }));
     let flush = changes.iter().filter(|change| matches!(change, Change::Flush { .. }));
     assert!(strong.count() >= 8 && flush.count() >= 2, "{changes:?}");
 }
 
-/// A sequence of numbers that look random and are the same every time.
+/// A pseudorandom sequence that is the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -119,7 +120,7 @@ impl Random {
     }
 }
 
-/// One random change of a text: a number, a word from elsewhere, a piece lost or doubled.
+/// One random change to a text: a number, a word from elsewhere, a piece removed or doubled.
 fn mutated(text: &str, random: &mut Random) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let at = random.below(bytes.len());

@@ -1,15 +1,16 @@
-//! Ports of MSCCL++'s own programs give the plans that its Python DSL gives, with fewer operations.
+//! Ports of MSCCL++'s own programs give the plans that MSCCL++'s Python DSL gives, or plans with fewer operations.
 //!
 //! `examples/mscclpp/ports.tsv` has a line for each plan in `tests/goldens`: the plan's name, the port's file, the
-//! program, and the arguments. Both plans are listed in the form `--normal` and compared. Where ours is to differ, because
-//! the original goes wrong, `tests/ports/PLAN.diff` says how. No thread block of ours has more operations or `nop`s than
-//! the original's, but for those that such a file names; and no `nop` of ours can be left out.
+//! program, and the arguments. Both plans are listed in the form `--normal` and compared. If ours must differ, because
+//! the original goes wrong, `tests/ports/PLAN.diff` records how. No thread block of ours may have more operations or
+//! `nop`s than the original's, except those that such a file names, and no `nop` of ours may be superfluous.
 //!
-//! `examples/mscclpp/defective/ports.tsv` has a line for each original that goes wrong, with a port that goes wrong alike,
-//! and the code of what is reported of it. Its plan, written all the same, is compared in the same way.
+//! `examples/mscclpp/defective/ports.tsv` has a line for each original that goes wrong, with a port that goes wrong in
+//! the same way, and the code that is reported for it. Its plan is written in spite of the report, and compared in the
+//! same way.
 //!
-//! Plans without input or output cannot be listed: MSCCL++'s loader divides by the number of chunks. Ports have a chunk
-//! there, and are compared with the original as it would be with one.
+//! Plans without input or output cannot be listed, because MSCCL++'s loader divides by the number of chunks. Their
+//! ports have one chunk there, and are compared with the original with one chunk added.
 //!
 //! The goldens were made by MSCCL++'s tools and are never rewritten. `BLESS=1` writes the differences, and the table in
 //! `docs/ports.md`.
@@ -33,8 +34,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use table::{Port, manifest};
 
-/// What a plan is reported for that is still ported as it is: a buffer without chunks, and an input that is written out of
-/// place, which a port can say that it means to do.
+/// Codes that may be reported for a plan that is ported unchanged: a buffer without chunks, and an input that is
+/// written although it is not the output, which a port can allow explicitly.
 const ACCEPTED: [&str; 2] = ["E0811", "E0504"];
 
 #[test]
@@ -71,7 +72,7 @@ fn no_nop_can_be_left_out() {
         .iter()
         .flat_map(|port| {
             let plan = scratch.path().join("plan.json");
-            // The copies that instances make are alike.
+            // The copies that instances make are all alike.
             port.build(&plan, &["-O", "instances=1"]).unwrap();
             joins::needless(&std::fs::read_to_string(plan).unwrap())
                 .into_iter()
@@ -98,7 +99,7 @@ fn the_page_has_the_numbers() {
     page::compare(&rows);
 }
 
-/// Builds each port and compares its plan with the original's.
+/// Builds each port and compares its plan with that of the original.
 fn compare_all(ports: &[Port], flags: &[&str], recorded: &str) {
     let scratch = tempfile::tempdir().unwrap();
     let mut failures = Vec::new();
@@ -126,7 +127,7 @@ fn compare_all(ports: &[Port], flags: &[&str], recorded: &str) {
     }
 }
 
-/// The plan of that name, with a chunk where a buffer has none.
+/// The plan with this name, with one chunk in place of none.
 fn listable(golden: &str, scratch: &Path) -> std::path::PathBuf {
     let text = std::fs::read_to_string(table::golden(golden)).unwrap();
     let path = scratch.join("golden.json");

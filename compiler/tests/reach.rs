@@ -1,7 +1,7 @@
-//! How far the programs of the library and of the language's pages reach: at every number of ranks from 2 to 17 that they
-//! take, on nodes of every width, in place and not, they have no finding but limits of the executor; a table says which
-//! program meets which limit, and from which number of ranks on. Programs that are there for many ranks have no finding
-//! at many.
+//! Up to which numbers of ranks the programs of the library and of the language's pages work. For every number of ranks
+//! from 2 to 17 that they support, on nodes of every width, in place and out of place, they have no findings except
+//! limits of the executor. A table says which program exceeds which limit, and from which number of ranks on. Programs
+//! meant for many ranks have no findings with many ranks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -17,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A program of the library or of the pages, with the width of nodes and whether it is in place where it can be either; the
-/// number of ranks from which on it exceeds a limit; the limit.
+/// A program of the library or of the pages, with the node width, and whether it is in place if it can be either; the
+/// number of ranks from which on it exceeds a limit; the limit's code.
 type Row = (&'static str, u32, &'static str);
 
 const LIMITS: &[Row] =
@@ -28,7 +28,7 @@ const RANKS: std::ops::RangeInclusive<u32> = 2..=17;
 
 #[test]
 fn programs_meet_limits_only_where_the_table_says() {
-    // Of each shape of a program, the numbers of ranks that it takes, each with the codes that are reported.
+    // For each shape of a program, the numbers of ranks that it supports, each with the codes that are reported.
     let mut found: BTreeMap<String, BTreeMap<u32, BTreeSet<&str>>> = BTreeMap::new();
     let library = files("../stdlib/ccl/algorithms").into_iter().map(|file| ("library", file));
     let pages = files("tests/language").into_iter().map(|file| ("pages", file));
@@ -66,7 +66,7 @@ fn programs_meet_limits_only_where_the_table_says() {
     assert_eq!(text(&table), text(&listed));
 }
 
-/// Programs for many ranks: where they are, and whether they know of nodes.
+/// Programs for many ranks: their files, and whether they have a parameter for nodes.
 const FAR: &[(&str, bool)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", true),
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", true),
@@ -82,8 +82,8 @@ const FAR: &[(&str, bool)] = &[
     ("../stdlib/ccl/algorithms/allreduce_ring.ccl", false),
 ];
 
-/// Programs between nodes for so many nodes that blocks share what each did alone, two ranks in each; or with
-/// `FAR_RANKS=512` for so many ranks, eight in a node. Programs for one node for 64 ranks.
+/// Programs for several nodes, with two ranks in each and so many nodes that blocks are shared by several peers; or
+/// with `FAR_RANKS=512`, for that many ranks, eight in a node. Programs for one node are checked for 64 ranks.
 #[test]
 fn programs_for_many_ranks_reach_them() {
     let (ranks, width) = match std::env::var("FAR_RANKS") {
@@ -102,7 +102,7 @@ fn programs_for_many_ranks_reach_them() {
     }
 }
 
-/// The codes that are reported of a program but for notes; none where it does not take these parameters.
+/// The codes that are reported for a program, except notes; none if it does not support these parameters.
 fn findings(
     unit: &Unit,
     id: ProgramId,
@@ -127,7 +127,7 @@ fn findings(
     Some(reports.iter().filter(told).map(|report| report.code.id()).collect())
 }
 
-/// The parameters for a number of ranks: nodes of every width, in place and not; and what to call each.
+/// The parameters for a number of ranks, for nodes of every width, in place and out of place, each with a name.
 fn shapes(unit: &Unit, id: ProgramId, ranks: u32) -> Vec<(String, Vec<(String, String)>)> {
     let program = &unit.programs[id];
     let has = |name: &str| program.parameters.iter().any(|p| p.name == name);

@@ -1,7 +1,7 @@
-//! Recovery: mistakes put into sound programs, none inside another, are each reported once and on their lines.
+//! Recovery: mistakes put into correct programs, none inside another, are each reported once and on their lines.
 //!
-//! And robustness: every beginning of these programs, and thousands of texts with tokens left out, doubled or
-//! exchanged, give a tree and reports and never a panic.
+//! Robustness: every prefix of these programs, and thousands of texts with tokens removed, doubled or swapped, give
+//! a tree and reports, and never a panic.
 
 #![expect(
     clippy::indexing_slicing,
@@ -17,12 +17,12 @@ use compiler::syntax::{parse, token};
 const TEXTS: &[&str] =
     &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
 
-/// How many texts are spoilt; `ROUNDS` asks for more.
+/// How many texts are spoiled; the environment variable `ROUNDS` sets another number.
 fn rounds() -> u64 {
     std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(200)
 }
 
-/// A sequence of numbers that is the same on every run.
+/// A pseudorandom sequence that is the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -34,7 +34,7 @@ impl Dice {
     }
 }
 
-/// A way to spoil one line; none where the line has nothing to spoil.
+/// A way to spoil a line; none if the line has nothing to spoil.
 type Spoil = fn(&str, &mut Dice) -> Option<String>;
 
 const SPOILS: &[(&str, Spoil, Code)] = &[
@@ -62,7 +62,7 @@ const SPOILS: &[(&str, Spoil, Code)] = &[
 ];
 
 const NO_OPENING_BRACE: &str = "no opening brace";
-/// Reported where the line before ends.
+/// Reported at the end of the previous line.
 const NO_CLOSING_BRACE: &str = "no closing brace";
 
 fn without(line: &str, mark: &str) -> Option<String> {
@@ -111,7 +111,7 @@ fn open_string(line: &str, _: &mut Dice) -> Option<String> {
     Some(format!("{}{}", &line[..at], &line[at + 1..]))
 }
 
-/// Where the verb of a line ends that has an arrow.
+/// Where the verb ends in a line that has an arrow.
 fn verb_end(line: &str) -> Option<usize> {
     let body = line.trim_start();
     let is_transfer = line.contains("->") && !body.starts_with("fn") && !body.contains('{');
@@ -156,7 +156,7 @@ fn brace(line: &str) -> Option<String> {
     line.strip_suffix(" {").map(str::to_owned)
 }
 
-/// The line of the other brace: without both, a body is not one mistake but none that can be seen.
+/// The line of the other brace: if both were missing, that would not be one mistake but none that can be noticed.
 fn partner(lines: &[String], at: usize) -> Option<usize> {
     let indent = |line: &String| line.len() - line.trim_start().len();
     let same = |i: &usize| !lines[*i].is_empty() && indent(&lines[*i]) == indent(&lines[at]);
@@ -276,7 +276,7 @@ fn texts_with_tokens_left_out_doubled_and_exchanged_parse() {
                 _ => words.swap(a, b),
             }
         }
-        // Documentation ends with its line.
+        // A documentation comment ends with its line.
         let text: String = words
             .iter()
             .map(|word| format!("{word}{}", if word.starts_with("//") { "\n" } else { " " }))
@@ -285,7 +285,8 @@ fn texts_with_tokens_left_out_doubled_and_exchanged_parse() {
     }
 }
 
-/// A declaration whose name is gone, or a list without its bracket, is not told of again wherever the name is used.
+/// If the name of a declaration or the bracket of a list is missing, this is not reported again wherever the name
+/// is used.
 #[test]
 fn a_token_that_is_left_out_is_one_mistake() {
     let text = include_str!("../../stdlib/ccl/algorithms/allreduce_ring.ccl");
@@ -304,7 +305,7 @@ fn a_token_that_is_left_out_is_one_mistake() {
         once += usize::from(errors <= 1);
         most = most.max(errors);
     }
-    // What is left out may give another sound text, or two readings of a line.
+    // Without the token, the text may be correct as well, or a line may be read in two ways.
     assert!(once * 100 >= left_out * 93, "{once} of {left_out}");
     assert!(most <= 8, "{most} reports of one token");
 }
@@ -342,7 +343,7 @@ fn what_nests_too_deep_is_refused() {
             }
             drop(tree.clone());
         }
-        // Without their ends, and doubled.
+        // Without their ends, and repeated.
         let text = chain(5_000);
         let _ = parse(FileId(0), &text[..text.len() / 2]);
         let _ = parse(FileId(0), &text.repeat(2));

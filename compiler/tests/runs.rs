@@ -1,5 +1,5 @@
-//! `cclc run`: the library's programs come out right in every schedule that is tried, and programs with a mistake, run
-//! by force, show it in some.
+//! `cclc run`: the library's programs are right in every schedule that is tried, and programs with a mistake, run in
+//! spite of it, show it in some schedule.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
@@ -13,10 +13,10 @@ use mutants::{MUTANTS, Mutant};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a program is not for.
+/// Parameters that a program does not support.
 const REFUSED: &[(&str, &str)] = &[("allgather_recursive_doubling", "ranks=6")];
 
-/// How the library's programs are run: their number of ranks, of those in a node, and the rest.
+/// The ways in which the library's programs are run: the number of ranks, of ranks in a node, and other options.
 const WAYS: [&str; 4] = [
     "ranks=2 ranks_per_node=1 --type f16",
     "ranks=4 ranks_per_node=2 --type i32 --target cuda",
@@ -88,7 +88,7 @@ fn mistaken(mutant: &Mutant, more: &str) -> Run {
     run(&file, &words.join(" "), more)
 }
 
-/// Runs a program; of the words, those with `=` are parameters.
+/// Runs a program; the words with `=` are parameters.
 fn run(file: &Path, words: &str, more: &str) -> Run {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     let mut arguments = vec!["run".to_owned(), file.display().to_string()];

@@ -1,4 +1,4 @@
-//! Every node of the tree knows its place in the text, to the byte.
+//! Every node of the tree has its exact place in the text, to the byte.
 
 #![expect(clippy::unwrap_used, reason = "a test without its tree fails")]
 

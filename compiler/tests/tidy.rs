@@ -1,4 +1,4 @@
-//! The habits of this project that a machine can check.
+//! The conventions of this project that a machine can check.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// No file may be longer.
+/// The maximum length of a file.
 const MAX_LINES: usize = 800;
 
-/// What each module of the library may use of the others. `ARCHITECTURE.md` says why.
+/// What each module of the library may use of the others. `ARCHITECTURE.md` explains why.
 const LAYERS: &[(&str, &[&str])] = &[
     ("table", &[]),
     ("source", &["table"]),
@@ -31,7 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("picture", &["table", "ir", "check::names"]),
 ];
 
-/// Crates that only some files may name.
+/// Crates that only certain files may name.
 const CONFINED: &[(&str, &[&str])] = &[
     ("logos", &["syntax/token.rs"]),
     ("chumsky", &["syntax/parse.rs", "syntax/parse/"]),
@@ -57,17 +57,17 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("clap_mangen", &["cli/args.rs"]),
 ];
 
-/// Crates that only some files of the language server may name.
+/// Crates that only certain files of the language server may name.
 const CONFINED_IN_SERVER: &[(&str, &[&str])] =
     &[("tower_lsp", &["server.rs", "server/", "sequencer.rs"]), ("tower", &["sequencer.rs"])];
 
-/// Names of files that say nothing of what is in them.
+/// File names that say nothing about the contents.
 const JUNK: &[&str] =
     &["util", "utils", "common", "helper", "helpers", "misc", "manager", "prelude", "mod"];
 
 /// A Rust file of the project.
 struct File {
-    /// From the root of the project, as `compiler/src/ir.rs`.
+    /// From the root of the project, such as `compiler/src/ir.rs`.
     path: String,
     text: String,
 }
@@ -115,7 +115,7 @@ fn crates_are_named_where_they_belong() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The files of a folder that name a crate which only others may name.
+/// The files of a folder that name a crate which only other files may name.
 fn misplaced(folder: &str, confined: &[(&str, &[&str])]) -> Vec<String> {
     let mut wrong = Vec::new();
     for file in rust_files() {
@@ -226,7 +226,7 @@ fn every_code_is_in_the_source_and_in_a_case() {
         .map(|file| without_tests(&code(&file.text)))
         .collect();
     let mut cases: String = cases().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
-    // What no program text can cause is tested where the command line is.
+    // Codes that no program text can cause are tested with the command line.
     for test in ["cli", "cli/plans", "cli/run", "adoption"] {
         cases += &fs::read_to_string(root().join(format!("compiler/tests/{test}.rs"))).unwrap();
     }
@@ -306,12 +306,13 @@ fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect()
 }
 
-/// A file's text up to its tests, which stand at its end.
+/// A file's text up to its tests, which are at its end.
 fn without_tests(code: &str) -> String {
     code.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
 }
 
-/// The paths after `crate::` in a text, braces resolved one level: `crate::{a::b, c}` gives `a::b` and `c`.
+/// The paths after `crate::` in a text, with braces expanded one level: `crate::{a::b, c}` gives `a::b` and
+/// `c`.
 fn crate_paths(code: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for after in code.split("crate::").skip(1) {
@@ -323,7 +324,7 @@ fn crate_paths(code: &str) -> Vec<String> {
     paths
 }
 
-/// The paths of a brace's members, up to the brace that ends it.
+/// The paths of the members of a brace, up to its closing brace.
 fn members(list: &str) -> Vec<String> {
     let mut members = vec![String::new()];
     let mut depth = 0;
@@ -348,7 +349,7 @@ fn path(text: &str) -> String {
     path.trim_end_matches(':').to_owned()
 }
 
-/// Whether a text uses a crate: `name::` not behind another path or word.
+/// Whether a text uses a crate: `name::` that does not follow another path or word.
 fn names_crate(code: &str, name: &str) -> bool {
     code.match_indices(&format!("{name}::")).any(|(at, _)| {
         let before = code.get(..at).and_then(|text| text.chars().next_back());

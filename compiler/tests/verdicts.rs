@@ -1,7 +1,7 @@
-//! The verdict on every plan of the goldens, and why it is right.
+//! The verdict on every golden plan, and why it is right.
 //!
-//! The plans are what MSCCL++'s own tools made of its own programs, so the defects are real ones. Collectives called
-//! `test` promise nothing (N0901). Plans that reuse scratch set no end to messages that are too large for it (N0801).
+//! The plans were made by MSCCL++'s own tools from its own programs, so the defects are real. Collectives called `test`
+//! promise nothing (N0901). Plans that reuse scratch do not limit messages to the size that fits (N0801).
 
 use compiler::diagnostic::Severity;
 use compiler::driver::{self, Known, Target};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// A plan, the codes of everything that is reported of it, and for defects why.
+/// A plan, all codes that are reported for it, and for defects the reason.
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 #[rustfmt::skip]
@@ -125,26 +125,26 @@ fn every_plan_has_its_verdict() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A plan, a text in it with all blanks left out, what stands there instead (once), and the codes of what is found then.
+/// A plan, a text in it (without blanks), its replacement (made once), and the codes that are then reported.
 type Change = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 #[rustfmt::skip]
 const CHANGES: &[Change] = &[
-    // Fewer threads than an operation has channels; more than a GPU runs.
+    // Fewer threads than an operation has channels; more threads than a GPU can run.
     ("single_node_allreduce__num_gpus_4", r#""num_threads_per_block":1024"#, r#""num_threads_per_block":2"#, &["E0802"]),
     ("single_node_allreduce__num_gpus_4", r#""num_threads_per_block":1024"#, r#""num_threads_per_block":2048"#, &["E0312"]),
-    // What is read and what is written have different sizes.
+    // Source and destination have different sizes.
     ("single_node_allreduce_pkt__num_gpus_2", r#""index":2,"size":2"#, r#""index":2,"size":1"#, &["E0309"]),
     ("executor-tests_reduce__default", r#"{"type":"i","index":2,"size":2}"#, r#"{"type":"i","index":2,"size":1}"#, &["E0309"]),
-    // The peer's operand stands before this rank's.
+    // The peer's operand comes before this rank's.
     ("single_node_allreduce__num_gpus_2", r#"{"type":"i","index":0,"size":1},{"buffer_id":0,"index":0,"size":1}"#, r#"{"buffer_id":0,"index":0,"size":1},{"type":"i","index":0,"size":1}"#, &["E0902"]),
-    // Packets outside scratch, here and there.
+    // Packets outside scratch: on this rank, and on the peer.
     ("single_node_allreduce_pkt__num_gpus_2", r#"{"type":"s","index":0"#, r#"{"type":"o","index":0"#, &["E0210"]),
     ("single_node_allreduce_pkt__num_gpus_2", r#""rank":1,"type":"s""#, r#""rank":1,"type":"i""#, &["E0210"]),
-    // A group that its members do not agree upon.
+    // A switch group on which its members do not agree.
     ("single_node_allreduce_nvls_zero_copy__num_gpus_2", r#""ranks":[0,1]"#, r#""ranks":[0]"#, &["E0307"]),
     ("single_node_allreduce_nvls_zero_copy__num_gpus_2", r#""buffer_type":"i""#, r#""buffer_type":"o""#, &["E0307"]),
-    // A buffer that the loader does not set up for the kind of channel.
+    // A buffer that the loader does not set up for this kind of channel.
     ("single_node_allreduce__num_gpus_4", r#""access_channel_types":["memory"]"#, r#""access_channel_types":[]"#, &["E0902"]),
     ("single_node_allreduce__num_gpus_4", r#""access_channel_types":["memory"]"#, r#""access_channel_types":["port"]"#, &["E0902"]),
 ];
@@ -200,7 +200,7 @@ fn what_is_listed_counts_whether_it_is_used_or_not() {
     assert_eq!(codes(&plan(16, 16)), ["N0901"]);
     assert_eq!(codes(&plan(17, 16)), ["N0901", "E0802"]);
     assert_eq!(codes(&plan(16, 17)), ["N0901", "E0803"]);
-    // A rank where no kernel can be launched.
+    // A rank for which no kernel can be launched.
     let empty = plan(1, 1).replace(r#"{"id":0,"ops":[],"channels":[]}"#, "");
     assert_eq!(codes(&empty), ["N0901", "E0811"]);
 }

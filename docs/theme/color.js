@@ -1,2 +1,2 @@
-// Programs are colored once more, since the page's own script ran before the language was known.
+// Colors the programs again: the page's own script ran before the language was registered.
 document.querySelectorAll('code.language-ccl').forEach((block) => hljs.highlightBlock(block));

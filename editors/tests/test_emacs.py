@@ -1,4 +1,4 @@
-"""Emacs in batch: the mode of this repository by itself, and eglot with the language server."""
+"""Emacs in batch mode: this repository's mode on its own, and eglot with the language server."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Files that editors read by themselves: they can be read, and lead to what is there."""
+"""Files that editors read themselves: they are valid, and refer to things that exist."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from support.paths import CCLC, EDITORS, ROOT
 
 VSCODE = EDITORS / "vscode"
 
-# Where snippets stand that do not stand in a program.
+# The surroundings of snippets that are not used inside a program.
 AROUND = {item: "%s" for item in ("program", "collective", "proc", "fn")}
 AROUND |= {operation: "program p() {\nblock main {\n%s\n}\n}\n" for operation in ("put", "entry", "exit")}
 
@@ -95,7 +95,7 @@ def test_snippets_are_parts_of_programs():
 
 
 def expanded(snippet):
-    """What a snippet gives to someone who only presses tab."""
+    """The text that a snippet gives if the user only presses tab."""
     values = {"0": "1" if re.search(r"[=] \$0", snippet) else ""}
     for number, choices, default in re.findall(r"\$\{(\d)(?:\|([^|]*)\||:([^{}]*))\}", snippet):
         values[number] = choices.split(",")[0] or default

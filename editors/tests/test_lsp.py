@@ -1,4 +1,4 @@
-"""The language server, spoken to as three editors speak: with the capabilities that they send, and in their order."""
+"""The language server, used like three editors use it: with the capabilities that they send, and in their order."""
 
 import asyncio
 import shutil
@@ -62,14 +62,14 @@ def position(*where):
 
 
 async def open_file(client, name, content=None):
-    """Opens a file as the editor does, and waits for what is reported of it."""
+    """Opens a file as the editor does, and waits for its diagnostics."""
     item = lsp.TextDocumentItem(uri=uri(client, name), language_id="ccl", version=1, text=content or text(name))
     client.text_document_did_open(lsp.DidOpenTextDocumentParams(text_document=item))
     return await settled(client, name)
 
 
 async def settled(client, name, version=1):
-    """The reports of a file, of this version, when no more come."""
+    """The diagnostics of a file in its current version, once no more arrive."""
     key = uri(client, name)
     while True:
         await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -78,7 +78,7 @@ async def settled(client, name, version=1):
 
 
 async def until(client, name, condition):
-    """Waits for reports of a file that meet a condition."""
+    """Waits for diagnostics of a file that meet a condition."""
     reports = list(client.diagnostics.get(uri(client, name), []))
     while not condition(reports):
         await client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -97,7 +97,7 @@ def edited(client, name, content, version=2):
 
 
 def applied(content, edits):
-    """A text after edits, whose characters are all of one unit."""
+    """A text after edits; all its characters must be a single unit."""
     lines = content.splitlines(keepends=True)
     starts = [sum(map(len, lines[:number])) for number in range(len(lines) + 1)]
     offset = lambda at: starts[min(at.line, len(lines))] + at.character
@@ -107,7 +107,7 @@ def applied(content, edits):
 
 
 def edits_of(edit: lsp.WorkspaceEdit, key):
-    """The edits of one file, in either form."""
+    """The edits of one file, in either of the protocol's forms."""
     if edit.changes:
         return list(edit.changes[key])
     return [
@@ -259,7 +259,7 @@ async def test_other_files_count(client):
     (client.folder / "lib.ccl").write_text("/// One.\nfn one() -> int = 1;\n")
     content = 'use "lib.ccl"::one;\n' + text("gather.ccl").replace("let next = after(rank, ranks)", "let next = after(rank, ranks * one())")
     assert await open_file(client, "gather.ccl", content) == []
-    # Lenses change only where they have said something before.
+    # Lenses are refreshed only if they were shown before.
     await client.text_document_code_lens_async(lsp.CodeLensParams(text_document=document(client, "gather.ccl")))
     (client.folder / "lib.ccl").write_text("/// One.\nfn other() -> int = 1;\n")
     change = lsp.FileEvent(uri=uri(client, "lib.ccl"), type=lsp.FileChangeType.Changed)
@@ -267,7 +267,7 @@ async def test_other_files_count(client):
     reports = await until(client, "gather.ccl", lambda reports: len(reports) > 0)
     assert any("one" in report.message for report in reports)
     if client.editor == "visual_studio_code":
-        # The only one of the three that can be told, when lenses are to be asked for again.
+        # The only one of the three that can be asked to request lenses again.
         async with asyncio.timeout(60):
             while lsp.WORKSPACE_CODE_LENS_REFRESH not in client.refreshed:
                 await asyncio.sleep(0.01)

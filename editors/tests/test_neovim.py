@@ -1,4 +1,4 @@
-"""Neovim, headless: the plugin of this repository, the language server behind it, colors and indentation without it."""
+"""Neovim, headless: this repository's plugin, with the language server, and colors and indentation without it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from support.programs import FOLDER, place, text
 
 PLAIN = ["--headless", "-n", "-i", "NONE", "-u", "NONE", "--cmd", f"set rtp^={EDITORS / 'neovim'}"]
 
-# Where a line goes on, cindent goes its own way.
+# Where a statement continues on the next line, cindent indents differently.
 INDENTED_OTHERWISE = {
     "examples/systems/allreduce_binomial_tree.ccl",
     "stdlib/ccl/algorithms/allreduce_nodes.ccl",

@@ -1,7 +1,7 @@
-"""Sessions of real editors, recorded by `support/record.py`, said again to the server as fast as it takes them.
+"""Recorded sessions of real editors (see `support/record.py`), sent to the server again as fast as it takes them.
 
-Whatever the order and the speed: every request is answered without an error, versions never go back, and in the end the
-server reports of each open file what it would report of the same text opened afresh.
+Regardless of order and speed: every request is answered without an error, versions never go back, and in the end the
+server reports for each open file what it would report for the same text opened afresh.
 """
 
 import json
@@ -15,7 +15,7 @@ from support.wire import Wire
 
 SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.jsonl"))
 
-# What a client may be told of a request that a later edit has made pointless, or that it took back.
+# Allowed errors: the request was made obsolete by a later edit, or canceled.
 POINTLESS = {-32800, -32801}
 
 
@@ -24,14 +24,14 @@ def test_a_session_replayed(session, tmp_path):
     folder = tmp_path / "workspace"
     shutil.copytree(FOLDER, folder)
     messages = [json.loads(line.replace("$ROOT", str(folder))) for line in session.read_text().splitlines()]
-    # Some editors are ended before they have said good-bye.
+    # Some editors are killed before they have ended the session.
     messages = [message for message in messages if message.get("method") not in {"shutdown", "exit"}]
 
     wire = Wire([str(SERVER), "--stdio"], folder)
     texts = {}
     for message in messages:
         if "method" not in message:
-            # An answer to something that the server asks.
+            # A response to a request of the server.
             wire.until("a question", lambda: any(question["id"] == message["id"] for question in wire.questions))
         wire.send(message)
         if message.get("method") == "initialize":
@@ -59,7 +59,7 @@ def test_there_are_sessions():
 
 
 def reports_of(texts, folder, initialize):
-    """What a fresh server reports of texts."""
+    """The diagnostics of a fresh server for these texts."""
     wire = Wire([str(SERVER), "--stdio"], folder)
     wire.ask("initialize", initialize)
     wire.send({"method": "initialized", "params": {}})
@@ -72,7 +72,7 @@ def reports_of(texts, folder, initialize):
 
 
 def follow(texts, message):
-    """Keeps the texts of open files as the editor has them."""
+    """Tracks the texts of open files as the editor has them."""
     params, method = message.get("params"), message.get("method")
     if method == "textDocument/didOpen":
         texts[params["textDocument"]["uri"]] = params["textDocument"]["text"]

@@ -1,4 +1,4 @@
-"""The tree-sitter grammar: its parser is fresh, its corpus and highlights pass, its queries fit it, and it reads every
+"""The tree-sitter grammar: its parser is up to date, its corpus and highlights pass, its queries fit it, and it reads every
 `.ccl` file of the repository as the compiler does."""
 
 import json
@@ -11,11 +11,11 @@ from support.paths import CCLC, EDITORS, ROOT, TREE_SITTER, sources
 
 GRAMMAR = EDITORS / "tree-sitter-ccl"
 
-# Reports of the compiler's parser that are about the shape of the text: E0104 is about numbers, E0108 and E0109 about
-# what may stand where and how deep.
+# Codes of the compiler's parser that concern the structure of the text: E0104 is about numbers, E0108 and E0109 about
+# what is allowed where, and how deep.
 SHAPE = {"E0101", "E0102", "E0103", "E0105", "E0106", "E0107"}
 
-# Where the two differ, and why.
+# Files for which the grammar and the compiler disagree, and why.
 DIFFER = {
     "compiler/tests/cases/syntax/a_barrier_of_nothing_in_a_block.ccl": "its place is wrong, before it is asked what it lacks",
     "compiler/tests/cases/syntax/declarations_in_wrong_places.ccl": "no production has these declarations there",
@@ -32,7 +32,7 @@ def tree_sitter(*arguments, **options):
 
 
 def faulty(paths, folder):
-    """The files in which the grammar finds an error or something missing."""
+    """The files in which the grammar finds an error or a missing token."""
     listing = folder / "paths.txt"
     listing.write_text("".join(f"{path}\n" for path in paths))
     done = tree_sitter("parse", "--quiet", "--paths", listing)
@@ -43,7 +43,7 @@ def faulty(paths, folder):
 
 
 def misshapen(paths):
-    """The files in which the compiler's parser finds a fault of shape."""
+    """The files in which the compiler's parser finds a structural error."""
     done = subprocess.run(
         [CCLC, "fmt", "--check", "--message-format", "json", *paths], cwd=ROOT, text=True, capture_output=True, timeout=300
     )
@@ -94,7 +94,7 @@ def test_whole_files_in_documents(tmp_path):
 
 
 def test_a_word_less_spoils_what_it_spoils_for_the_compiler(tmp_path):
-    """From sound programs, one token is taken away: the grammar and the compiler agree on whether that is a fault."""
+    """One token is removed from correct programs: the grammar and the compiler must agree on whether that is an error."""
     random.seed(1)
     sound = [path for path in sources() if path.startswith(("examples/", "stdlib/", "compiler/tests/language/"))]
     paths = []

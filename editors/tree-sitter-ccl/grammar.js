@@ -1,17 +1,17 @@
 /**
- * The grammar of ccl for editors. It follows `grammar/ccl.ebnf` production by production, with its words and its levels of
- * operators. It differs where that makes better trees or needs less: documentation is a comment and may stand anywhere, a
- * `name` is an `identifier`, all binary operators make a `binary_expression`, and the words that are kept for later versions
- * are names.
+ * * The grammar of ccl for editors. It follows `grammar/ccl.ebnf` production by production, with the same words and operator
+ * levels. It differs where that gives better trees or a simpler grammar: documentation is a comment and allowed anywhere, a
+ * `name` is an `identifier`, all binary operators make a `binary_expression`, and the words reserved for later versions are
+ * names.
  */
 
-/** Any number of things with commas between them, and one behind the last where one wants. */
+/** Any number of items separated by commas, with an optional comma at the end. */
 const list = (rule) => optional(seq(list1(rule), optional(',')));
 
-/** One thing or more with commas between them. */
+/** One or more items separated by commas. */
 const list1 = (rule) => seq(rule, repeat(seq(',', rule)));
 
-/** Binary operators from loose to tight: the name of the level, and its operators. */
+/** Binary operators from lowest to highest precedence: the name of the level, and its operators. */
 const LEVELS = [
   ['disjunction', ['||']],
   ['conjunction', ['&&']],
@@ -24,7 +24,7 @@ const LEVELS = [
   ['multiplicative', ['*', '/', '%']],
 ];
 
-/** Two rules a level: what stands at it, and what its operators make. All group to the left; comparisons do not chain. */
+/** Two rules for each level: its operands, and its operations. All group to the left; comparisons do not chain. */
 const levels = () => {
   const rules = {};
   LEVELS.forEach(([name, operators], index) => {
@@ -50,7 +50,7 @@ const TRANSFER = [
 
 const SYNCHRONISE = ['signal', 'wait', 'flush', 'acquire', 'release'];
 
-/** Words with a meaning in their places, and names elsewhere. */
+/** Words with a special meaning in certain places; names elsewhere. */
 const CLAUSES = ['barrier', 'input', 'output', 'in_place', 'ensures', 'op', 'sync', 'to', 'slice', 'of'];
 
 module.exports = grammar({
@@ -60,7 +60,7 @@ module.exports = grammar({
 
   reserved: {
     reserved: () => RESERVED,
-    // A procedure's call begins a statement, and so do these words.
+    // Both the call of a procedure and these words can begin a statement.
     procedure: () => [...RESERVED, ...TRANSFER, ...SYNCHRONISE, ...CLAUSES],
   },
 
@@ -279,7 +279,7 @@ module.exports = grammar({
 
     each: ($) => seq('(', $.binders, ':', field('value', $._expression), ')'),
 
-    // Expressions, from loose to tight
+    // Expressions, from lowest to highest precedence
 
     arguments: ($) => seq('(', optional(choice(seq(list1($._argument), optional(',')), $._over)), ')'),
 
@@ -361,7 +361,7 @@ module.exports = grammar({
 
     escape: () => token.immediate(/\\["\\]/),
 
-    // A row of slashes documents nothing.
+    // Four or more slashes are an ordinary comment.
     comment: () => token(choice(prec(3, /\/\/\/\/[^\n]*/), /\/\/[^\n]*/)),
 
     doc_comment: ($) =>

@@ -1,4 +1,4 @@
-//! Any program is compiled: see [`fuzz::compile`].
+//! Compiles any program: see [`fuzz::compile`].
 
 #![no_main]
 

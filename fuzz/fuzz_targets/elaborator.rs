@@ -1,4 +1,4 @@
-//! Any program is elaborated: see [`fuzz::elaborate`].
+//! Elaborates any program: see [`fuzz::elaborate`].
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text is cut into tokens: see [`fuzz::cut`].
+//! Splits any text into tokens: see [`fuzz::cut`].
 
 #![no_main]
 

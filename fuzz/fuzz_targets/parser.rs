@@ -1,4 +1,4 @@
-//! Any text is parsed and laid out: see [`fuzz::parse`].
+//! Parses and formats any text: see [`fuzz::parse`].
 
 #![no_main]
 

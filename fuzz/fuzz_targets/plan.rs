@@ -1,4 +1,4 @@
-//! Any JSON is read as a plan: see [`fuzz::read_plan`].
+//! Reads any JSON as a plan: see [`fuzz::read_plan`].
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any messages are sent to the language server: see [`fuzz::converse`].
+//! Sends any messages to the language server: see [`fuzz::converse`].
 
 #![no_main]
 

@@ -1,6 +1,6 @@
-//! What the fuzz targets do with what they are given, and what must hold of what comes of it.
+//! The work of the fuzz targets, and the properties that must hold of the results.
 //!
-//! In: text, or messages. Nothing comes out: what is wrong panics, and the fuzzer keeps the input.
+//! In: text, or messages. Out: nothing; a violated property panics, and the fuzzer keeps the input.
 
 mod server;
 
@@ -19,17 +19,16 @@ use compiler::source::{FileId, Place, SourceMap};
 use compiler::syntax::{self, token};
 use compiler::{ir, plan};
 
-/// Enough for every construct, few enough to be quick.
+/// Enough operations for every construct, and few enough to be quick.
 const MAX_OPERATIONS: u64 = 4_000;
 
-/// Plans with more operations than this are left alone after they were read: checks of large ones have bounds of their
-/// own, which are too far away for a fuzzer.
+/// Larger plans are only read: the limits of the checks for large plans are out of reach for a fuzzer.
 const MAX_CHECKED: usize = 400;
 
-/// Kernels of every program are written for a GPU of so many multiprocessors.
+/// Kernels are written for a GPU with this many multiprocessors.
 const TARGET: Target = Target { sms: 132, worst: Severity::Error };
 
-/// Tokens lie in the text, in order, and each is the text of its span.
+/// Splits a text into tokens. They must be in order without overlapping, and each must be the text of its span.
 pub fn cut(text: &str) {
     let cut = token::tokens(FileId(0), text);
     for tokens in [&cut.tokens, &cut.comments] {
@@ -43,7 +42,8 @@ pub fn cut(text: &str) {
     }
 }
 
-/// A text has a tree; its reports can be shown in every form; laid out, it is the same text for ever after.
+/// Parses a text. Every text has a tree, its reports can be written in every form, and formatting it a second time
+/// changes nothing.
 pub fn parse(text: &str) {
     let mut sources = SourceMap::default();
     let file = sources.add("fuzz.ccl", text);
@@ -54,7 +54,8 @@ pub fn parse(text: &str) {
     }
 }
 
-/// A program can be elaborated or is refused; what is elaborated can be printed, and what is printed is a program.
+/// Elaborates a text's programs. Each can be elaborated or is refused; an elaborated program can be printed, and the
+/// printed text is a program.
 pub fn elaborate(text: &str) {
     let Some((sources, unit)) = load(text) else { return };
     for program in unit.programs.ids() {
@@ -67,7 +68,7 @@ pub fn elaborate(text: &str) {
     }
 }
 
-/// A program goes the whole way, to a plan and to kernels, or is refused.
+/// Compiles a text's programs to plans and to kernels; each succeeds or is refused.
 pub fn compile(text: &str) {
     let Some((sources, unit)) = load(text) else { return };
     for program in unit.programs.ids() {
@@ -98,8 +99,8 @@ pub fn compile(text: &str) {
     }
 }
 
-/// A text is a plan, which can be checked, listed and written as a program, or it is refused. So are manifests and
-/// maps.
+/// Reads a text as a plan, which can be checked, listed and written as a program, or is refused. Manifests and maps
+/// are read as well.
 pub fn read_plan(text: &str) {
     if let Ok(manifest) = Manifest::read(text) {
         let mut written = Vec::new();
@@ -127,7 +128,7 @@ fn operations(program: &ir::Program) -> usize {
     blocks.map(|block| ir::count_ops(&block.ops)).sum()
 }
 
-/// The programs of a text without errors.
+/// The programs of a text, if it has no errors.
 fn load(text: &str) -> Option<(SourceMap, Unit)> {
     let mut sources = SourceMap::default();
     let main = sources.add("fuzz.ccl", text);
@@ -141,7 +142,8 @@ fn settings() -> Settings {
     Settings { max_operations: MAX_OPERATIONS, ..Settings::default() }
 }
 
-/// Reports point into their files, and can be written in every form; nothing in them moves a terminal's cursor.
+/// Writes reports in every form. Their places must lie in their files, and nothing in them may move a terminal's
+/// cursor.
 fn show(sources: &SourceMap, reports: &[Diagnostic]) {
     for label in reports.iter().flat_map(|report| report.primary.iter().chain(&report.secondary)) {
         if let Place::Source(span) = label.place {

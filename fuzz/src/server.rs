@@ -1,8 +1,8 @@
-//! A conversation with the language server in this process.
+//! A conversation with a language server in this process.
 //!
-//! In: messages of JSON-RPC, one a line, whatever they ask, and lines that are none. What must hold: the server goes on
-//! answering. It is started once and serves all inputs, as it serves all messages of a day; what an input opens is closed
-//! after it.
+//! In: JSON-RPC messages, one on each line, with any content, and lines that are not messages. The server must keep
+//! answering. It is started once and serves all inputs, just as it serves all messages of a long session; whatever an
+//! input opens is closed after it.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, mpsc};
@@ -15,10 +15,10 @@ use tokio::runtime::Runtime;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How many bytes wait between the two sides.
+/// How many bytes can be buffered between the two sides.
 const PIPE: usize = 1 << 20;
 
-/// The file that the server is asked about to see whether it still answers.
+/// A request about this file shows whether the server still answers.
 const PROBE: &str = "file:///probe.ccl";
 
 static CLIENT: LazyLock<Mutex<Client>> = LazyLock::new(|| Mutex::new(Client::new()));
@@ -29,7 +29,7 @@ pub fn converse(messages: &str) {
     let mut opened = Vec::new();
     for line in messages.lines() {
         let message = serde_json::from_str::<Value>(line).unwrap_or_default();
-        // These end the server, as they must.
+        // These end the server, as they should.
         if !matches!(message["method"].as_str(), Some("shutdown" | "exit")) {
             client.send(line);
         }
@@ -50,7 +50,7 @@ struct Client {
 }
 
 impl Client {
-    /// A client that has introduced itself.
+    /// A client that has sent `initialize`.
     fn new() -> Client {
         let runtime = Runtime::new().expect("threads can be started");
         let (writer, input) = tokio::io::duplex(PIPE);
@@ -84,7 +84,7 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
-    /// Asks, and hears everything up to the answer.
+    /// Sends a request, and reads all messages up to the response.
     fn ask(&mut self, method: &str, params: Value) {
         self.asked += 1;
         let id = format!("fuzz-{}", self.asked);
@@ -105,7 +105,7 @@ impl Client {
     }
 }
 
-/// The next message; none where the server is gone.
+/// The next message; none if the server is gone.
 async fn read(reader: &mut BufReader<DuplexStream>) -> Option<Value> {
     let mut length = 0;
     loop {

@@ -1,7 +1,7 @@
-//! Renders the language definition with which highlight.js colors programs in the manual, from the table of words.
+//! Renders the language definition for highlight.js, which colors programs in the manual, from the table of words.
 //!
-//! It knows what the TextMate grammar knows, but no lookbehind: what a rule needs before a word is a rule around it, whose
-//! keywords are the words.
+//! It covers the same as the TextMate grammar, but without lookbehind: if a rule depends on what precedes a word, it is
+//! a rule that begins there, with the words as its keywords.
 
 use crate::pattern::words;
 use crate::{Kind, of_kind};
@@ -46,7 +46,7 @@ fn string() -> Value {
     json!({ "className": "string", "begin": "\"", "end": "\"|$", "contains": [{ "begin": r"\\." }] })
 }
 
-/// Words of some kinds that stand right after one thing and before another.
+/// A rule for words of some kinds that come right after one thing and before another.
 fn after(before: &str, class: &str, kinds: &[Kind], behind: &str) -> Value {
     let words = words(kinds);
     json!({
@@ -56,7 +56,7 @@ fn after(before: &str, class: &str, kinds: &[Kind], behind: &str) -> Value {
     })
 }
 
-/// The words of some kinds, with blanks between them.
+/// The words of some kinds, separated by blanks.
 fn list(kinds: &[Kind]) -> String {
     kinds.iter().flat_map(|kind| of_kind(*kind)).map(|word| word.text).collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,8 @@
-//! The words of the ccl language: one table from which editors' grammars, completion and documentation are made.
+//! The words of the ccl language: a single table from which editor grammars, completion and documentation are
+//! made.
 //!
-//! The table is data and knows nothing of the compiler; the compiler's tests hold its words against it.
+//! The table is data and does not depend on the compiler; the compiler's tests compare its words with the
+//! compiler's.
 
 pub mod highlight;
 mod pattern;
@@ -10,38 +12,38 @@ pub mod verbs;
 /// A word or sign of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// As it is written.
+    /// Its spelling.
     pub text: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What it means, in a line.
+    /// Its meaning, in one line.
     pub doc: &'static str,
 }
 
-/// What a [`Word`] is.
+/// The kind of a [`Word`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Begins an item, a declaration or a statement; reserved.
     Declaration,
-    /// Stands inside one or steers what is evaluated; reserved.
+    /// Occurs inside one of these, or controls evaluation; reserved.
     Control,
     /// `true` and `false`; reserved.
     Constant,
-    /// Means nothing yet, and cannot be a name; reserved.
+    /// Has no meaning yet, but cannot be a name; reserved.
     Future,
     /// Begins an operation that moves data; a name elsewhere.
     Transfer,
-    /// Begins an operation that synchronises; a name elsewhere.
+    /// Begins an operation that synchronizes; a name elsewhere.
     Synchronise,
-    /// Has a meaning in one place; a name elsewhere.
+    /// Has a meaning in certain places; a name elsewhere.
     Clause,
     /// A type.
     Type,
-    /// A name that every body has.
+    /// A name that is defined in every body.
     Builtin,
     /// A field of a rank.
     Field,
-    /// A function of the language.
+    /// A builtin function.
     Function,
     /// A method of lists.
     Method,
@@ -49,9 +51,9 @@ pub enum Kind {
     Link,
     /// An option of a program.
     Option,
-    /// What an option or modifier can be set to.
+    /// A possible value of an option or modifier.
     Value,
-    /// What an attribute takes.
+    /// An argument of an attribute.
     Attribute,
     /// Follows a number.
     Unit,

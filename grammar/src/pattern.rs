@@ -7,7 +7,8 @@ pub(crate) fn whole(kinds: &[Kind]) -> String {
     format!(r"\b(?:{})\b", words(kinds))
 }
 
-/// The words of some kinds as alternatives, longer ones first, so that none hides one that it begins.
+/// The words of some kinds as alternatives, longer ones first, so that a shorter word does not match
+/// the beginning of a longer one.
 pub(crate) fn words(kinds: &[Kind]) -> String {
     let mut texts: Vec<&str> =
         kinds.iter().flat_map(|kind| of_kind(*kind)).map(|word| word.text).collect();
@@ -15,7 +16,7 @@ pub(crate) fn words(kinds: &[Kind]) -> String {
     texts.into_iter().map(escape).collect::<Vec<_>>().join("|")
 }
 
-/// The text as a pattern that matches just it.
+/// A pattern that matches exactly this text.
 fn escape(text: &str) -> String {
     text.chars()
         .flat_map(|c| {

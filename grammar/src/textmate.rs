@@ -1,13 +1,13 @@
-//! Renders the TextMate grammar that editors color `.ccl` files with, from the table of words.
+//! Renders the TextMate grammar with which editors color `.ccl` files, from the table of words.
 //!
-//! It knows words and their surroundings, not productions: a verb is one where a statement can begin, and a plain name
-//! elsewhere, as in the language.
+//! It recognizes words and their surroundings, not productions: a verb is highlighted where a statement can begin and
+//! is a plain name elsewhere, as in the language.
 
 use crate::Kind;
 use crate::pattern::{whole, words};
 use serde_json::{Value, json};
 
-/// The grammar as JSON text: keys in alphabetical order, two spaces a level, a newline at the end.
+/// The grammar as JSON text: keys in alphabetical order, indented by two spaces, with a newline at the end.
 #[must_use]
 pub fn render() -> String {
     let grammar = json!({

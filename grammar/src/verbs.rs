@@ -1,19 +1,20 @@
-//! What each operation takes, and which operation of a plan it becomes.
+//! The operands of each operation, and the operation of a plan that it becomes.
 //!
-//! One row a form of an operation. The reference shows this table, and editors show its rows.
+//! One row for each form of an operation. The reference shows this table, and editors show its
+//! rows.
 
-/// One form of an operation. Texts are as the reference has them, code in backquotes.
+/// One form of an operation. The texts are those of the reference, with code in backquotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The verb.
     pub verb: &'static str,
-    /// Where its sources lie.
+    /// The location of its sources.
     pub sources: &'static str,
-    /// Where its destinations lie.
+    /// The location of its destinations.
     pub destinations: &'static str,
-    /// Over which channels it goes.
+    /// The kinds of channels that it can use.
     pub channels: &'static str,
-    /// What it is in a plan.
+    /// Its operation in a plan.
     pub plan: &'static str,
 }
 
@@ -27,7 +28,7 @@ impl Form {
     }
 }
 
-/// The forms of one verb, the plainest first.
+/// The forms of one verb, the simplest first.
 pub fn forms(verb: &str) -> impl Iterator<Item = &'static Form> {
     FORMS.iter().filter(move |form| form.verb == verb)
 }

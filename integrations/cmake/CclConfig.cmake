@@ -3,7 +3,7 @@
 # After `find_package(Ccl)`: the target `Ccl::cclc`, the variable `Ccl_CCLC`, which you may also set before to use another
 # compiler than the one next to this package, and the commands `ccl_add_plan`, `ccl_add_plans`, `ccl_add_check`.
 
-# Dependency files of both generators, and policies that settle what paths in them mean.
+# For dependency files with both generators, and for policies that define how paths in them are interpreted.
 if(CMAKE_VERSION VERSION_LESS 3.21)
     set(Ccl_FOUND FALSE)
     set(Ccl_NOT_FOUND_MESSAGE "Ccl needs CMake 3.21, for dependency files under Makefiles")

@@ -16,7 +16,7 @@ include_guard(GLOBAL)
 #              [ROOT folder] [SMS n]        as for cclc
 #              [UNPROVED])                  make it even if the checks find something
 #
-# Makes a target of `all`; its property CCL_OUTPUTS lists the files.
+# Adds a target to `all`; its property CCL_OUTPUTS lists the files.
 function(ccl_add_plan)
     _ccl_parse(ccl_add_plan "UNPROVED" "TARGET;SOURCE;PROGRAM;NAME;OUTPUT_DIRECTORY;ADD_TO;ROOT;SMS" "DEFINE;OPTION;EMIT"
         ${ARGN})
@@ -57,7 +57,8 @@ endfunction()
 #               MANIFEST file.json                 the manifest of all of them
 #               [PROGRAM name] [NAME name] [DEFINE ..] [OPTION ..] [OUTPUT_DIRECTORY folder] [ROOT folder] [SMS n])
 #
-# An option in MATRIX has `-O:` before its name, as in `-O:message_size=1KiB..=64KiB,65KiB..`. Plans are named by NAME and the values.
+# Options in MATRIX are prefixed with `-O:`, as in `-O:message_size=1KiB..=64KiB,65KiB..`. Plans are named after NAME
+# and the values.
 function(ccl_add_plans)
     _ccl_parse(ccl_add_plans "" "TARGET;SOURCE;PROGRAM;NAME;MANIFEST;OUTPUT_DIRECTORY;ROOT;SMS" "DEFINE;OPTION;MATRIX"
         ${ARGN})
@@ -67,7 +68,7 @@ function(ccl_add_plans)
     endif()
     _ccl_output_folder(folder)
 
-    # Each row is `name|argument|argument ..`: lists cannot hold lists.
+    # Each row is `name|argument|argument ..`, because lists cannot contain lists.
     set(rows "${arg_NAME}")
     foreach(axis IN LISTS arg_MATRIX)
         if(NOT axis MATCHES "^(-O:)?([A-Za-z_][A-Za-z0-9_]*)=(.+)$")
@@ -127,7 +128,7 @@ function(ccl_add_check)
     add_test(NAME "${arg_NAME}" COMMAND "${Ccl_CCLC}" check ${arguments})
 endfunction()
 
-# Sets arg_* in the caller; what it does not know ends the configuration.
+# Sets arg_* in the caller; an unknown argument ends the configuration.
 macro(_ccl_parse command flags ones lists)
     cmake_parse_arguments(arg "${flags}" "${ones}" "${lists}" ${ARGN})
     if(DEFINED arg_UNPARSED_ARGUMENTS)
@@ -159,7 +160,7 @@ function(_ccl_output_folder result)
     set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# What `check` and `build` take alike.
+# The arguments that `check` and `build` share.
 function(_ccl_arguments result)
     set(arguments "${arg_SOURCE}")
     if(arg_PROGRAM)
@@ -190,7 +191,7 @@ function(_ccl_command result)
     set(${result} "${command}" PARENT_SCOPE)
 endfunction()
 
-# The rule that makes one plan and what goes with it; its files.
+# Adds the rule that makes one plan and its companion files; returns the files.
 function(_ccl_plan folder command kinds result)
     set(stem "${folder}/${arg_NAME}")
     set(files "")
@@ -206,7 +207,7 @@ function(_ccl_plan folder command kinds result)
         list(APPEND files "${file}")
         list(APPEND emit --emit "${kind}=${file}")
     endforeach()
-    # The rule in the dependency file is the plan's: it is always made.
+    # The rule in the dependency file is for the plan, so the plan is always made.
     if(NOT "${stem}.json" IN_LIST files)
         list(PREPEND files "${stem}.json")
         list(PREPEND emit --emit "plan=${stem}.json")
@@ -223,7 +224,7 @@ function(_ccl_plan folder command kinds result)
     set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# The rule that makes kernels, which become sources of ADD_TO, if that is said; its files.
+# Adds the rule that makes kernels, which become sources of ADD_TO if it is given; returns the files.
 function(_ccl_kernels folder command result)
     set(stem "${folder}/${arg_NAME}")
     set(files "${stem}.cu" "${stem}.h")
@@ -243,8 +244,8 @@ function(_ccl_kernels folder command result)
     set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
-# cclc leaves a file alone whose bytes would be the same. Ninja knows that a rule may do so; make would run it again
-# and again.
+# cclc does not write a file whose bytes would be the same. Ninja knows that a rule may do so; make would run the rule
+# again and again.
 function(_ccl_touch result)
     set(touch "")
     if(CMAKE_GENERATOR MATCHES "Makefiles")

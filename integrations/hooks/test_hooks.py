@@ -14,7 +14,7 @@ GATHER = ROOT / "integrations/cmake/tests/project/ccl/other.ccl"
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs a command in a repository with a program in it."""
+    """Runs a command in a repository that contains a program."""
     environment = {
         **os.environ,
         "PATH": f"{CCLC.parent}{os.pathsep}{os.environ['PATH']}",

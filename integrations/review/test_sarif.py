@@ -1,4 +1,4 @@
-"""Every log that `cclc` writes as SARIF is valid by the schema of SARIF 2.1.0."""
+"""Every SARIF log that `cclc` writes is valid according to the schema of SARIF 2.1.0."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def validator():
 
 
 def log(*arguments):
-    """What `cclc` says, as SARIF."""
+    """The output of `cclc` as SARIF."""
     command = [CCLC, *arguments, "--message-format", "sarif", "--time-limit", "60"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode in (0, 1, 3), done.stderr
@@ -47,7 +47,7 @@ def test_what_is_said_of_programs(validator):
         errors = [error.message for error in validator.iter_errors(said)]
         assert not errors, f"{text}: {errors}"
         codes |= {result["ruleId"] for result in results(said)}
-    # Of all phases, races and deadlocks with what leads to them among them.
+    # Codes of all phases, including races and deadlocks with the steps that lead to them.
     assert len(codes) > 60 and {"E0101", "E0201", "E0501", "E0601", "E0701", "E0801"} <= codes, sorted(codes)
 
 

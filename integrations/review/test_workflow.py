@@ -1,5 +1,5 @@
-"""The workflow of a project that `cclc new` makes, its steps run one by one. CCLC names the compiler; what the workflow installs comes
-from the last commit of this repository."""
+"""The workflow of a project that `cclc new` makes, with its steps run one by one. CCLC names the compiler; whatever the workflow
+installs comes from the last commit of this repository."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ def workflow(project):
 
 
 def follow(project, workflow, home):
-    """Runs the steps as GitHub does, in an environment of which only the toolchain and this repository's built crates are known."""
+    """Runs the steps as GitHub does, in an environment that has only the toolchain and this repository's built crates."""
     path = home / "path"
     path.touch()
     environment = {
@@ -59,7 +59,7 @@ def test_its_steps_succeed_and_a_mistake_is_annotated(project, workflow, tmp_pat
     assert follow(project, workflow, tmp_path) is None
     assert (tmp_path / ".local/bin/cclc").exists() and (project / "build/plans/manifest.json").exists()
 
-    # What is installed is there; a race is found by the step that says where.
+    # The installed programs work; a race is found by the step that annotates its place.
     workflow["jobs"]["check"]["steps"] = [step for step in workflow["jobs"]["check"]["steps"] if "cclc check" in step.get("run", "")]
     program = project / "ccl/gather.ccl"
     program.write_text(program.read_text().replace("wait mem[*];  ", "wait mem[*] relaxed;"))

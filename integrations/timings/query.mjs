@@ -1,7 +1,7 @@
-// Asks Perfetto's trace processor about a trace: node query.mjs UI TRACE SQL
+// Runs a query on a trace with Perfetto's trace processor: node query.mjs UI TRACE SQL
 //
-// UI is a folder with Perfetto's interface for browsers, whose engine this is: a worker that speaks messages of
-// `protos/perfetto/trace_processor/trace_processor.proto`. Out: the rows of the answer, as JSON.
+// UI is a folder with Perfetto's browser interface, whose engine is used here: a worker that exchanges messages
+// of `protos/perfetto/trace_processor/trace_processor.proto`. Out: the rows of the result, as JSON.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -83,7 +83,7 @@ async function engine() {
     const Bytes = vm.runInContext('Uint8Array', worker);
     vm.runInContext(readFileSync(path.join(UI, 'engine_bundle.js'), 'utf8'), worker);
     worker.onmessage({ data: port });
-    // What it waits for before it listens is at hand.
+    // Everything that it waits for before it listens is available.
     await new Promise(setImmediate);
     let sequence = 0;
     return (method, ...content) => new Promise((resolve) => {

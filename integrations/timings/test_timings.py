@@ -1,4 +1,4 @@
-"""Perfetto opens what `--timings` writes. CCLC names the compiler, PERFETTO a folder with Perfetto's interface for browsers."""
+"""Perfetto opens the output of `--timings`. CCLC names the compiler, PERFETTO a folder with Perfetto's browser interface."""
 
 import json
 import os
@@ -15,7 +15,7 @@ RING = ROOT / "stdlib/ccl/algorithms/allgather_ring.ccl"
 
 
 def ask(trace, question):
-    """The rows that Perfetto's trace processor answers with."""
+    """The rows that Perfetto's trace processor returns."""
     command = ["node", HERE / "query.mjs", os.environ["PERFETTO"], trace, question]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -46,7 +46,7 @@ def test_every_phase_is_a_slice(tmp_path, arguments):
     begun = [event for event in events if event["ph"] == "B"]
     assert len(begun) == len([event for event in events if event["ph"] == "E"]) > 0
     assert sorted((it["name"], it["category"]) for it in slices) == sorted((it["name"], it["cat"]) for it in begun)
-    # One that does not end has a duration of -1.
+    # A slice that does not end has a duration of -1.
     assert all(it["dur"] >= 0 for it in slices)
     assert ask(trace, "select distinct p.name from process p join thread t using (upid) join thread_track k using (utid)") == [
         {"name": "cclc"}

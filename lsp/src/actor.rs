@@ -1,11 +1,12 @@
-//! The one thread that owns the database.
+//! The single thread that owns the database.
 //!
-//! In: commands in the order in which messages arrived. Out: snapshots for questions, and work for the analyst. The
-//! rules:
+//! In: commands, in the order in which the messages arrived. Out: snapshots for questions (requests from the client),
+//! and jobs for the analyst. The rules:
 //!
-//! - Edits are applied in order; the database is told once for all that wait in the queue, or before a question.
-//! - Telling it cancels whatever is being computed. Diagnostics are then begun anew; a question is asked again, unless
-//!   the file that it is about has changed: then it is answered with "content modified".
+//! - Edits are applied in order; the database is updated once for all edits that wait in the queue, or before a
+//!   question.
+//! - An update cancels whatever is being computed. Diagnostics then start over. A question is asked again, unless the
+//!   file that it is about has changed: then the answer is the error "content modified".
 //! - Questions run on threads of their own, so that none waits for diagnostics.
 
 use crate::analysis::{Analysis, Spot};
@@ -25,61 +26,61 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tokio::sync::oneshot;
 
-/// How many questions are worked on at once: some wait for checks, and the others must not wait for them.
+/// How many questions are answered at once: some wait for checks, and the others must not wait behind them.
 const ANSWERERS: usize = 4;
 
-/// What the actor is told.
+/// A command to the actor.
 pub enum Command {
-    /// A file is open, with this text.
+    /// A file was opened, with this version and text.
     Open(Url, i32, String),
     /// An open file has changed.
     Change(Url, i32, Vec<TextDocumentContentChangeEvent>),
-    /// A file is not open any more.
+    /// A file was closed.
     Close(Url),
     /// Files on the disk may have changed.
     OnDisk(Vec<Url>),
-    /// The settings are these.
+    /// The settings have changed to these.
     Configure(Settings),
-    /// Folders are worked in now, and others are not any more.
+    /// Folders were added to the workspace (the first list), and others removed (the second).
     Folders(Vec<PathBuf>, Vec<PathBuf>),
-    /// Something is to be computed.
+    /// A question is to be answered.
     Ask(Question),
 }
 
-/// Something to compute, about one file or about all.
+/// A request to answer, about one file or about all.
 pub struct Question {
-    /// The file that it is about, and its version when it was asked.
+    /// The file that it is about, and the version of that file when it was asked.
     about: Option<(Url, Option<i32>)>,
     work: Box<Attempt>,
 }
 
-/// Tries to answer; may be called again where that was cancelled.
+/// Tries to answer; may be called again if it was cancelled.
 type Attempt = dyn FnMut(&Snapshot, Fate) -> Outcome + Send;
 
-/// Whether a question still has an answer.
+/// Whether a question can still be answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Live,
     Stale,
 }
 
-/// Whether an answer came about.
+/// Whether an attempt gave an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Answered,
     Cancelled,
 }
 
-/// Why there is no answer.
+/// Why a question was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The file has changed since.
+    /// The file has changed since the question was asked.
     Modified,
-    /// The server is about to end, or something is broken in it.
+    /// The server is shutting down, or answering failed.
     Gone,
 }
 
-/// What comes of a question.
+/// The future of an answer.
 pub type Answer<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 
 /// A file that is open in the editor.
@@ -89,25 +90,25 @@ pub struct Open {
     pub version: i32,
     /// Its text.
     pub text: Arc<str>,
-    /// What the compiler calls it.
+    /// The compiler's name for it.
     pub name: String,
 }
 
-/// Everything that is known at one time.
+/// The state at one point in time.
 #[derive(Clone)]
 pub struct Snapshot {
     /// Open files.
     pub open: Arc<BTreeMap<Url, Open>>,
-    /// Names of files.
+    /// The mapping between files and names.
     pub workspace: Arc<Workspace>,
-    /// In what columns are counted.
+    /// The units in which columns are counted.
     pub encoding: Encoding,
-    /// The database; last, so that it is dropped last.
+    /// The database; it is the last field so that it is dropped last.
     pub database: Database,
 }
 
 impl Snapshot {
-    /// A file, as features see it.
+    /// The view of a file that features work with.
     #[must_use]
     pub fn analysis(&self, url: &Url) -> Analysis<'_> {
         let name = self.open.get(url).map(|open| open.name.clone());
@@ -135,14 +136,14 @@ impl Snapshot {
         Some(database::lines(&self.database, document, self.encoding))
     }
 
-    /// A range of a file, as clients speak of it.
+    /// A range of a file as a location of the protocol.
     #[must_use]
     pub fn location(&self, spot: &Spot) -> Option<Location> {
         let lines = self.lines(&spot.name)?;
         Some(Location::new(self.url(&spot.name)?, lines.range(spot.start..spot.end)))
     }
 
-    /// The names of all source files, open ones and those in the folders.
+    /// The names of all source files: open ones, and those in the folders.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let open = self.open.values().map(|open| open.name.clone());
@@ -151,13 +152,13 @@ impl Snapshot {
     }
 }
 
-/// The address of a file: what the client calls it where it is open.
+/// The URL of a file; for an open file, the one that the client uses.
 pub(crate) fn url(open: &BTreeMap<Url, Open>, workspace: &Workspace, name: &str) -> Option<Url> {
     let known = open.iter().find(|(_, open)| open.name == name).map(|(url, _)| url.clone());
     known.or_else(|| workspace.url(name))
 }
 
-/// The way to the actor.
+/// A handle to the actor.
 #[derive(Clone)]
 pub struct Handle {
     queue: Sender<Command>,
@@ -166,12 +167,12 @@ pub struct Handle {
 impl Handle {
     /// Puts a command into the queue.
     pub fn send(&self, command: Command) {
-        // Without an actor there is nobody to tell.
+        // If the actor is gone, the command is dropped.
         let _ = self.queue.send(command);
     }
 
-    /// Asks something about the state that this command finds in its turn in the queue. The command is in the queue
-    /// when this returns; the answer comes later.
+    /// Asks a question about the state that it finds when its turn in the queue comes. The command is already in the
+    /// queue when this function returns; the answer comes later.
     pub fn ask<T: Send + 'static>(
         &self,
         about: Option<Url>,
@@ -187,7 +188,7 @@ impl Handle {
                     Err(_) => return Outcome::Cancelled,
                 },
             };
-            // Whoever asked may not wait any more.
+            // The receiver may be gone already.
             sender.take().map(|sender| sender.send(answer).ok());
             Outcome::Answered
         });
@@ -224,7 +225,7 @@ pub fn start(
     Handle { queue }
 }
 
-/// Threads that answer questions; those that were cancelled go back into the queue.
+/// Starts the threads that answer questions; cancelled questions go back into the queue.
 fn answerers(queue: &Sender<Command>) -> Sender<(Question, Snapshot)> {
     let (sender, receiver) = mpsc::channel::<(Question, Snapshot)>();
     let receiver = Arc::new(Mutex::new(receiver));
@@ -234,7 +235,7 @@ fn answerers(queue: &Sender<Command>) -> Sender<(Question, Snapshot)> {
             loop {
                 let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok((mut question, snapshot)) = next else { return };
-                // A feature that fails takes its answer with it, and nothing else.
+                // If a feature panics, only its answer is lost.
                 let attempt = AssertUnwindSafe(|| (question.work)(&snapshot, Fate::Live));
                 let outcome = panic::catch_unwind(attempt);
                 drop(snapshot);
@@ -249,11 +250,11 @@ fn answerers(queue: &Sender<Command>) -> Sender<(Question, Snapshot)> {
 
 struct Actor {
     snapshot: Snapshot,
-    /// Files whose texts the database has not been told.
+    /// Files whose new texts have not been written to the database yet.
     unsaid: BTreeSet<Url>,
-    /// Files in the order in which they changed, the last one first.
+    /// Open files, the most recently changed first.
     recent: Vec<Url>,
-    /// Whether something may have other diagnostics than before.
+    /// Whether diagnostics may have changed.
     changed: bool,
     questions: Sender<(Question, Snapshot)>,
     analyst: Analyst,
@@ -323,7 +324,7 @@ impl Actor {
         }
     }
 
-    /// Tells the database what has changed.
+    /// Writes the new texts to the database.
     fn tell(&mut self) {
         for url in std::mem::take(&mut self.unsaid) {
             if let Some(open) = self.snapshot.open.get(&url) {

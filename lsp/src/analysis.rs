@@ -1,9 +1,9 @@
-//! What features see of a file: its text, its declarations, and what they mean, in the file's own offsets.
+//! The view of a file that features work with: its text, its declarations and their meaning, in the file's own offsets.
 //!
-//! In: a snapshot of the database and a file. Out: for each declaration (a [`Part`]) its tree, and its [`Semantics`]:
-//! what it means, with the way between offsets of the file and the excerpt in which the compiler saw it. Everything is
-//! computed when it is asked for, and only for the declaration that is meant, so that an answer takes as long in a long
-//! file as in a short one.
+//! In: a snapshot of the database and a file. Out: for each declaration (a [`Part`]) its syntax tree and its
+//! [`Semantics`]: its meaning, with the mapping between offsets of the file and of the excerpt that the compiler saw.
+//! Everything is computed on demand and only for the declaration in question, so that an answer takes no longer in a
+//! long file than in a short one.
 
 use crate::database::{self, Database, Db, Declaration, Document, Parsed, Proved, Resolved};
 use crate::excerpt::{Canon, Excerpt};
@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 /// A file, as features see it.
 pub struct Analysis<'db> {
-    /// The snapshot.
+    /// The snapshot of the database.
     pub database: &'db Database,
-    /// Names of files.
+    /// The mapping between files and names.
     pub workspace: &'db Workspace,
     /// The file.
     pub document: Document,
@@ -29,16 +29,16 @@ pub struct Analysis<'db> {
 /// A declaration at the top of a file.
 #[derive(Clone, Copy)]
 pub struct Part<'db> {
-    /// Where it begins; spans of its tree count from here.
+    /// Where it begins; spans of its tree are relative to this offset.
     pub start: u32,
     /// Where the next one begins.
     pub end: u32,
-    /// What queries know it by.
+    /// The database's handle of it.
     pub declaration: Declaration<'db>,
 }
 
 impl Part<'_> {
-    /// The offsets in the file of a span of its tree.
+    /// Converts a span of its tree to offsets in the file.
     #[must_use]
     pub fn range(&self, span: Span) -> Range<u32> {
         self.start + span.start..self.start + span.end
@@ -48,7 +48,7 @@ impl Part<'_> {
 /// A range of some file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spot {
-    /// What the compiler calls the file.
+    /// The compiler's name for the file.
     pub name: String,
     /// The first offset.
     pub start: u32,
@@ -57,7 +57,7 @@ pub struct Spot {
 }
 
 impl<'db> Analysis<'db> {
-    /// A file as a snapshot has it.
+    /// The view of a file in a snapshot.
     #[must_use]
     pub fn new(
         database: &'db Database,
@@ -76,7 +76,7 @@ impl<'db> Analysis<'db> {
         self.lines.text()
     }
 
-    /// What the compiler calls it.
+    /// The compiler's name for it.
     #[must_use]
     pub fn name(&self) -> Arc<str> {
         self.document.name(self.database)
@@ -88,7 +88,7 @@ impl<'db> Analysis<'db> {
         database::Configuration::get(self.database).settings(self.database)
     }
 
-    /// Its declarations, in order; together they are the whole text.
+    /// Its declarations, in order; together they cover the whole text.
     #[must_use]
     pub fn parts(&self) -> Vec<Part<'db>> {
         parts(self.database, self.document)
@@ -102,19 +102,19 @@ impl<'db> Analysis<'db> {
         parts.get(position.checked_sub(1)?).copied()
     }
 
-    /// A declaration's tree; see [`Part::range`].
+    /// A declaration's syntax tree; its spans are converted by [`Part::range`].
     #[must_use]
     pub fn parsed(&self, part: Part<'db>) -> Arc<Parsed> {
         database::parsed(self.database, part.declaration)
     }
 
-    /// What a declaration means.
+    /// The meaning of a declaration.
     #[must_use]
     pub fn semantics(&self, part: Part<'db>) -> Semantics<'db> {
         Semantics::new(self.database, part.declaration)
     }
 
-    /// What the checks say of a program; computed where it is not known yet, which may take long.
+    /// The result of the checks of a program; computed if it is not known yet, which may take long.
     #[must_use]
     pub fn proved(&self, part: Part<'db>) -> Arc<Proved> {
         database::proved(self.database, part.declaration)
@@ -133,10 +133,10 @@ pub fn parts(database: &Database, document: Document) -> Vec<Part<'_>> {
         .collect()
 }
 
-/// A declaration's own tokens in the text in which the compiler saw it.
+/// Maps a declaration's own tokens to the excerpt in which the compiler saw it.
 pub struct Own {
     canon: Arc<Canon>,
-    /// Where they begin there.
+    /// Where they begin in the excerpt.
     base: u32,
 }
 
@@ -151,10 +151,10 @@ impl Own {
         Own { canon: database::canon(db, declaration), base: base.unwrap_or(0) }
     }
 
-    /// The compiler's span of a span in the declaration's tree.
+    /// Converts a span of the declaration's tree to the compiler's span.
     #[must_use]
     pub fn place(&self, span: Span) -> Span {
-        // What touches the end may be the next token.
+        // An offset at the end of the span may already belong to the next token.
         let last = span.end.max(span.start + 1) - 1;
         let end = self.forth(last) + u32::from(span.end > span.start);
         Span { file: FileId(0), start: self.forth(span.start), end }
@@ -165,18 +165,18 @@ impl Own {
     }
 }
 
-/// What a declaration means, and the way between the compiler's offsets and the file's.
+/// The meaning of a declaration, and the mapping between the compiler's offsets and the file's.
 pub struct Semantics<'db> {
-    /// What the compiler made of it, in its own offsets.
+    /// The result of name resolution, in the compiler's offsets.
     pub resolved: Arc<Resolved>,
     name: Arc<str>,
     excerpt: Arc<Excerpt>,
-    /// The declarations of the excerpt: where each begins in the file, and its tokens.
+    /// The declarations of the excerpt: the offset in the file at which each begins, and its tokens.
     members: Vec<(u32, Arc<Canon>)>,
     declaration: Declaration<'db>,
     reached: Arc<Vec<Declaration<'db>>>,
     own: Own,
-    /// Where the declaration begins in the file.
+    /// The offset in the file at which the declaration begins.
     start: u32,
 }
 
@@ -204,7 +204,7 @@ impl<'db> Semantics<'db> {
         }
     }
 
-    /// Where a span of the compiler's lies.
+    /// Converts a span of the compiler's to a range of a file.
     #[must_use]
     pub fn spot(&self, span: Span) -> Spot {
         if span.file != FileId(0) {
@@ -217,7 +217,7 @@ impl<'db> Semantics<'db> {
         Spot { name: self.name.to_string(), start, end: end.max(start) }
     }
 
-    /// Where an edit of a span of the compiler's is made.
+    /// Converts the span of an edit that the compiler proposes to a range of a file.
     #[must_use]
     pub fn edited(&self, span: Span) -> Spot {
         let spot = self.spot(span);
@@ -237,19 +237,19 @@ impl<'db> Semantics<'db> {
         span.file == FileId(0) && self.reached.get(position) == Some(&self.declaration)
     }
 
-    /// The compiler's offset of an offset in this declaration.
+    /// Converts an offset in the file, inside this declaration, to the compiler's offset.
     #[must_use]
     pub fn forth(&self, offset: u32) -> u32 {
         self.own.forth(offset.saturating_sub(self.start))
     }
 
-    /// The compiler's span of a span in the tree of this declaration.
+    /// Converts a span of this declaration's tree to the compiler's span.
     #[must_use]
     pub fn place(&self, span: Span) -> Span {
         self.own.place(span)
     }
 
-    /// The offset in the file of one of the compiler's.
+    /// Converts an offset of the compiler's to an offset in the file.
     fn back(&self, offset: u32, way: impl Fn(&Canon, u32) -> u32) -> u32 {
         let (position, offset) = self.excerpt.part(offset);
         self.members.get(position).map_or(0, |(start, canon)| start + way(canon, offset))

@@ -1,16 +1,16 @@
-//! The thread that finds out what is wrong with open files.
+//! The thread that checks open files.
 //!
-//! In: a snapshot and the files to look at, the one that was edited last first. Out: findings to the publisher. The
+//! In: a snapshot and the files to check, the one that was edited last first. Out: findings, sent to the publisher. The
 //! rules:
 //!
-//! - A newer job replaces an older one, and cancels it: it names all files that the older one named.
-//! - A file that has not changed, while something that it relies on has, is shown anew: values in it, and what its words
-//!   are.
-//! - Syntax and types of all files are handed to the publisher before the proofs, which may take long. What the proofs
-//!   said of the text before is shown until they say something else.
-//! - A file with errors is shown what its declarations say on their own. What the compiler says of the whole file
-//!   follows once nobody has typed for [`REST`]: it takes as long as the file is, and runs without a snapshot, so that
-//!   no edit waits for it.
+//! - A newer job replaces an older one and cancels it; it names all files that the older one named.
+//! - If a file has not changed but something that it depends on has, the editor is asked to request its values and
+//!   semantic tokens again.
+//! - Syntax and types of all files are sent to the publisher before the proofs, which may take long. The proofs'
+//!   findings for the previous text are shown until there are new ones.
+//! - For a file with errors, the findings of its declarations are shown first. The compiler's findings for the whole
+//!   file follow once nobody has typed for [`REST`]. That check takes longer the longer the file is, and runs without a
+//!   snapshot, so that no edit waits for it.
 
 use crate::actor::{self, Open, Snapshot};
 use crate::analysis;
@@ -33,32 +33,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long nothing must be typed before a whole file is looked at.
+/// How long nothing must have been typed before a whole file is checked.
 pub const REST: Duration = Duration::from_millis(30);
 
-/// How long a file's checks may take before it is shown what is known of it by then.
+/// How long the checks of a file may take before the findings so far are shown.
 const SHOW: Duration = Duration::from_millis(10);
 
-/// A file to look at.
+/// A file to check.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// Its address.
     pub url: Url,
     /// The version of its text.
     pub version: i32,
-    /// What the compiler calls it.
+    /// The compiler's name for it.
     pub name: String,
 }
 
-/// Files to look at.
+/// Files to check.
 pub struct Job {
     /// The files; the first is the most urgent.
     pub subjects: Vec<Subject>,
-    /// What they are looked at in.
+    /// The snapshot in which they are checked.
     pub snapshot: Snapshot,
 }
 
-/// The way to the thread.
+/// A handle to the thread.
 pub struct Analyst {
     next: Arc<Mutex<Option<Job>>>,
     wake: Sender<()>,
@@ -66,7 +66,7 @@ pub struct Analyst {
 }
 
 impl Analyst {
-    /// Starts the thread.
+    /// Starts the thread, and the one that checks whole files.
     #[must_use]
     pub fn start(disk: Arc<Disk>, publisher: Publisher) -> Analyst {
         let next = Arc::new(Mutex::new(None));
@@ -86,14 +86,14 @@ impl Analyst {
         Analyst { next, wake, publisher }
     }
 
-    /// Gives a job, in place of one that has not been begun.
+    /// Gives the thread a job, replacing one that has not been started.
     pub fn give(&self, job: Job) {
         let old = self.next.lock().unwrap_or_else(PoisonError::into_inner).replace(job);
         drop(old);
         let _ = self.wake.send(());
     }
 
-    /// A file is not open any more.
+    /// Notes that a file is no longer open.
     pub fn forget(&self, url: &Url) {
         self.publisher.forget(url.clone());
     }
@@ -102,27 +102,27 @@ impl Analyst {
 struct Worker {
     next: Arc<Mutex<Option<Job>>>,
     publisher: Publisher,
-    /// The thread that looks at whole files.
+    /// The channel to the thread that checks whole files.
     settler: Sender<(Doubts, Interrupt)>,
-    /// What files relied on when they were last looked at.
+    /// What each file depended on when it was last checked.
     relied: BTreeMap<Url, Relied>,
-    /// What the checks said last of each file.
+    /// The latest findings of the checks for each file.
     carried: BTreeMap<Url, Carried>,
-    /// What was said of these settings.
+    /// The settings, and the messages already shown about them.
     said: (Arc<Settings>, BTreeSet<String>),
 }
 
-/// What decides about a file besides its text.
+/// Everything besides its text that a file's diagnostics depend on.
 #[derive(PartialEq)]
 struct Relied {
-    /// The version of its text, for which this holds.
+    /// The version of the text at which this was recorded.
     version: i32,
     settings: Arc<Settings>,
-    /// The files that it imports.
+    /// The texts of the files that it imports.
     texts: BTreeMap<String, Text>,
 }
 
-/// Files with errors, and all that is needed to look at them without a snapshot.
+/// Files with errors, and everything needed to check them without a snapshot.
 struct Doubts {
     subjects: Vec<Subject>,
     texts: BTreeMap<String, Text>,
@@ -159,14 +159,15 @@ impl Worker {
         }
     }
 
-    /// Does a job, until it is cancelled; files about which there are doubts are left over.
+    /// Does a job unless it is cancelled; returns the files that must be checked as a whole.
     fn look(&mut self, job: Job) -> Option<Doubts> {
         let Job { subjects, snapshot } = job;
         let mut doubtful = Vec::new();
         self.carried.retain(|url, _| snapshot.open.contains_key(url));
         let look = || {
             let mut sound = Vec::new();
-            // What takes long in one file keeps nobody from what is known of the others.
+            // The types of all files come first, so that a slow proof in one does not delay what is known of the
+            // others.
             for subject in &subjects {
                 match self.types(&snapshot, subject) {
                     Some(types) => sound.push((subject, types)),
@@ -179,8 +180,8 @@ impl Worker {
             let relied = |subject: &Subject| (subject.url.clone(), Relied::on(&snapshot, subject));
             (subjects.iter().map(relied).collect(), unmet(&snapshot, &subjects))
         };
-        // A job that is cancelled is followed by another one about the same files. One that fails takes its diagnostics
-        // with it, and nothing else.
+        // A cancelled job is followed by another one about the same files. If a job panics, only its diagnostics are
+        // lost.
         let look = AssertUnwindSafe(|| salsa::Cancelled::catch(AssertUnwindSafe(look)));
         let looked = panic::catch_unwind(look);
         if !matches!(looked, Ok(Err(_))) {
@@ -200,7 +201,7 @@ impl Worker {
         })
     }
 
-    /// Says what settings of parameters mean no program, once for each change of the settings.
+    /// Reports parameter settings that fit no open program, once for each change of the settings.
     fn say_once(&mut self, settings: &Arc<Settings>, unmet: Vec<String>) {
         if self.said.0 != *settings {
             self.said = (settings.clone(), BTreeSet::new());
@@ -212,7 +213,7 @@ impl Worker {
         }
     }
 
-    /// Notes what files rely on; tells where that has changed and their texts have not.
+    /// Records what files depend on; notifies the publisher if that has changed for a file whose text has not.
     fn rely(&mut self, relied: BTreeMap<Url, Relied>) {
         let old = std::mem::replace(&mut self.relied, relied);
         let stale = |(url, new): (&Url, &Relied)| {
@@ -223,7 +224,7 @@ impl Worker {
         }
     }
 
-    /// Looks at the syntax and the types of a file; none where there are doubts.
+    /// Checks the syntax and the types of a file; none if it must be checked as a whole.
     fn types(&mut self, snapshot: &Snapshot, subject: &Subject) -> Option<Vec<Finding>> {
         let database = &snapshot.database;
         let document = database.document(&subject.name);
@@ -240,7 +241,7 @@ impl Worker {
         Some(found.findings)
     }
 
-    /// Checks the programs of a file, and shows what is known whenever that takes long.
+    /// Checks the programs of a file; while that takes long, shows the findings so far.
     fn proofs(&mut self, snapshot: &Snapshot, subject: &Subject, types: &[Finding]) {
         let database = &snapshot.database;
         let (mut shown, mut news) = (Instant::now(), false);
@@ -276,8 +277,8 @@ impl Worker {
     }
 }
 
-/// The settings of parameters that no program of these files has, where one has a name that is near: others mean programs
-/// that are not open.
+/// Messages about parameter settings that no program in these files has, if a program has a parameter with a similar
+/// name. Without a similar name, the setting is probably meant for programs that are not open.
 fn unmet(snapshot: &Snapshot, subjects: &[Subject]) -> Vec<String> {
     let database = &snapshot.database;
     let settings = Configuration::get(database).settings(database);
@@ -322,10 +323,10 @@ impl Relied {
     }
 }
 
-/// Looks at whole files, one job after the other.
+/// Checks whole files, one job after the other.
 fn settle(jobs: &Receiver<(Doubts, Interrupt)>, publisher: &Publisher, disk: &Disk) {
     while let Ok((doubts, interrupt)) = jobs.recv() {
-        // A file that cannot be looked at keeps what its declarations say on their own.
+        // If the check of a file panics, the findings of its declarations stay.
         let _ =
             panic::catch_unwind(AssertUnwindSafe(|| whole(&doubts, &interrupt, publisher, disk)));
     }

@@ -1,10 +1,11 @@
-//! One pool of memory for all threads.
+//! One memory pool for all threads.
 //!
-//! Out: this process, started again with one pool. The allocator of the GNU C library gives threads pools of their own. What
-//! the analyst frees then stays with the analyst, and a long session holds about half as much again as it needs. The number
-//! of pools is read from the environment before `main`; there is no safe way to set it later.
+//! Out: this process, restarted with a single pool. The allocator of the GNU C library gives each thread a pool of its
+//! own. Memory that the analyst frees then stays with the analyst's thread, and a long session holds about half as much
+//! again as it needs. The allocator reads the number of pools from the environment before `main`; there is no safe way
+//! to set it later.
 
-/// Starts this process again, once; where that fails, it goes on as it is. The process keeps its number.
+/// Restarts this process, once. Where that fails, the process goes on as it is. The process id stays the same.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn share() {
     use std::os::unix::process::CommandExt as _;
@@ -13,13 +14,13 @@ pub(crate) fn share() {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
-    // Returns only if it fails.
+    // `exec` returns only if it fails.
     let _ = std::process::Command::new(program)
         .args(std::env::args_os().skip(1))
         .env(POOLS, "1")
         .exec();
 }
 
-/// Other allocators share what is freed.
+/// Other allocators share freed memory between threads.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn share() {}

@@ -1,7 +1,7 @@
-//! What the checks said last of a file, carried over to the text that it has now, until they say something else.
+//! The latest findings of the checks for a file, carried over to its current text until the checks have new ones.
 //!
-//! In: findings of programs, texts. Out: the findings where they would be in a newer text: what was typed in between is one
-//! stretch, what stands behind it has moved, and what stood in it is gone.
+//! In: findings of programs, texts. Out: the findings at their positions in a newer text. Everything that was typed in
+//! between is treated as one changed range: findings behind it move, and findings in it are dropped.
 
 use crate::analysis::Spot;
 use crate::diagnostics::Finding;
@@ -12,12 +12,12 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Carried {
     text: Arc<str>,
-    /// By the programs' first words.
+    /// By the programs' titles (their first words).
     found: BTreeMap<String, Vec<Finding>>,
 }
 
 impl Carried {
-    /// Carries everything over to a text of the file `name`. What mended something may not mend it any more.
+    /// Carries everything over to a new text of the file `name`. Fixes are dropped, since they may no longer be right.
     pub fn follow(&mut self, name: &str, text: &Arc<str>) {
         if self.text == *text {
             return;
@@ -35,7 +35,7 @@ impl Carried {
         self.text = text.clone();
     }
 
-    /// Notes what the checks say now of a program; whether that is something else than before.
+    /// Stores the current findings of a program; returns whether they differ from those before.
     pub fn set(&mut self, title: String, findings: Vec<Finding>) -> bool {
         let nothing = findings.is_empty();
         let same = self.found.get(&title).map_or(nothing, |known| *known == findings);
@@ -43,12 +43,12 @@ impl Carried {
         !same
     }
 
-    /// Forgets all programs but these.
+    /// Forgets all programs except these.
     pub fn keep(&mut self, titles: &BTreeSet<String>) {
         self.found.retain(|title, _| titles.contains(title));
     }
 
-    /// Everything, with other findings, in the order of the text.
+    /// All findings, together with `others`, in the order of the text.
     #[must_use]
     pub fn with(&self, others: &[Finding]) -> Vec<Finding> {
         let mut all: Vec<Finding> =
@@ -58,7 +58,7 @@ impl Carried {
     }
 }
 
-/// A stretch of a text that another one took the place of.
+/// A range of a text that was replaced.
 struct Change {
     start: u32,
     old: u32,
@@ -78,7 +78,7 @@ impl Change {
         }
     }
 
-    /// Moves a place; whether it is still there.
+    /// Moves a place; returns whether it still exists.
     fn carry(&self, spot: &mut Spot) -> bool {
         if spot.end <= self.start {
             return true;

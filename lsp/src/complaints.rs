@@ -1,7 +1,8 @@
-//! What is wrong with the values that a program is checked with, where the author can mend it.
+//! Parameter values that cannot be used, reported where the author can fix them.
 //!
-//! In: the settings, a declaration with its comments. Out: for comments that set nothing, or something that there is not,
-//! the comment; for a setting that a parameter cannot have, the parameter. Each says what counts instead, and the way out.
+//! In: the settings, a declaration with its comments. Out: a complaint at each comment that sets nothing, or sets a
+//! parameter that does not exist or a value that does not fit; and one at each parameter that cannot have the value of
+//! a setting. Each says which value is used instead, or what to write.
 
 use crate::directive::{self, Assignment, Comment, Fate};
 use crate::settings::{self, Settings};
@@ -11,29 +12,29 @@ use compiler::source::Span;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Something that does not count.
+/// A comment or setting that is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// Where that is.
+    /// Where it is reported.
     pub place: Place,
     /// What is wrong.
     pub message: String,
-    /// The way out.
+    /// What to do about it.
     pub help: String,
-    /// What the editor can write instead: the title, where, and the text.
+    /// An edit that the editor can make: its title, the range, and the new text.
     pub fix: Option<(String, Range<u32>, String)>,
 }
 
-/// A place of a complaint.
+/// The place of a complaint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a comment, from the beginning of the declaration's text.
+    /// In a comment, in offsets from the beginning of the declaration's text.
     Comment(Range<u32>),
-    /// At a parameter, where the compiler saw it.
+    /// At a parameter, in the compiler's offsets.
     Parameter(Span),
 }
 
-/// What does not count of the settings for a program and of the comments in a declaration.
+/// The settings for a program and the comments in a declaration that are ignored.
 #[must_use]
 pub fn complaints(settings: &Settings, program: Option<&Program>, text: &str) -> Vec<Complaint> {
     let mut found = Vec::new();
@@ -50,7 +51,7 @@ pub fn complaints(settings: &Settings, program: Option<&Program>, text: &str) ->
     found
 }
 
-/// What a comment above a program sets.
+/// Checks what a comment above a program sets.
 fn sets(
     program: &Program,
     comment: &Comment<'_>,
@@ -76,7 +77,7 @@ fn sets(
     }
 }
 
-/// How such a comment is written.
+/// How to write such a comment.
 const FORM: &str = "`// ccl: name=value, ..` sets parameters of the program below it";
 
 fn wrong(
@@ -140,7 +141,7 @@ fn misplaced(comment: &Comment<'_>) -> Complaint {
     }
 }
 
-/// A setting that a parameter cannot have; a comment overrules it.
+/// A setting whose value a parameter cannot have; a comment that sets the parameter overrides it.
 fn unusable(
     settings: &Settings,
     set: &BTreeSet<String>,

@@ -1,7 +1,7 @@
-//! Programs at their parameters: the operations, the values on the way, and what the passes make of them.
+//! Programs with concrete parameters: their operations, the values met on the way, and the program after the passes.
 //!
-//! In: a declaration. Out: what it is when it is elaborated, for features that show values beside the text. Programs
-//! that would take long are not looked at: what a feature shows must be there at once.
+//! In: a declaration. Out: its elaborated program, for features that show values next to the text. Programs that
+//! would take long are skipped, because a feature must answer at once.
 
 use crate::database::{self, Configuration, Db, Declaration};
 use compiler::elaborate::observe::Observed;
@@ -10,34 +10,34 @@ use compiler::ir;
 use compiler::optimize::{self, Stage, replicate};
 use std::sync::Arc;
 
-/// The most operations of a program whose values are shown.
+/// Values are shown only for programs with at most this many operations.
 const MAX_OPERATIONS: u64 = 1 << 14;
 
-/// The most that is evaluated for it, however few operations there are in the end.
+/// The most evaluation steps for such a program, however few operations result from them.
 const MAX_STEPS: u64 = 1 << 18;
 
-/// A program at its parameters; places are those of the excerpt.
+/// An elaborated program; places are those of the excerpt.
 #[derive(Debug, Default)]
 pub struct Concrete {
-    /// Its operations, as its author wrote them; none where they cannot be made, or are too many.
+    /// Its operations, as its author wrote them; none if it cannot be elaborated, or has too many.
     pub program: Option<Arc<ir::Program>>,
-    /// The values that were met.
+    /// The values that expressions had during elaboration.
     pub observed: Observed,
 }
 
-/// Elaborates a program, if the declaration is one and sound.
+/// Elaborates a program, if the declaration is a program without errors.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn concrete<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Concrete> {
     elaborated(db, declaration, MAX_OPERATIONS, MAX_STEPS, false).map(Arc::new).unwrap_or_default()
 }
 
-/// The program, though it may have more operations than are looked at for values; then it is not kept.
+/// The program, even if it has more operations than values are shown for; in that case it is not cached.
 pub fn complete(db: &dyn Db, declaration: Declaration<'_>) -> Option<Arc<ir::Program>> {
     let known = concrete(db, declaration).program.clone();
     known.or_else(|| elaborated(db, declaration, u64::MAX, u64::MAX, false)?.program)
 }
 
-/// The program with what its collective promises, if it has no more operations than these.
+/// The program together with what its collective promises, if it has at most `most` operations.
 pub fn promised(db: &dyn Db, declaration: Declaration<'_>, most: u64) -> Option<Arc<ir::Program>> {
     elaborated(db, declaration, most, u64::MAX, true)?.program
 }

@@ -1,26 +1,26 @@
-//! The editor's settings as they arrive, to [`Settings`].
+//! Reads the editor's settings as the client sends them.
 //!
-//! In: JSON of a client, the section `ccl` or what holds it. Out: the settings, and in words what of it cannot be used;
-//! each of these has its default then, and the others count.
+//! In: JSON from a client, either the section `ccl` or an object that contains it. Out: [`Settings`], and messages
+//! about values that cannot be used; those settings keep their defaults, and the others apply.
 
 use crate::settings::Settings;
 use compiler::diagnostic;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What can be set.
+/// The settings that exist.
 pub const KNOWN: [&str; 4] = ["parameters", "sms", "maxOperations", "messageBytes"];
 
-/// What clients keep for themselves in the same section.
+/// Keys of the same section that clients use themselves.
 pub const CLIENTS: [&str; 4] = ["server", "compiler", "verifyPlans", "trace"];
 
-/// The settings that a client sends, and what is wrong with them.
+/// The settings that a client sends, and messages about what is wrong with them.
 #[must_use]
 pub fn read(sent: &Value) -> (Settings, Vec<String>) {
     let mut reader = Reader { settings: Settings::default(), wrong: Vec::new() };
     match sent.get("ccl").unwrap_or(sent) {
         Value::Null => {}
-        // A table of Lua that is empty may arrive as a list.
+        // An empty Lua table may arrive as a list.
         Value::Array(list) if list.is_empty() => {}
         Value::Object(section) => reader.section(section, sent.get("ccl").is_some()),
         other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => reader.wrong.push(format!(
@@ -36,7 +36,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// `own` says that the section is this language's for sure: else it may be the settings of others.
+    /// `own` says that the section certainly belongs to this language; otherwise it may hold the settings of others.
     fn section(&mut self, section: &Map<String, Value>, own: bool) {
         let short = |key: &String| key.strip_prefix("ccl.").unwrap_or(key).to_owned();
         let meant =
@@ -84,7 +84,7 @@ impl Reader {
                     ));
                     continue;
                 }
-                // A list is written as in the language.
+                // A list is written as in ccl.
                 Value::Number(_) | Value::Bool(_) | Value::Array(_) => value.to_string(),
                 Value::String(text) => text.clone(),
                 Value::Object(_) => {
@@ -126,7 +126,7 @@ impl Reader {
     }
 }
 
-/// The known setting that a word is nearest to, whatever its capitals and underscores.
+/// The known setting closest to a word, ignoring case, underscores and hyphens.
 fn near(key: &str) -> Option<&'static str> {
     let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
     let same = KNOWN.into_iter().find(|known| plain(known) == plain(key));
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// The extension for VS Code hands over its whole section.
+    /// The extension for VS Code sends its whole section.
     #[test]
     fn what_an_extension_sets_is_known() {
         let package = include_str!("../../editors/vscode/package.json");

@@ -1,6 +1,6 @@
-//! Texts that this program has in it, as files that an editor can open: the library and the pages about codes.
+//! Texts built into this program, written out as files that an editor can open: the library, and the pages about codes.
 //!
-//! They are written to the user's cache folder when something in them is to be shown, below a folder of this version.
+//! A copy is written to the user's cache folder when it is to be shown, in a folder of its own for each version.
 
 use compiler::diagnostic::Code;
 use compiler::resolve::load;
@@ -8,7 +8,8 @@ use lsp_types::Url;
 use std::fs;
 use std::path::PathBuf;
 
-/// The file of a module of the library, as `std::collectives`; none where there is no such module, or no place to write.
+/// The file of a library module such as `std::collectives`; none if there is no such module, or no place to write the
+/// copy.
 #[must_use]
 pub fn library(module: &str) -> Option<Url> {
     let path = module.strip_prefix("std::")?.replace("::", "/");
@@ -27,7 +28,7 @@ fn copy(kind: &str, path: &str, text: &str) -> Option<Url> {
         return Url::from_file_path(path).ok();
     }
     fs::create_dir_all(path.parent()?).ok()?;
-    // Another server may do the same at the same time.
+    // Another server may write the same copy at the same time.
     let new = path.with_extension(format!("{}.new", std::process::id()));
     fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).ok()?;
     Url::from_file_path(path).ok()

@@ -1,12 +1,12 @@
-//! A file's text to the texts of its declarations.
+//! Cuts a file's text into the texts of its declarations.
 //!
-//! In: any text. Out: where each declaration begins; a piece goes to where the next one begins, so that the pieces
-//! together are the text. A piece begins with a line whose first word only begins declarations (`use`, `fn`, `proc`,
-//! `program`), or in the first column and outside all brackets with `let` or `collective`; comments, documentation and
-//! attributes directly above it are part of it.
+//! In: any text. Out: the offset at which each declaration begins. A piece extends to the beginning of the next one,
+//! so that the pieces together are the whole text. A piece begins at a line whose first word can only begin a
+//! declaration (`use`, `fn`, `proc`, `program`), or at a `let` or `collective` in the first column and outside all
+//! brackets; comments, documentation and attributes directly above it are part of it.
 //!
-//! Pieces that have no syntax errors each have none together, and mean the same. Nothing is promised of others: then
-//! the file is looked at as a whole.
+//! If no piece has a syntax error, the whole text has none, and the pieces mean the same as the text. Nothing is
+//! promised for other texts: those are checked as a whole.
 
 /// The offsets at which the pieces of a text begin, ascending; the first is 0.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn cut(text: &str) -> Vec<u32> {
         scan.begin(line);
         line = scan.rest(line);
     }
-    // What stands above the first declaration belongs to it.
+    // Everything above the first declaration belongs to it.
     match scan.starts.first_mut() {
         Some(first) => *first = 0,
         None => scan.starts.push(0),
@@ -25,11 +25,11 @@ pub fn cut(text: &str) -> Vec<u32> {
     scan.starts
 }
 
-/// What may stand above a declaration and belong to it.
+/// Comments, documentation or attributes that may belong to the declaration below them.
 #[derive(Clone, Copy)]
 struct Lead {
     start: usize,
-    /// Whether it is more than comments, so that an empty line does not part it from what follows.
+    /// Whether there is more than comments, so that an empty line does not separate it from the declaration.
     binding: bool,
     depth: usize,
 }
@@ -42,7 +42,7 @@ struct Scan<'t> {
 }
 
 impl Scan<'_> {
-    /// Looks at how a line begins.
+    /// Examines how a line begins.
     fn begin(&mut self, line: usize) {
         let text = self.text.get(line..).unwrap_or_default();
         let (comment, doc) = (text.starts_with(b"//"), text.starts_with(b"///"));
@@ -64,7 +64,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Goes to the beginning of the next line, counting brackets.
+    /// Moves to the beginning of the next line, counting brackets.
     fn rest(&mut self, line: usize) -> usize {
         let mut at = line;
         while let Some(&byte) = self.text.get(at) {
@@ -81,7 +81,7 @@ impl Scan<'_> {
         at
     }
 
-    /// The offset after a string, or of the end of its line.
+    /// The offset behind a string, or of the end of its line.
     fn string(&self, from: usize) -> usize {
         let mut at = from;
         while let Some(&byte) = self.text.get(at) {

@@ -1,13 +1,13 @@
-//! What is known of all files: salsa inputs, and queries over them.
+//! Everything known about all files: salsa inputs, and queries over them.
 //!
 //! ```text
 //! Document ── outline ──> Declaration ── parsed ──> names, canon ── excerpt ──> resolved ── proved
 //!  (text)      (pieces)    (its text)                  (of what it reaches)     (types)     (one program)
 //! ```
 //!
-//! A declaration is looked at together with what it reaches by name, and with nothing else, in a text without comments
-//! and empty lines ([`Excerpt`]). So an edit runs again what depends on the tokens that changed, wherever these moved.
-//! Reports and uses are in offsets of that text; [`crate::analysis`] leads them back.
+//! A declaration is processed together with the declarations that it needs, and with nothing else, in a text without
+//! comments and empty lines ([`Excerpt`]). An edit therefore reruns only what depends on the tokens that changed, even
+//! if they have moved. Reports and uses are in offsets of that text; [`crate::analysis`] maps them back.
 
 use crate::cut;
 use crate::diagnostics;
@@ -33,31 +33,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The declarations of a file, with the offsets at which they begin.
 #[derive(Clone, Debug, PartialEq, Eq, salsa::SalsaValue)]
 pub struct Outline<'db> {
-    /// In order; the first begins at 0, each goes to where the next one begins.
+    /// In order; the first begins at 0, each extends to the beginning of the next one.
     pub declarations: Vec<(u32, Declaration<'db>)>,
 }
 
-/// A declaration's tree; spans count from its beginning.
+/// A declaration's syntax tree; spans are relative to its beginning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
-    /// Usually of one item.
+    /// The tree; it usually has one item.
     pub file: ast::File,
     /// Syntax errors.
     pub reports: Vec<Diagnostic>,
 }
 
-/// A declaration with what it reaches, resolved; spans are those of the excerpt.
+/// A declaration and everything that it needs, after name resolution; spans are those of the excerpt.
 #[derive(Debug)]
 pub struct Resolved {
     /// The excerpt first, then imported files.
     pub sources: SourceMap,
-    /// What the declarations mean.
+    /// The resolved form of the declarations.
     pub unit: Unit,
-    /// What is wrong.
+    /// What is wrong with them.
     pub reports: Vec<Diagnostic>,
     /// The definition of each use of a name.
     pub uses: Uses,
-    /// Names of the file that something uses.
+    /// Names of the file that are used somewhere in them.
     pub mentioned: BTreeSet<String>,
     /// Whether there are errors, here or in an imported file.
     pub broken: bool,
@@ -71,12 +71,12 @@ impl Resolved {
     }
 }
 
-/// What the checks say of a program.
+/// The result of the checks of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proved {
     /// Reports, in offsets of the excerpt.
     pub reports: Vec<Diagnostic>,
-    /// What it consists of, if it could be lowered.
+    /// The size of the program, if it could be lowered.
     pub shape: Option<Shape>,
 }
 
@@ -91,7 +91,7 @@ pub struct Shape {
     pub operations: usize,
 }
 
-/// How often queries ran; for tests and for the log.
+/// How often queries were run; for tests and for the log.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Declarations parsed.
@@ -102,30 +102,30 @@ pub struct Counts {
     pub proved: AtomicUsize,
 }
 
-/// Reads files that are not open: takes a name, gives the text or says why there is none.
+/// Reads files that are not open: takes a name, returns the text or says why there is none.
 pub type Disk = dyn Fn(&str) -> Text + Send + Sync;
 
-/// What queries need besides each other.
+/// What queries need in addition to each other.
 #[salsa::db]
 pub trait Db: salsa::Database {
-    /// The file of a name; read if nobody asked for it before.
+    /// The file with a name; it is read from the disk if it has not been requested before.
     fn document(&self, name: &str) -> Document;
-    /// Is set when an answer is no longer wanted.
+    /// The flag that is set when an answer is no longer wanted.
     fn interrupt(&self) -> &Interrupt;
-    /// How often queries ran.
+    /// How often queries were run.
     fn counts(&self) -> &Counts;
 
-    /// Unwinds if an answer is no longer wanted: what was found so far may be incomplete, and is not to be kept.
+    /// Unwinds if an answer is no longer wanted: results so far may be incomplete and must not be cached.
     fn give_way(&self) {
         while self.interrupt().is_set() {
-            // Whoever sets it writes an input next, which cancels this revision.
+            // Whoever sets the flag writes an input next, which cancels this revision.
             self.unwind_if_revision_cancelled();
             std::thread::yield_now();
         }
     }
 }
 
-/// The database. A clone is a snapshot; setting an input waits until every clone is gone.
+/// The database. A clone is a snapshot; setting an input waits until all clones are dropped.
 #[salsa::db]
 #[derive(Clone)]
 pub struct Database {
@@ -172,7 +172,7 @@ impl Database {
         database
     }
 
-    /// Gives a file another text. Cancels everything that is being computed, and waits until it has stopped.
+    /// Gives a file a new text. Cancels everything that is being computed, and waits until it has stopped.
     pub fn set_text(&mut self, name: &str, text: Text) {
         let document = self.document(name);
         if document.text(self) != text {
@@ -181,14 +181,14 @@ impl Database {
         }
     }
 
-    /// Sets what the editor asks for.
+    /// Sets the editor's settings.
     pub fn set_settings(&mut self, settings: Settings) {
         self.stop();
         let configuration = Configuration::get(self);
         configuration.set_settings(self).to(Arc::new(settings));
     }
 
-    /// Reads a file anew that was read before.
+    /// Reads a file again, if it was read before.
     pub fn refresh(&mut self, name: &str) {
         let known = self.known(name);
         if known {
@@ -197,13 +197,13 @@ impl Database {
         }
     }
 
-    /// Whether anybody has asked for a file.
+    /// Whether a file has been requested.
     #[must_use]
     pub fn known(&self, name: &str) -> bool {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name)
     }
 
-    /// The texts of all files that anybody has asked for.
+    /// The texts of all files that have been requested.
     #[must_use]
     pub fn texts(&self) -> BTreeMap<String, Text> {
         let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -215,7 +215,7 @@ impl Database {
     }
 }
 
-/// The lines of a file; of none where it cannot be read.
+/// The lines of a file; of an empty text if the file cannot be read.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn lines(db: &dyn Db, document: Document, encoding: Encoding) -> Arc<Lines> {
     Arc::new(Lines::new(document.text(db).unwrap_or_default(), encoding))
@@ -248,32 +248,32 @@ pub fn is_faulty<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> bool {
     !parsed(db, declaration).reports.is_empty()
 }
 
-/// A declaration's tokens without comments, and where each of them stands.
+/// A declaration's tokens without comments, and the position of each of them.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn canon<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Canon> {
     Arc::new(excerpt::canon(&declaration.text(db)))
 }
 
-/// The text of [`canon`]: the same after an edit in a comment.
+/// The text of [`canon`]; it does not change when a comment is edited.
 #[salsa::tracked(returns(clone))]
 pub fn canon_text<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<str> {
     canon(db, declaration).text.clone()
 }
 
-/// What a declaration declares and what it mentions.
+/// The names that a declaration declares and those that it mentions.
 #[salsa::tracked(returns(clone))]
 pub fn names<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Names> {
     Arc::new(excerpt::names(&parsed(db, declaration).file, &canon_text(db, declaration)))
 }
 
-/// The names that a file's declarations share: who declares what, programs aside.
+/// The names that a file's declarations share, and which of them declares each; programs are not included.
 #[salsa::tracked(returns(clone))]
 pub fn directory<'db>(db: &'db dyn Db, document: Document) -> Arc<Directory<'db>> {
     let mut directory = Directory::default();
     for (_, declaration) in &outline(db, document).declarations {
         let names = names(db, *declaration);
         let position = directory.declarations.len();
-        // What shares a piece with a program could not be found by others.
+        // If another declaration shares a piece with a program, other declarations could not find it.
         directory.clashes |= names.program && names.declares.len() > 1;
         for (_, name) in &names.declares {
             if names.program {
@@ -291,20 +291,20 @@ pub fn directory<'db>(db: &'db dyn Db, document: Document) -> Arc<Directory<'db>
     Arc::new(directory)
 }
 
-/// Who declares what in a file.
+/// Which declarations of a file declare which names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, salsa::SalsaValue)]
 pub struct Directory<'db> {
-    /// All declarations but programs, in order.
+    /// All declarations except programs, in order.
     pub declarations: Vec<Declaration<'db>>,
-    /// For each name its declarations' positions among them.
+    /// For each name, the positions in `declarations` of those that declare it.
     pub declaring: BTreeMap<String, Vec<usize>>,
     /// The names of programs.
     pub programs: BTreeSet<String>,
-    /// Whether a name may be declared twice, or not be found.
+    /// Whether a name may be declared twice, or may not be found.
     pub clashes: bool,
 }
 
-/// The declarations that a declaration needs, in the order of the file, itself among them.
+/// The declarations that a declaration needs, directly or indirectly, in the order of the file, including itself.
 #[salsa::tracked(returns(clone))]
 pub fn reached<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Vec<Declaration<'db>>> {
     let directory = directory(db, declaration.document(db));
@@ -327,14 +327,14 @@ pub fn reached<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Vec<D
     Arc::new(reached)
 }
 
-/// The text in which a declaration is looked at.
+/// The text in which a declaration is compiled.
 #[salsa::tracked(returns(clone))]
 pub fn excerpt_of<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Excerpt> {
     let reached = reached(db, declaration);
     Arc::new(Excerpt::new(reached.iter().map(|other| canon_text(db, *other))))
 }
 
-/// Resolves a declaration with what it reaches.
+/// Resolves a declaration together with the declarations that it needs.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn resolved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Resolved> {
     db.counts().resolved.fetch_add(1, Ordering::Relaxed);
@@ -352,13 +352,13 @@ pub fn resolved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Reso
     Arc::new(Resolved { sources, unit, reports, uses, mentioned, broken })
 }
 
-/// What the comments above a program ask for.
+/// The parameters that the comments above a program set.
 #[salsa::tracked(returns(clone))]
 pub fn directive<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<str> {
     crate::directive::directive(&declaration.text(db)).into()
 }
 
-/// Checks a program, if the declaration is one and sound.
+/// Checks a program, if the declaration is a program without errors.
 #[salsa::tracked(returns(clone))]
 pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved> {
     let resolved = resolved(db, declaration);

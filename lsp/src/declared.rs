@@ -1,7 +1,7 @@
-//! What names stand for: from the place of a declaration to what is declared there, in words.
+//! Definitions of names: from the place of a declaration to a description of what is declared there.
 //!
-//! In: a resolved declaration and the place of a name that it uses or declares. Out: what kind of thing it is, how it
-//! would be introduced, and its documentation.
+//! In: a resolved declaration and the place of a name that it uses or declares. Out: what kind of thing the name
+//! stands for, a line that introduces it, and its documentation.
 
 use crate::analysis::{Analysis, Semantics, Spot};
 use crate::database::{self, Parsed};
@@ -28,17 +28,17 @@ pub enum Declared<'u> {
     Collective(&'u str, &'u [Parameter]),
     /// A program.
     Program(&'u Program),
-    /// A region of scratch, and its declaration.
+    /// A region of scratch, with the span of its declaration.
     Scratch(&'u str, Span),
-    /// Channels, likewise.
+    /// A family of channels, with the span of its declaration.
     Channel(&'u str, Span),
-    /// Semaphores, likewise.
+    /// A family of semaphores, with the span of its declaration.
     Semaphore(&'u str, Span),
-    /// Blocks.
+    /// A family of thread blocks.
     Block(&'u str),
 }
 
-/// What is declared at a place: that of its name.
+/// The declaration whose name is at a place.
 #[must_use]
 pub fn declared(unit: &Unit, at: Span) -> Option<Declared<'_>> {
     if let Some(row) = unit.constants.iter().find(|row| row.span == at) {
@@ -78,7 +78,7 @@ fn in_program(program: &Program, at: Span) -> Option<Declared<'_>> {
     if let Some(local) = local(&program.frame, program.parameters.len(), at) {
         return Some(local);
     }
-    // The place of a family is its declaration from its first word on; that of blocks is their name.
+    // The span of a family starts at the first word of its declaration; the span of a block is its name.
     let is = |word: &str, name: &str, span: Span| {
         let start = span.start + word.len() as u32;
         (span.file, start, start + name.len() as u32) == (at.file, at.start, at.end)
@@ -104,7 +104,7 @@ fn local(frame: &Frame, parameters: usize, at: Span) -> Option<Declared<'_>> {
 }
 
 impl Declared<'_> {
-    /// How it would be introduced, in a line of the language.
+    /// The line of ccl that would introduce it.
     #[must_use]
     pub fn introduction(&self, text: &dyn Fn(Span) -> String) -> String {
         match self {
@@ -146,7 +146,7 @@ fn listed(parameters: &[Parameter], text: &dyn Fn(Span) -> String) -> String {
     texts.join(", ")
 }
 
-/// The definition of the name at a place: where the name is used, or declared itself.
+/// The definition of the name at a place, whether the name is used there or declared.
 #[must_use]
 pub fn definition(semantics: &Semantics<'_>, at: Span) -> Option<Span> {
     let uses = &semantics.resolved.uses.definitions;
@@ -154,7 +154,7 @@ pub fn definition(semantics: &Semantics<'_>, at: Span) -> Option<Span> {
     used.or_else(|| declared(&semantics.resolved.unit, at).map(|_| at))
 }
 
-/// The text of a place as its author wrote it, on one line.
+/// The text of a span as its author wrote it, on one line.
 #[must_use]
 pub fn written(analysis: &Analysis<'_>, semantics: &Semantics<'_>, span: Span) -> String {
     let spot = semantics.spot(span);

@@ -1,8 +1,9 @@
 //! What is wrong with a file, as `cclc check` would report it.
 //!
-//! Two ways lead there. [`parts`] asks each declaration, and so does again only what an edit changed; it is right for
-//! files without errors, and near enough to be shown at once for others. [`whole`] runs the compiler on the whole file;
-//! it decides about files with errors, where one mistake hides others, and takes as long as the file is.
+//! There are two ways to find out. [`parts`] processes each declaration separately, so that only the ones that an edit
+//! changed are processed again; its findings are right for files without errors, and close enough to show at once for
+//! others. [`whole`] runs the compiler on the whole file; it decides about files with errors, where one mistake hides
+//! others, and takes longer the longer the file is.
 
 use crate::analysis::{self, Part, Semantics, Spot};
 use crate::complaints::{self, Complaint};
@@ -21,54 +22,54 @@ use compiler::trial::{self, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// A report whose places are those of files.
+/// A report with its places mapped to files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule; none for what is wrong with a comment for this server.
+    /// The rule; none for a comment or setting that this server cannot use.
     pub code: Option<Code>,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
     /// Where.
     pub spot: Spot,
-    /// Where it is shown in the file that was asked about, if it lies in another one.
+    /// If it lies in another file than the one that was checked: where it is shown in that one.
     pub home: Option<Spot>,
-    /// What is said beside the place.
+    /// The label of its place.
     pub label: String,
     /// The other places.
     pub related: Vec<(Spot, String)>,
-    /// Why, for which ranks, how often.
+    /// Notes: why, for which ranks, how often.
     pub notes: Vec<String>,
-    /// Ways out.
+    /// Possible fixes, in words.
     pub helps: Vec<String>,
-    /// A way out that the editor can take.
+    /// A fix that the editor can make.
     pub fix: Option<Mending>,
 }
 
-/// A change of files that mends something.
+/// A change of files that fixes something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mending {
     /// What it does, in the imperative.
     pub title: String,
-    /// Whether there is no doubt about it.
+    /// Whether it is certain to be right.
     pub sure: bool,
-    /// What is replaced, and by what.
+    /// The ranges to replace, and their new texts.
     pub edits: Vec<(Spot, String)>,
-    /// What the file is to import beside that.
+    /// The name that the file must import in addition.
     pub import: Option<Import>,
 }
 
-/// What is known of a file.
+/// The findings about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// In the order of the text.
     pub findings: Vec<Finding>,
-    /// Whether only [`whole`] can tell.
+    /// Whether only [`whole`] can decide.
     pub doubtful: bool,
 }
 
-/// Syntax and types.
+/// The findings about syntax and types.
 #[must_use]
 pub fn types(database: &Database, document: Document) -> Findings {
     let parts = analysis::parts(database, document);
@@ -108,7 +109,7 @@ pub fn types(database: &Database, document: Document) -> Findings {
     found
 }
 
-/// What the checks say of all programs; to be asked only where [`types`] has no doubt.
+/// The findings of the checks for all programs; to be called only if [`types`] has no doubt.
 #[must_use]
 pub fn proofs(database: &Database, document: Document) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -118,7 +119,7 @@ pub fn proofs(database: &Database, document: Document) -> Vec<Finding> {
     findings
 }
 
-/// What the checks say of a declaration; nothing where it is no program.
+/// The findings of the checks for a declaration; none if it is not a program.
 #[must_use]
 pub fn proof(database: &Database, part: Part<'_>) -> Vec<Finding> {
     let proved = database::proved(database, part.declaration);
@@ -132,7 +133,7 @@ pub fn proof(database: &Database, part: Part<'_>) -> Vec<Finding> {
     found.map(|finding| at_home(finding, home.as_ref())).collect()
 }
 
-/// What does not count of the settings and comments for a declaration.
+/// Warnings about settings and comments that are ignored for a declaration.
 fn complained(database: &Database, part: Part<'_>) -> Vec<Finding> {
     let (text, settings) =
         (part.declaration.text(database), Configuration::get(database).settings(database));
@@ -154,7 +155,7 @@ fn complained(database: &Database, part: Part<'_>) -> Vec<Finding> {
     found.iter().map(|one| complaint(one, spot(&one.place), &name, part.start)).collect()
 }
 
-/// Types and proofs by parts.
+/// All findings, computed for each declaration separately.
 #[must_use]
 pub fn parts(database: &Database, document: Document) -> Findings {
     let mut found = types(database, document);
@@ -165,7 +166,7 @@ pub fn parts(database: &Database, document: Document) -> Findings {
     found
 }
 
-/// Everything that `cclc check` reports of a file; empty where it was interrupted.
+/// Everything that `cclc check` reports for a file; empty if it was interrupted.
 #[must_use]
 pub fn whole(
     name: &str,
@@ -228,7 +229,7 @@ pub fn whole(
     findings
 }
 
-/// Checks a program: the reports, and the program where it could be lowered.
+/// Checks a program: returns the reports, and the program if it could be lowered.
 pub(crate) fn prove(
     unit: &Unit,
     program: ProgramId,
@@ -246,7 +247,7 @@ pub(crate) fn prove(
     (reports, lowered)
 }
 
-/// Makes fixes, and tries which of them mend the program.
+/// Makes fixes for the reports, and tries which of them fix the program.
 pub(crate) fn confirm(
     (sources, unit, program): (&SourceMap, &Unit, ProgramId),
     elaboration: &elaborate::Settings,
@@ -266,13 +267,13 @@ pub(crate) fn confirm(
     trial::confirm(subject, reports);
 }
 
-/// The declaration in which an offset lies: where it begins, and its text.
+/// The declaration in which an offset lies: its start, and its text.
 fn piece(text: &str, offset: u32) -> (u32, &str) {
     let inside = |(start, piece): &(u32, &str)| offset < start + piece.len() as u32;
     pieces(text).find(inside).unwrap_or((0, text))
 }
 
-/// The declarations of a text: where each begins, and its text.
+/// The declarations of a text: the start of each, and its text.
 fn pieces(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let starts = cut::cut(text);
     let ends = starts.iter().skip(1).copied().chain([text.len() as u32]).collect::<Vec<_>>();
@@ -293,7 +294,7 @@ fn syntax(database: &Database, part: Part<'_>) -> Vec<Finding> {
     parsed.reports.iter().filter_map(|report| finding(report, &place, &place)).collect()
 }
 
-/// Whether a report is about the declaration itself; others report what lies in them.
+/// Whether a report is about the declaration itself; reports about the others in the excerpt are theirs.
 fn own(semantics: &Semantics<'_>, report: &Diagnostic) -> bool {
     match report.primary.as_ref().map(|label| label.place) {
         Some(Place::Source(span)) => semantics.is_own(span),
@@ -301,7 +302,7 @@ fn own(semantics: &Semantics<'_>, report: &Diagnostic) -> bool {
     }
 }
 
-/// Whether the name that a report is about is one of these.
+/// Whether the name that a report is about is one of `names`.
 fn names_one_of(resolved: &Resolved, report: &Diagnostic, names: &BTreeSet<String>) -> bool {
     match report.primary.as_ref().map(|label| label.place) {
         Some(Place::Source(span)) => names.contains(resolved.sources.slice(span)),
@@ -313,7 +314,7 @@ fn semantic(semantics: &Semantics<'_>, report: &Diagnostic) -> Option<Finding> {
     finding(report, &|span| semantics.spot(span), &|span| semantics.edited(span))
 }
 
-/// A report with its places led back; none where it has no place in a text.
+/// A report with its places mapped to files; none if it has no place in a text.
 fn finding(
     report: &Diagnostic,
     place: &dyn Fn(Span) -> Spot,
@@ -325,7 +326,7 @@ fn finding(
     };
     let primary = report.primary.as_ref()?;
     let related = report.secondary.iter();
-    // Where an import stands is known only in the whole file.
+    // Where an import goes is known only for the whole file.
     let is_here = |edit: &&Edit| Place::Source(edit.span) == primary.place;
     let mending = |fix: &Fix| Mending {
         title: fix.title.clone(),
@@ -350,7 +351,7 @@ fn finding(
     })
 }
 
-/// A way out that speaks of the command line, as one who writes in an editor goes it.
+/// A help text that mentions command-line options, reworded for someone in an editor.
 fn for_editors(help: &str) -> String {
     help.replace("--max-operations", "the editor's setting `ccl.maxOperations`")
         .replace(
@@ -361,7 +362,7 @@ fn for_editors(help: &str) -> String {
         .replace("=VALUE sets it", "=value` sets it")
 }
 
-/// Says where a finding that lies in another file is shown: at a place in this one that it speaks of, else at `home`.
+/// Sets where a finding that lies in another file is shown: at a related place in this file, or else at `home`.
 fn at_home(finding: Finding, home: Option<&Spot>) -> Finding {
     let Some(home) = home.filter(|home| home.name != finding.spot.name) else { return finding };
     let here = finding.related.iter().find(|(spot, _)| spot.name == home.name);
@@ -369,7 +370,7 @@ fn at_home(finding: Finding, home: Option<&Spot>) -> Finding {
     Finding { home: Some(home), ..finding }
 }
 
-/// Where a file imports another one, more or less: the text in quotes that ends with its name.
+/// Roughly where a file imports another one: the quoted text that ends with its name.
 fn import(name: &str, text: &str, other: &str) -> Option<Spot> {
     let quoted = format!("{}\"", other.rsplit('/').next().unwrap_or(other));
     let end = text.find(&quoted)? + quoted.len();
@@ -377,12 +378,12 @@ fn import(name: &str, text: &str, other: &str) -> Option<Spot> {
     Some(Spot { name: name.to_owned(), start: start as u32, end: end as u32 })
 }
 
-/// A range of a declaration that begins at `start`.
+/// A range in a declaration that begins at `start`.
 fn here(name: &str, start: u32, range: &Range<u32>) -> Spot {
     Spot { name: name.to_owned(), start: start + range.start, end: start + range.end }
 }
 
-/// Says what does not count in the declaration that begins at `start`.
+/// The warning about something that is ignored in the declaration that begins at `start`.
 fn complaint(complaint: &Complaint, spot: Spot, name: &str, start: u32) -> Finding {
     let mending = |(title, range, text): (String, Range<u32>, String)| Mending {
         title,

@@ -1,18 +1,18 @@
 //! Comments that set parameters of the program below them: `// ccl: ranks=16, chunks=2`.
 //!
-//! In: the text of a declaration. Out: what such comments above it say, and where; and comments that look like one and
-//! are none, by a letter, a blank or the place where they stand.
+//! In: the text of a declaration. Out: what such comments above it set, and where they are; also comments that look
+//! like one but do not count, because of a typo, a wrong blank or their place.
 
 use compiler::diagnostic;
 use std::ops::Range;
 
-/// How such a comment begins.
+/// The beginning of such a comment.
 const HEAD: &str = "// ccl:";
 
-/// What one sets.
+/// One assignment in such a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assignment<'t> {
-    /// All of it.
+    /// The whole assignment.
     pub text: &'t str,
     /// The parameter's name.
     pub name: &'t str,
@@ -20,31 +20,31 @@ pub struct Assignment<'t> {
     pub value: Option<&'t str>,
 }
 
-/// A comment that sets parameters, or looks as if it did.
+/// A comment that sets parameters, or looks as if it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment<'t> {
-    /// Where it stands in the declaration's text.
+    /// Its range in the declaration's text.
     pub place: Range<usize>,
-    /// Where what it sets begins.
+    /// The offset at which its assignments begin.
     pub body: usize,
-    /// What it sets.
+    /// Its assignments.
     pub text: &'t str,
-    /// Whether it is one.
+    /// Whether it counts.
     pub fate: Fate,
 }
 
-/// What comes of a comment.
+/// Whether a comment counts, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It sets parameters of the program below it.
     Counts,
-    /// It would, if it were spelt `// ccl:`.
+    /// It would count if it were spelled `// ccl:`.
     Misspelt,
-    /// It would, if it stood above a program.
+    /// It would count if it were above a program.
     Misplaced,
 }
 
-/// What the comments above a declaration set, in order.
+/// The assignments of the comments above a declaration, in order.
 #[must_use]
 pub fn directive(declaration: &str) -> String {
     let found = comments(declaration, true);
@@ -52,7 +52,7 @@ pub fn directive(declaration: &str) -> String {
     counts.map(|comment| comment.text).collect::<Vec<_>>().join(", ")
 }
 
-/// The comments of a declaration that set parameters or look as if they did. Only those above a program count.
+/// The comments of a declaration that set parameters or look as if they should. Only those above a program count.
 #[must_use]
 pub fn comments(declaration: &str, is_program: bool) -> Vec<Comment<'_>> {
     let mut found = Vec::new();
@@ -70,7 +70,7 @@ pub fn comments(declaration: &str, is_program: bool) -> Vec<Comment<'_>> {
                 (false, true) => Fate::Misplaced,
             };
             let text = declaration.get(body..place.end).unwrap_or("").trim();
-            // What is misspelt elsewhere may be any remark.
+            // Elsewhere, a misspelled one may be an ordinary comment.
             if above || fate != Fate::Misspelt {
                 found.push(Comment { place, body, text, fate });
             }
@@ -80,7 +80,8 @@ pub fn comments(declaration: &str, is_program: bool) -> Vec<Comment<'_>> {
     found
 }
 
-/// Where what a comment sets begins, if it looks as if it did; whether its beginning is spelt well.
+/// If a comment looks like one that sets parameters: the offset at which its assignments begin, and whether its
+/// beginning is spelled correctly.
 fn head(comment: &str) -> Option<(usize, bool)> {
     if let Some(rest) = comment.strip_prefix(HEAD) {
         return Some((comment.len() - rest.trim_start().len(), true));
@@ -99,7 +100,7 @@ fn head(comment: &str) -> Option<(usize, bool)> {
     (near && sets).then_some((comment.len() - body.len(), false))
 }
 
-/// What the text of a comment sets: the parts between commas that stand in no brackets.
+/// The assignments in the text of a comment: the parts between commas that are not inside brackets.
 #[must_use]
 pub fn assignments(text: &str) -> Vec<Assignment<'_>> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_u32, 0);

@@ -1,8 +1,9 @@
-//! Declarations as the compiler is given them: without comments, and only those that matter.
+//! The texts that the compiler is given: declarations without comments, and only those that are needed.
 //!
-//! In: the texts of declarations. Out: a text with the same tokens, one blank or line break between two, or none where
-//! nobody writes one, as fixes repeat what they find; and the way back from its offsets. Where a token is the first on
-//! its line it stays that, so that a faulty text reads the same.
+//! In: the texts of declarations. Out: a text with the same tokens, and the mapping of its offsets back to the
+//! originals. Between two tokens there is one blank or line break, or nothing where authors write none, because fixes
+//! copy text from here. A token that is the first on its line stays the first on its line, so that text with errors is
+//! read the same way.
 
 use compiler::resolve::index::{self, EntryKind};
 use compiler::source::FileId;
@@ -11,17 +12,17 @@ use compiler::syntax::token::{Kind, tokens};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A declaration's tokens, documentation aside.
+/// A declaration's tokens, without documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canon {
-    /// Their text.
+    /// The tokens as text.
     pub text: Arc<str>,
-    /// For each token its offset in that text, its offset in the declaration, and its length.
+    /// For each token: its offset in that text, its offset in the declaration, and its length.
     tokens: Vec<(u32, u32, u32)>,
 }
 
 impl Canon {
-    /// The offset in the declaration of an offset in the text. What lies between two tokens belongs to the first.
+    /// Maps an offset in the text to an offset in the declaration. A position between two tokens belongs to the first.
     #[must_use]
     pub fn back(&self, offset: u32) -> u32 {
         let next = self.tokens.partition_point(|(canon, ..)| *canon <= offset);
@@ -31,7 +32,8 @@ impl Canon {
         }
     }
 
-    /// The same of the end of a range: where two tokens touch in the text, the first one's end.
+    /// Like [`Canon::back`], for the end of a range: where two tokens touch in the text, it is the end of the first
+    /// one.
     #[must_use]
     pub fn back_from_end(&self, offset: u32) -> u32 {
         let next = self.tokens.partition_point(|(canon, ..)| *canon < offset);
@@ -42,7 +44,7 @@ impl Canon {
         }
     }
 
-    /// The same where what lies between two tokens belongs to the next one, as indentation does.
+    /// Like [`Canon::back`], but a position between two tokens belongs to the next one, as indentation does.
     #[must_use]
     pub fn back_to_next(&self, offset: u32) -> u32 {
         let at = self.tokens.partition_point(|(canon, ..)| *canon <= offset);
@@ -54,7 +56,7 @@ impl Canon {
         }
     }
 
-    /// The offset in the text of an offset in the declaration.
+    /// Maps an offset in the declaration to an offset in the text.
     #[must_use]
     pub fn forth(&self, offset: u32) -> u32 {
         let next = self.tokens.partition_point(|(_, raw, _)| *raw <= offset);
@@ -89,7 +91,7 @@ pub fn canon(declaration: &str) -> Canon {
     Canon { text: text.into(), tokens: places }
 }
 
-/// Whether no blank is written between two tokens. Only what stays two tokens then is asked for.
+/// Whether no blank is written between two tokens. Used only for tokens that stay separate without one.
 fn touch(first: Kind, second: Kind) -> bool {
     let joins = |kind: Kind| matches!(kind.text(), "." | "::" | ".." | "..=" | "..+");
     let opens = |kind: Kind| matches!(kind, Kind::LeftBracket | Kind::LeftParen);
@@ -102,18 +104,18 @@ fn touch(first: Kind, second: Kind) -> bool {
         || joins(first) && (second.is_name() || second == Kind::Int)
 }
 
-/// The names of a declaration.
+/// The names that a declaration declares and mentions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// What it declares or imports; for an import without a kind.
+    /// The names that it declares or imports; imports have no kind.
     pub declares: Vec<(Option<EntryKind>, String)>,
-    /// Names that stand in it.
+    /// The names that occur in it.
     pub mentions: BTreeSet<String>,
-    /// Whether it is a program, which nothing else can name.
+    /// Whether it is a program; nothing else can refer to a program.
     pub program: bool,
 }
 
-/// What a declaration declares, and the names that stand in it.
+/// Finds the names that a declaration declares, and those that occur in it.
 #[must_use]
 pub fn names(file: &ast::File, canon: &str) -> Names {
     let entries = index::index(file).entries;
@@ -143,7 +145,7 @@ pub fn title(piece: &str) -> String {
     line.get(..end).unwrap_or("").trim_end().to_owned()
 }
 
-/// The canonical texts of several declarations in a row.
+/// The canonical texts of several declarations, concatenated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The whole text.
@@ -153,7 +155,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Puts texts together.
+    /// Concatenates texts.
     pub fn new(texts: impl Iterator<Item = Arc<str>>) -> Excerpt {
         let (mut text, mut starts) = (String::new(), Vec::new());
         for part in texts {
@@ -163,7 +165,7 @@ impl Excerpt {
         Excerpt { text: text.into(), starts }
     }
 
-    /// The position of the declaration in which an offset lies, and the offset in its text.
+    /// The index of the declaration in which an offset lies, and the offset in its text.
     #[must_use]
     pub fn part(&self, offset: u32) -> (usize, u32) {
         let position = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);

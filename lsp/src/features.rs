@@ -1,4 +1,5 @@
-//! What an editor can ask for, one file each: from an analysis and a position to types of the protocol.
+//! The features that an editor can request, one file each: functions from an analysis and a position to
+//! types of the protocol.
 
 pub mod actions;
 pub mod calls;

@@ -1,16 +1,16 @@
-//! What the database is told, and what its queries are about.
-#![expect(missing_docs, reason = "what the macros of salsa add has no documentation")]
+//! The database's inputs (files, settings), and the declarations that its queries are about.
+#![expect(missing_docs, reason = "the code that salsa's macros generate has no documentation")]
 
 use crate::settings::Settings;
 use std::sync::Arc;
 
-/// A file's text, or in a few words why there is none.
+/// A file's text, or a short explanation of why there is none.
 pub type Text = Result<Arc<str>, String>;
 
 /// A file: open in the editor, or read because another one imports it.
 #[salsa::input(debug)]
 pub struct Document {
-    /// What the compiler calls it: its path from the root, or a whole path or address.
+    /// What the compiler calls it: its path from the root, its absolute path, or its URL.
     #[returns(clone)]
     pub name: Arc<str>,
     /// Its text.
@@ -18,7 +18,7 @@ pub struct Document {
     pub text: Text,
 }
 
-/// What the editor's settings ask for.
+/// The editor's settings.
 #[salsa::input(singleton)]
 pub struct Configuration {
     /// The settings.
@@ -26,16 +26,17 @@ pub struct Configuration {
     pub settings: Arc<Settings>,
 }
 
-/// A declaration at the top of a file, known by its first words; where it stands is no part of it.
+/// A declaration at the top of a file, identified by its first words; its position in the file is
+/// not part of it.
 #[salsa::tracked(debug)]
 pub struct Declaration<'db> {
     /// Its file.
     #[returns(copy)]
     pub document: Document,
-    /// `program ring`, `use`; empty for a piece without a declaration.
+    /// `program ring`, `use std`; empty for a piece without a declaration.
     #[returns(clone)]
     pub title: String,
-    /// Its text, what stands above it and belongs to it included.
+    /// Its text, including comments and attributes above it that belong to it.
     #[tracked]
     #[returns(clone)]
     pub text: Arc<str>,

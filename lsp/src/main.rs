@@ -1,6 +1,6 @@
 //! `ccl-lsp`: the language server on standard input and output.
 //!
-//! `--stdio` says what it does anyway, since some clients always say it.
+//! `--stdio` is accepted because some clients always pass it; it changes nothing.
 
 mod arena;
 
@@ -37,7 +37,8 @@ fn main() -> ExitCode {
     };
     let exit: Exit = Arc::new(|status| std::process::exit(status));
     runtime.block_on(server::server::serve(tokio::io::stdin(), tokio::io::stdout(), exit));
-    // The client is gone without a word; threads that still compute must not keep the process.
+    // The client closed the connection without `exit`; threads that still compute must not keep the
+    // process alive.
     std::process::exit(1)
 }
 

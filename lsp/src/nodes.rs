@@ -1,7 +1,7 @@
-//! A tree of syntax as nodes of one kind: what lies in what, in the order of the text.
+//! The syntax tree as nodes of one kind: what contains what, in the order of the text.
 //!
-//! In: the compiler's tree of a declaration. Out: for any node its span and its children. What walks a tree without
-//! caring for what everything is (selections, folds, hints, calls) starts here; spans are those of the tree.
+//! In: the compiler's tree of a declaration. Out: for any node, its span and its children. Features that walk a
+//! tree without caring what each node is (hover, selections, folds, hints) start here; spans are those of the tree.
 
 use compiler::source::Span;
 use compiler::syntax::ast::{
@@ -37,14 +37,14 @@ pub enum Node<'t> {
     Argument(&'t Argument),
     /// An expression.
     Expr(&'t Expr),
-    /// What stands in brackets.
+    /// What is inside index brackets.
     Index(&'t Index),
-    /// A name where it is declared, or which names what is called.
+    /// A name where it is declared, or the name of what is called.
     Name(&'t Name),
 }
 
 impl<'t> Node<'t> {
-    /// Where it stands.
+    /// Its span.
     #[must_use]
     pub fn span(&self) -> Span {
         match self {
@@ -72,7 +72,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// What lies directly in it, in the order of the text.
+    /// Its direct children, in the order of the text.
     #[must_use]
     pub fn children(&self) -> Vec<Node<'t>> {
         let mut into = Vec::new();
@@ -113,7 +113,7 @@ impl<'t> Node<'t> {
         into
     }
 
-    /// Visits the node and all that lies in it; what lies in a node comes after it.
+    /// Visits the node and everything in it, parents before children.
     pub fn walk(self, visit: &mut dyn FnMut(Node<'t>)) {
         let mut open = vec![self];
         while let Some(node) = open.pop() {
@@ -122,7 +122,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The nodes in which an offset lies, or at whose end it does, the outermost first.
+    /// The nodes that contain an offset, or that end at it, outermost first.
     #[must_use]
     pub fn path(self, offset: u32) -> Vec<Node<'t>> {
         let mut path = vec![self];
@@ -132,14 +132,14 @@ impl<'t> Node<'t> {
                 let span = node.span();
                 span.start <= offset && offset <= span.end
             };
-            // Of two that touch the offset, it is at the beginning of the later one.
+            // If two nodes touch the offset, the later one, which begins there, is taken.
             let Some(next) = last.children().into_iter().rfind(touching) else { return path };
             path.push(next);
         }
     }
 }
 
-/// From the first to the last of several.
+/// The span from the first to the last of several.
 fn cover(first: Span, rest: &[Node<'_>]) -> Span {
     rest.iter().fold(first, |all, node| all.to(node.span()))
 }

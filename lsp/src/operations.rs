@@ -1,11 +1,11 @@
-//! Operations of an elaborated program by the statements that they come from.
+//! Operations of an elaborated program, looked up by the statements that they come from.
 
 use compiler::ir::{Action, Block, BlockId, Op, Operand, Program, Rank, RankId};
 use compiler::plan;
 use compiler::source::{Place, Span};
 use std::collections::BTreeMap;
 
-/// An operation, and where it is done.
+/// An operation, and where it is executed.
 #[derive(Clone, Copy, Debug)]
 pub struct Done<'p> {
     /// On which rank.
@@ -16,7 +16,7 @@ pub struct Done<'p> {
     pub op: &'p Op,
 }
 
-/// Every operation, those in pipelines after the pipelines themselves.
+/// Visits every operation; those in a pipeline come after the pipeline itself.
 pub fn each<'p>(program: &'p Program, visit: &mut dyn FnMut(Done<'p>)) {
     for (rank, row) in program.ranks.entries() {
         for (block, ops) in row.blocks.entries() {
@@ -34,7 +34,7 @@ fn in_list<'p>(rank: RankId, block: BlockId, ops: &'p [Op], visit: &mut dyn FnMu
     }
 }
 
-/// The operations of a statement: those that it is the place of, and where it calls a procedure, those in there.
+/// The operations of a statement: those that originate from it directly, and those of the procedures that it calls.
 #[must_use]
 pub fn of_statement(program: &Program, statement: Span) -> Vec<Done<'_>> {
     let mut found = Vec::new();
@@ -49,7 +49,8 @@ pub fn of_statement(program: &Program, statement: Span) -> Vec<Done<'_>> {
     found
 }
 
-/// How often which operation of a plan is among some: `7 put, 1 nop`. Where it is the same on all ranks, for one rank.
+/// Counts operations by their names in the plan: `7 put, 1 nop`. If the counts are the same on all ranks, they are
+/// given for one rank.
 #[must_use]
 pub fn census(done: &[Done<'_>], ranks: usize) -> String {
     let mut by_rank: BTreeMap<RankId, BTreeMap<&str, usize>> = BTreeMap::new();
@@ -72,8 +73,8 @@ pub fn census(done: &[Done<'_>], ranks: usize) -> String {
     format!("{} {scope}", texts.join(", "))
 }
 
-/// The bytes of a slice in a message of so many. A message is cut into units of the alignment, of which earlier chunks
-/// have one more where they do not come out even.
+/// The size of a slice in bytes, for a message of `message` bytes. A message is cut into units of the alignment; if
+/// the units do not divide evenly among the chunks, the first chunks get one more.
 #[must_use]
 pub fn bytes(program: &Program, rank: &Rank, operand: &Operand, message: u64) -> Option<u64> {
     let gathers = program.collective.name == "allgather";
@@ -109,7 +110,7 @@ pub fn blocks_of<'p>(
     rank.blocks.entries().filter(move |(_, block)| is_member(&block.name, family))
 }
 
-/// Whether a name with indices is one of a family.
+/// Whether an indexed name is a member of a family.
 #[must_use]
 pub fn is_member(name: &str, family: &str) -> bool {
     name.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))

@@ -1,16 +1,16 @@
-//! The editor's process: whether it is still there.
+//! Whether the editor's process is still running.
 //!
-//! A pipe may stay open when the editor is killed, since another process of it holds the other end; its number is then
-//! what tells.
+//! When the editor is killed, the pipe may stay open because another of its processes holds the other end. The process
+//! id then says whether the editor is gone.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How often somebody looks.
+/// How often the process is looked for.
 pub const PERIOD: Duration = Duration::from_secs(1);
 
-/// Waits until a process is gone; for ever where that cannot be known. Whether it can is found now and not when the waiting
-/// begins: by then it may be gone.
+/// Waits until a process is gone; waits forever where this cannot be known. Whether it can be known is determined by
+/// this call, not when the future is first polled: the process may be gone by then.
 pub fn gone(process: u32) -> impl Future<Output = ()> {
     let known = move || PathBuf::from(format!("/proc/{process}")).exists();
     let can_be_known = known();

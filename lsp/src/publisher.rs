@@ -1,14 +1,16 @@
-//! The one place from which diagnostics go to the client.
+//! The single place from which diagnostics are sent to the client.
 //!
-//! In: what was found out about files, in any order. Out: publications. The rules:
+//! In: findings about files, in any order. Out: notifications to the client. The rules:
 //!
-//! - Nothing of an older version follows a newer one, and what was decided about a version is not taken back by what
-//!   was thought of it before.
-//! - Types without proofs wait for [`PATIENCE`]; most proofs are there by then, and one publication says it all.
-//! - What was published last is not published again for the same version.
+//! - Nothing about an older version is published after a newer one, and nothing from an earlier stage after a later
+//!   stage of the same version.
+//! - Findings about types wait up to [`PATIENCE`] for the proofs; most proofs are done by then, and one publication
+//!   has everything.
+//! - Diagnostics that have not changed are not published again for the same version.
 //! - A list that is empty because nothing is known yet is not published.
-//! - Where a check takes longer than [`LONG`], the client is shown that it goes on, and which one.
-//! - A client that was shown less than is known now, of a text that has not changed since, is told to ask again.
+//! - If a check takes longer than [`LONG`], the client is shown a progress message with the name of the program.
+//! - If a client was shown less than is known now, for a text that has not changed since, it is asked to request
+//!   again.
 
 use crate::features::problems::Problem;
 use lsp_types::{Diagnostic, Url};
@@ -18,61 +20,61 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How long types wait for their proofs.
+/// How long findings about types wait for the proofs.
 pub const PATIENCE: Duration = Duration::from_millis(10);
 
-/// How long a check takes before the client is shown that it goes on.
+/// How long a check takes before its progress is shown.
 pub const LONG: Duration = Duration::from_millis(400);
 
-/// How much is known.
+/// How much is known of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// Types; proofs follow.
     Types,
-    /// Errors of declarations on their own; what the whole file says follows.
+    /// The errors of its declarations, each checked on its own; the check of the whole file follows.
     Doubtful,
     /// Everything.
     Whole,
 }
 
-/// What the client is told.
+/// A notification to the client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
-    /// The diagnostics of a version of a file; without a version, that it has none any more.
+    /// The diagnostics of a version of a file; without a version, the file was closed and has none.
     Diagnostics(Url, Option<i32>, Vec<Diagnostic>),
-    /// What it asked for has changed, though the file has not.
+    /// Something that the client has requested has changed, although the file has not.
     Refresh(View),
-    /// Something that no place in a text could say.
+    /// A message about something that has no place in a text.
     Message(String),
-    /// How far the checks are.
+    /// The progress of the checks.
     Progress(Progress),
 }
 
-/// How far the checks are.
+/// The progress of the checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// They take long; this is what they are about.
+    /// They take long; the text says what is being checked.
     Begin(String),
-    /// They are about this now.
+    /// The text says what is being checked now.
     Report(String),
-    /// They have come to an end.
+    /// They have ended.
     End,
 }
 
-/// What a client asks for, and keeps until the file changes.
+/// Something that a client requests, and keeps until the file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// Diagnostics.
     Diagnostics,
     /// Lenses above programs.
     Lenses,
-    /// Values, types and names between the words.
+    /// Inlay hints: values, types and names.
     Hints,
-    /// What each word is.
+    /// Semantic tokens.
     Tokens,
 }
 
-/// Tells the client; the next notice waits until this one is on its way.
+/// Sends a notice to the client; the next notice waits until this one has been sent.
 pub type Tell = dyn Fn(Notice) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 /// What is known of a file.
@@ -82,7 +84,7 @@ pub struct Known {
     pub version: i32,
     /// How much is known.
     pub stage: Stage,
-    /// What is wrong with it.
+    /// The problems found in it.
     pub problems: Vec<Problem>,
 }
 
@@ -95,17 +97,17 @@ enum Message {
     Idle,
 }
 
-/// What is known of files, and what of that lenses show.
+/// The latest results for each file, and how much of them the client was shown.
 #[derive(Debug, Default)]
 struct State {
     latest: BTreeMap<Url, Known>,
-    /// The version of which the client was told last, and whether that was an empty list.
+    /// The version whose diagnostics were sent last, and whether that list was empty.
     told: BTreeMap<Url, (i32, bool)>,
-    /// For files whose lenses were asked for, of which version and how much they show.
+    /// For files whose lenses were requested: the version, and the stage that they show.
     lenses: BTreeMap<Url, (i32, Option<Stage>)>,
 }
 
-/// The way to the publisher.
+/// A handle to the publisher.
 #[derive(Clone)]
 pub struct Publisher {
     queue: UnboundedSender<Message>,
@@ -113,7 +115,8 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// A publisher and its work, which is to be run. A client that `pulls` asks for diagnostics, and is not sent any.
+    /// A publisher, and its [`Work`], which the caller must run. A client that `pulls` requests diagnostics, and is
+    /// not sent any.
     #[must_use]
     pub fn new(tell: Arc<Tell>, pulls: bool) -> (Publisher, Work) {
         let (queue, messages) = unbounded_channel();
@@ -123,43 +126,43 @@ impl Publisher {
         (Publisher { queue, state }, work)
     }
 
-    /// Hands over what was found out.
+    /// Submits findings about a file.
     pub fn publish(&self, url: Url, version: i32, stage: Stage, problems: Vec<Problem>) {
         let _ = self.queue.send(Message::Publish(url, Known { version, stage, problems }));
     }
 
-    /// A file is not open any more: it has no diagnostics.
+    /// Notes that a file is no longer open and has no diagnostics.
     pub fn forget(&self, url: Url) {
         let _ = self.queue.send(Message::Forget(url));
     }
 
-    /// Something that files rely on has changed, and with it values and names that are shown in them.
+    /// Notes that something that files depend on has changed, so that lenses, hints and tokens may be out of date.
     pub fn stale(&self) {
         let _ = self.queue.send(Message::Stale);
     }
 
-    /// Says something that no place in a text could say.
+    /// Shows a message about something that has no place in a text.
     pub fn say(&self, text: String) {
         let _ = self.queue.send(Message::Say(text));
     }
 
-    /// Something is checked, which may take long.
+    /// Notes that a check has begun, which may take long.
     pub fn busy(&self, with: String) {
         let _ = self.queue.send(Message::Busy(with));
     }
 
-    /// Nothing is checked any more.
+    /// Notes that nothing is being checked any more.
     pub fn idle(&self) {
         let _ = self.queue.send(Message::Idle);
     }
 
-    /// What is known of a version of a file.
+    /// The latest result for this version of a file.
     #[must_use]
     pub fn known(&self, url: &Url, version: Option<i32>) -> Option<Known> {
         lock(&self.state).known(url, version)
     }
 
-    /// The same for lenses: when more is known than this, the client is told to ask again.
+    /// Like [`Publisher::known`], for lenses: when more is known later, the client is asked to request them again.
     #[must_use]
     pub fn known_to_lenses(&self, url: &Url, version: Option<i32>) -> Option<Known> {
         let mut state = lock(&self.state);
@@ -178,8 +181,8 @@ impl State {
     }
 }
 
-/// Whether a list is empty because nothing is known yet. One that takes back what the client was told says something,
-/// but where the whole file is looked at next.
+/// Whether a list is empty because nothing is known yet. An empty list that replaces a non-empty one does say
+/// something, unless the check of the whole file follows.
 fn says_nothing(known: &Known, told: Option<(i32, bool)>) -> bool {
     let takes_back = told.is_some_and(|(_, empty)| !empty);
     known.problems.is_empty()
@@ -194,29 +197,29 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the publisher does.
+/// The publisher's task.
 pub struct Work {
     messages: UnboundedReceiver<Message>,
     state: Arc<Mutex<State>>,
-    /// What waits for proofs, and until when.
+    /// Findings about types that wait for the proofs, and until when.
     held: BTreeMap<Url, (Instant, Known)>,
-    /// What is checked.
+    /// The check that is running.
     busy: Option<Busy>,
     tell: Arc<Tell>,
     pulls: bool,
 }
 
-/// A check that goes on.
+/// A check that is running.
 struct Busy {
     with: String,
-    /// When the client is to be shown what is not shown yet.
+    /// When to show progress that has not been shown yet.
     due: Option<Instant>,
-    /// Whether the client is shown anything.
+    /// Whether a progress message is being shown.
     begun: bool,
 }
 
 impl Work {
-    /// Publishes until nobody is left who could hand something over.
+    /// Publishes until every handle is gone.
     pub async fn run(mut self) {
         loop {
             let held = self.held.values().map(|(until, _)| *until);
@@ -255,7 +258,7 @@ impl Work {
     fn set_busy(&mut self, with: String) {
         let due = Instant::now() + LONG;
         match &mut self.busy {
-            // While others end soon, what takes long is the whole.
+            // The time limit applies to a run of checks as a whole, even if each of them is short.
             Some(busy) => {
                 busy.with = with;
                 busy.due.get_or_insert(due);
@@ -264,7 +267,7 @@ impl Work {
         }
     }
 
-    /// Shows what is checked, if that is due.
+    /// Shows what is being checked, if that is due.
     async fn progress(&mut self) {
         let Some(busy) = &mut self.busy else { return };
         if busy.due.is_none_or(|due| Instant::now() < due) {
@@ -319,7 +322,7 @@ impl Work {
         }
     }
 
-    /// Notes what is known now; gives what the client must be told.
+    /// Records a result; returns the notices to send to the client.
     fn note(&self, url: Url, known: Known) -> Vec<Notice> {
         let mut state = lock(&self.state);
         let (mut unchanged, mut settled) = (false, false);

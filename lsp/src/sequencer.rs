@@ -1,14 +1,16 @@
-//! A layer around the service that keeps what the protocol promises.
+//! A layer around the service that enforces what the protocol promises.
 //!
-//! In: messages in the order in which they arrived. Out: the same to the service. The rules:
+//! In: messages in the order of arrival. Out: the same messages, passed to the service. The rules:
 //!
-//! - Each handler runs up to its first wait before the next message is looked at, so that what handlers put into the
-//!   actor's queue is there in the order of arrival. Without this four of them run side by side.
-//! - `exit` ends the process: the library waits for a peer that may never close its end.
-//! - What was no message is answered with an error, as JSON-RPC wants it: without an id.
-//! - A request whose name begins with `$/` is answered like any other that nobody knows; the library answers none.
-//! - `"params": null` is as good as none.
-//! - What the protocol calls `workspace.diagnostics` among a client's abilities, lsp-types calls `workspace.diagnostic`.
+//! - Each handler runs up to its first `await` before the next message is looked at, so that handlers put their
+//!   commands into the actor's queue in the order of arrival. Without this rule, tower-lsp runs several handlers
+//!   concurrently.
+//! - `exit` ends the process: the library would wait for the client to close its end, which may never happen.
+//! - A body that is not a JSON-RPC message is answered with an error whose id is null, as JSON-RPC requires.
+//! - A request whose name begins with `$/` is answered like any other unknown request; the library would not answer it.
+//! - `"params": null` is treated like missing params.
+//! - The client capability that the protocol calls `workspace.diagnostics` is renamed to `workspace.diagnostic`, as
+//!   lsp-types calls it.
 
 use crate::server::reader::UNREADABLE;
 use serde_json::Value;
@@ -20,7 +22,7 @@ use std::task::{Context, Poll, Waker};
 use tower::Service;
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
-/// What ends the process; takes the exit status.
+/// Ends the process; takes the exit status.
 pub type Exit = Arc<dyn Fn(i32) + Send + Sync>;
 
 /// The layer.
@@ -37,7 +39,7 @@ impl<S> Sequencer<S> {
     }
 }
 
-/// What a service answers with.
+/// The future of a service's response.
 type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
 
 impl<S, E> Service<Request> for Sequencer<S>

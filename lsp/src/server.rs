@@ -1,7 +1,7 @@
-//! Requests to questions, and questions' answers to responses. This file and those below it know tower-lsp.
+//! Turns requests into questions, and answers into responses. Only this file and the modules below it use tower-lsp.
 //!
-//! A handler puts its command into the actor's queue before its first wait (see [`crate::sequencer`]), and is as short
-//! as that.
+//! A handler must put its command into the actor's queue before its first `await` (see [`crate::sequencer`]), so
+//! handlers are short.
 
 mod capabilities;
 mod client;
@@ -32,13 +32,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::{Client, LanguageServer, LspService, Server};
 
-/// The request for a program at its parameters, which is none of the protocol's.
+/// The request for an elaborated program; it is not part of the protocol.
 const ELABORATED: &str = "ccl/elaborated";
 
-/// How much of the input may wait for the library.
+/// How many bytes of input may wait for the library.
 const PIPE_BYTES: usize = 1 << 16;
 
-/// Serves one client until it is gone or says `exit`.
+/// Serves one client until it disconnects or sends `exit`.
 pub async fn serve(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite,
@@ -49,7 +49,7 @@ pub async fn serve(
     let (service, socket) = service.custom_method(ELABORATED, Ccl::elaborated).finish();
     let (whole, messages) = tokio::io::duplex(PIPE_BYTES);
     let server = Server::new(messages, output, socket).concurrency_level(64);
-    // Its end of the pipe is closed when the input ends, and then the library comes to its end too.
+    // The task closes its end of the pipe when the input ends, and then the library ends too.
     let reading = tokio::spawn(hand_on(input, whole));
     server.serve(Sequencer::new(service, exit)).await;
     reading.abort();
@@ -58,9 +58,9 @@ pub async fn serve(
 struct Ccl {
     client: Client,
     exit: Exit,
-    /// What there is once the client has introduced itself.
+    /// Set once the client has sent `initialize`.
     session: OnceLock<Session>,
-    /// The semantic tokens that it has.
+    /// The semantic tokens that the client has.
     painted: Painted,
 }
 
@@ -68,7 +68,7 @@ struct Session {
     actor: Handle,
     publisher: Publisher,
     abilities: Abilities,
-    /// What is wrong with the settings that were sent last; each of it is said once.
+    /// What is wrong with the settings that were sent last; each message is shown once.
     wrong: Mutex<Vec<String>>,
 }
 
@@ -104,7 +104,7 @@ impl Ccl {
         self.ask(Some(url), move |snapshot, _| answer(snapshot, &file, position))
     }
 
-    /// Asks about all files.
+    /// Asks about one file or all files.
     fn ask<T: Send + 'static>(
         &self,
         about: Option<Url>,
@@ -488,5 +488,5 @@ impl LanguageServer for Ccl {
     }
 }
 
-/// The protocol's number for a request that was understood and cannot be done.
+/// The protocol's error code for a request that is valid but cannot be carried out.
 const REQUEST_FAILED: i64 = -32803;

@@ -1,9 +1,10 @@
-//! What programs are checked with: the editor's settings, and the comment above a program.
+//! The parameters and limits that programs are checked with: the editor's settings, and the comment above a program.
 //!
-//! In: settings, comments such as `// ccl: ranks=16, chunks=2`. Out: the parameters of an elaboration, as `cclc check -D`
-//! takes them. The comment overrules the settings, and both the program's defaults. A setting that a program has no
-//! parameter for means other programs; a comment must mean this one. What cannot be used is left out, and the rest counts;
-//! [`crate::complaints`] says what was left out.
+//! In: settings, comments such as `// ccl: ranks=16, chunks=2`. Out: the settings of an elaboration, like those that
+//! `cclc check -D` gives. The comment overrides the editor's settings, and both override the program's defaults. A
+//! setting for a parameter that a program does not have is meant for other programs; a comment must fit the program
+//! below it. Values that cannot be used are left out and the others apply; [`crate::complaints`] reports those that
+//! were left out.
 
 use crate::directive::{self, Assignment};
 use compiler::diagnostic::{Diagnostic, Severity};
@@ -14,16 +15,16 @@ use compiler::source::{FileId, Place};
 use compiler::{resolve, syntax};
 use std::collections::BTreeMap;
 
-/// The section of the editor's settings that is about this language.
+/// The section of the editor's settings for this language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Parameters of programs, as the language writes them: `ranks` is `16`.
+    /// Parameters of programs, with values in ccl syntax: `ranks` is `16`.
     pub parameters: BTreeMap<String, String>,
-    /// Thread blocks that the GPU runs at once.
+    /// Thread blocks that the GPU can run at once.
     pub sms: u32,
-    /// The most operations that are made of a program.
+    /// Programs with more operations are refused.
     pub max_operations: u64,
-    /// Bytes of the message at which sizes are shown.
+    /// The message size, in bytes, for which the sizes of slices are shown.
     pub message_bytes: u64,
 }
 
@@ -39,13 +40,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What the checks hold a program against.
+    /// The target whose limits a program is checked against.
     #[must_use]
     pub fn target(&self) -> Target {
         Target { sms: self.sms, worst: Severity::Error }
     }
 
-    /// With what a program is elaborated. `directive` is what the comments above it say.
+    /// The settings for elaborating a program. `directive` is the text of the comments above it.
     #[must_use]
     pub fn elaboration(&self, program: &Program, directive: &str) -> elaborate::Settings {
         let mut given: BTreeMap<String, Expr> = BTreeMap::new();
@@ -64,7 +65,7 @@ impl Settings {
         elaborate::Settings { parameters, max_operations, ..Default::default() }
     }
 
-    /// Says in reports about the values of a program's parameters where these come from.
+    /// Adds a note to reports about parameter values that says where the values come from.
     pub fn attribute(&self, program: &Program, directive: &str, reports: &mut [Diagnostic]) {
         let mut given: Vec<(&Parameter, String)> = Vec::new();
         for parameter in &program.parameters {
@@ -96,26 +97,26 @@ impl Settings {
     }
 }
 
-/// A program's parameter of a name.
+/// The parameter of a program with this name.
 #[must_use]
 pub fn parameter<'p>(program: &'p Program, name: &str) -> Option<&'p Parameter> {
     program.parameters.iter().find(|parameter| parameter.name == name)
 }
 
-/// Whether a parameter may have a value.
+/// Whether a parameter can have this value.
 #[must_use]
 pub fn fits_in(parameter: &Parameter, value: &str) -> bool {
     usable(parameter, value).is_some()
 }
 
-/// A value for a parameter, if it is one.
+/// The parsed value, if the parameter can have it.
 fn usable(parameter: &Parameter, value: &str) -> Option<Expr> {
     let (parsed, reports) = syntax::parse_expression(FileId(0), value);
     let (resolved, _) = resolve::argument(&parsed.filter(|_| reports.is_empty())?);
     resolved.filter(|value| fits(&value.ty, &parameter.ty))
 }
 
-/// Whether a value is of a parameter's type; a number is a rank too.
+/// Whether a value has a parameter's type; a number also counts as a rank.
 fn fits(value: &Type, parameter: &Type) -> bool {
     match (value, parameter) {
         (Type::Error, _) | (_, Type::Error) => true,

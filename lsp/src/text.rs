@@ -1,24 +1,24 @@
-//! Text as a client sees it: lines, positions in the units that were agreed on, changes of ranges.
+//! Text as a client sees it: lines, positions in the negotiated encoding, and changes of ranges.
 //!
-//! In: a text and positions of the protocol. Out: offsets in bytes and back, the text after a change. A position beyond
+//! In: a text and positions of the protocol. Out: byte offsets and back, and the text after a change. A position beyond
 //! the end of its line means the end of the line, one beyond the last line the end of the text, and one inside a
-//! character its beginning, so that no position of a client can be wrong.
+//! character its beginning, so that every position that a client sends is valid.
 
 use lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
 use std::sync::Arc;
 
-/// In what a column is counted.
+/// The units in which columns are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Encoding {
     /// Bytes.
     Utf8,
-    /// Units of 16 bits, which every client speaks.
+    /// 16-bit units, which every client supports.
     #[default]
     Utf16,
 }
 
 impl Encoding {
-    /// The best of those that a client offers.
+    /// The best encoding among those that a client offers.
     #[must_use]
     pub fn negotiated(offered: Option<&[PositionEncodingKind]>) -> Encoding {
         match offered {
@@ -36,7 +36,7 @@ impl Encoding {
         }
     }
 
-    /// The offset of a column in a line: that of the last character which begins at or before it.
+    /// The offset of a column in a line; a column inside a character means the beginning of the character.
     fn offset(self, line: &str, column: usize) -> usize {
         let mut units = 0;
         for (offset, character) in line.char_indices() {
@@ -54,12 +54,13 @@ impl Encoding {
     }
 }
 
-/// A text with the beginnings of its lines. A line ends with `\n`, `\r` or both, as the protocol has it.
+/// A text with the offsets of its lines. A line ends with `\n`, `\r` or `\r\n`, as in the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     text: Arc<str>,
     starts: Vec<u32>,
-    /// Where the characters end that have fewer units than bytes, and how many units fewer the text up to there has.
+    /// For each character that has fewer units than bytes: the offset of its end, and by how many units the text up to
+    /// there is shorter than its bytes.
     short: Vec<(u32, u32)>,
     encoding: Encoding,
 }
@@ -89,7 +90,7 @@ impl Lines {
         &self.text
     }
 
-    /// How many lines there are, the empty one after the last line break among them.
+    /// The number of lines, including the empty one after a final line break.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.starts.len() as u32
@@ -103,7 +104,7 @@ impl Lines {
         self.text.get(start..end).unwrap_or("").trim_end_matches(['\r', '\n'])
     }
 
-    /// The offset at which a line begins; that of the end for lines that there are not.
+    /// The offset at which a line begins; for lines that do not exist, the end of the text.
     #[must_use]
     pub fn start(&self, line: u32) -> u32 {
         self.starts.get(line as usize).copied().unwrap_or(self.text.len() as u32)
@@ -128,7 +129,7 @@ impl Lines {
         Position::new(line, self.units(end as u32) - self.units(self.start(line)))
     }
 
-    /// How many units the text has up to an offset.
+    /// The number of units before an offset.
     fn units(&self, offset: u32) -> u32 {
         let before = self.short.partition_point(|(end, _)| *end <= offset).checked_sub(1);
         let fewer = before.and_then(|last| self.short.get(last)).map_or(0, |(_, fewer)| *fewer);
@@ -149,7 +150,7 @@ impl Lines {
     }
 }
 
-/// The ends of the characters that have fewer units of 16 bits than bytes; see [`Lines`].
+/// The entries of [`Lines`]'s `short`: the characters that have fewer 16-bit units than bytes.
 fn short(text: &str) -> Vec<(u32, u32)> {
     let mut fewer = 0;
     let short = text.char_indices().filter(|(_, character)| !character.is_ascii());
@@ -160,7 +161,7 @@ fn short(text: &str) -> Vec<(u32, u32)> {
     short.map(entry).collect()
 }
 
-/// The text after changes, each of which is about the text that the one before it left.
+/// Applies changes; each refers to the text that the one before it left.
 #[must_use]
 pub fn changed(
     text: &Arc<str>,
@@ -196,7 +197,7 @@ mod tests {
         let lines = Lines::new(text.clone(), Encoding::Utf16);
         assert_eq!(lines.offset(Position::new(1, 3)), 8);
         assert_eq!(lines.position(8), Position::new(1, 3));
-        // Inside a pair of units, and behind the end of the line.
+        // Inside a surrogate pair, and beyond the end of the line.
         assert_eq!(lines.offset(Position::new(1, 2)), 4);
         assert_eq!(lines.offset(Position::new(1, 99)), 9);
         assert_eq!(lines.offset(Position::new(99, 0)), text.len() as u32);
@@ -222,7 +223,7 @@ mod tests {
         let text: Arc<str> = "a\né𝔘x\r\n\nend\r𝔘é".into();
         for encoding in [Encoding::Utf8, Encoding::Utf16] {
             let lines = Lines::new(text.clone(), encoding);
-            // The second half of a line break is no place of its own.
+            // The second half of a `\r\n` is not a position of its own.
             for (at, character) in text.char_indices().filter(|(at, _)| *at != 10) {
                 let position = lines.position(at as u32);
                 assert_eq!(lines.offset(position), at as u32, "{character:?}");

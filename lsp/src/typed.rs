@@ -1,6 +1,7 @@
 //! Types of expressions: the resolved program by places of the text.
 //!
-//! In: a declaration with what it reaches, resolved. Out: the type of the expression at a place.
+//! In: a declaration and everything that it needs, resolved. Out: the type of the expression at a
+//! place.
 
 use compiler::resolve::program::{
     Binder, BlockIndex, Dimension, Ensures, Expr, ExprKind, Index, Link, Operand, OptionValue,
@@ -8,7 +9,7 @@ use compiler::resolve::program::{
 };
 use compiler::source::Span;
 
-/// The type of the expression at exactly this place.
+/// The type of the expression with exactly this span.
 #[must_use]
 pub fn type_of(unit: &Unit, span: Span) -> Option<Type> {
     let mut found = None;
@@ -20,7 +21,7 @@ pub fn type_of(unit: &Unit, span: Span) -> Option<Type> {
     found
 }
 
-/// Visits every expression of every body.
+/// Visits every expression, in bodies, defaults and declarations.
 pub fn each<'u>(unit: &'u Unit, visit: &mut dyn FnMut(&'u Expr)) {
     let mut roots = Roots::default();
     for constant in unit.constants.iter() {
@@ -47,7 +48,7 @@ pub fn each<'u>(unit: &'u Unit, visit: &mut dyn FnMut(&'u Expr)) {
     roots.visit(visit);
 }
 
-/// What is still to be visited.
+/// The expressions and statements still to be visited.
 #[derive(Default)]
 struct Roots<'u> {
     exprs: Vec<&'u Expr>,

@@ -1,4 +1,4 @@
-//! Values in words: what an expression is worth on each rank, short enough to stand beside the text.
+//! Values as text: the value of an expression on each rank, short enough to be shown next to the code.
 
 use compiler::elaborate::observe::{Observed, Worth};
 use compiler::ir;
@@ -8,22 +8,23 @@ use compiler::table::Id as _;
 /// How many members of a list are shown.
 const MEMBERS: usize = 9;
 
-/// How many ranks are shown, where they differ.
+/// How many ranks are shown if their values differ.
 const RANKS: usize = 8;
 
-/// How many values are shown of what has several on one rank.
+/// How many values are shown for an expression with several values on one rank.
 const SEVERAL: usize = 8;
 
-/// What a place is worth: once for all ranks, or on each rank.
+/// The values of a place: one for all ranks, or one for each rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// The same wherever it is evaluated.
+    /// The same value wherever it is evaluated.
     Same(String),
-    /// For each rank, in order.
+    /// The value on each rank, in order.
     Each(Vec<(u32, String)>),
 }
 
-/// The values of a place, none where it was not evaluated, or is worth nothing that is kept (as a family of blocks).
+/// The values of a place; none if it was not evaluated, or has no value that is recorded (such as a family of
+/// blocks).
 #[must_use]
 pub fn values(observed: &Observed, span: Span, program: Option<&ir::Program>) -> Option<Values> {
     let once = observed.values.get(&(span, None));
@@ -46,7 +47,7 @@ pub fn values(observed: &Observed, span: Span, program: Option<&ir::Program>) ->
 }
 
 impl Values {
-    /// In a line: `3`, or `1, 2, .., 0` for the ranks in order.
+    /// On one line: `3`, or `1 | 2 | .. | 0` for the ranks in order.
     #[must_use]
     pub fn line(&self) -> String {
         match self {
@@ -58,7 +59,7 @@ impl Values {
         }
     }
 
-    /// In lines: one for all, or one a rank.
+    /// On several lines: one for all ranks, or one for each rank.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         match self {
@@ -83,19 +84,19 @@ fn several(worths: &[Worth], rank: Option<&ir::Rank>) -> String {
     cut(&texts, SEVERAL, texts.len() as u64).join(", ")
 }
 
-/// The first members and the last one, where there are too many.
+/// The texts, or the first ones and the last one if there are too many.
 fn cut(texts: &[String], most: usize, count: u64) -> Vec<String> {
     if count as usize <= most {
         return texts.to_vec();
     }
     let mut shown: Vec<String> = texts.iter().take(most.saturating_sub(2)).cloned().collect();
     shown.push("..".to_owned());
-    // The last one is known only where all were kept.
+    // The last one is known only if all were kept.
     shown.extend(texts.last().filter(|_| texts.len() as u64 == count).cloned());
     shown
 }
 
-/// A value as it would be written.
+/// A value as it would be written in ccl.
 #[must_use]
 pub fn text(worth: &Worth, rank: Option<&ir::Rank>) -> String {
     match worth {
@@ -124,7 +125,7 @@ fn list(members: &[Worth], count: u64, rank: Option<&ir::Rank>) -> String {
     format!("[{}]", cut(&texts, MEMBERS, count).join(", "))
 }
 
-/// The ends of three numbers or more that follow each other.
+/// The first and last of three or more consecutive numbers.
 fn consecutive(members: &[Worth]) -> Option<(i64, i64)> {
     let mut numbers = members.iter().map(|worth| match worth {
         Worth::Int(value) => Some(*value),
@@ -146,8 +147,8 @@ fn consecutive(members: &[Worth]) -> Option<(i64, i64)> {
     (last > first + 1).then_some((first, last))
 }
 
-/// A slice of a buffer. Of scratch it has the names and indices of the region of this rank; peers' regions may have
-/// others.
+/// A slice of a buffer. A slice of scratch is shown with the name and indices of this rank's region; a peer's
+/// regions may have others, so that its scratch is shown by offset.
 #[must_use]
 pub fn chunk(operand: &ir::Operand, rank: Option<&ir::Rank>) -> String {
     let buffer = match operand.buffer {
@@ -175,7 +176,7 @@ fn slice(buffer: &str, index: u32, size: u32) -> String {
     }
 }
 
-/// A slice of one region by its indices; where it is not one chunk, of a region of one dimension.
+/// A chunk of a scratch region, by its indices; none if the slice is not exactly one chunk of the region.
 fn region(operand: &ir::Operand, rank: &ir::Rank) -> Option<String> {
     let region = rank.regions.iter().rfind(|region| region.offset <= operand.index)?;
     let mut rest = (operand.index - region.offset) as usize;
@@ -203,7 +204,7 @@ mod tests {
         assert_eq!(text(&ints(&[]), None), "[]");
         let odd: Vec<i64> = (0..20).map(|n| 2 * n + 1).collect();
         assert_eq!(text(&ints(&odd), None), "[1, 3, 5, 7, 9, 11, 13, .., 39]");
-        // Of a longer list only the beginning is known.
+        // Only the beginning of a longer list is known.
         assert_eq!(
             text(&Worth::List(vec![Worth::Int(0); 64], 90), None),
             "[0, 0, 0, 0, 0, 0, 0, ..]"

@@ -1,8 +1,9 @@
-//! Files and their names: addresses of the protocol, what the compiler calls a file, and what is on the disk.
+//! Files and their names: URLs of the protocol, what the compiler calls a file, and files on the disk.
 //!
-//! A file below the root, which is the first folder that the editor names, is called by its path from there, as `cclc`
-//! calls it when it is run in the root; any other by its whole path, and one that is no file by its address. The root stays
-//! what it is while folders come and go, and so do names. Imports of files below the root must stay there.
+//! A file below the root, which is the first folder that the editor names, is called by its path from the root, as
+//! `cclc` calls it when run in the root. Any other file is called by its absolute path, and a URL that is not a file by
+//! the URL. The root and the names stay the same while folders come and go. Imports of files below the root must stay
+//! below it.
 
 use crate::copies;
 use crate::database::Text;
@@ -13,16 +14,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many bytes a file may have: as many as the compiler takes where nothing else is said.
+/// The largest file that is read, in bytes: the compiler's default limit.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// How deep folders are searched for source files.
+/// The depth to which folders are searched for source files.
 const MAX_DEPTH: usize = 16;
 
-/// How many source files are looked for.
+/// The most source files that are listed.
 const MAX_FILES: usize = 10_000;
 
-/// The folders that the editor works in.
+/// The folders that are open in the editor.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     root: Option<PathBuf>,
@@ -46,11 +47,11 @@ impl Workspace {
         Workspace { root: self.root.clone(), folders: kept.chain(added).collect() }
     }
 
-    /// What the compiler calls a file.
+    /// The compiler's name for a file.
     #[must_use]
     pub fn name(&self, url: &Url) -> String {
         let Ok(path) = url.to_file_path() else { return url.to_string() };
-        // A path may lead to the root through a link.
+        // A path may lead to the root through a symbolic link.
         let path = match (path.parent().map(fs::canonicalize), path.file_name()) {
             (Some(Ok(folder)), Some(name)) => folder.join(name),
             _ => path,
@@ -58,7 +59,7 @@ impl Workspace {
         self.named(&path)
     }
 
-    /// Where a file is; none for modules of the library.
+    /// The URL of a file; for modules of the library, that of a copy.
     #[must_use]
     pub fn url(&self, name: &str) -> Option<Url> {
         if name.starts_with("std::") {
@@ -68,7 +69,8 @@ impl Workspace {
         if path.is_absolute() { Url::from_file_path(path).ok() } else { Url::parse(name).ok() }
     }
 
-    /// The names of the source files below the folders, in order. Hidden folders and links are not followed.
+    /// The names of the source files below the folders, sorted. Hidden folders, `target` and symbolic links are
+    /// skipped.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let mut names = BTreeSet::new();
@@ -98,7 +100,7 @@ impl Workspace {
         names.into_iter().collect()
     }
 
-    /// The folder that a path in an import leads to, from the file in which it stands; none where nothing may be imported
+    /// The folder that the path in an import leads to, relative to the file `from`; none if nothing may be imported
     /// from there.
     #[must_use]
     pub fn folder(&self, from: &str, path: &str) -> Option<PathBuf> {
@@ -117,7 +119,7 @@ impl Workspace {
     /// The text of a file on the disk.
     ///
     /// # Errors
-    /// In a few words, why it cannot be read; `outside` is among them where it must not be.
+    /// A short explanation of why the file cannot be read, for instance because it is outside the workspace.
     pub fn read(&self, name: &str) -> Text {
         if name.starts_with("std::") {
             return Ok(load::library_text(name).ok_or("the library has no such module")?.into());

@@ -1,9 +1,9 @@
-//! Edits by lot: what is found part by part is what the compiler finds in the whole; no request makes the server crash,
-//! hang or answer about another text; memory does not grow with edits.
+//! Random edits: the findings of the parts equal the compiler's findings for the whole file; no request makes the
+//! server crash, hang or answer about another text; memory does not grow with the number of edits.
 //!
-//! `EDITS=10000` makes more of them, and so `MEMORY_EDITS=100000`.
+//! `EDITS=10000` and `MEMORY_EDITS=100000` make more edits.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic fails the test")]
 
 #[path = "support/client.rs"]
 mod client;
@@ -30,7 +30,7 @@ fn disk(name: &str) -> Text {
     if name == "other.ccl" { Ok(OTHER.into()) } else { Err("there is no such file".to_owned()) }
 }
 
-/// Programs of more operations than this are not what is tested here.
+/// Programs with more operations than this are not the subject of these tests.
 fn settings() -> Settings {
     Settings { max_operations: 20_000, ..Settings::default() }
 }
@@ -67,7 +67,7 @@ fn parts_say_what_the_whole_says() {
             sound += 1;
             let (mut expected, mut findings) = (whole(&text), found.findings);
             for finding in expected.iter_mut().chain(&mut findings) {
-                // Blanks go with one neighbor or the other.
+                // Whitespace may belong to either neighbor.
                 finding.fix.iter_mut().for_each(|fix| fix.edits.clear());
             }
             let key = |finding: &Finding| format!("{finding:?}");
@@ -81,7 +81,7 @@ fn parts_say_what_the_whole_says() {
 
 #[test]
 fn what_is_doubted_is_wrong() {
-    // Doubt costs time: a text that the compiler finds sound must not be doubted without need.
+    // Doubt costs time: a text that the compiler accepts must not be doubted.
     for text in texts() {
         let mut database = Database::new(Arc::new(disk));
         database.set_settings(settings());
@@ -115,7 +115,7 @@ const REQUESTS: &[&str] = &[
     "workspace/symbol",
 ];
 
-/// Every parameter that any of the requests takes.
+/// All parameters that any of the requests takes, in one object.
 fn parameters(lot: &mut Lot, uri: &str, lines: &Lines) -> Value {
     let length = lines.text().len() + 8;
     let place = lines.position(lot.below(length) as u32);
@@ -148,7 +148,7 @@ fn a_long_conversation_stays_sound() {
         let lines = Lines::new(text.as_str().into(), Encoding::Utf16);
         let (range, new) = lot.edit(&text);
         let place = lines.range(range.start as u32..range.end as u32);
-        // A mark of the byte order, or one half of a line break, moves what a client would call a position.
+        // The same range as a client can express it: offsets at a byte order mark or inside a line break move.
         text.replace_range(
             lines.offset(place.start) as usize..lines.offset(place.end) as usize,
             &new,
@@ -165,7 +165,7 @@ fn a_long_conversation_stays_sound() {
     for id in asked {
         let response = client.response(id);
         let code = response["error"]["code"].as_i64();
-        // Modified since; cannot be renamed; not a thing that this server does.
+        // Content modified; request failed (cannot be renamed); method not found.
         assert!(matches!(code, None | Some(-32801 | -32803 | -32601)), "{response}");
     }
     let newest = client.newest(uri, version);

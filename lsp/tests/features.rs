@@ -1,10 +1,11 @@
-//! The case runner: every `tests/cases/<feature>/<behavior>.ccl` is a test of that name, found by its folder.
+//! The case runner: every `tests/cases/<feature>/<behavior>.ccl` is a test of the feature that its folder is named
+//! after.
 //!
-//! The text up to the first `//=` line is open in the editor. A line with nothing but a comment of one `^` puts the
-//! cursor at that column of the line above; the `//=` block is the answer, written as `answers.rs` says.
+//! The text up to the first `//=` line is open in the editor. A line that has only a comment with one `^` puts the
+//! cursor at that column of the line above; the `//=` block is the expected answer, in the format of `answers.rs`.
 //!
-//! `BLESS=1 cargo test -p ccl-lsp --test features NAME` rewrites blocks: read what was written. Folders inside a
-//! feature's folder hold files to import.
+//! `BLESS=1 cargo test -p ccl-lsp --test features NAME` rewrites the blocks: read the result. Folders inside a
+//! feature's folder contain files to import.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -69,7 +70,7 @@ fn case(file: &Path) -> Result<(), String> {
     Err(format!("expected:\n{expected}\nfound:\n{found}"))
 }
 
-/// What the server says of a text.
+/// The server's answer for a text.
 fn answer(file: &Path, text: &str) -> Result<String, String> {
     let folder = file.parent().unwrap();
     let workspace = Workspace::new(Some(folder.to_owned()));
@@ -88,7 +89,7 @@ fn answer(file: &Path, text: &str) -> Result<String, String> {
     answers::answer(&stem(folder), &snapshot, &url, cursor(text))
 }
 
-/// The offset that a line with a `^` points to: that of the same column in the line above.
+/// The offset that a `^` line points to: the same column in the line above it.
 fn cursor(text: &str) -> Option<u32> {
     let (mut above, mut start) = (0, 0);
     for line in text.split_inclusive('\n') {

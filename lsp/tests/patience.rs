@@ -1,6 +1,7 @@
-//! What is shown while a check takes seconds: conversations with a server in this process.
+//! What the client is shown while a check takes seconds: conversations with a server in this
+//! process.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic fails the test")]
 
 #[path = "support/client.rs"]
 mod client;
@@ -63,7 +64,7 @@ fn what_was_found_stays_until_it_is_known_anew() {
     let before = errors(&first);
     assert!(!before.is_empty(), "what is known is not kept back by what takes long: {first}");
     client.settled_silently();
-    // Both programs are to be checked again, and everything has moved.
+    // Both programs must be checked again, and everything has moved.
     let text = TEXT.replacen("i % 7", "i % 5", 1);
     let text = text.replacen("\nfn work", "\n\n\nfn work", 1);
     client.replace(SLOW, 2, &text.replacen("main {\n", "main {\n        let _x = 0;\n", 1));
@@ -92,7 +93,7 @@ fn one_slow_file_keeps_nobody_waiting() {
     client.settled(SLOW, 1);
     client.replace(OTHER, 2, "let x = 1 1;\n");
     client.settled(OTHER, 2);
-    // The limit of what is evaluated for an answer is reached in a fraction of the time.
+    // The limit on evaluation for answers is reached in a fraction of this time.
     assert!(answered < Duration::from_secs(5), "{answered:?}");
     client.finish();
 }

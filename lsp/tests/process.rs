@@ -1,4 +1,4 @@
-//! The program itself: it ends when it is told to, and when nobody is left to tell it.
+//! The executable: it ends when asked to, and when its client is gone.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot speak to the server fails")]
 
@@ -20,7 +20,7 @@ fn send(server: &mut Child, body: &str) {
     input.flush().unwrap();
 }
 
-/// Reads a message, so that the server is known to be up.
+/// Reads a message, so that the server is known to be running.
 fn hear(server: &mut Child) -> String {
     let mut output = BufReader::new(server.stdout.as_mut().unwrap());
     let mut line = String::new();
@@ -72,7 +72,7 @@ fn it_answers_what_is_no_message_and_goes_on() {
         send(&mut server, body);
         assert!(hear(&mut server).contains("\"id\":null"), "{body}");
     }
-    // A header without a length, and one with a length that is none.
+    // A header without a length, one with a length that is not a number, and an empty one.
     for header in ["Nonsense: 1\r\n\r\n", "Content-Length: many\r\n\r\n", "\r\n"] {
         server.stdin.as_mut().unwrap().write_all(header.as_bytes()).unwrap();
         assert!(hear(&mut server).contains("error"), "{header}");

@@ -1,6 +1,6 @@
-//! What the protocol promises, and what editors rely on: conversations with a server in this process.
+//! What the protocol promises and editors rely on: conversations with a server in this process.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic fails the test")]
 
 #[path = "support/client.rs"]
 mod client;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 const URI: &str = "untitled:Untitled-1";
 
-/// A program without mistakes; its race is made by taking the first `wait` out.
+/// A correct program; removing the first `wait` makes a race.
 const GATHER: &str = "use std::collectives::allgather;
 
 program gather(ranks: int = 4) {
@@ -51,7 +51,7 @@ fn diagnostics_follow_the_text() {
     assert_eq!((&first["source"], &first["severity"]), (&json!("ccl"), &json!(1)));
     let range = json!({"start": position(6, 0), "end": position(6, 0)});
     client.change(URI, 3, json!([{"range": range, "text": "        wait mem[*] relaxed;\n"}]));
-    // In another order than in the text above, and yet without a race.
+    // The order differs from the original text, but there is no race.
     let found = client.settled(URI, 3);
     assert_ne!(found, raced);
     client.replace(URI, 4, &GATHER.replacen("put output", "put (output", 1));
@@ -238,7 +238,7 @@ fn parameters_that_the_compiler_looks_for_keep_their_names() {
     let text = GATHER.replacen("ranks: int = 4", "ranks: int = 4, ranks_per_node: int = 2", 1);
     client.open(URI, &format!("{text}fn half(ranks: int) = ranks / 2;\n"));
     client.settled(URI, 1);
-    // Declared, and used; and of a function, where the name is any name.
+    // The declaration and a use; then a parameter of a function, whose name is free.
     for (line, column, refused) in [(2, 16, true), (2, 32, true), (3, 25, true), (14, 8, false)] {
         for method in ["textDocument/prepareRename", "textDocument/rename"] {
             let mut asked = at(URI, line, column);
@@ -342,7 +342,7 @@ fn unknown_words_are_mended() {
     client.finish();
 }
 
-/// The program knows nothing of the imports that it does not use.
+/// The program does not depend on the imports that it does not use.
 #[test]
 fn a_name_of_the_library_is_imported_beside_the_others() {
     let mut client = Client::new(None, json!({}));
@@ -394,7 +394,7 @@ fn lenses_are_asked_for_again_when_the_proof_is_there() {
     let after = client.request("textDocument/codeLens", asked.clone());
     assert!(title(&after).starts_with("14 ranks") && title(&after).ends_with("proved"), "{after}");
     assert_eq!(client.settled(URI, 1), [] as [Value; 0]);
-    // What was shown in full is not asked for again.
+    // The client is not asked to request again what it was shown in full.
     assert_eq!(client.settled_silently(), 0);
     client.finish();
 }
@@ -427,7 +427,7 @@ fn what_another_file_decides_is_asked_for_again() {
     let hints = client.request("textDocument/inlayHint", asked);
     assert!(hints.to_string().contains("= 3"), "{hints}");
     client.settled(&lib, 2);
-    // An edit of a file that nothing relies on changes nothing elsewhere.
+    // An edit of a file that nothing depends on changes nothing elsewhere.
     client.replace(&main, 2, &text.replacen("half", "2", 1));
     client.settled(&main, 2);
     client.finish();
@@ -471,7 +471,7 @@ fn folders_come_and_go() {
     let mut names = symbols();
     names.sort_by_key(Value::to_string);
     assert_eq!(names, ["half_1", "half_2"]);
-    // Files of one name, and each imports its neighbor.
+    // Files with the same names; each imports the one next to it.
     for at in [1, 2] {
         let main = uri(at, "main.ccl");
         let text = GATHER.replacen("int = 4", &format!("int = half_{at} * 4"), 1);

@@ -1,4 +1,4 @@
-//! How much is computed again after an edit: salsa's queries, counted.
+//! How much is recomputed after an edit: salsa's queries, counted.
 
 use server::database::{Counts, Database, Db as _};
 use server::diagnostics;
@@ -11,7 +11,7 @@ fn database() -> Database {
     Database::new(Arc::new(|name: &str| Err(format!("there is no `{name}`"))))
 }
 
-/// A file of 20 programs and the procedure that they share.
+/// A file with 20 programs and a procedure that they all use.
 fn text() -> String {
     let mut text = "use std::collectives::allgather;\n\n\
         /// Tells all peers.\nproc tell(c: channel[]) { signal c[*]; wait c[*]; }\n\n"
@@ -34,7 +34,7 @@ fn run(counts: &Counts) -> [usize; 3] {
     [&counts.parsed, &counts.resolved, &counts.proved].map(|count| count.swap(0, Ordering::Relaxed))
 }
 
-/// How much is computed when a text takes the place of another, and the codes that are found in it.
+/// How much is recomputed when a text replaces another, and the codes found in the new one.
 fn after(database: &mut Database, text: &str) -> ([usize; 3], Vec<&'static str>) {
     database.set_text(NAME, Ok(text.into()));
     let found = diagnostics::parts(database, database.document(NAME));

@@ -1,6 +1,6 @@
-//! What a user is told of settings and of comments that set parameters: conversations with a server in this process.
+//! Messages about settings and about comments that set parameters: conversations with a server in this process.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic fails the test")]
 
 #[path = "support/client.rs"]
 mod client;
@@ -36,7 +36,7 @@ fn configure(client: &mut Client, settings: Value) {
     client.notify("workspace/didChangeConfiguration", json!({"settings": settings}));
 }
 
-/// The ranks that lenses show.
+/// The size that the lens shows.
 fn size(client: &mut Client) -> String {
     let asked = json!({"textDocument": {"uri": URI}});
     let lenses = client.request("textDocument/codeLens", asked);
@@ -125,7 +125,7 @@ fn a_limit_is_raised_by_the_setting_that_an_editor_has() {
     client.finish();
 }
 
-/// The comment, and for what is shown in it: the columns, what is said, and what mends it.
+/// The findings in a comment above a program: columns, message, and the fix.
 fn of_comment(comment: &str) -> Vec<(u64, u64, String, Option<String>)> {
     let mut client = Client::new(None, json!({}));
     let text = GATHER.replacen("program", &format!("{comment}\nprogram"), 1);

@@ -1,6 +1,6 @@
-//! How findings are shown, and what mends them: conversations with a server in this process.
+//! How findings are shown and fixed: conversations with a server in this process.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic fails the test")]
 
 #[path = "support/client.rs"]
 mod client;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const URI: &str = "untitled:Untitled-1";
 
-/// A program of so many blocks, each of which races with the one that reads.
+/// A program with `blocks` blocks that race with each other.
 fn races(blocks: usize) -> String {
     let many: String = (0..blocks)
         .map(|at| format!("    block b{at} {{ copy input[0] -> output[0]; }}\n"))
@@ -21,7 +21,7 @@ fn races(blocks: usize) -> String {
     )
 }
 
-/// The edits that mend a report, as `line:column-line:column text`.
+/// The edits of a report's fix, as `line:column-line:column text`.
 fn mended(client: &mut Client, report: &Value) -> Vec<String> {
     let asked = json!({"textDocument": {"uri": URI}, "range": report["range"],
         "context": {"diagnostics": [report]}});
@@ -118,7 +118,7 @@ fn lines_that_end_with_a_carriage_return_are_folded_and_formatted() {
     let lines =
         |fold: &Value| (fold["startLine"].as_u64().unwrap(), fold["endLine"].as_u64().unwrap());
     assert_eq!(folds.as_array().unwrap().iter().map(lines).collect::<Vec<_>>(), [(2, 5)]);
-    // Behind the `}` of the block: nothing above it is touched.
+    // After the `}` of the block: nothing above the block is touched.
     let position = json!({"line": 5, "character": 34});
     let asked = json!({"textDocument": file, "position": position, "ch": "}",
         "options": {"tabSize": 4, "insertSpaces": true}});

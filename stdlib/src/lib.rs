@@ -1,6 +1,7 @@
-//! The ccl standard library, as text: what `use std::...` finds.
+//! The ccl standard library as text, for `use std::...`.
 //!
-//! Programs cannot be imported; those under `algorithms` are here to be listed, built and copied from.
+//! Programs cannot be imported; those under `algorithms` are included so that they can be listed,
+//! built and copied.
 
 /// Every module of the library: its path below `std`, with `/` for `::`, and its text.
 pub const FILES: &[(&str, &str)] = &[

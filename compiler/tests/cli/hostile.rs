@@ -1,14 +1,14 @@
-//! Input that means no good, and surroundings that do not help: each is refused in plain words, soon, and leaves no half
-//! of a file.
+//! Malicious input and failing surroundings: each is refused quickly and in plain words, and no partial file is left
+//! behind.
 
 use crate::folder::{Folder, GOOD, ends, says};
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
-/// Soon, on a machine that does much else.
+/// Quickly, even on a busy machine.
 const SOON: Duration = Duration::from_secs(30);
 
-/// A plan of one rank with these chunks of input and these operations.
+/// A plan for one rank with these input chunks and operations.
 fn plan(name: &str, chunks: &str, ops: &str) -> String {
     format!(
         "{{\"name\": {name}, \"collective\": \"allgather\", \"protocol\": \"Simple\", \"inplace\": false, \"gpus\": \
@@ -20,7 +20,7 @@ fn plan(name: &str, chunks: &str, ops: &str) -> String {
 #[test]
 fn a_file_that_is_too_large_is_not_read() {
     let folder = Folder::with("a.ccl", GOOD);
-    // A hole of a terabyte: reading it would be noticed.
+    // A sparse file of a terabyte: reading it would be noticed.
     File::create(folder.path("huge.ccl")).unwrap().set_len(1 << 40).unwrap();
     File::create(folder.path("huge.json")).unwrap().set_len(1 << 40).unwrap();
     let started = Instant::now();
@@ -67,7 +67,7 @@ fn a_million_levels_are_a_report() {
     assert!(started.elapsed() < 4 * SOON, "{:?}", started.elapsed());
 }
 
-/// In one line: what is looked for in it, from each report on, would add up.
+/// On a single line: work that looks through the line for each report would add up.
 #[test]
 fn a_hundred_thousand_mistakes_are_said_in_a_thousand_reports() {
     let folder = Folder::with("a.ccl", &"}".repeat(100_000));
@@ -81,7 +81,7 @@ fn a_hundred_thousand_mistakes_are_said_in_a_thousand_reports() {
     assert!(started.elapsed() < 4 * SOON, "{:?}", started.elapsed());
 }
 
-/// Each word of one line has those behind it looked at, but not all of them.
+/// Each word on a line may look at the words after it, but not at all of them.
 #[test]
 fn a_line_of_a_hundred_thousand_words_is_read_soon() {
     let folder = Folder::with("a.ccl", &format!("let a = [{};", " for".repeat(100_000)));
@@ -93,7 +93,7 @@ fn a_line_of_a_hundred_thousand_words_is_read_soon() {
     assert!(started.elapsed() < 2 * SOON, "{:?}", started.elapsed());
 }
 
-/// A loop that goes wrong in every round is left at the thousandth, on each rank.
+/// A loop that fails in every round is abandoned after the thousandth, on each rank.
 #[test]
 fn a_mistake_in_twenty_million_rounds_is_said_soon() {
     let program = "use std::collectives::allgather;
@@ -140,7 +140,7 @@ fn numbers_that_no_buffer_has_are_a_report() {
         let run = ends(folder.cclc(&format!("{command} a.json")), 1);
         says(&run.stderr, &["`input_chunks` is 9223372036854775807, not a number of chunks"]);
     }
-    // As many as can be said, for which nothing is set aside.
+    // The largest number that can be written; no memory is reserved for it.
     folder.write("a.json", &plan("\"a\"", "4294967295", ""));
     ends(folder.cclc("verify a.json"), 0);
 }
@@ -153,7 +153,7 @@ fn links_that_lead_back_end() {
     let run = ends(folder.cclc("check a.ccl"), 1);
     says(&run.stderr, &["error[E0207]"]);
     assert!(run.stderr.len() < 2000, "{}", run.stderr);
-    // A link that leads to itself is no file.
+    // A link that leads to itself is not a file.
     std::os::unix::fs::symlink("b.ccl", folder.path("b.ccl")).unwrap();
     ends(folder.cclc("check b.ccl"), 3);
 }
@@ -186,14 +186,14 @@ fn nothing_that_is_shown_moves_the_cursor() {
     ] {
         let run = crate::cclc::run(folder.command().args(arguments), "");
         assert_ne!(run.status, Some(0), "{arguments:?}");
-        // What machines read has every character as it is, but for those that are escaped.
+        // Output for machines keeps every character, except for those that its format escapes.
         let machines = arguments.iter().any(|word| matches!(*word, "json" | "sarif"));
         let moves = |c: char| (c.is_control() && c != '\n') || (c == '\u{202e}' && !machines);
         assert!(!run.stderr.contains(moves), "{arguments:?}: {:?}", run.stderr);
     }
 }
 
-/// Runs a line of shell in the folder, where `cclc` is `"$CCLC"`; its status and what it says.
+/// Runs a shell command in the folder, with `cclc` as `"$CCLC"`; returns its status and output.
 #[cfg(unix)]
 fn shell(folder: &Folder, line: &str) -> crate::cclc::Run {
     let mut command = std::process::Command::new("sh");
@@ -206,7 +206,7 @@ fn shell(folder: &Folder, line: &str) -> crate::cclc::Run {
 fn a_limit_of_file_sizes_leaves_the_old_file() {
     let folder = Folder::with("a.ccl", GOOD);
     folder.write("a.json", "old");
-    // In blocks of 512 bytes: the plan has more than one.
+    // The limit is in blocks of 512 bytes; the plan is larger than one block.
     let run = ends(shell(&folder, "ulimit -f 1; exec \"$CCLC\" build a.ccl -o a.json"), 3);
     says(&run.stderr, &["cannot write `a.json`", "too large"]);
     assert_eq!(
@@ -219,7 +219,7 @@ fn a_limit_of_file_sizes_leaves_the_old_file() {
 #[test]
 fn a_folder_that_cannot_be_written_is_said() {
     let folder = Folder::with("a.ccl", GOOD);
-    // Nobody can write there, root neither.
+    // Nobody can write there, not even root.
     let run = ends(folder.cclc("build a.ccl -o /proc/self/a.json"), 3);
     says(&run.stderr, &["cannot write `/proc/self/a.json`"]);
     let run = ends(folder.cclc("new /proc/self/project"), 3);
@@ -228,7 +228,7 @@ fn a_folder_that_cannot_be_written_is_said() {
     says(&run.stderr, &["cannot write to `/proc/self/man`"]);
 }
 
-/// A process that is killed leaves the old file or the new one; what it was writing is hidden, and in nobody's way.
+/// A process that is killed leaves either the old file or the new one; its temporary file is hidden and does no harm.
 #[cfg(unix)]
 #[test]
 fn a_kill_leaves_a_whole_file() {
@@ -254,7 +254,7 @@ fn a_kill_leaves_a_whole_file() {
     assert_eq!(folder.read("a.json"), new);
 }
 
-/// What a killed process of the same number left is in nobody's way either.
+/// The temporary files of a killed process with the same process id do no harm either.
 #[cfg(unix)]
 #[test]
 fn what_was_left_is_in_nobodys_way() {

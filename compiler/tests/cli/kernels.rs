@@ -1,8 +1,8 @@
-//! `cclc build --emit cuda`, for every target and beside a plan.
+//! `cclc build --emit cuda`, for every target, and together with a plan.
 
 use super::{Folder, GOOD, ends, manifest, says};
 
-/// A plan and kernels can be built at once; what is said of the program is said once.
+/// A plan and kernels can be built at once; reports about the program are shown only once.
 #[test]
 fn several_kinds_are_built_at_once() {
     let doubtful = GOOD.replace("    channel mem", "    scratch unused[1];\n    channel mem");
@@ -13,13 +13,13 @@ fn several_kinds_are_built_at_once() {
     assert_eq!(folder.names(), made);
     assert_eq!(folder.read("p.d"), "p.json k.cu: a.ccl\n");
     ends(folder.cclc("verify p.json"), 0);
-    // What one of them cannot be keeps it from being written.
+    // If one of the outputs is refused, none is written.
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl --emit plan=p.json,cuda=k.cu --sms 0"), 1);
     assert_eq!(folder.names(), ["a.ccl"]);
 }
 
-/// Ports are left to NVSHMEM where that is the target, and are memory where it is not.
+/// With NVSHMEM as the target, ports use NVSHMEM; without it, they use memory.
 #[test]
 fn kernels_are_written_for_a_network_or_without() {
     let folder = Folder::with("a.ccl", GOOD);
@@ -36,7 +36,7 @@ fn kernels_are_written_for_a_network_or_without() {
     assert!(!(source + &header).to_lowercase().contains("nvshmem"));
 }
 
-/// A native algorithm of MSCCL++ stands in a file of its own, and has no hole left.
+/// A native algorithm of MSCCL++ is written to a file of its own, in which no placeholder is left.
 #[test]
 fn kernels_can_be_a_native_algorithm() {
     let folder = Folder::with("a.ccl", GOOD);
@@ -52,7 +52,8 @@ fn kernels_can_be_a_native_algorithm() {
     assert!(!folder.path("n.cu").exists());
 }
 
-/// MSCCL++ compiles a native algorithm again only if its own file changes: so that changes with the kernels.
+/// MSCCL++ recompiles a native algorithm only if its own file changes, so the file must change whenever the
+/// kernels do.
 #[test]
 fn a_native_algorithm_changes_with_its_kernels() {
     let folder = Folder::with("a.ccl", GOOD);

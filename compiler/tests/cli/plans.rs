@@ -40,11 +40,11 @@ fn a_command_says_which_one_is_for_the_other_kind_of_file() {
 fn plans_are_compared() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);
-    // The same program with blocks' joins and channels' numbers of its own.
+    // The same program, with other joins and channel numbers.
     ends(folder.cclc("decompile a.json -o b.ccl"), 0);
     ends(folder.cclc("build b.ccl -o b.json"), 0);
     says(&ends(folder.cclc("diff a.json b.json"), 0).stderr, &["the plans are the same"]);
-    // A signal that is lost.
+    // A missing signal.
     let signals = "        signal mem[*];\n";
     folder.write("c.ccl", &GOOD.replace(signals, "        if rank != 2 { signal mem[*]; }\n"));
     folder.cclc("build c.ccl -D ranks=4 -o c.json --unproved");
@@ -60,7 +60,7 @@ fn plans_are_compared() {
             "a.json: rank 2, block 0",
         ],
     );
-    // What all ranks have is told once; the results are the same.
+    // Something that all ranks have is reported once; the results are the same.
     folder.write(
         "d.ccl",
         &GOOD.replace(
@@ -73,7 +73,7 @@ fn plans_are_compared() {
     says(&run.stderr, &["they compute the same", "only in the second plan", "on ranks 1 to 3"]);
     let run = ends(folder.cclc("diff a.json d.json --message-format json"), 1);
     assert!(run.stderr.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
-    // Two plans of MSCCL++'s own for one collective: other operations in other blocks, the same outputs.
+    // Two of MSCCL++'s own plans for one collective: other operations in other blocks, but the same outputs.
     let golden = |name: &str| manifest(&format!("tests/goldens/{name}__num_gpus_4.json"));
     let pair = ["single_node_allgather_pkt", "single_node_allgather_pkt_rppkt"].map(golden);
     let run = ends(folder.cclc(&format!("diff {} {}", pair[0].display(), pair[1].display())), 1);
@@ -91,11 +91,11 @@ fn plans_are_compared() {
         &ends(folder.cclc("diff a.json e.json"), 1).stderr,
         &["`ranks` is 4 in the first plan and 3"],
     );
-    // Programs stand for their plans, and reports name their lines.
+    // Programs can be given in place of plans; reports then name their lines.
     says(&ends(folder.cclc("diff a.ccl a.json -D ranks=4"), 0).stderr, &["the plans are the same"]);
     let run = ends(folder.cclc("diff a.ccl d.ccl -D ranks=4"), 1);
     says(&run.stderr, &["they compute the same", "only in the second plan", "from d.ccl:"]);
-    // For large messages only: the sizes at which plans are compared are none that these serve.
+    // For large messages only: they do not serve the sizes at which plans are compared.
     let run = ends(folder.cclc("diff a.ccl d.ccl -D ranks=4 -O message_size=1MiB.."), 1);
     says(&run.stderr, &["they compute the same", "only in the second plan"]);
     folder.write("g.ccl", &GOOD.replace("        copy input[0] -> output[rank];\n", ""));
@@ -127,7 +127,7 @@ fn plans_are_decompiled() {
     says(&folder.read("b.ccl"), &["for p in peers", "p.output[rank]"]);
     let straight = ends(folder.cclc("decompile --straight p.json"), 0).stdout;
     says(&straight, &["if rank == 0 {", "(1).output[0]"]);
-    // What cannot be done leaves nothing behind, and says where.
+    // A plan that cannot be decompiled gives no output file, and the report says where.
     let lonely = manifest("tests/goldens/unit_tests_flush_flush_test__default.json");
     let run = ends(folder.cclc(&format!("decompile {} -o c.ccl", lonely.display())), 1);
     says(&run.stderr, &["E0907", "rank 0's port channel 0 leads to rank 1"]);
@@ -137,7 +137,8 @@ fn plans_are_decompiled() {
     assert!(!folder.names().contains(&"c.ccl".to_owned()));
 }
 
-/// Reports of places in plans name the line of source; the source is shown while it is what the plan was built from.
+/// Reports about plans name the source line; the source is shown as long as the plan was built from its current
+/// text.
 #[test]
 fn a_map_tells_where_operations_come_from() {
     let relaxed = GOOD.replace("wait mem[*];", "wait mem[*] relaxed;");
@@ -178,7 +179,7 @@ fn a_map_of_another_plan_is_passed_over() {
     );
 }
 
-/// Every operation of a plan has its row, pipelines and copies included.
+/// Every operation of a plan has its row in the map, including those in pipelines and in copies.
 #[test]
 fn a_map_has_every_operation() {
     let program = "\
@@ -218,7 +219,7 @@ fn a_plan_is_held_to_the_collective_that_it_names() {
     let folder = Folder::with("a.ccl", GOOD);
     let verify = |edit: &dyn Fn(&mut Value), arguments: &str| {
         let mut plan: Value = serde_json::from_str(&folder.read("p.json")).unwrap();
-        // What the sizes of messages are counted by depends on the collective.
+        // Which buffer the message size refers to depends on the collective.
         plan["max_message_size"] = u64::MAX.into();
         edit(&mut plan);
         folder.write("q.json", &plan.to_string());
@@ -278,7 +279,7 @@ fn a_table_does_not_follow_from_sizes() {
     assert_eq!(ends(folder.cclc("verify a.json"), 0).stderr, "");
 }
 
-/// The chunks of a broadcast's plan do not say who its root is.
+/// The chunk counts of a broadcast's plan do not say which rank is the root.
 #[test]
 fn a_root_is_found_by_what_the_outputs_hold() {
     let source = manifest("../stdlib/ccl/algorithms/broadcast_chain.ccl");
@@ -304,7 +305,7 @@ fn a_built_plan_verifies_and_a_dump_checks() {
     }
 }
 
-/// As their cost is measured: races are found, what the executor cannot run is a warning.
+/// This is how the cost of checking is measured: races are errors, and what the executor cannot run is a warning.
 #[test]
 fn proof_can_be_had_without_limits() {
     let copy = "copy input[0] -> output[rank];";

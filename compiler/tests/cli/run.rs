@@ -3,7 +3,7 @@
 use super::{Folder, GOOD, ends, manifest, says};
 use serde_json::Value;
 
-/// What editors run, and what they show.
+/// The command that editors run, and the output that they show.
 #[test]
 fn a_program_is_run_as_editors_do() {
     let folder = Folder::with("a.ccl", GOOD);
@@ -68,7 +68,7 @@ fn a_plan_can_be_run() {
     says(&run.stdout, &["allgather on 2 ranks, 64 KiB in 4 chunks of 16 KiB", "\nright: "]);
     folder.write("plan.json", "{}");
     says(&ends(folder.cclc("run plan.json"), 1).stderr, &["E0902"]);
-    // Nothing is promised of what a plan for tests leaves.
+    // A plan made for MSCCL++'s tests promises nothing about its outputs.
     let golden = manifest("tests/goldens/unit_tests_copy_test__default.json");
     let run = ends(folder.cclc(&format!("run {}", golden.display())), 0);
     says(&run.stdout, &["nothing is promised", "on 1 rank,"]);
@@ -83,7 +83,7 @@ fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
         &run.stderr,
         &[
             "error[E0904]: `output[",
-            // What nobody wrote was sent.
+            // A value that nobody had written was sent.
             " of `output` is -286331154, not ",
             "a.ccl:11:9",
             " wrote it last",
@@ -102,7 +102,7 @@ fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
 
 #[test]
 fn a_size_is_rounded_up_before_it_is_refused() {
-    // Two chunks of 16 bytes are the least that it serves.
+    // The smallest size that it serves is two chunks of 16 bytes.
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -D ranks=2 -o a.json"), 0);
     let run = ends(folder.cclc("run a.json --size 17"), 0);

@@ -1,4 +1,4 @@
-//! What a run says of itself: its timings, and on a terminal what takes so long.
+//! What a run reports about itself: its timings and, on a terminal, the phase that takes long.
 
 #![expect(clippy::indexing_slicing, reason = "a missing key of JSON reads as null")]
 
@@ -7,7 +7,7 @@ use crate::folder::{Folder, GOOD, ends, says};
 use serde_json::Value;
 use std::process::Command;
 
-/// A program whose elaboration takes as long as it may.
+/// A program whose elaboration reaches the limit on steps.
 fn slow() -> String {
     GOOD.replace(
         "    block main {",
@@ -15,7 +15,7 @@ fn slow() -> String {
     )
 }
 
-/// The events of a trace, which must lie in each other, in the order of time, and all end.
+/// The events of a trace, which must be nested, in chronological order, and all closed.
 fn phases(trace: &str) -> Vec<(String, Value)> {
     let trace: Value = serde_json::from_str(trace).unwrap();
     let (mut open, mut phases, mut last) = (Vec::new(), Vec::new(), 0.0);
@@ -57,7 +57,8 @@ fn timings_are_a_trace() {
     assert_eq!(named("lex")[0]["bytes"], GOOD.len());
     assert!(named("parse")[0]["tokens"].as_u64().unwrap() > 50);
     assert_eq!(named("resolve").len(), 1);
-    // A rank has one `signal` and one `wait` a peer, twice, its copy and a `put` a peer: in lists, five operations.
+    // A rank has one `signal` and one `wait` for each peer, twice, a copy, and a `put` for each peer: five
+    // operations, because they take lists.
     let elaborated = named("elaborate gather");
     assert_eq!((elaborated.len(), &elaborated[0]["ranks"]), (1, &Value::from(4)));
     assert!(elaborated[0]["operations"].as_u64().unwrap() >= 4 * 5);
@@ -89,7 +90,7 @@ fn a_sweep_has_a_phase_for_each_combination() {
     assert_eq!(with, ["ranks = 2", "ranks = 3", "ranks = 4"]);
 }
 
-/// Runs `cclc` on a terminal, which `script` makes; none where there is no such program.
+/// Runs `cclc` on a terminal made by `script`; none if that program is missing.
 fn on_a_terminal(folder: &Folder, arguments: &str) -> Option<Run> {
     let there =
         Command::new("script").arg("--version").output().is_ok_and(|it| it.status.success());

@@ -1,4 +1,5 @@
-//! Programs by lot of ranks that do the same, each with its number joined with that of rank 0.
+//! Random programs whose ranks do the same, relative to their own numbers combined with rank 0's by
+//! XOR.
 
 use super::{elaborated, loaded};
 use compiler::check::{self, Ranks};
@@ -8,7 +9,8 @@ use proptest::sample::select;
 use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
-/// Steps that may lack what they need, over the chunks of aligned groups of ranks.
+/// Programs of random steps over the chunks of aligned groups of ranks; steps may lack the
+/// synchronization that they need.
 #[test]
 fn reports_are_the_same_with_few_ranks_and_with_all() {
     let mut runner = TestRunner::deterministic();
@@ -32,7 +34,8 @@ fn reports_are_the_same_with_few_ranks_and_with_all() {
     assert!(right > 50 && wrong > 200, "{right} right, {wrong} wrong");
 }
 
-/// One step of every rank: what comes before it, an operation over aligned chunks, what comes after.
+/// One step of every rank: some synchronization, an operation over aligned chunks, more
+/// synchronization.
 fn step() -> impl Strategy<Value = String> {
     let name = select(vec!["output", "s"]);
     let before =
@@ -65,7 +68,8 @@ fn step() -> impl Strategy<Value = String> {
     )
 }
 
-/// Ranks that have channels to those whose numbers differ in one of the last two bits.
+/// A program whose ranks have channels to the ranks whose numbers differ in one of the last two
+/// bits.
 fn hypercube(ranks: u32, joined: bool, steps: &[String]) -> String {
     format!(
         "use std::collectives::unchecked;

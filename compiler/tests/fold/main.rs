@@ -1,5 +1,5 @@
-//! What is found where ranks are followed for each other is what is found where each is followed for itself; and where
-//! several chunks are looked at as one, what is found where each is looked at.
+//! The findings are the same whether one rank is followed for all ranks symmetric to it or each rank is followed
+//! itself, and whether several chunks are checked as one or each is checked itself.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -19,10 +19,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// More operations than this are left to other tests.
+/// Programs with more operations are left to other tests.
 const MOST: usize = 800;
 
-/// Programs whose lists the passes cut where there are twelve ranks.
+/// Programs whose lists are split by the passes at twelve ranks.
 const CUT: [&str; 2] = ["allpairs_allreduce_packets", "allreduce_packets"];
 
 #[test]
@@ -69,7 +69,7 @@ fn the_ranks_of_the_library_s_programs_stand_for_each_other() {
     }
 }
 
-/// Twelve ranks have lists that the passes cut, on each rank elsewhere.
+/// At twelve ranks, the passes split the lists of these programs, on each rank at another place.
 #[test]
 fn the_ranks_of_programs_whose_lists_are_cut_stand_for_each_other() {
     let mut cut = 0;
@@ -82,7 +82,8 @@ fn the_ranks_of_programs_whose_lists_are_cut_stand_for_each_other() {
     assert!(cut > 2, "{cut} programs with cut lists");
 }
 
-/// With more nodes than rings, a ring sees to two chunks one after the other, which nothing but their order tells apart.
+/// With more nodes than rings, a ring handles two chunks one after the other; only their order distinguishes these
+/// operations.
 #[test]
 fn ranks_where_only_their_order_tells_operations_apart_stand_for_each_other() {
     let unit = load(&root().join("examples/hierarchical_allreduce.ccl"));
@@ -91,7 +92,8 @@ fn ranks_where_only_their_order_tells_operations_apart_stand_for_each_other() {
     assert_eq!(check::followed(&program), 1);
 }
 
-/// Every rank has the chunks of an operation in another order than rank 0, whose number its own is joined with.
+/// On every rank, the chunks of an operation are in another order than on rank 0: their numbers are XORed with the
+/// rank's number.
 #[test]
 fn ranks_whose_chunks_lie_in_another_order_stand_for_each_other() {
     let (mut right, mut wrong) = (0, 0);
@@ -124,7 +126,7 @@ fn ranks_whose_chunks_lie_in_another_order_stand_for_each_other() {
     assert!(right > 12 && wrong > 100, "{right} right, {wrong} wrong");
 }
 
-/// The lists of more than 256 ranks have more members than a byte counts.
+/// With more than 256 ranks, lists have more members than a byte can count.
 #[test]
 fn ranks_with_long_lists_stand_for_each_other() {
     let unit = load(&root().join("benches/allpairs_allreduce_packets.ccl"));
@@ -134,7 +136,8 @@ fn ranks_with_long_lists_stand_for_each_other() {
     assert_eq!(check::followed(&optimize::optimize(program, Stage::Sync)), 1);
 }
 
-/// Blocks that hand on are alike but for what they hand on, and so are those that receive it: that takes a round more.
+/// Blocks that hand off different things are otherwise alike, and so are those that receive them: telling them apart
+/// takes one more round.
 #[test]
 fn ranks_with_blocks_that_differ_only_in_what_they_hand_on_stand_for_each_other() {
     let unit = load(&root().join("compiler/tests/language/allgather_nodes_packets.ccl"));
@@ -144,7 +147,7 @@ fn ranks_with_blocks_that_differ_only_in_what_they_hand_on_stand_for_each_other(
     assert!(check::check(&program, &Interrupt::default()).is_empty());
 }
 
-/// With more peers than blocks that receive, the peers are shared out as each rank counts them from itself on.
+/// With more peers than receiving blocks, each rank distributes its peers over the blocks, counting from itself.
 #[test]
 fn ranks_that_share_out_their_peers_stand_for_each_other() {
     let unit = load(&root().join("stdlib/ccl/algorithms/allgather_nodes_packets.ccl"));
@@ -180,7 +183,7 @@ fn coarse_of(program: &Program) -> Option<run::Grain> {
     run::coarsest(program, run::parts(program))
 }
 
-/// The same program with two chunks for each.
+/// The same program with two chunks in place of each.
 fn doubled(program: &Program) -> Program {
     let mut program = program.clone();
     for rank in program.ranks.iter_mut() {
@@ -214,7 +217,7 @@ fn doubled(program: &Program) -> Program {
     program
 }
 
-/// The programs of the library, the examples and the benches, as written and after the passes.
+/// The programs of the library, the examples and the benchmarks, as written and after the passes.
 fn programs() -> Vec<(String, Program)> {
     let mut programs = Vec::new();
     for path in paths() {
@@ -247,7 +250,7 @@ fn loaded(name: &str, text: String) -> Unit {
     driver::load(main, &mut sources, &mut read).0
 }
 
-/// A program for so many ranks, so many on a node, as far as it takes these.
+/// A program for these numbers of ranks and of ranks in a node, as far as it has parameters for them.
 fn elaborated(unit: &Unit, id: ProgramId, (ranks, width): (u32, u32)) -> Option<Program> {
     let has = |name: &str| unit.programs[id].parameters.iter().any(|p| p.name.as_str() == name);
     let wanted = [("ranks", ranks), ("ranks_per_node", width)].into_iter();
@@ -287,7 +290,7 @@ fn count(program: &Program) -> usize {
     blocks.map(|block| count_ops(&block.ops)).sum()
 }
 
-/// The program with a mistake that all ranks make alike: an operation left out, a signal or wait relaxed.
+/// The program with the same mistake on all ranks: an operation removed, or a signal or wait relaxed.
 fn mutants(program: &Program) -> Vec<Program> {
     let mut mutants = Vec::new();
     let Some(first) = program.ranks.iter().next() else { return mutants };
@@ -295,7 +298,7 @@ fn mutants(program: &Program) -> Vec<Program> {
         .blocks
         .entries()
         .flat_map(|(id, block)| (0..block.ops.len()).map(move |at| (id, at)).take(4));
-    // Of many ranks every one is followed, which takes its time.
+    // With many ranks, following every one of them takes time.
     let most = if program.ranks.len() > 8 { 1 } else { 8 };
     for (block, at) in spots.take(most) {
         mutants.extend(wronged(program, block, at));
@@ -303,7 +306,7 @@ fn mutants(program: &Program) -> Vec<Program> {
     mutants
 }
 
-/// The program without an operation, and with a signal or wait relaxed, on every rank.
+/// The program without one operation, and with one signal or wait relaxed, on every rank.
 fn wronged(program: &Program, block: BlockId, at: usize) -> [Program; 2] {
     let without = changed(program, block, |ops| {
         if at < ops.len() {

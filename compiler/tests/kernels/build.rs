@@ -1,4 +1,4 @@
-//! From a program's text to something that runs it on the CPU under a sanitizer.
+//! Builds, from a program's text, an executable that runs it on the CPU under a sanitizer.
 
 use super::promises::promises;
 use compiler::cuda;
@@ -16,20 +16,20 @@ use std::process::{Command, Output};
 use std::sync::{Arc, LazyLock};
 use tempfile::TempDir;
 
-/// A program and what it is built with. Parameters that it does not have are left out.
+/// A program, and how it is built. Parameters that it does not have are ignored.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     /// The file's name, for reports.
     pub(crate) file: String,
     pub(crate) text: String,
-    /// Which program of the file; the first where none is named.
+    /// The program of the file to build; without a name, the first.
     pub(crate) program: Option<String>,
     pub(crate) parameters: Vec<(String, i64)>,
-    /// Whether its ports are NVSHMEM's.
+    /// Whether its ports use NVSHMEM.
     pub(crate) nvshmem: bool,
 }
 
-/// A program's kernels in a folder, with what they are to do.
+/// A program's kernels in a folder, with what they must compute.
 pub(crate) struct Built {
     pub(crate) folder: TempDir,
     pub(crate) packets: bool,
@@ -81,19 +81,19 @@ fn lower(subject: &Subject, proof: Proof, name: &str) -> Result<(Kernels, cuda::
     Ok((kernels, files))
 }
 
-/// How a run is made.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) threads: u32,
     pub(crate) chunk_bytes: u32,
     pub(crate) launches: u32,
-    /// Numbers of `ccl_type`, `ccl_op` and `ccl_packet`.
+    /// The values of `ccl_type`, `ccl_op` and `ccl_packet`.
     pub(crate) type_: u32,
     pub(crate) op: u32,
     pub(crate) packet: u32,
 }
 
-/// Runs what [`compile`] made.
+/// Runs the executable that [`compile`] made.
 pub(crate) fn run(check: &Path, run: Run, waiting_limit: &str) -> Output {
     let words = [run.threads, run.chunk_bytes, run.launches, run.type_, run.op, run.packet];
     Command::new(check)
@@ -106,7 +106,7 @@ pub(crate) fn run(check: &Path, run: Run, waiting_limit: &str) -> Output {
         .unwrap()
 }
 
-/// Compiles a program's kernels for the CPU, and the check around them.
+/// Compiles a program's kernels for the CPU, together with the checking program.
 pub(crate) fn compile(
     built: &Built,
     sanitizer: Sanitizer,
@@ -138,7 +138,8 @@ pub(crate) fn compile(
     Ok(check)
 }
 
-/// Compiles a program's kernels, for a machine with room for two blocks, and a file of this folder in C.
+/// Compiles a program's kernels, for a machine with room for two blocks, together with a C file of this
+/// folder.
 pub(crate) fn compile_c(built: &Built, file: &str) -> Result<PathBuf, String> {
     let folder = built.folder.path();
     let (object, main, all) =
@@ -165,7 +166,7 @@ pub(crate) fn compile_c(built: &Built, file: &str) -> Result<PathBuf, String> {
     Ok(all)
 }
 
-/// Whether there is a clang to compile with.
+/// Whether clang is installed.
 pub(crate) fn has_clang() -> bool {
     Command::new("clang++").arg("--version").output().is_ok()
 }
@@ -187,7 +188,7 @@ pub(crate) fn compile_with_clang(built: &Built) -> Result<(), String> {
     done(compiler.arg(folder).arg(folder.join("program.cu")))
 }
 
-/// Who judges.
+/// The sanitizer to build with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sanitizer {
     Thread,
@@ -216,7 +217,7 @@ impl Sanitizer {
     }
 }
 
-/// What runs the blocks, compiled once.
+/// The code that runs the blocks, compiled once for each sanitizer.
 static THREAD_MACHINE: LazyLock<Result<TempDir, String>> =
     LazyLock::new(|| machine(Sanitizer::Thread));
 static ADDRESS_MACHINE: LazyLock<Result<TempDir, String>> =
@@ -249,7 +250,7 @@ fn done(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// A file beside this one.
+/// A file in the folder `kernels`.
 pub(crate) fn kernels(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels").join(name)
 }

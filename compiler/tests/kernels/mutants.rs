@@ -1,20 +1,20 @@
-//! Programs with one mistake each, as an edit of a program without.
+//! Programs with one mistake each, given as edits of correct programs.
 
 /// A program with a mistake.
 pub(crate) struct Mutant {
     pub(crate) name: &'static str,
-    /// The program it is made from: of the library, or of this folder.
+    /// The program that it is made from: in the library, or in this folder.
     pub(crate) file: &'static str,
     pub(crate) parameters: &'static [(&'static str, i64)],
     pub(crate) from: &'static str,
     pub(crate) to: &'static str,
-    /// The reports of which one must be made.
+    /// Codes, at least one of which must be reported.
     pub(crate) codes: &'static [&'static str],
 }
 
 const FOUR: &[(&str, i64)] = &[("ranks", 4), ("ranks_per_node", 2)];
 
-/// See the file's head.
+/// The mutants that the kernels' tests and `cclc run`'s tests use.
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "last_wait_dropped",

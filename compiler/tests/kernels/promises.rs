@@ -1,9 +1,9 @@
-//! What a program's collective promises, as C++ for `check.cpp`.
+//! The promises of a program's collective, as C++ for `check.cpp`.
 
 use compiler::ir::{self, Buffer};
 use std::fmt::Write as _;
 
-/// What the collective promises, as C++.
+/// Writes the promises of the collective as C++.
 pub(crate) fn promises(program: &ir::Program, source: &str) -> String {
     let mut text = "struct Promise { unsigned rank, chunk, first, count; };\nstruct Term { unsigned rank, chunk; };\n".to_owned();
     let (mut rows, mut terms, mut count) = (String::new(), String::new(), 0);

@@ -1,10 +1,11 @@
-//! The links of a page lead somewhere: to files of the project, and to headings of pages. The manual lists every page.
+//! The links of a page lead to files of the project or to headings of pages, and the manual's contents list every
+//! page.
 
 use crate::page::{Piece, pieces};
 use std::fs;
 use std::path::Path;
 
-/// Links of a page that lead nowhere. Those to other hosts are not followed.
+/// The broken links of a page. Links to other hosts are not followed.
 pub(crate) fn broken(path: &Path, text: &str) -> Result<Vec<String>, String> {
     let folder = path.parent().ok_or("a page has a folder")?;
     let mut broken = Vec::new();
@@ -25,13 +26,13 @@ pub(crate) fn broken(path: &Path, text: &str) -> Result<Vec<String>, String> {
     Ok(broken)
 }
 
-/// Where the links of a line lead, but for other hosts. What stands in code spans is no link.
+/// The targets of a line's links, except those to other hosts. Links inside code spans do not count.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     links.filter(|target| !target.contains("://") && !target.contains('`'))
 }
 
-/// The names under which a page's headings can be linked to: lower case, blanks as `-`, no other signs.
+/// The anchors of a page's headings: lower case, with `-` for blanks, without other signs.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     text.lines().filter(|line| line.starts_with('#')).map(|line| {
         line.trim_start_matches('#')
@@ -47,7 +48,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Pages of the manual's folder that its list of contents does not have.
+/// Pages in the manual's folder that are missing from its list of contents.
 pub(crate) fn unlisted(docs: &Path) -> std::io::Result<Vec<String>> {
     let contents = fs::read_to_string(docs.join("SUMMARY.md"))?;
     let listed: Vec<&str> = contents.lines().flat_map(targets).collect();

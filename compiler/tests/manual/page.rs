@@ -1,4 +1,4 @@
-//! A page of Markdown as prose and fenced blocks.
+//! Splits a Markdown page into prose and fenced blocks.
 
 /// A piece of a page, in order.
 pub(crate) enum Piece<'t> {
@@ -10,7 +10,7 @@ pub(crate) enum Piece<'t> {
 
 /// A fenced block.
 pub(crate) struct Block<'t> {
-    /// What follows the opening fence.
+    /// The text after the opening fence.
     pub(crate) info: &'t str,
     /// The line of the opening fence, from 1.
     pub(crate) line: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Block<'t> {
     pub(crate) lines: Vec<&'t str>,
 }
 
-/// The pieces of a page. A fence begins in the first column, and each is closed.
+/// The pieces of a page. A fence must begin in the first column, and every block must be closed.
 pub(crate) fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
     let mut pieces = Vec::new();
     let mut open: Option<Block<'_>> = None;
@@ -41,15 +41,15 @@ pub(crate) fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
     }
 }
 
-/// A command of a `console` block, with what the page says that it prints.
+/// A command in a `console` block, with the output that the page shows.
 pub(crate) struct Command<'t> {
-    /// What follows `$ `.
+    /// The text after `$ `.
     pub(crate) text: &'t str,
     /// The lines up to the next command.
     pub(crate) output: Vec<&'t str>,
 }
 
-/// The commands of a `console` block; it begins with one.
+/// The commands of a `console` block, which must begin with one.
 pub(crate) fn commands<'t>(block: &Block<'t>) -> Result<Vec<Command<'t>>, String> {
     let mut commands: Vec<Command<'t>> = Vec::new();
     for line in &block.lines {

@@ -1,14 +1,14 @@
-//! Whether the checker refuses exactly what goes wrong.
+//! Whether the checker refuses exactly the programs that go wrong.
 //!
-//! Every mutant of the corpus that some schedule shows wrong must be refused, and every other one accepted, except for
-//! what has several users of one counter, which the checker refuses as such. Schedules are drawn by lot; where none of
-//! these shows why a mutant is refused, the one that its report comes with is tried, too.
+//! Every mutant of the corpus that some schedule shows to be wrong must be refused, and every other one accepted,
+//! except for mutants in which one counter has several users, which the checker refuses for that reason. Schedules are
+//! random; if none of them shows why a mutant is refused, the schedule in its report is tried, too.
 //!
-//! `ORACLE=full` tries far more. `ORACLE_SEED`, `ORACLE_STRIDE` (every so-many-eth program), `ORACLE_MUTANTS` (of each
-//! kind, of each program), `ORACLE_RARE` (of those kinds of which there are few) and `ORACLE_GOLDENS` (so many times as
-//! many of plans) choose freely. `ORACLE_PART=2/6` runs one of six parts, whose rates are to be added up, and
-//! `ORACLE_KIND` only the kinds of change with this in their names.
-//! `ORACLE_SHOW` prints the programs with this in their names. `docs/proof.md` says what came of it.
+//! `ORACLE=full` tries far more. `ORACLE_SEED` selects other random choices, `ORACLE_STRIDE` every n-th program,
+//! `ORACLE_MUTANTS` the number of mutants of each kind and program, `ORACLE_RARE` the same for kinds of which there are
+//! few, and `ORACLE_GOLDENS` a factor for plans. `ORACLE_PART=2/6` runs one of six parts, whose rates must be added up,
+//! and `ORACLE_KIND` only the kinds of change whose names contain the text. `ORACLE_SHOW` prints the programs whose
+//! names contain the text. `docs/proof.md` has the results.
 
 use crate::corpus::{Form, corpus, defective};
 use crate::is_full;
@@ -23,21 +23,21 @@ use compiler::interrupt::Interrupt;
 use compiler::ir::{Program, Rank};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often the oracle and the checker said what of a kind of mutant.
+/// How often the oracle and the checker gave each combination of verdicts for a kind of mutant.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     wrong_refused: u32,
     wrong_accepted: u32,
-    /// Right mutants: what was changed makes no difference that matters.
+    /// Mutants that are right: the change makes no difference that matters.
     right_accepted: u32,
     right_refused: u32,
-    /// Right in the schedules that were tried, and refused for several users of one counter.
+    /// Right in all schedules that were tried, but refused because a counter has several users.
     outside: u32,
-    /// Wrong values that no check of orders explains.
+    /// Wrong values that no race explains.
     unexplained: u32,
-    /// Wrong ones of which values, counters or a deadlock show it.
+    /// Wrong mutants that values, counters or a deadlock show to be wrong.
     shown: u32,
-    /// Wrong ones that no schedule drawn by lot shows, but that of a report.
+    /// Wrong mutants that no random schedule shows to be wrong, but the one in a report.
     rare: u32,
 }
 
@@ -56,7 +56,7 @@ fn mutants_are_refused_where_they_go_wrong() {
     for (i, form) in
         [Form::Written, Form::Passed(1), Form::Passed(2), Form::Plan].into_iter().enumerate()
     {
-        // There are few plans beside programs: more of them are taken, and more of each.
+        // There are few plans compared with programs: more of them are taken, and more mutants of each.
         let (times, stride) = match form {
             Form::Plan => (goldens, (stride / 4).max(1)),
             Form::Written | Form::Passed(_) => (1, stride),
@@ -93,8 +93,8 @@ fn mutants_are_refused_where_they_go_wrong() {
     }
 }
 
-/// Programs of MSCCL++ that are right, and that only its executor gets wrong: it swaps the offsets of a `get`, and waits for
-/// nothing at a `flush`.
+/// Programs from MSCCL++ that are right, but that its executor runs incorrectly: it swaps the offsets of a `get`, and
+/// does not wait at a `flush`.
 const RIGHT: [&str; 2] = ["unit_tests/get_chunk", "unit_tests/flushed"];
 
 #[test]
@@ -113,7 +113,7 @@ fn programs_that_are_known_to_go_wrong_are_refused_by_both() {
     assert!(programs.len() > 25, "only {} programs", programs.len());
 }
 
-/// Which part of how many is to be run.
+/// Which part is to be run (from 0), and of how many.
 pub(crate) fn part() -> (u64, u64) {
     let text = std::env::var("ORACLE_PART").unwrap_or_default();
     let part = text.split_once('/').and_then(|(part, parts)| {
@@ -123,7 +123,7 @@ pub(crate) fn part() -> (u64, u64) {
     part.unwrap_or((0, 1))
 }
 
-/// What the environment asks for, or else what is enough.
+/// A number from the environment, or else the default for the short or the full run.
 pub(crate) fn number(name: &str, short: u64, full: u64) -> u64 {
     let otherwise = if is_full() { full } else { short };
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -159,7 +159,7 @@ fn judge(program: &Program, seed: u64) -> Found {
     explore(program, effort, seed)
 }
 
-/// What the checker says against a program.
+/// The checker's errors about a program.
 pub(crate) fn refusals(program: &Program) -> Vec<String> {
     let reports = check::check(program, &Interrupt::default());
     let errors = reports.into_iter().filter(|report| report.severity == Severity::Error);
@@ -167,13 +167,13 @@ pub(crate) fn refusals(program: &Program) -> Vec<String> {
     said.filter(|said| ["E05", "E06", "E07"].iter().any(|group| said.starts_with(group))).collect()
 }
 
-/// The codes of what the checker says against a program, in order.
+/// The codes of the checker's errors about a program, in order.
 pub(crate) fn codes(program: &Program) -> BTreeSet<String> {
     let codes = refusals(program).into_iter();
     codes.map(|said| said.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
-/// Counts a mutant, and says what is surprising of it.
+/// Counts the verdicts on a mutant; returns a message if they disagree.
 pub(crate) fn compare(
     what: &str,
     program: &Program,
@@ -197,7 +197,7 @@ pub(crate) fn compare(
         tally.unexplained += 1;
         return Some(format!("{what}: unexplained: {found:?}"));
     }
-    // Memory that was not written in a launch is not to be read, whatever comes of it.
+    // Memory that was not written in the launch must not be read, whatever the consequences.
     match (right && !found.stale, refused.first()) {
         (true, None) => tally.right_accepted += 1,
         (false, Some(_)) => tally.wrong_refused += 1,
@@ -219,7 +219,7 @@ pub(crate) fn compare(
     None
 }
 
-/// Whether authors accept that several blocks use one counter.
+/// Whether the author allows several blocks to use one counter.
 fn is_shared(program: &Program) -> bool {
     let shares = |rank: &Rank| {
         rank.channels.iter().any(|channel| channel.shared)
@@ -228,13 +228,14 @@ fn is_shared(program: &Program) -> bool {
     program.ranks.iter().any(shares)
 }
 
-/// Whether the checker says that something of a program is not proved.
+/// Whether the checker says that something about a program is not proved.
 pub(crate) fn is_unproved(program: &Program) -> bool {
     let reports = check::check(program, &Interrupt::default());
     reports.iter().any(|report| [Code::W0501, Code::W0502].contains(&report.code))
 }
 
-/// Prints how often what was said. Where reports alone show more than a few to be wrong, schedules are drawn badly.
+/// Prints the tallies. If more than a few mutants are shown to be wrong only by the schedules in reports, the random
+/// schedules are badly chosen.
 pub(crate) fn report(tallies: &BTreeMap<&str, Tally>) {
     let mut sum = Tally::default();
     let line = |name: &str, t: &Tally| {

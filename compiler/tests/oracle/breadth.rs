@@ -1,10 +1,10 @@
-//! Programs by lot of everything ([`crate::wide`]): whether the checker refuses exactly what goes wrong, and whether
-//! passes, copies, plans and folded ranks keep what was accepted.
+//! Wide random programs ([`crate::wide`]): whether the checker refuses exactly those that go wrong, and whether passes,
+//! copies, plans and symmetric ranks preserve the accepted ones.
 //!
-//! Each program is judged as it was drawn, thinned until the checker is content, and as it was just before that. What is
-//! accepted is then promised to leave what a run of it leaves; that has to hold of it, of what passes make of it, of its
-//! copies, and of its plan when that is read again. Packets that are written twice, one after the
-//! other, may be refused. `ORACLE_WIDE` says how many programs there are.
+//! Each program is judged as it was generated, after enough has been removed that the checker accepts it, and just
+//! before the last removal. An accepted program is given the promise to leave what a run of it leaves. That promise
+//! must hold for the program itself, after the passes, for its copies, and for its plan after it is read back in. The
+//! checker may refuse packets that are written twice, one after the other. `ORACLE_WIDE` sets the number of programs.
 
 use crate::agreement::{Tally, compare, is_unproved, number, part, refusals, report};
 use crate::machine::Verdict;
@@ -54,12 +54,12 @@ fn programs_by_lot_of_everything_are_refused_where_they_go_wrong() {
     assert!(surprises.is_empty(), "{}:\n{}", surprises.len(), surprises.join("\n"));
 }
 
-/// Whether something right is refused as the language has it: a packet is written once in a launch.
+/// Whether a right program is refused by a rule of the language: a packet may be written only once in a launch.
 fn is_by_rule(said: &str) -> bool {
     said.contains(": refused: E0521")
 }
 
-/// What is said of a program whose ranks stand for each other that is not said when each is followed.
+/// If ranks of the program stand for others: a message if the checks find something else when each rank is followed.
 fn unlike(what: &str, program: &Program) -> Option<String> {
     if check::followed(program) == program.ranks.len() {
         return None;
@@ -69,7 +69,7 @@ fn unlike(what: &str, program: &Program) -> Option<String> {
     (few != all).then(|| format!("{what}: of few ranks {few:?}, of all {all:?}"))
 }
 
-/// How many forms of an accepted program there are, and in which of them something else becomes of it.
+/// The number of forms of an accepted program, and messages about those with another result.
 fn passed(what: &str, program: &Program, seed: u64) -> (u32, Vec<String>) {
     let Some(promised) = promised(program) else { return (0, Vec::new()) };
     let mut forms = vec![("as it is", promised.clone())];
@@ -99,7 +99,7 @@ fn passed(what: &str, program: &Program, seed: u64) -> (u32, Vec<String>) {
     (count, wrong.collect())
 }
 
-/// A plan of a program, read again.
+/// The program, written as a plan and read back in.
 fn again(program: &Program) -> Option<Program> {
     let mut text = Vec::new();
     write::write(program, &mut text).ok()?;
@@ -119,7 +119,7 @@ fn again(program: &Program) -> Option<Program> {
     Some(read)
 }
 
-/// The program with the promise to leave in its outputs what a run of it does.
+/// The program, with the promise that its outputs hold what a run of it leaves in them.
 fn promised(program: &Program) -> Option<Program> {
     let parts = run::parts(program);
     let Outcome::Finished(memory) = run::run_in(program, parts, 5_000_000) else { return None };
@@ -134,7 +134,7 @@ fn promised(program: &Program) -> Option<Program> {
     Some(promised)
 }
 
-/// What a chunk holds, where that can be promised.
+/// The promise that describes what a chunk holds, if there is one.
 fn promise(chunk: u32, cells: &[Value], parts: u32) -> Option<Promise> {
     let first = cells.first()?.contributions();
     let whole =

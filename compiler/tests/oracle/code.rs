@@ -1,14 +1,15 @@
-//! A program as the executor's kernel sees it: each thread block a list of instructions, each thread its elements.
+//! A program as the executor's kernel sees it: each thread block is a list of instructions, and each thread has its
+//! elements.
 //!
-//! In: an `ir::Program` and a [`Size`]. Out: [`Code`], or what of it leaves its buffer.
+//! In: an `ir::Program` and a [`Size`]. Out: [`Code`], or the operation that leaves its buffer.
 //!
-//! - Memory is cells of 8 bytes, the payload of one packet; a packet takes two. An element of a plain operation is 16
-//!   bytes. Element i of an operation, a slice or a window is thread `i % threads`'s.
-//! - Entry k of a synchronising operation and pair k of a put over ports are thread k's.
-//! - Pipelines are unrolled. Every operation is cut to its slice first, then to its window.
-//! - With two halves of scratch, launches take turns, but plain accesses to a peer's scratch and plain puts over ports
-//!   know the first half only, as in the kernel.
-//! - `flush` is not there: the executor does nothing for it.
+//! - Memory consists of cells of 8 bytes, the payload of one packet; a packet takes two cells. An element of a plain
+//!   operation is 16 bytes. Element i of an operation, a slice or a window belongs to thread `i % threads`.
+//! - Entry k of a synchronizing operation and pair k of a put over ports belong to thread k.
+//! - Pipelines are unrolled. Every operation is first restricted to its slice, then to its window.
+//! - With two halves of scratch, launches alternate between them, but plain accesses to a peer's scratch and plain
+//!   puts over ports use only the first half, as in the kernel.
+//! - `flush` is left out: the executor does nothing for it.
 
 use compiler::ir::{
     Action, Alias, Buffer, ChannelId, ChannelKind, Joins, Link, Op, Operand, Pipeline, Program,
@@ -16,20 +17,21 @@ use compiler::ir::{
 };
 use compiler::table::Id as _;
 
-/// How large the message is, and how many threads a block has.
+/// The size of the message, and the number of threads of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// The fewest threads of a block; there are as many as the longest list of channels or semaphores needs.
+    /// The smallest number of threads of a block; there are at least as many as the longest list of channels or
+    /// semaphores needs.
     pub(crate) threads: usize,
-    /// Elements in the smallest window, or in a chunk where there are no pipelines.
+    /// Elements in the smallest window, or in a chunk if there are no pipelines.
     pub(crate) unit: u32,
     /// Further elements in a chunk.
     pub(crate) odd: u32,
-    /// Whether a message goes through every pipeline at once.
+    /// Whether a message goes through every pipeline in a single turn.
     pub(crate) once: bool,
 }
 
-/// All ranks' instructions.
+/// The instructions of all ranks.
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) threads: usize,
@@ -38,9 +40,9 @@ pub(crate) struct Code {
     pub(crate) cells: usize,
     pub(crate) ranks: Vec<RankCode>,
     pub(crate) blocks: Vec<BlockCode>,
-    /// All ends of channels of all ranks.
+    /// All ends of channels, of all ranks.
     pub(crate) channels: Vec<End>,
-    /// All semaphores of all ranks: their initial values.
+    /// The initial values of all semaphores, of all ranks.
     pub(crate) semaphores: Vec<i64>,
     pub(crate) barriers: usize,
     pub(crate) doubled: bool,
@@ -48,7 +50,7 @@ pub(crate) struct Code {
     pub(crate) packets: bool,
 }
 
-/// Where a rank's things begin in the tables of all ranks.
+/// Where a rank's rows begin in the tables of all ranks.
 #[derive(Debug)]
 pub(crate) struct RankCode {
     pub(crate) blocks: std::ops::Range<usize>,
@@ -73,21 +75,21 @@ pub(crate) struct BlockCode {
     pub(crate) steps: Vec<Step>,
 }
 
-/// An instruction, and which operation it comes from.
+/// An instruction, and the operation that it comes from.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) instr: Instr,
     pub(crate) at: At,
 }
 
-/// An operation's place in its block: its index, and in a pipeline that of the body and the turn.
+/// An operation's place in its block: its index and, in a pipeline, its index in the body and the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct At {
     pub(crate) op: u32,
     pub(crate) inner: Option<(u32, u32)>,
 }
 
-/// What threads do.
+/// What the threads of a block do.
 #[derive(Debug)]
 pub(crate) enum Instr {
     Join,
@@ -104,34 +106,34 @@ pub(crate) enum Instr {
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(crate) elements: u32,
-    /// Cells of an element: two, or one where packets are concerned.
+    /// Cells of an element: two, or one if the operation uses packets or a switch.
     pub(crate) width: u32,
     pub(crate) reads: Vec<Place>,
     pub(crate) writes: Vec<Place>,
     pub(crate) reduce: ReduceOp,
 }
 
-/// Where the elements of an operand lie: on one rank, or on every rank of a switch's group.
+/// Where the elements of an operand are: on one rank, or on every rank of a switch's group.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) starts: Vec<Start>,
     pub(crate) packet: bool,
 }
 
-/// The first cell, and how far away it is in launches that use the second half of scratch.
+/// The first cell, and its distance to the one used in launches that use the second half of scratch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) cell: usize,
     pub(crate) half: usize,
 }
 
-/// What is asked of a port channel's proxy.
+/// A request to a port channel's proxy.
 #[derive(Clone, Debug)]
 pub(crate) struct Push {
     pub(crate) channel: usize,
-    /// Source, destination and how many cells; none for a signal alone.
+    /// Source, destination and number of cells; none for a signal alone.
     pub(crate) put: Option<(Start, Start, usize)>,
-    /// Whether packets are moved as they are.
+    /// Whether packets are moved unchanged.
     pub(crate) raw: bool,
     /// Whether the block has seen the packets before.
     pub(crate) observed: bool,
@@ -146,7 +148,7 @@ pub(crate) struct Layout {
     pub(crate) output: (usize, usize),
     /// Both halves.
     pub(crate) scratch: (usize, usize),
-    /// Cells of a half; 0 where there is one only.
+    /// Cells of one half; 0 if there is only one.
     pub(crate) half: usize,
     alias: Option<Alias>,
     chunk: usize,
@@ -155,7 +157,7 @@ pub(crate) struct Layout {
 /// The most elements in a chunk.
 const MOST_ELEMENTS: u64 = 96;
 
-/// Why there is no code.
+/// An operation that leaves its buffer, so that there is no code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBounds {
     pub(crate) rank: usize,
@@ -163,7 +165,7 @@ pub(crate) struct OutOfBounds {
     pub(crate) at: At,
 }
 
-/// Makes the code.
+/// Translates a program.
 pub(crate) fn code(program: &Program, size: Size) -> Result<Code, OutOfBounds> {
     let mut maker = Maker::new(program, size);
     for (id, rank) in program.ranks.entries() {
@@ -172,7 +174,7 @@ pub(crate) fn code(program: &Program, size: Size) -> Result<Code, OutOfBounds> {
     Ok(maker.code)
 }
 
-/// Every operation with its place, those in pipelines too (of the first turn).
+/// Visits every operation with its place, including those in pipelines (for the first turn).
 pub(crate) fn each_op(ops: &[Op], visit: &mut dyn FnMut(At, &Op)) {
     for (i, op) in ops.iter().enumerate() {
         visit(At { op: i as u32, inner: None }, op);
@@ -197,15 +199,15 @@ struct Maker<'a> {
     code: Code,
     /// Elements in a chunk.
     chunk: u32,
-    /// Bytes of a pipeline's unit that are one `unit` of the size, and that in elements.
+    /// How many bytes of a pipeline's unit correspond to one `unit` of the size, and that `unit` in elements.
     window: (u64, u32),
 }
 
-/// What an operation covers of its operands.
+/// The part of its operands that an operation covers.
 #[derive(Clone, Copy)]
 struct Cut {
     slice: Option<Slice>,
-    /// The first element and how many at most.
+    /// The first element, and the most elements.
     window: Option<(u64, u64)>,
 }
 
@@ -224,13 +226,13 @@ impl<'a> Maker<'a> {
             packets |= uses_packets(&op.action);
             slices = slices.max(count(&op.action));
         });
-        // Every block of a group has elements for two threads.
+        // Each block of a group gets elements for two threads.
         let chunk = (turns * u64::from(size.unit)).min(MOST_ELEMENTS) as u32;
         let mut chunk = chunk.max(2 * slices) + size.odd;
         if size.threads > 2 {
             threads = prime(threads + 1);
         }
-        // Elements of neighboring chunks fall to other threads.
+        // The same element of neighboring chunks belongs to different threads.
         while (common == 0 || size.once) && gcd(u64::from(chunk), threads as u64) != 1 {
             chunk += 1;
         }
@@ -376,7 +378,7 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Where joins are implied, the one between two operations.
+    /// If joins are implied, adds the one between two operations.
     fn join(&self, before: Option<&Op>, after: Option<&Op>, at: At, steps: &mut Vec<Step>) {
         if self.program.joins == Joins::Explicit {
             return;
@@ -502,7 +504,7 @@ impl<'a> Maker<'a> {
         destinations: &[Operand],
     ) -> Option<Lane> {
         let payloads = has_payloads(t.verb);
-        // Through the switch, integers have elements of 4 bytes, which fall to other threads than those of 16.
+        // Through the switch, integers have elements of 4 bytes, which belong to other threads than elements of 16.
         let mut all = sources.iter().chain(destinations);
         let switch = all.any(|operand| matches!(operand.place, Where::Switch(_)));
         let width = if payloads || switch { 1 } else { 2 };
@@ -516,7 +518,7 @@ impl<'a> Maker<'a> {
             let packet = reads_packets(t.verb, i);
             reads.push((packet, place(operand, packet)?));
         }
-        // The kernel waits for an element's packets before it reads what is plain.
+        // The kernel waits for an element's packets before it reads plain memory.
         reads.sort_by_key(|(packet, _)| !packet);
         let mut writes = Vec::new();
         for (i, operand) in destinations.iter().enumerate() {
@@ -545,7 +547,7 @@ impl<'a> Maker<'a> {
             let cells = (range.end - range.start) as usize * if raw { 2 } else { 1 };
             let mut put = (*from.starts.first()?, *into.starts.first()?, cells);
             if !raw {
-                // A plain put names memory by its first half.
+                // A plain put always addresses the first half of scratch.
                 (put.0.half, put.1.half) = (0, 0);
             }
             pushes.push(Push {
@@ -572,8 +574,8 @@ impl<'a> Maker<'a> {
         Some(vec![Instr::Move(reads), Instr::Join, Instr::Push(pushes)])
     }
 
-    /// The cells of an operand of `size` chunks that an operation covers, counted from its first one. None where the
-    /// window begins after its end.
+    /// The cells of an operand of `size` chunks that an operation covers, relative to the operand's first cell. None
+    /// if the window begins after its end.
     fn range(&self, size: u32, payloads: bool, cut: Cut) -> Option<std::ops::Range<u64>> {
         let all = u64::from(size) * u64::from(self.chunk);
         let mut range = 0..all;
@@ -645,7 +647,7 @@ impl Layout {
         }
     }
 
-    /// A buffer's first cell, and how many an access may reach.
+    /// A buffer's first cell, and how many cells an access may reach.
     fn room(&self, buffer: Buffer) -> (usize, usize) {
         match buffer {
             Buffer::Input => self.input,
@@ -666,12 +668,12 @@ fn asks(op: Option<&Op>, side: SyncOverride) -> bool {
     op.and_then(|op| op.sync).is_some_and(|sync| sync == side || sync == SyncOverride::Both)
 }
 
-/// Whether messages of one window are a matter.
+/// Whether a program has pipelines, so that messages of a single window matter.
 pub(crate) fn has_pipelines(program: &Program) -> bool {
     units(program).1 > 0
 }
 
-/// The greatest number that divides every pipeline's unit, and the least that all divide; 0 where there are none.
+/// The greatest common divisor of all pipelines' units, and their least common multiple; 0 if there are none.
 fn units(program: &Program) -> (u64, u64) {
     let (mut least, mut common) = (0, 0);
     each_program_op(program, &mut |op| {
@@ -684,7 +686,7 @@ fn units(program: &Program) -> (u64, u64) {
     (least, common)
 }
 
-/// The least prime that is not less.
+/// The smallest prime that is at least `least`.
 fn prime(least: usize) -> usize {
     let mut number = least.max(2);
     while (2..number).any(|factor| number.is_multiple_of(factor)) {
@@ -707,7 +709,7 @@ fn entries(action: &Action) -> usize {
     }
 }
 
-/// Among how many blocks an operation is shared.
+/// How many blocks share an operation.
 fn count(action: &Action) -> u32 {
     match action {
         Action::Transfer(t) => t.slice.map_or(0, |slice| slice.count),

@@ -1,5 +1,5 @@
-//! The programs that are run: the library's algorithms, the examples, the language's own pages, cases in which much is
-//! handed to and fro, at small numbers of ranks, as elaborated and after all passes.
+//! The programs that are run: the library's algorithms, the examples, the programs in the language's pages, and cases
+//! in which blocks take turns; at small numbers of ranks, as elaborated and after all passes.
 
 use compiler::driver;
 use compiler::elaborate::{self, Settings};
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the programs are.
+/// The folders of the programs.
 const FOLDERS: [&str; 7] = [
     "../stdlib/ccl/algorithms",
     "../examples",
@@ -25,10 +25,10 @@ const FOLDERS: [&str; 7] = [
     "tests/cases/turns",
 ];
 
-/// Where programs of MSCCL++ are that go wrong, as they are.
+/// The folder of MSCCL++'s programs that go wrong, unchanged.
 const DEFECTIVE: &str = "../examples/mscclpp/defective";
 
-/// Parameters whose defaults make programs larger than they need to be here.
+/// Smaller values for parameters whose defaults make programs larger than necessary here.
 const SMALLER: [(&str, &str); 2] = [("elements", "7"), ("tile", "3")];
 
 /// A program of the corpus.
@@ -38,8 +38,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether a sample of every so-many-eth program has this one. It depends on the program's name alone: what is added
-    /// to the corpus takes nothing out.
+    /// Whether this program is in a sample of every `stride`-th program. This depends on its name alone, so that
+    /// programs added to the corpus do not displace others.
     pub(crate) fn is_sampled(&self, stride: usize, seed: usize) -> bool {
         let sum = self
             .name
@@ -49,18 +49,18 @@ impl Entry {
     }
 }
 
-/// Which form of each program is wanted.
+/// The form of each program to be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As elaborated: joins are implied.
     Written,
-    /// After all passes, with so many instances.
+    /// After all passes, with this number of instances.
     Passed(u32),
-    /// Plans that MSCCL++'s own tools made, whatever their number of ranks.
+    /// A plan that MSCCL++'s own tools made, with any number of ranks.
     Plan,
 }
 
-/// Every program that there is for these numbers of ranks, in one form.
+/// All programs of the corpus for these numbers of ranks, in one form.
 pub(crate) fn corpus(ranks: &[u32], form: Form) -> Vec<Entry> {
     if form == Form::Plan {
         return goldens();
@@ -68,7 +68,7 @@ pub(crate) fn corpus(ranks: &[u32], form: Form) -> Vec<Entry> {
     of_folders(&FOLDERS, ranks, form)
 }
 
-/// Programs of MSCCL++ that go wrong, for these numbers of ranks.
+/// MSCCL++'s programs that go wrong, for these numbers of ranks.
 pub(crate) fn defective(ranks: &[u32]) -> Vec<Entry> {
     of_folders(&[DEFECTIVE], ranks, Form::Written)
 }
@@ -91,8 +91,8 @@ fn goldens() -> Vec<Entry> {
     plans.filter_map(|(name, program)| Some(Entry { name, program: program? })).collect()
 }
 
-/// The plans that MSCCL++'s own tools made, or those of the folder that `ORACLE_PLANS` names; no program where the compiler
-/// cannot read one, which it reports.
+/// The plans that MSCCL++'s own tools made, or those in the folder that `ORACLE_PLANS` names; without a program if the
+/// compiler refuses the plan.
 pub(crate) fn plans() -> Vec<(String, Option<Program>)> {
     let folder = std::env::var("ORACLE_PLANS").unwrap_or_else(|_| "tests/goldens".to_owned());
     let plans = files(&folder, "json").into_iter().filter_map(|path| {
@@ -104,7 +104,8 @@ pub(crate) fn plans() -> Vec<(String, Option<Program>)> {
     plans.collect()
 }
 
-/// The programs of a unit at a number of ranks: on one node, on two, in place and not, as far as they take these.
+/// The programs of a unit with a number of ranks: on one node and on two, in place and out of place, as far as they
+/// have parameters for that.
 fn programs(unit: &Unit, file: &str, ranks: u32, form: Form) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for id in unit.programs.ids() {
@@ -137,8 +138,8 @@ fn programs(unit: &Unit, file: &str, ranks: u32, form: Form) -> Vec<Entry> {
     entries
 }
 
-/// The programs of a case, as elaborated, with the parameters and options that its first line gives; none where they
-/// do not elaborate.
+/// The programs of a case, as elaborated, with the parameters and options in its first line; none if they cannot be
+/// elaborated.
 pub(crate) fn case(path: &Path) -> Vec<Entry> {
     let text = fs::read_to_string(path).expect("a case");
     let Some(unit) = unit(&path.display().to_string(), &text) else { return Vec::new() };
@@ -189,13 +190,13 @@ fn option(text: &str) -> Option<OptionSetting> {
     setting.and_then(|setting| resolve::option(&setting).0)
 }
 
-/// A file's programs, if it has no errors.
+/// The programs of a file, if it has no errors.
 fn load(path: &Path) -> Option<Unit> {
     let text = fs::read_to_string(path).expect("a file of the corpus");
     unit(&path.display().to_string(), &text)
 }
 
-/// A text's programs, if it has no errors.
+/// The programs of a text, if it has no errors.
 pub(crate) fn unit(name: &str, text: &str) -> Option<Unit> {
     let mut sources = SourceMap::default();
     let main = sources.add(name, text);
@@ -205,13 +206,13 @@ pub(crate) fn unit(name: &str, text: &str) -> Option<Unit> {
     (!driver::has_errors(&reports)).then_some(unit)
 }
 
-/// The programs of a text, with their parameters' defaults, in one form.
+/// The programs of a text with the defaults of their parameters, in one form.
 pub(crate) fn text(text: &str, form: Form) -> Vec<Program> {
     let unit = unit("text.ccl", text).unwrap_or_else(|| panic!("a text with errors: {text}"));
     unit.programs.ids().filter_map(|id| make(&unit, id, &[], form)).collect()
 }
 
-/// The files of a folder of this crate, in order.
+/// The files in a folder of this crate, sorted.
 pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(folder)

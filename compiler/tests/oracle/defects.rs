@@ -1,4 +1,5 @@
-//! What the oracle itself must find: small programs that are wrong in a known way, each beside one that is right.
+//! Defects that the oracle itself must find: small programs that are wrong in a known way, each next to one that is
+//! right.
 
 use crate::corpus::{Form, text};
 use crate::machine::Verdict;
@@ -6,7 +7,7 @@ use crate::mutants::{Count, mutants};
 use crate::schedule::{Effort, exhaust, explore};
 use compiler::ir::Program;
 
-/// One rank writes a chunk to the other, over and over.
+/// Each rank writes a chunk to the other one, in every launch.
 const SENDRECV: &str = "
 use std::collectives::sendrecv;
 program p(ranks: int = 2) {
@@ -49,7 +50,7 @@ program p(ranks: int = 2) {
     }
 }";
 
-/// Two blocks of one rank hand a chunk on.
+/// Two blocks of one rank pass a chunk on.
 const BLOCKS: &str = "
 collective copies(ranks: int) {
     input[1];
@@ -65,7 +66,7 @@ program p(ranks: int = 1) {
     block second { acquire full; copy stage[0] -> output[0]; release empty; }
 }";
 
-/// Blocks that take a semaphore, and give it back.
+/// Blocks that acquire a semaphore and release it again.
 const TAKERS: &str = "
 collective nothing(ranks: int) { input[1]; output[1]; }
 program p(ranks: int = 1) {
@@ -75,7 +76,7 @@ program p(ranks: int = 1) {
     block b { acquire one; release one; }
 }";
 
-/// The program of a text in which some words are replaced.
+/// The program of a text, after some words are replaced.
 fn program(source: &str, changes: &[(&str, &str)], form: Form) -> Program {
     let mut source = source.to_owned();
     for (old, new) in changes {
@@ -85,7 +86,7 @@ fn program(source: &str, changes: &[(&str, &str)], form: Form) -> Program {
     text(&source, form).pop().expect("a program")
 }
 
-/// What checks of orders find, and what values show: the beginnings of the verdicts, in both forms.
+/// The verdict of runs that check for races, and of runs that compare values: the first word of each, for both forms.
 fn verdicts(source: &str, changes: &[(&str, &str)]) -> [String; 2] {
     let both = [Form::Written, Form::Passed(1)].map(|form| {
         let program = program(source, changes, form);
@@ -114,15 +115,16 @@ fn right_programs_are_right_in_every_schedule() {
 #[test]
 fn missing_orders_are_races_and_show_in_values() {
     let cases: [(&str, &[(&str, &str)]); 9] = [
-        // Nobody knows that the other has entered; nobody tells that the data came; it is told too weakly.
+        // No rank knows that the other one has started; no rank is told that the data has arrived; the signal is
+        // relaxed.
         (SENDRECV, &[("signal mem relaxed;", ""), ("wait mem relaxed;", "")]),
         (SENDRECV, &[("signal mem;", ""), ("wait mem;", "")]),
         (SENDRECV, &[("signal mem;", "signal mem relaxed;"), ("wait mem;", "wait mem relaxed;")]),
         (SENDRECV, &[("signal mem;", "signal mem relaxed;")]),
-        // The threads do not meet: before the put, after it.
+        // The threads do not join: before the put, after it.
         (SENDRECV, &[("wait mem relaxed;", "wait mem relaxed sync = before;")]),
         (SENDRECV, &[("signal mem;", "signal mem sync = after;")]),
-        // The proxy still reads when the kernel ends; it writes before the other has entered.
+        // The proxy is still reading when the kernel ends; the proxy writes before the other rank has started.
         (PORT, &[("_and_flush", "")]),
         (PORT, &[("signal far;", ""), ("wait far;", "")]),
         // One block writes, the other reads.
@@ -131,7 +133,7 @@ fn missing_orders_are_races_and_show_in_values() {
     for (source, changes) in cases {
         assert_eq!(verdicts(source, changes), ["Race", "WrongValue"], "{changes:?}");
     }
-    // The end of a launch is order enough.
+    // The end of a launch gives enough order.
     let changes = [("acquire empty;", ""), ("release empty;", "")];
     assert_eq!(verdicts(BLOCKS, &changes), ["Ok", "Ok"]);
 }
@@ -140,8 +142,8 @@ fn missing_orders_are_races_and_show_in_values() {
 fn packets_of_one_launch_may_overtake_those_of_another() {
     let single = [(" double_scratch = true;", "")];
     assert_eq!(verdicts(PACKETS, &single), ["Race", "Deadlock"]);
-    // What comes back tells that the packets were read. Plain chunks of scratch stand first: behind packets, which take
-    // twice the room from twice the offset on, they would lie in the middle of these.
+    // The answer shows that the packets were read. Plain chunks of scratch come first: packets take twice the space
+    // from twice their offset on, so that plain chunks declared after them would overlap them.
     let answered = [
         (" double_scratch = true;", ""),
         ("scratch inbox[1];", "scratch own[1]; scratch inbox[1]; scratch back[1];"),
@@ -160,7 +162,7 @@ fn counters_that_do_not_end_as_they_began_are_found() {
     let twice = [("wait mem;", "wait mem; signal mem;")];
     let once = exhaust(&program(SENDRECV, &twice, Form::Passed(1)), 1, 300_000);
     assert!(matches!(once, Some(Verdict::CounterLeft { .. })), "{once:?}");
-    // One launch later the wait does not wait.
+    // In the next launch the wait does not wait.
     assert_eq!(verdicts(SENDRECV, &twice), ["Race", "WrongValue"]);
     let never = [("signal mem relaxed;", "")];
     assert_eq!(verdicts(SENDRECV, &never), ["Deadlock", "Deadlock"]);

@@ -1,4 +1,4 @@
-//! Data operations, element by element, and what weak memory makes of them.
+//! Data operations, element by element, and the effects of weak memory on them.
 
 use crate::code::{Lane, Start};
 use crate::machine::{Key, Kind, Machine, Post, Store, Turn, Verdict};
@@ -6,7 +6,7 @@ use crate::memory::{Access, Actor, Held, NOBODY, Packet, Site, Value, combine, d
 use std::rc::Rc;
 
 impl Machine<'_> {
-    /// Moves the thread on to its next element of an operation; false where there is none.
+    /// Moves the thread on to its next element of an operation; false if there is none.
     pub(crate) fn seek(&mut self, i: usize, k: u32, lanes: &[Lane]) -> bool {
         let thread = &mut self.threads[i];
         if thread.lane == 0 && thread.element == 0 {
@@ -21,7 +21,7 @@ impl Machine<'_> {
         false
     }
 
-    /// Does the thread's next element, if its packets are there.
+    /// Executes the thread's next element, if its packets have arrived.
     pub(crate) fn element(&mut self, i: usize, lanes: &[Lane]) -> Result<Turn, Verdict> {
         let thread = &self.threads[i];
         let (pc, at, element) = (thread.pc, thread.lane, thread.element);
@@ -43,7 +43,7 @@ impl Machine<'_> {
         Ok(Turn::Ran)
     }
 
-    /// Does what was overtaken.
+    /// Executes the elements that were overtaken.
     pub(crate) fn catch_up(&mut self, i: usize) -> Result<(), Verdict> {
         let code = self.code;
         for (pc, lane, element) in std::mem::take(&mut self.threads[i].late) {
@@ -55,7 +55,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The cell of the first packet that is not there.
+    /// The cell of the first packet that has not arrived.
     fn missing(&self, i: usize, lane: &Lane, element: u32) -> Option<usize> {
         let block = i / self.code.threads;
         let flag = self.launch(block) + 1;
@@ -69,12 +69,13 @@ impl Machine<'_> {
         })
     }
 
-    /// Where something begins, in the half of scratch that this launch uses.
+    /// The cell where an operand begins, in the half of scratch that this launch uses.
     pub(crate) fn address(&self, block: usize, start: &Start) -> usize {
         start.cell + start.half * (self.launch(block) as usize & 1)
     }
 
-    /// What a thread finds in a cell: its own stores, those of its block before it met, or memory.
+    /// What a thread finds in a cell: its own stores, those of its block before the last join, or
+    /// memory.
     fn visible(&self, i: usize, cell: usize) -> &Held {
         let stores = &self.blocks[i / self.code.threads].stores;
         let mine =
@@ -189,7 +190,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What comes of an access that collides with another one: a race, where such are looked for.
+    /// The verdict on a conflicting access: a race, if races in this cell are looked for.
     pub(crate) fn met(
         &self,
         access: Result<(), Access>,
@@ -228,7 +229,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A store: held back, or seen by all, after older ones of its cell.
+    /// A store: either held back, or visible to all at once, after older stores to its cell.
     fn put(&mut self, i: usize, cell: usize, held: Held) {
         let block = i / self.code.threads;
         if self.kind == Kind::Weak && self.dice.roll() {
@@ -241,7 +242,7 @@ impl Machine<'_> {
         self.commit(cell, held, block as u32);
     }
 
-    /// A cell's new contents, for all to see.
+    /// Gives a cell new contents, visible to all.
     pub(crate) fn commit(&mut self, cell: usize, held: Held, writer: u32) {
         let slot = &mut self.cells[cell];
         slot.before = std::mem::replace(&mut slot.held, held);
@@ -249,7 +250,7 @@ impl Machine<'_> {
         self.wake(Key::Cell(cell));
     }
 
-    /// Some of a block's stores become visible, in order.
+    /// Makes some of a block's stores visible, in order.
     pub(crate) fn drain(&mut self, block: usize, which: impl Fn(&Store) -> bool) {
         let stores = std::mem::take(&mut self.blocks[block].stores);
         let (seen, kept): (Vec<Store>, Vec<Store>) = stores.into_iter().partition(which);
@@ -259,7 +260,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Something that was held back happens.
+    /// Executes something that was held back.
     pub(crate) fn store(&mut self, block: usize) -> Result<Turn, Verdict> {
         let threads = block * self.code.threads..(block + 1) * self.code.threads;
         if let Some(late) = { threads }.find(|i| !self.threads[*i].late.is_empty()) {

@@ -1,19 +1,20 @@
-//! The state of a run, and what each agent does next.
+//! The state of a run, and the next step of each agent.
 //!
-//! Agents are: every thread of every block; of every port channel one that reads sources and one that writes
-//! destinations and delivers signals, each in the order of requests; the user of each rank's stream; and, where weak
-//! effects are asked for, what is left of each block's stores and loads.
+//! The agents are: every thread of every block; for every port channel, one that reads sources, and one that writes
+//! destinations and delivers signals, each in the order of requests; the user of each rank's stream; and, in runs with
+//! weak memory, the stores and loads of each block that are held back.
 //!
-//! A run is of one of two kinds, which judge independently of each other:
-//! - [`Kind::Views`]: memory is one and at once, and every access is checked against what its agent can rely on
-//!   ([`crate::memory`], [`crate::view`]). What a wait learns is what the signals up to the one it needs have told,
-//!   never more, so that a lucky schedule hides nothing.
-//! - [`Kind::Weak`]: nothing is checked but what the user finds. Stores stay behind until something forces them: a
-//!   strong signal, release, request to a proxy, barrier or the end of the launch. Loads may give what was there
-//!   before the last write, unless something has made the reader look anew since. A relaxed signal or wait may
-//!   overtake the thread's last data operation. Values show what comes of it.
+//! A run is of one of these kinds, which judge independently of each other:
+//! - [`Kind::Views`]: memory is coherent and stores are visible at once, and every access is checked against what its
+//!   agent can rely on ([`crate::memory`], [`crate::view`]). A wait learns what the signals up to the one that it needs
+//!   have published, and never more, so that a lucky schedule hides nothing.
+//! - [`Kind::Weak`]: nothing is checked except what the user finds. Stores are held back until something forces them
+//!   out: a strong (not relaxed) signal, a release, a request to a proxy, a barrier, or the end of the launch. Loads
+//!   may return the contents before the last write, unless the reader has synchronized since then. A relaxed signal or
+//!   wait may overtake the thread's last data operation. The values at the end show the consequences.
 //!
-//! Launches of a rank follow each other; the user writes its buffers between them. Ranks run ahead as they can.
+//! The launches of a rank follow each other; its user writes the buffers between them. Launches are not aligned from
+//! rank to rank.
 
 use crate::code::{Code, Instr, Push};
 use crate::memory::{Cell, Held, Loads, Site, Touched, Value};
@@ -23,16 +24,16 @@ use crate::view::{Told, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// What is looked for.
+/// What a run looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Views,
     Weak,
-    /// Neither: every store is seen by all at once.
+    /// Neither: every store is visible to all at once.
     Plain,
 }
 
-/// Decides what weak memory does.
+/// Decides when weak memory takes effect.
 #[derive(Clone, Debug)]
 pub(crate) enum Dice {
     Never,
@@ -41,7 +42,7 @@ pub(crate) enum Dice {
 }
 
 impl Dice {
-    /// Yes or no.
+    /// Whether it takes effect this time.
     pub(crate) fn roll(&mut self) -> bool {
         match self {
             Dice::Never => false,
@@ -51,7 +52,7 @@ impl Dice {
     }
 }
 
-/// The next of a row of numbers that is the same in every run.
+/// The next number of a pseudorandom sequence, which is the same in every run.
 pub(crate) fn next(state: &mut u64) -> u64 {
     // Weyl's sequence, mixed as in SplitMix.
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -60,43 +61,43 @@ pub(crate) fn next(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// What a run can come to.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Ok,
-    /// An output does not hold what is promised, when the user looks.
+    /// An output does not hold what is promised when the user reads it.
     WrongValue {
         rank: u32,
         cell: u32,
         launch: u32,
     },
-    /// Two accesses to a cell that nothing orders.
+    /// Two conflicting accesses to a cell that nothing orders.
     Race {
         first: Site,
         second: Site,
         cell: usize,
     },
-    /// Blocks that can never go on: block and step.
+    /// Blocks that can never go on, each with its step.
     Deadlock {
         launch: u32,
         blocked: Vec<(u32, u32)>,
     },
-    /// A channel or semaphore does not end as it began.
+    /// A channel or semaphore does not end with the count that it began with.
     CounterLeft {
         what: &'static str,
         index: usize,
     },
-    /// An operation leaves its buffer.
+    /// An operation accesses memory outside its buffer.
     OutOfBounds {
         rank: usize,
         block: usize,
         op: u32,
     },
-    /// A run was given up.
+    /// The run was abandoned after too many turns.
     TooLong,
 }
 
-/// What an agent that cannot go on waits for.
+/// What an agent that cannot go on is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
     Channel(usize),
@@ -108,14 +109,14 @@ pub(crate) enum Key {
     Stores(usize),
 }
 
-/// What came of an agent's turn.
+/// The result of an agent's turn.
 pub(crate) enum Turn {
     Ran,
     Waits(Key),
     Over,
 }
 
-/// A thread as far as it has come.
+/// The state of a thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Thread {
     pub(crate) pc: usize,
@@ -125,17 +126,17 @@ pub(crate) struct Thread {
     pub(crate) joins: bool,
     pub(crate) met: u32,
     pub(crate) over: bool,
-    /// Elements that relaxed signals and waits have overtaken: step, lane, element.
+    /// Elements that relaxed signals and waits have overtaken: step, lane and element.
     pub(crate) late: Vec<(usize, usize, u32)>,
     pub(crate) view: View,
     pub(crate) count: u32,
-    /// Since when what it reads is no old copy.
+    /// The time since when its reads cannot return older copies.
     pub(crate) fresh: u64,
-    /// When the last launch began that it knows of.
+    /// When the latest launch began that it knows of.
     pub(crate) entered: u64,
 }
 
-/// A store that others do not see yet: of one thread, or of a whole block whose threads have met since.
+/// A store that others do not see yet: of one thread, or of a whole block whose threads have joined since.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) cell: usize,
@@ -147,7 +148,7 @@ pub(crate) struct Store {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
     joined: usize,
-    /// How many barriers it has passed, and what it learned at the last.
+    /// How many barriers it has passed, and what it learned at the last one.
     passed: u32,
     learned: Rc<Post>,
     pub(crate) stores: Vec<Store>,
@@ -156,13 +157,13 @@ pub(crate) struct Block {
 /// A rank's launches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rank {
-    /// How many were begun.
+    /// How many have begun.
     pub(crate) begun: u32,
-    /// Threads that have not come to the end of this one.
+    /// Threads that have not reached the end of the current one.
     pub(crate) left: usize,
 }
 
-/// What signals, releases or arrivals have told up to one of them.
+/// What the signals, releases or arrivals up to a certain one have published together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Post {
     pub(crate) view: View,
@@ -170,12 +171,12 @@ pub(crate) struct Post {
     pub(crate) entered: u64,
 }
 
-/// One end of a channel: what came in.
+/// One end of a channel: the signals that have arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbox {
     pub(crate) posts: Vec<Rc<Post>>,
     pub(crate) expected: usize,
-    /// Signals sent from here that nobody can wait for.
+    /// Signals sent from this end that nobody can wait for.
     pub(crate) lost: usize,
 }
 
@@ -187,7 +188,7 @@ pub(crate) struct Semaphore {
     pub(crate) posts: Vec<Rc<Post>>,
 }
 
-/// All of it.
+/// The whole state.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) code: &'a Code,
@@ -195,7 +196,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) kind: Kind,
     pub(crate) dice: Dice,
     pub(crate) launches: u32,
-    /// With which quarter of what they move proxies begin.
+    /// The quarter of their data at which proxies begin to move it.
     pub(crate) quarter: u32,
     pub(crate) now: u64,
     pub(crate) cells: Vec<Cell>,
@@ -208,23 +209,23 @@ pub(crate) struct Machine<'a> {
     arrived: Vec<Vec<(usize, Rc<Post>, u32)>>,
     pub(crate) ports: Vec<Port>,
     pub(crate) users: Vec<View>,
-    /// The first number that no agent of a view has yet.
+    /// The first agent number in views that is not in use yet.
     pub(crate) new_agent: u32,
     /// Whether memory was read that nobody had written in that launch.
     pub(crate) stale: bool,
     /// Whether an input that is not the output was written.
     pub(crate) clobbers: bool,
-    /// Every access in the order in which it was made, where that is asked for: by whom, of which cell, whether a write.
+    /// If requested, every access in the order in which it was made: by whom, to which cell, whether it is a write.
     pub(crate) trace: Option<Vec<(Site, usize, bool)>>,
-    /// The cells that races are looked for in; none where it is all of them.
+    /// The cells in which races are looked for; none means all.
     pub(crate) watched: Option<BTreeSet<usize>>,
-    /// Agents that can go on, in the order in which they came to, and the others by what they wait for.
+    /// Agents that can go on, in the order in which they became ready, and the others by what they wait for.
     pub(crate) ready: Vec<usize>,
     parked: BTreeMap<Key, Vec<usize>>,
 }
 
 impl<'a> Machine<'a> {
-    /// Before the first launch.
+    /// The state before the first launch.
     pub(crate) fn new(
         code: &'a Code,
         promised: &'a Promised,
@@ -274,7 +275,7 @@ impl<'a> Machine<'a> {
         machine
     }
 
-    /// How many agents there are: threads, two for each end of a channel, users, stores.
+    /// The number of agents: threads, two for each end of a channel, users, and the stores of each block.
     pub(crate) fn agents(&self) -> usize {
         self.first_store_agent() + self.blocks.len()
     }
@@ -291,7 +292,7 @@ impl<'a> Machine<'a> {
         self.first_user_agent() + self.ranks.len()
     }
 
-    /// Lets an agent go on for as little as can be seen by others; one that cannot is put aside.
+    /// Lets an agent take its smallest step that others can observe; an agent that cannot go on is parked.
     pub(crate) fn turn(&mut self, agent: usize) -> Result<bool, Verdict> {
         self.now += 1;
         let turn = if agent < self.first_port_agent() {
@@ -315,12 +316,12 @@ impl<'a> Machine<'a> {
         Ok(false)
     }
 
-    /// Agents that waited for this look again.
+    /// Makes the agents ready that waited for `key`.
     pub(crate) fn wake(&mut self, key: Key) {
         self.ready.extend(self.parked.remove(&key).into_iter().flatten());
     }
 
-    /// When nothing can go on any more: whether that is the end.
+    /// When no agent can go on: the verdict on the run.
     pub(crate) fn end(&self) -> Verdict {
         let unfinished = |rank: &Rank| rank.begun < self.launches || rank.left > 0;
         if let Some(rank) = self.ranks.iter().find(|rank| unfinished(rank)) {
@@ -343,7 +344,7 @@ impl<'a> Machine<'a> {
         self.code.blocks[block].rank
     }
 
-    /// Of the launch that a block is in.
+    /// The launch that a block is in.
     pub(crate) fn launch(&self, block: usize) -> u32 {
         self.ranks[self.rank_of(block)].begun - 1
     }
@@ -362,7 +363,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes a thread past the instructions that it has no part in.
+    /// Moves a thread past the instructions in which it takes no part.
     pub(crate) fn settle(&mut self, i: usize) {
         let (block, k) = (i / self.code.threads, i % self.code.threads);
         let code = self.code;
@@ -383,14 +384,14 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Keeps an access in mind, where that is asked for.
+    /// Records an access, if that is requested.
     pub(crate) fn note(&mut self, site: Site, cell: usize, write: bool) {
         if let Some(trace) = &mut self.trace {
             trace.push((site, cell, write));
         }
     }
 
-    /// The thread goes on to the next instruction.
+    /// Moves the thread to its next instruction.
     pub(crate) fn pass(&mut self, i: usize) {
         let thread = &mut self.threads[i];
         thread.pc += 1;
@@ -440,7 +441,7 @@ impl<'a> Machine<'a> {
         Told { view: thread.view.clone(), agent: i as u32, count: thread.count }
     }
 
-    /// The threads of a block meet: each may rely on what any could, and sees what any stored.
+    /// Joins the threads of a block: afterwards each can rely on what any could before, and sees what any stored.
     fn meet(&mut self, i: usize, block: usize) -> Result<Turn, Verdict> {
         self.catch_up(i)?;
         if !std::mem::replace(&mut self.threads[i].joins, true) {
@@ -479,7 +480,7 @@ impl<'a> Machine<'a> {
         (view, fresh, entered)
     }
 
-    /// Thread 0 speaks for its block, whose threads have just met.
+    /// A barrier of blocks. Thread 0 acts for its block, whose threads have just joined.
     fn barrier(
         &mut self,
         i: usize,
@@ -522,7 +523,7 @@ impl<'a> Machine<'a> {
         Ok(Turn::Ran)
     }
 
-    /// A signal arrives at the other end of a channel.
+    /// Delivers a signal to the other end of a channel.
     pub(crate) fn post(&mut self, channel: usize, told: &Told, entered: u64, strong: bool) {
         let Some(partner) = self.code.channels[channel].partner else {
             self.inboxes[channel].lost += 1;
@@ -548,7 +549,7 @@ impl<'a> Machine<'a> {
         Ok(Turn::Ran)
     }
 
-    /// A thread hears what was told.
+    /// A thread receives what was published.
     pub(crate) fn learn(&mut self, i: usize, post: &Post, strong: bool) {
         let thread = &mut self.threads[i];
         thread.view.receive(&post.view, strong);
@@ -572,7 +573,8 @@ impl<'a> Machine<'a> {
         Ok(Turn::Ran)
     }
 
-    /// As the device does it: takes one, then waits until the value is back to what it was, if that was not positive.
+    /// Acquires a semaphore as the device does: decrements it and, if it was not positive before, waits until it is
+    /// back at its old value.
     fn acquire(&mut self, i: usize, semaphore: usize) -> Result<Turn, Verdict> {
         let state = &mut self.semaphores[semaphore];
         let (old, ticket) = *self.threads[i].ticket.get_or_insert_with(|| {
@@ -592,7 +594,7 @@ impl<'a> Machine<'a> {
         Ok(Turn::Ran)
     }
 
-    /// Before a thread tells others what it did: it is done, and all see it.
+    /// Before a thread publishes what it did, its delayed operations are executed and its stores become visible.
     pub(crate) fn publish(&mut self, i: usize) -> Result<(), Verdict> {
         self.catch_up(i)?;
         self.drain(i / self.code.threads, |store| store.thread.is_none_or(|thread| thread == i));
@@ -621,7 +623,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A further message behind those that came before it.
+/// Adds a message to those that came before it.
 fn add(posts: &mut Vec<Rc<Post>>, told: &Told, at: (u64, u64), strong: bool, views: bool) {
     let mut post = posts.last().map_or_else(Post::default, |post| Post::clone(post));
     if views {

@@ -1,15 +1,15 @@
-//! Memory: what each cell holds, and who touched it.
+//! Memory: the contents of each cell, and its accesses.
 //!
-//! A value is a multiset of contributions: which cell of which rank's input, of which launch. What nobody wrote in a
-//! launch has a term of [`NOBODY`].
+//! A value is a multiset of contributions: which cell of which rank's input, and of which launch. Memory that nobody
+//! wrote in a launch has a term of [`NOBODY`].
 //!
-//! Of every cell it is remembered which accesses a further one must be ordered after ([`Touched`]). An access that
-//! conflicts with one that its agent cannot rely on is a race, whichever of the two comes first in this schedule.
-//! Three things are none:
-//! - a packet read after the write that it waits for; a packet written again with the same flag and value;
-//! - a write over what has been read, by an agent that has since received a packet whose value depends on that read:
-//!   the value could not be there otherwise;
-//! - packets of another launch over packets that were read, where the read came earlier in any way: packets are
+//! For every cell, the accesses are recorded that a further one must be ordered after ([`Touched`]). An access is a
+//! race if it conflicts with one that its agent cannot rely on, whichever of the two comes first in this schedule.
+//! Three things are not races:
+//! - reading a packet after the write that the read waits for, and writing a packet again with the same flag and value;
+//! - writing over what has been read, by an agent that has since received a packet whose value depends on that read:
+//!   the packet could not have that value otherwise;
+//! - writing packets of another launch over packets that were read, if the read came earlier in any way: packets are
 //!   single, coherent accesses.
 
 use crate::view::{Told, View};
@@ -19,10 +19,10 @@ use std::rc::Rc;
 /// The rank of a term that stands for memory that was not written.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// What no packet carries: the flags of launches begin with 1.
+/// A flag that no packet carries: the flags of launches begin with 1.
 const NO_FLAG: u32 = 0;
 
-/// A contribution and how often it is there.
+/// A contribution, and how often it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Term {
     pub(crate) rank: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Term {
     pub(crate) count: u32,
 }
 
-/// What a cell's bytes mean, and the loads that they depend on.
+/// The meaning of a cell's bytes, and the loads that they depend on.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) terms: Rc<[Term]>,
@@ -43,13 +43,13 @@ impl Value {
         Value { terms: Rc::from([Term { rank, cell, launch, count: 1 }]), loads: Rc::from([]) }
     }
 
-    /// Whether any of it was not written in a launch.
+    /// Whether any part of it was not written in this launch.
     pub(crate) fn is_stale(&self, launch: u32) -> bool {
         self.terms.iter().any(|term| term.rank == NOBODY || term.launch != launch)
     }
 }
 
-/// What a cell holds.
+/// The contents of a cell.
 #[derive(Clone, Debug)]
 pub(crate) enum Held {
     Plain(Value),
@@ -64,9 +64,9 @@ pub(crate) enum Held {
 pub(crate) struct Packet {
     pub(crate) flag: u32,
     pub(crate) value: Value,
-    /// What its writer relied on.
+    /// What its writer could rely on.
     pub(crate) told: Told,
-    /// When the last launch began that its writer knew of.
+    /// When the latest launch began that its writer knew of.
     pub(crate) entered: u64,
 }
 
@@ -74,15 +74,15 @@ pub(crate) struct Packet {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) held: Held,
-    /// What it held before, for those who look at old copies.
+    /// Its contents before the last write, for loads that return old copies.
     pub(crate) before: Held,
-    /// When and by which block it was written last.
+    /// When and by which block it was last written.
     pub(crate) written: u64,
     pub(crate) writer: u32,
     pub(crate) touched: Touched,
 }
 
-/// Accesses that a further one must be ordered after.
+/// The accesses to a cell that a further one must be ordered after.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
     write: Option<Access>,
@@ -91,7 +91,7 @@ pub(crate) struct Touched {
     packet_reads: Vec<(Access, u32)>,
 }
 
-/// Who, how many-eth, and where in the program.
+/// Its agent, its number among the agent's accesses, and its place in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) agent: u32,
@@ -99,38 +99,38 @@ pub(crate) struct Access {
     pub(crate) site: Site,
 }
 
-/// Where in the program an access comes from.
+/// The place in the program that an access comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Site {
     pub(crate) launch: u32,
     pub(crate) actor: Actor,
 }
 
-/// Whose access it is.
+/// Who makes an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Actor {
     /// A thread of a block, at a step.
     Thread { block: u32, step: u32 },
-    /// A port's proxy, on behalf of a block's step.
+    /// A port's proxy, on behalf of a step of a block.
     Proxy { block: u32, step: u32 },
     /// The user of a rank's stream.
     User { rank: u32 },
 }
 
-/// Loads whose values went into packets, and the agents that received these.
+/// Loads whose values went into packets, and the agents that received those packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loads {
     heard: Vec<Vec<(u32, u32)>>,
 }
 
 impl Loads {
-    /// A further load.
+    /// Registers a further load.
     pub(crate) fn add(&mut self) -> u32 {
         self.heard.push(Vec::new());
         self.heard.len() as u32 - 1
     }
 
-    /// An agent has received what depends on these.
+    /// Notes that an agent has received a value that depends on these loads.
     pub(crate) fn hear(&mut self, loads: &[u32], agent: u32, count: u32) {
         for load in loads {
             self.heard[*load as usize].push((agent, count));
@@ -169,7 +169,7 @@ impl Touched {
         Ok(())
     }
 
-    /// A read of a packet that is there.
+    /// A read of a packet that has arrived.
     pub(crate) fn read_packet(&mut self, view: &View, by: Access, flag: u32) -> Result<(), Access> {
         self.after_plain_write(view)?;
         let mut same = self.packet_writes.iter().filter(|(_, f, _)| *f == flag).rev();
@@ -181,19 +181,19 @@ impl Touched {
         Ok(())
     }
 
-    /// A read of bytes that are packets, by a proxy whose thread has found them there. It does not look at their flags:
-    /// those of another launch it must know.
+    /// A read of bytes that are packets, by a proxy whose thread has found the packets there. The proxy does not look
+    /// at their flags, so that packets of another launch must be known to have been written earlier.
     pub(crate) fn read_found(&mut self, view: &View, by: Access, flag: u32) -> Result<(), Access> {
         let others = self.packet_writes.iter().filter(|(_, f, _)| *f != flag);
         first(others.map(|(w, _, _)| w).find(|w| !past(view, w)))?;
         self.read_packet(view, by, flag)
     }
 
-    /// A read of bytes that are packets, by a proxy that nobody told of them.
+    /// A read of bytes that are packets, by a proxy whose thread has not looked for them.
     pub(crate) fn read_raw(&mut self, view: &View, by: Access, flag: u32) -> Result<(), Access> {
         self.after_plain_write(view)?;
         first(self.packet_writes.iter().map(|(w, _, _)| w).find(|w| !seen(view, w)))?;
-        // One that was not there yet is not the one that a later write brings.
+        // If no packet with this flag was there yet, the read does not belong to the packet that a later write brings.
         let there = self.packet_writes.iter().any(|(_, f, _)| *f == flag);
         self.packet_reads.push((by, if there { flag } else { NO_FLAG }));
         Ok(())
@@ -230,7 +230,7 @@ impl Touched {
     }
 }
 
-/// A conflicting access, if there is one, is the error.
+/// The conflicting access, if there is one, as an error.
 fn first(found: Option<&Access>) -> Result<(), Access> {
     found.map_or(Ok(()), |access| Err(*access))
 }
@@ -259,7 +259,7 @@ pub(crate) fn combine(op: ReduceOp, values: &[Value]) -> Rc<[Term]> {
     terms.into()
 }
 
-/// The loads of values, each once.
+/// The loads that values depend on, without duplicates.
 pub(crate) fn depends(values: &[Value], new: &[u32]) -> Rc<[u32]> {
     if let ([one], []) = (values, new) {
         return Rc::clone(&one.loads);

@@ -1,9 +1,9 @@
-//! Changes to a program that the checker must not mind, or that must not make it find more.
+//! Changes to a program that must not matter to the checker, or must not make it find more.
 //!
-//! In: the corpus with its mutants, and programs by lot. More order never adds a finding: a signal from the beginning of
-//! one block to anywhere in another, a join, a flush. Ranks, blocks and channels have the findings that they have under
-//! any other number; of races, which of two accesses is met first may decide what they are called. Copies for instances
-//! have the findings of the one program.
+//! In: the corpus with its mutants, and random programs. More order never adds a finding: a signal from the beginning
+//! of one block to anywhere in another, a join, a flush. Renumbered ranks, blocks and channels have the same findings;
+//! for races, the name of the finding may depend on which of the two accesses is met first. Copies for instances have
+//! the findings of the single program.
 
 use crate::agreement::codes;
 use crate::corpus::{Form, corpus};
@@ -17,12 +17,12 @@ use compiler::ir::{
 use compiler::optimize::{self, Stage, replicate};
 use compiler::table::{Id as _, Table};
 
-/// How many programs by lot are tried.
+/// How many random programs are tried.
 fn count() -> u64 {
     if is_full() { 20_000 } else { 1000 }
 }
 
-/// A place in a program: rank, block, before which operation.
+/// A random place in a program: rank, block, and the operation that it is before.
 fn spot(program: &Program, state: &mut u64) -> Option<(RankId, BlockId, usize)> {
     let mut below = |end: usize| (next(state) >> 33) as usize % end.max(1);
     let rank = RankId(below(program.ranks.len()) as u32);
@@ -36,7 +36,7 @@ fn insert(program: &mut Program, (rank, block, at): (RankId, BlockId, usize), ac
     ops.insert(at, Op { action, origin: OriginId(0), sync: None });
 }
 
-/// A new channel between two ranks: the ends' rows.
+/// Adds a channel between two ranks; returns the ids of its two ends.
 fn connect(program: &mut Program, from: RankId, to: RankId) -> (ChannelId, ChannelId) {
     let row = |rank: RankId| ChannelId(program.ranks[rank].channels.len() as u32);
     let (here, there) = (row(from), row(to));
@@ -54,7 +54,7 @@ fn connect(program: &mut Program, from: RankId, to: RankId) -> (ChannelId, Chann
     (here, there)
 }
 
-/// What is told when a block begins is heard anywhere: that makes nobody wait for himself.
+/// Adds a signal at the beginning of a block and its wait anywhere in another rank; this cannot make a cycle of waits.
 fn tell(program: &mut Program, state: &mut u64) -> bool {
     let (Some((from, block, _)), Some((to, other, at))) =
         (spot(program, state), spot(program, state))
@@ -89,7 +89,7 @@ fn flush(program: &mut Program, state: &mut u64) -> bool {
     true
 }
 
-/// Adds order somewhere; false where that cannot be done.
+/// Adds order somewhere; false if that cannot be done.
 type Change = fn(&mut Program, &mut u64) -> bool;
 
 #[test]
@@ -121,27 +121,27 @@ fn more_order_adds_no_finding() {
     assert!(enough, "{tried:?}");
 }
 
-/// An order of so many things, by lot: where each goes.
+/// A random permutation of `count` things: the new position of each.
 fn order(count: usize, state: &mut u64) -> Vec<u32> {
     let mut left: Vec<u32> = (0..count as u32).collect();
     (0..count).map(|_| left.swap_remove((next(state) >> 33) as usize % left.len())).collect()
 }
 
-/// The rows of a table, each where the order says.
+/// The rows of a table, moved to the positions that `order` gives.
 fn shuffled<I: compiler::table::Id, T: Clone>(table: &Table<I, T>, order: &[u32]) -> Table<I, T> {
     let mut rows: Vec<(u32, T)> = order.iter().copied().zip(table.iter().cloned()).collect();
     rows.sort_by_key(|(to, _)| *to);
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// What is called differently.
+/// The new numbers.
 struct Names {
     ranks: Vec<u32>,
     blocks: Vec<Vec<u32>>,
     channels: Vec<Vec<u32>>,
 }
 
-/// The same program under other numbers; of those that have no switches and no promises.
+/// The same program with other numbers; for programs without switches and promises.
 fn renamed(program: &Program, state: &mut u64) -> Program {
     let names = Names {
         ranks: order(program.ranks.len(), state),

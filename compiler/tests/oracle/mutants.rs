@@ -1,6 +1,6 @@
 //! Small changes to a program, most of which make it wrong.
 //!
-//! In: a program, a number and a seed. Out: for each kind of change up to that many changed programs, chosen by lot
+//! In: a program, a count and a seed. Out: for each kind of change, up to that many changed programs, chosen at random
 //! among all places where the change can be made. Operands stay inside their buffers.
 
 use crate::machine::next;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// A changed program.
 pub(crate) struct Mutant {
     pub(crate) kind: &'static str,
-    /// Where it was changed: rank, block, operation, operation of a pipeline's body.
+    /// Where it was changed: rank, block, operation, and operation of a pipeline's body.
     pub(crate) place: String,
     pub(crate) program: Program,
 }
@@ -28,7 +28,7 @@ struct Spot {
     inner: Option<usize>,
 }
 
-/// Changes something at a spot; false where that cannot be done there.
+/// Makes a change at a spot; false if it cannot be made there.
 type Change = dyn Fn(&mut Program, Spot) -> bool;
 
 /// The kinds of change.
@@ -102,7 +102,7 @@ fn kinds() -> Vec<(&'static str, Rc<Change>)> {
     kinds
 }
 
-/// Kinds of which few programs have a place, or few mutants are wrong.
+/// Kinds for which few programs have a place, or few mutants are wrong.
 const RARE: [&str; 20] = [
     "drop acquire",
     "drop barrier",
@@ -130,11 +130,11 @@ const RARE: [&str; 20] = [
 #[derive(Clone, Copy)]
 pub(crate) struct Count {
     pub(crate) most: usize,
-    /// Of the kinds of which few programs have a place, or few mutants are wrong.
+    /// For the kinds in [`RARE`].
     pub(crate) rare: usize,
 }
 
-/// Makes so many mutants of each kind, or as many as there are places for.
+/// Makes the given number of mutants of each kind, or as many as there are places for.
 pub(crate) fn mutants(program: &Program, count: Count, seed: u64) -> Vec<Mutant> {
     let spots = spots(program);
     let mut state = seed;
@@ -202,7 +202,7 @@ fn sort(action: &Action) -> Sort {
     }
 }
 
-/// The list that a spot is in, and its index there.
+/// The list of operations that contains a spot, and the index in it.
 fn list(program: &mut Program, spot: Spot) -> Option<(&mut Vec<Op>, usize)> {
     let ops = &mut program.ranks[spot.rank].blocks[spot.block].ops;
     match spot.inner {
@@ -256,7 +256,7 @@ fn channels(program: &mut Program, spot: Spot) -> Option<&mut List<ChannelId>> {
     }
 }
 
-/// One of a barrier's blocks waits for one more.
+/// One of a barrier's blocks waits for one arrival too many.
 fn miscount(program: &mut Program, spot: Spot) -> bool {
     let Some(Op { action: Action::Barrier { arrivals, .. }, .. }) = at(program, spot) else {
         return false;
@@ -274,8 +274,8 @@ fn remove(program: &mut Program, spot: Spot) -> Option<Op> {
     Some(ops.remove(index))
 }
 
-/// Not through the switch: which thread has which part there depends on the type of the data, of which the checker takes
-/// none for granted, while the machine here has one.
+/// Not for operations through the switch: there, the assignment of elements to threads depends on the data type. The
+/// checker does not assume a type, while this machine has one.
 fn duplicate(program: &mut Program, spot: Spot) -> bool {
     let Some((ops, index)) = list(program, spot) else { return false };
     let copy = ops[index].clone();
@@ -286,7 +286,8 @@ fn duplicate(program: &mut Program, spot: Spot) -> bool {
     true
 }
 
-/// Over the operation before it, and over a join beside that, without which nothing would change.
+/// Moves an operation above the one before it; a join next to it is crossed as well, because otherwise nothing would
+/// change.
 fn up(program: &mut Program, spot: Spot) -> bool {
     let Some((ops, mut index)) = list(program, spot) else { return false };
     let free = |op: &Op| sort(&op.action) == Sort::Sync;
@@ -330,7 +331,7 @@ fn relax(program: &mut Program, spot: Spot, wanted: Sort) -> bool {
     }
 }
 
-/// Another channel of the kind, one that the operation does not use yet.
+/// Replaces a channel by another one of the same kind that the operation does not use yet.
 fn swap_channel(program: &mut Program, spot: Spot) -> bool {
     let ends = program.ranks[spot.rank].channels.clone();
     let Some(used) = channels(program, spot) else { return false };
@@ -346,7 +347,7 @@ fn swap_channel(program: &mut Program, spot: Spot) -> bool {
     })
 }
 
-/// One channel or semaphore less in a list of several.
+/// Removes one channel or semaphore from a list of several.
 fn drop_end(program: &mut Program, spot: Spot) -> bool {
     let Some(op) = at(program, spot) else { return false };
     let turn = spot.op;
@@ -369,7 +370,7 @@ fn shorten<T>(list: &mut List<T>, turn: usize) -> bool {
     long
 }
 
-/// An author's word against the join after an operation, where joins are implied.
+/// If joins are implied: an annotation that suppresses the join after an operation.
 fn no_join(program: &mut Program, spot: Spot) -> bool {
     if program.joins == Joins::Explicit {
         return false;
@@ -402,7 +403,7 @@ fn shift(program: &mut Program, spot: Spot, destination: bool) -> bool {
     true
 }
 
-/// All operands one chunk longer, those at the end of their buffer to the front.
+/// Makes all operands one chunk longer; those at the end of their buffer grow at the front.
 fn widen(program: &mut Program, spot: Spot) -> bool {
     let ranks = program.ranks.clone();
     let Some(transfer) = transfer(program, spot) else { return false };
@@ -419,7 +420,7 @@ fn widen(program: &mut Program, spot: Spot) -> bool {
     true
 }
 
-/// Chunks of a buffer, on every rank that an operand lies on.
+/// The chunks that a buffer has on every rank of an operand.
 fn room(
     ranks: &compiler::table::Table<RankId, Rank>,
     here: RankId,
@@ -438,7 +439,8 @@ fn room(
     }
 }
 
-/// To the same relative place of the rank's next block; a rank's only block gets a second one.
+/// Moves an operation to the same relative position in the rank's next block; if the rank has only one block, to a new
+/// one.
 fn other_block(program: &mut Program, spot: Spot) -> bool {
     let plain = at(program, spot)
         .is_some_and(|op| !matches!(sort(&op.action), Sort::Barrier | Sort::Sync | Sort::Other));
@@ -459,7 +461,7 @@ fn other_block(program: &mut Program, spot: Spot) -> bool {
     true
 }
 
-/// Another peer, and the channel to it, where the operation names one; within that peer's memory.
+/// Changes the peer and, if the operation names one, the channel; operands stay within the new peer's memory.
 fn retarget(program: &mut Program, spot: Spot) -> bool {
     let ranks = program.ranks.clone();
     let rank = &ranks[spot.rank];
@@ -499,7 +501,7 @@ fn weaker(program: &mut Program, spot: Spot, from: Verb, into: Verb) -> bool {
     fits
 }
 
-/// A rank's first signal and first wait of a block go; its peers' stay.
+/// Removes the first signal and the first wait of a block; those of its peers stay.
 fn no_handshake(program: &mut Program, spot: Spot) -> bool {
     if spot.op > 0 || spot.inner.is_some() {
         return false;
@@ -514,7 +516,7 @@ fn no_handshake(program: &mut Program, spot: Spot) -> bool {
     true
 }
 
-/// The first signal that two ranks give each other over a channel goes, with its wait: counts stay in balance.
+/// Removes the first signals that two ranks send each other over a channel, with their waits: counts stay balanced.
 fn no_handshake_of_a_pair(program: &mut Program, spot: Spot) -> bool {
     if !is(program, spot, Sort::Signal) || spot.inner.is_some() {
         return false;
@@ -527,7 +529,7 @@ fn no_handshake_of_a_pair(program: &mut Program, spot: Spot) -> bool {
     strike(program, spot.rank, Sort::Signal, channel) && strike(program, peer, Sort::Wait, partner)
 }
 
-/// Takes a channel out of the first operation of a sort that has it.
+/// Removes a channel from the first operation of a sort that has it.
 fn strike(program: &mut Program, rank: RankId, wanted: Sort, channel: ChannelId) -> bool {
     for block in program.ranks[rank].blocks.iter_mut() {
         for index in 0..block.ops.len() {
@@ -552,7 +554,7 @@ fn single_scratch(program: &mut Program, spot: Spot) -> bool {
     first && std::mem::replace(&mut program.options.double_scratch, false)
 }
 
-/// The second half of every rank's scratch becomes the first.
+/// Halves every rank's scratch: its second half becomes the first.
 fn half_scratch(program: &mut Program, spot: Spot) -> bool {
     let first = spot.rank.0 == 0 && spot.block.0 == 0 && spot.op == 0 && spot.inner.is_none();
     let half = program.ranks.iter().map(|rank| rank.scratch_chunks / 2).max().unwrap_or(0);

@@ -1,9 +1,9 @@
 //! Port channels: requests, and the two agents of each channel that serve them.
 //!
-//! The reader takes the source's bytes, the writer puts them into the destination and delivers signals; each serves a
-//! channel's requests in order, the writer behind the reader. A request may rely on what its thread could when it
-//! made it, and on earlier requests of the channel as far as the thread knew of these: the order of requests that two
-//! threads made without knowing of each other is this schedule's alone.
+//! The reader takes the source's bytes; the writer puts them into the destination and delivers signals. Each serves a
+//! channel's requests in order, with the writer behind the reader. A request may rely on what its thread could rely on
+//! when it made the request, and on earlier requests of the channel as far as the thread knew of them: if two threads
+//! made requests without knowing of each other, their order holds only in this schedule.
 
 use crate::code::Push;
 use crate::machine::{Key, Kind, Machine, Post, Turn, Verdict};
@@ -11,24 +11,25 @@ use crate::memory::{Access, Actor, Held, Packet, Site, Term};
 use crate::view::{Told, View, advance};
 use std::rc::Rc;
 
-/// A port channel's requests and how far its agents have come.
+/// A port channel's requests, and the progress of its agents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Port {
     requests: Vec<Rc<Request>>,
     pushers: Vec<Pusher>,
     pub(crate) read: usize,
     pub(crate) written: usize,
-    /// What was read and not yet written.
+    /// Data that was read and is not written yet.
     pub(crate) moving: std::collections::VecDeque<Vec<Held>>,
 }
 
-/// A thread that makes requests of a channel.
+/// A thread that makes requests on a channel.
 #[derive(Clone, Debug)]
 struct Pusher {
     thread: u32,
-    /// In views, who reads and who writes for it: this agent and the next.
+    /// In views, the agent that reads for it; the next agent writes for it.
     agent: u32,
-    /// At which of the thread's counts each of its requests was made, and how many pieces there were with it.
+    /// For each of its requests: the thread's access count when it was made, and the number of pieces up to and
+    /// including it.
     made: Vec<(u32, u32)>,
 }
 
@@ -42,16 +43,16 @@ struct Request {
     told: Told,
     entered: u64,
     site: Site,
-    /// Who reads, and how many of that thread's pieces there were before it and are with it; the writer is the next
-    /// agent.
+    /// The agent that reads; the writer is the next agent. `pieces`: the number of the thread's pieces before this
+    /// request, and including it.
     agent: u32,
     pieces: (u32, u32),
-    /// How many pieces of each reading agent surely come first.
+    /// For each reading agent, how many of its pieces are certain to come first.
     behind: Vec<(u32, u32)>,
 }
 
 impl Machine<'_> {
-    /// A thread asks for something; the number of the request.
+    /// A thread makes a request; returns the number of the request.
     pub(crate) fn request(&mut self, i: usize, push: &Push) -> usize {
         let block = i / self.code.threads;
         self.threads[i].count += 1;
@@ -90,7 +91,7 @@ impl Machine<'_> {
         requests.len() - 1
     }
 
-    /// An agent of a port channel: even ones read, odd ones write.
+    /// A step of an agent of a port channel: even ones read, odd ones write.
     pub(crate) fn proxy(&mut self, agent: usize) -> Result<Turn, Verdict> {
         let (channel, writes) = (agent / 2, agent % 2 == 1);
         if !self.code.channels[channel].port {
@@ -112,8 +113,9 @@ impl Machine<'_> {
         Ok(Turn::Ran)
     }
 
-    /// The number of the piece that a cell of a request is in. Pieces begin with any quarter of the request and go around, front to back
-    /// with an even number of threads, back to front with an odd one; both cells of a packet are one.
+    /// The number of the piece that a cell of a request belongs to. Pieces begin at any quarter of the request and wrap
+    /// around, front to back with an even number of threads, back to front with an odd one; both cells of a packet are
+    /// one piece.
     fn piece(&self, request: &Request, cell: usize) -> u32 {
         let width = if request.push.raw { 2 } else { 1 };
         let all = (request.push.put.map_or(0, |put| put.2) / width).max(1) as u32;
@@ -122,7 +124,7 @@ impl Machine<'_> {
         if self.code.threads.is_multiple_of(2) { before + 1 + piece } else { with - piece }
     }
 
-    /// What a request's agents can rely on when so many pieces were read and so many were written.
+    /// What a request's agents can rely on when `read` pieces were read and `written` pieces were written.
     fn relies(&self, request: &Request, read: u32, written: u32) -> View {
         let mut view = View { me: u32::MAX, ..View::default() };
         if self.kind != Kind::Views {
@@ -160,7 +162,7 @@ impl Machine<'_> {
                 self.met(read, by, cell)?;
             }
             let held = &self.cells[cell].held;
-            // Who reads a packet looks at its flag: one that was not written is none.
+            // A reader of packets checks the flag, so that a packet that was not written is not taken for one.
             if let (Held::Plain(value), false) = (held, request.push.raw) {
                 self.stale |= value.is_stale(request.site.launch);
             }
@@ -177,7 +179,7 @@ impl Machine<'_> {
         let mut terms = Rc::from([]);
         for (i, held) in bytes.into_iter().enumerate() {
             let count = self.piece(request, i);
-            // What comes after a piece may not even have been read when it arrives.
+            // The pieces after this one may not even have been read when it arrives.
             let view = self.relies(request, count, 0);
             let by = Access { agent: request.agent + 1, count, site: request.site };
             if let Held::Packet(packet) = &held {
@@ -196,7 +198,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What is written to a cell, checked.
+    /// Checks a write to a cell, and returns the new contents.
     fn arriving(
         &mut self,
         cell: usize,
@@ -234,14 +236,14 @@ impl Machine<'_> {
         }
     }
 
-    /// What the end of a request tells.
+    /// What the end of a request publishes.
     fn delivered(&self, request: &Request) -> Told {
         let (_, all) = request.pieces;
         let view = self.relies(request, all, all);
         Told { view, agent: request.told.agent, count: request.told.count }
     }
 
-    /// What a flush tells when its request is done.
+    /// What a flush learns when its request is done.
     pub(crate) fn flushed(&self, channel: usize, index: usize) -> Option<Post> {
         let port = &self.ports[channel];
         let request = port.requests.get(index).filter(|_| port.written > index)?;

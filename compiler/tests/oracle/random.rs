@@ -1,9 +1,9 @@
-//! Programs by lot, with one user for each counter.
+//! Random programs, with one user for each counter.
 //!
 //! Two to four ranks with up to three blocks of up to eight operations; two memory channels and a port channel between
-//! any two ranks, two semaphores. Which block signals over an end of a channel and which waits is drawn once. A signal
-//! and its wait are added at one time, so that most programs come to their end; sometimes two operations of a block
-//! change places. Nothing is promised.
+//! any two ranks, and two semaphores. The block that signals over an end of a channel and the one that waits are fixed
+//! once for each program. A signal and its wait are added together, so that most programs finish; sometimes two
+//! operations of a block are swapped. Nothing is promised.
 
 use crate::machine::next;
 use compiler::ir::{
@@ -17,10 +17,10 @@ use compiler::table::Id as _;
 /// Chunks of each buffer.
 const CHUNKS: u32 = 3;
 
-/// Ends of channels to each peer: two over memory, one over a port.
+/// Ends of channels to each peer: two memory channels, one port channel.
 const ENDS: u32 = 3;
 
-/// Operations of a block.
+/// The most operations of a block.
 const LONGEST: usize = 8;
 
 struct Lot(u64);
@@ -31,13 +31,13 @@ impl Lot {
         (next(&mut self.0) >> 33) as u32 % end.max(1)
     }
 
-    /// True once in so many times.
+    /// True once in `times` times.
     fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
 }
 
-/// Makes a program; mixed, packets may lie over plain chunks of scratch.
+/// Makes a program; with `mixed`, packets may overlap plain chunks of scratch.
 pub(crate) fn program(seed: u64, mixed: bool) -> Program {
     let mut lot = Lot(seed);
     let ranks = 2 + lot.below(2) + lot.below(2);
@@ -119,7 +119,7 @@ fn ends(r: u32, p: u32) -> impl Iterator<Item = Channel> {
     })
 }
 
-/// The k-th end of rank `r` to rank `p`.
+/// The `k`-th end of rank `r` to rank `p`.
 fn end(r: u32, p: u32, k: u32) -> ChannelId {
     ChannelId((if p < r { p } else { p - 1 }) * ENDS + k)
 }
@@ -128,14 +128,14 @@ fn push(program: &mut Program, rank: u32, block: u32, action: Action) {
     let explicit = program.joins == Joins::Explicit;
     let ops = &mut program.ranks[RankId(rank)].blocks[BlockId(block)].ops;
     let op = |action| Op { action, origin: OriginId(0), sync: None };
-    // Most joins are there; which are not follows from the operations themselves.
+    // Most joins are present; which ones are missing depends on the operations themselves.
     if explicit && !ops.is_empty() && ops.len() * 7 % 5 != 3 {
         ops.push(op(Action::Sync));
     }
     ops.push(op(action));
 }
 
-/// How many operations a block has, joins aside.
+/// The number of operations in a block, without joins.
 fn length(program: &Program, rank: u32, block: u32) -> usize {
     let ops = &program.ranks[RankId(rank)].blocks[BlockId(block)].ops;
     ops.iter().filter(|op| op.action != Action::Sync).count()
@@ -155,7 +155,7 @@ fn blocks(program: &Program) -> u32 {
     program.ranks[RankId(0)].blocks.len() as u32
 }
 
-/// A signal and its wait, or one each way; the blocks follow from the channel.
+/// A signal and its wait, or one pair in each direction; the channel determines the blocks.
 fn told(program: &mut Program, lot: &mut Lot) {
     let (from, to) = two_ranks(program, lot);
     let k = lot.below(ENDS);
@@ -179,7 +179,7 @@ fn tell(program: &mut Program, from: u32, to: u32, k: u32, relaxed: bool) {
     push(program, to, receiver, Action::Wait(over(end(to, from, k))));
 }
 
-/// A release in one block, now and then in another one, an acquire in the next.
+/// A release in one block, now and then in another one, and an acquire in the next block.
 fn handed_on(program: &mut Program, lot: &mut Lot) {
     let (rank, _) = two_ranks(program, lot);
     let count = blocks(program);
@@ -194,7 +194,7 @@ fn handed_on(program: &mut Program, lot: &mut Lot) {
     push(program, rank, taker, Action::Acquire(list));
 }
 
-/// All blocks of a rank meet.
+/// A barrier of all blocks of a rank.
 fn meeting(program: &mut Program, lot: &mut Lot) {
     let (rank, _) = two_ranks(program, lot);
     let count = blocks(program);
@@ -210,7 +210,7 @@ fn meeting(program: &mut Program, lot: &mut Lot) {
     }
 }
 
-/// Packets into a peer's scratch, and out of it there: each chunk has one writer.
+/// Packets written to a peer's scratch and read there; each chunk has one writer.
 fn packets(program: &mut Program, lot: &mut Lot, mixed: bool) {
     let (from, to) = two_ranks(program, lot);
     let (writer, reader) = (lot.below(blocks(program)), lot.below(blocks(program)));
@@ -226,7 +226,7 @@ fn packets(program: &mut Program, lot: &mut Lot, mixed: bool) {
         return;
     }
     let place = Where::Remote(RankId(to));
-    // Packets lie at twice their offset: from chunk 3 on they leave the plain ones alone.
+    // Packets are at twice their offset: from chunk 3 on they do not touch the plain chunks.
     let index = from + if mixed { 0 } else { CHUNKS };
     let slot = Operand { place, buffer: Buffer::Scratch, index, size: 1 };
     let source = local(Buffer::Input, lot);
@@ -262,7 +262,7 @@ fn transfer(
     })
 }
 
-/// Something is copied, put, gotten or added up.
+/// Data is copied, put, gotten or reduced.
 fn data(program: &mut Program, lot: &mut Lot) {
     let (rank, peer) = two_ranks(program, lot);
     let block = lot.below(blocks(program));
@@ -274,7 +274,7 @@ fn data(program: &mut Program, lot: &mut Lot) {
     let output = local(Buffer::Output, lot);
     let scratch = local(Buffer::Scratch, lot);
     let over = Some(end(rank, peer, 0));
-    // The executor finds the half of scratch that is in use on the local side only.
+    // The executor applies the current half of scratch only on the local side.
     let halves = program.options.double_scratch;
     let action = match lot.below(7) {
         3 if halves => return,
@@ -291,7 +291,7 @@ fn data(program: &mut Program, lot: &mut Lot) {
     push(program, rank, block, action);
 }
 
-/// A put over a port with its signal and its wait, in the blocks that have the channel.
+/// A put over a port with its signal and its wait, in the blocks that own the channel.
 fn flushed(program: &mut Program, (rank, peer): (u32, u32), [source, into]: [Operand; 2]) {
     let k = ENDS - 1;
     let count = blocks(program);

@@ -1,6 +1,6 @@
-//! Runs the schedules of witnesses, as the JSON of reports has them, and looks whether what they show happens.
+//! Replays the schedules of witnesses, as they are in the JSON of reports, and checks that what they claim happens.
 //!
-//! A turn allows an agent to go on as far as it says; then all that is allowed goes on as far as it can.
+//! A turn allows an agent to go on up to a certain place; then all that is allowed runs as far as it can.
 
 use crate::code::{self, At, Code, Instr, Size};
 use crate::machine::{Dice, Kind, Machine, Verdict};
@@ -11,8 +11,8 @@ use compiler::ir::Program;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Whole windows, neighbors that fall to other threads, chunks that begin with any of them, and more threads than a chunk
-/// has elements: which threads meet depends on how elements fall to them.
+/// Different sizes, because threads meet depending on how elements are assigned to them: whole windows, neighboring
+/// chunks assigned to different threads, chunks that begin with any thread, and more threads than a chunk has elements.
 const SIZES: [Size; 6] = [
     Size { threads: 2, unit: 2, odd: 0, once: false },
     Size { threads: 4, unit: 4, odd: 0, once: false },
@@ -22,24 +22,24 @@ const SIZES: [Size; 6] = [
     Size { threads: 8, unit: 2, odd: 0, once: false },
 ];
 
-/// How many turns a replay may take.
+/// The most turns of a replay.
 const TURNS: u64 = 2_000_000;
 
-/// What agents may do.
+/// How far agents may go.
 #[derive(Clone, Debug)]
 struct Allowed {
-    /// Of each block, the launch and the place up to which it may go.
+    /// For each block, the launch and the place up to which it may go.
     blocks: Vec<Option<(u32, Place)>>,
-    /// Of each end of a channel, how many requests may be served.
+    /// For each end of a channel, the number of requests that may be served.
     proxies: Vec<usize>,
-    /// Of each rank, how many launches may be begun.
+    /// For each rank, the number of launches that may begin.
     users: Vec<u32>,
 }
 
-/// A place in a block that compares as it is run: operation, turn, operation of the body.
+/// A place in a block, which compares in execution order: operation, turn, operation of the body.
 type Place = (u32, u32, u32);
 
-/// Replays the witness of a report; says why it does not show what it should.
+/// Replays the witness of a report; the error says why it does not show what it should.
 pub(crate) fn replay(program: &Program, report: &Value) -> Result<(), String> {
     let mut why = Vec::new();
     for size in SIZES {
@@ -66,7 +66,7 @@ fn at_size(program: &Program, report: &Value, size: Size) -> Result<(), String> 
         Some("deadlock") => {
             let (mut machine, verdict, mut allowed) = plain();
             not_wrong(&verdict)?;
-            // In the next launch others may give what is missing in this one.
+            // In a later launch, others may provide what is missing in this one.
             finish(&mut machine, &mut allowed, 1);
             deadlock(&machine, &witness["circle"])
         }
@@ -74,7 +74,7 @@ fn at_size(program: &Program, report: &Value, size: Size) -> Result<(), String> 
             let (mut machine, verdict, mut allowed) = run(&code, &nothing, Kind::Plain, 1, witness);
             not_wrong(&verdict)?;
             let end = finish(&mut machine, &mut allowed, 2).unwrap_or_else(|| machine.end());
-            // Where something else stands still, the launch has no end.
+            // If something else blocks, the launch does not end.
             let stands = || matches!(end, Verdict::Deadlock { .. });
             match matches!(end, Verdict::CounterLeft { .. })
                 || stands() && is_left_over(&machine, &witness["last"])
@@ -116,7 +116,7 @@ fn run<'a>(
     (machine, verdict, allowed)
 }
 
-/// Takes the turns of a witness.
+/// Takes the turns of a witness's schedule.
 fn replayed(machine: &mut Machine<'_>, witness: &Value) -> (Option<Verdict>, Allowed) {
     let code = machine.code;
     let mut allowed = Allowed {
@@ -182,7 +182,7 @@ fn order(at: At) -> Place {
     (at.op, turn, operation)
 }
 
-/// Lets all that is allowed go on as far as it can.
+/// Runs all that is allowed as far as it can.
 fn go_on(machine: &mut Machine<'_>, allowed: &Allowed) -> Option<Verdict> {
     for _ in 0..TURNS {
         let ready = machine.ready.clone();
@@ -194,7 +194,7 @@ fn go_on(machine: &mut Machine<'_>, allowed: &Allowed) -> Option<Verdict> {
     Some(Verdict::TooLong)
 }
 
-/// Everything is allowed, up to a number of starts of launches.
+/// Allows everything, up to a number of starts of launches.
 fn finish(machine: &mut Machine<'_>, allowed: &mut Allowed, starts: u32) -> Option<Verdict> {
     allowed.blocks.fill(Some((u32::MAX, (0, 0, 0))));
     allowed.proxies.fill(usize::MAX);
@@ -211,7 +211,7 @@ fn may(machine: &mut Machine<'_>, allowed: &Allowed, agent: usize) -> bool {
             return false;
         }
         machine.settle(agent);
-        // A block that has come to its end is over.
+        // A block that has reached its end may finish.
         let Some(step) = code.blocks[block].steps.get(machine.threads[agent].pc) else {
             return true;
         };
@@ -232,7 +232,7 @@ fn may(machine: &mut Machine<'_>, allowed: &Allowed, agent: usize) -> bool {
     true
 }
 
-/// Whether a site is what an event says.
+/// Whether a site matches an event of a report.
 fn is(code: &Code, site: Site, event: &Value) -> bool {
     let (rank, launch) = (number(&event["rank"]) as usize, number(&event["launch"]));
     let at = |block: u32, step: u32| {
@@ -268,14 +268,14 @@ fn race(code: &Code, promised: &Promised, report: &Value) -> Result<(), String> 
     };
     let (firsts, seconds) = (of(first), of(second));
     let ordered = witness["ordered"].as_bool().expect("a truth value");
-    // Threads of one block go on as the interpreter lets them.
+    // The interpreter orders the threads of one block as it likes.
     let threads = report["code"] == "E0503";
     let meet = firsts.iter().any(|one| {
         let mut others = seconds.iter().filter(|other| other.1 == one.1 && (one.2 || other.2));
         others.any(|other| threads || other.0 != one.0 && (one.0 < other.0) == ordered)
     });
     if !meet && !ordered && !seconds.is_empty() {
-        // What is written lies over packets that are waited for: they never come.
+        // The first access overwrites packets that are waited for: they never arrive.
         finish(&mut machine, &mut allowed, LAUNCHES - 1);
         return deadlock(&machine, &serde_json::json!([first]));
     }
@@ -287,15 +287,15 @@ fn race(code: &Code, promised: &Promised, report: &Value) -> Result<(), String> 
         ));
     }
     if report["code"] == "E0521" {
-        // Two packets in one place may well be ordered: their reader is not told which of them it finds.
+        // Two packets in one place may be ordered; the error is that their reader cannot know which of them it finds.
         return Ok(());
     }
-    // Others may meet on the way: what is told of is at bytes that both touch. Who meets them is one of the two; the other
-    // one may be hidden by what the same agent does to these bytes after it.
+    // Other accesses may collide earlier, so that only bytes that both accesses touch are watched. One of the two must
+    // be part of the race that is found; the other may be hidden by a later access of the same agent to these bytes.
     let cells = |all: &[(usize, usize, bool)]| all.iter().map(|one| one.1).collect::<BTreeSet<_>>();
     let watched = &cells(&firsts) & &cells(&seconds);
     let is_told = |site: Site| is(code, site, first) || is(code, site, second);
-    // What a proxy moves it moves in any order.
+    // A proxy may move its data in any order.
     let mut others = Vec::new();
     for quarter in 0..4 {
         let mut machine = Machine::new(code, promised, Kind::Views, Dice::Never, LAUNCHES);
@@ -311,7 +311,7 @@ fn race(code: &Code, promised: &Promised, report: &Value) -> Result<(), String> 
     Err(format!("the two do not meet: {others:?}"))
 }
 
-/// Whether more signals of an event have come than there are waits for them in a launch.
+/// Whether more signals of an event have arrived than a launch has waits for.
 fn is_left_over(machine: &Machine<'_>, event: &Value) -> bool {
     let code = machine.code;
     let rank = &code.ranks[number(&event["rank"]) as usize];
@@ -342,7 +342,7 @@ fn deadlock(machine: &Machine<'_>, circle: &Value) -> Result<(), String> {
     let Verdict::Deadlock { blocked, .. } = machine.end() else {
         return Err(format!("it ends with {:?}", machine.end()));
     };
-    for event in circle.as_array().expect("a circle") {
+    for event in circle.as_array().expect("a cycle") {
         let rank = number(&event["rank"]) as usize;
         let block = machine.code.ranks[rank].blocks.start + number(&event["block"]) as usize;
         let steps = &machine.code.blocks[block].steps;
@@ -357,7 +357,8 @@ fn deadlock(machine: &Machine<'_>, circle: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the operations of ways write one after the other. What is missing may end where the schedule does not come.
+/// Whether the operations of the reported paths write one after the other. The path of a missing contribution may end
+/// at a place that the schedule does not reach.
 fn ways(code: &Code, trace: &[(Site, usize, bool)], witness: &Value) -> Result<(), String> {
     let empty = |name: &str| witness[name].as_array().is_none_or(Vec::is_empty);
     let paths = witness["paths"].as_array().expect("paths");

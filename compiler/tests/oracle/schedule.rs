@@ -1,9 +1,9 @@
-//! Which agent goes on next, and the search for a schedule that goes wrong.
+//! The choice of the next agent, and the search for a schedule that goes wrong.
 //!
-//! A schedule is named by a few numbers and can be run again ([`run`]). There are: each agent as far as it comes, in
-//! turn; agents by lot; agents by priorities that are drawn for blocks, proxies and users, or for ranks first, and that
-//! change a few times in a run, so that one of them is ahead of or behind all others as long as can be. Tiny programs
-//! are run in every schedule ([`exhaust`]), up to states that were met before.
+//! A schedule is identified by a few numbers and can be run again ([`run`]). The policies are: each agent in turn, as
+//! far as it gets; random agents; and agents by random priorities, which are drawn for blocks, proxies and users, or
+//! for ranks first, and change a few times during a run, so that one of them is ahead of or behind all others as long
+//! as possible. Tiny programs are run in every schedule ([`exhaust`]), up to states that were seen before.
 
 use crate::code::{self, Code, Size};
 use crate::machine::{Dice, Kind, Machine, Verdict, next};
@@ -13,13 +13,13 @@ use compiler::ir::Program;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// How many launches are run: with double scratch the third one meets the first.
+/// How many launches are run: with double scratch, the third one uses the same half as the first.
 pub(crate) const LAUNCHES: u32 = 3;
 
-/// How many turns a run may take.
+/// The most turns of a run.
 const TURNS: u64 = 4_000_000;
 
-/// A schedule, up to the choices that follow from its numbers.
+/// A schedule; all choices follow from its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
     pub(crate) size: Size,
@@ -40,48 +40,48 @@ pub(crate) enum Weak {
 /// How the next agent is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// Each in turn, as far as it comes.
+    /// Each in turn, as far as it gets.
     Eager,
-    /// By lot.
+    /// At random.
     Random,
-    /// The most urgent one; ranks first, or not.
+    /// The one with the highest priority; by rank first, or not.
     Urgent { by_rank: bool },
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) verdict: Verdict,
     pub(crate) schedule: Option<Schedule>,
-    /// Whether values, counters or a deadlock showed it, in a run that checks no orders.
+    /// Whether values, counters or a deadlock showed it, in a run that does not look for races.
     pub(crate) shown: bool,
-    /// Whether some run read what was not written in its launch.
+    /// Whether some run read memory that was not written in its launch.
     pub(crate) stale: bool,
     /// Whether some run wrote an input that is not the output.
     pub(crate) clobbers: bool,
     pub(crate) runs: u32,
 }
 
-/// How hard to look.
+/// How many runs to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Runs that check orders, for each size.
+    /// Runs that look for races, for each size.
     pub(crate) checked: u32,
     /// Runs with weak memory, for each size.
     pub(crate) weak: u32,
-    /// Whether runs with weak memory go on when a check has found something.
+    /// Whether to continue the runs with weak memory after a race has been found.
     pub(crate) show: bool,
 }
 
-/// The sizes that programs are run at: chunks that are odd multiples of the threads' stride, even ones, and longer;
-/// where there are pipelines, messages of one window too.
+/// The sizes at which programs are run: chunks that are odd multiples of the threads' stride, even multiples, and
+/// longer ones; for programs with pipelines, also messages of a single window.
 pub(crate) const SIZES: [Size; 3] = [
     Size { threads: 2, unit: 2, odd: 1, once: false },
     Size { threads: 4, unit: 4, odd: 0, once: false },
     Size { threads: 2, unit: 2, odd: 0, once: true },
 ];
 
-/// Looks for a schedule that goes wrong.
+/// Searches for a schedule that goes wrong.
 pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
     let mut found = Found {
         verdict: Verdict::Ok,
@@ -137,7 +137,7 @@ fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Sche
     })
 }
 
-/// The operations that a verdict speaks of, by rank, block and index in the block.
+/// The operations that a verdict mentions, by rank, block and index in the block.
 pub(crate) fn places(program: &Program, found: &Found) -> String {
     let size = found.schedule.map_or(SIZES[0], |schedule| schedule.size);
     let Ok(code) = code::code(program, size) else { return String::new() };
@@ -171,10 +171,10 @@ pub(crate) fn places(program: &Program, found: &Found) -> String {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct Outcome {
     pub(crate) verdict: Verdict,
-    /// Whether it read what was not written in its launch.
+    /// Whether it read memory that was not written in its launch.
     pub(crate) stale: bool,
     /// Whether it wrote an input that is not the output.
     pub(crate) clobbers: bool,
@@ -200,7 +200,7 @@ pub(crate) fn run(code: &Code, promised: &Promised, schedule: Schedule, launches
     Outcome { verdict, stale: machine.stale, clobbers: machine.clobbers }
 }
 
-/// Chooses agents.
+/// Chooses the next agent.
 struct Picker {
     policy: Policy,
     state: u64,
@@ -250,7 +250,7 @@ impl Picker {
             Policy::Urgent { .. } => 1 + next(&mut self.state) % 512,
         };
         if self.policy != Policy::Eager && self.policy != Policy::Random && self.left == 1 {
-            // Now and then the most urgent falls behind all others.
+            // Now and then the most urgent agent falls behind all others.
             self.urgency[agent] = next(&mut self.state) >> 40;
         }
         self.current = Some((agent, ready.len()));
@@ -258,7 +258,8 @@ impl Picker {
     }
 }
 
-/// Agents that share their urgency, and their rank: a block's threads, a proxy, a user, a block's stores.
+/// The group that an agent shares its urgency with (a block's threads, a proxy, a user, a block's stores), and its
+/// rank.
 fn group(machine: &Machine<'_>, agent: usize) -> (usize, usize) {
     let blocks = machine.blocks.len();
     if agent < machine.first_port_agent() {
@@ -277,7 +278,7 @@ fn group(machine: &Machine<'_>, agent: usize) -> (usize, usize) {
     (group, machine.rank_of(agent - machine.first_store_agent()))
 }
 
-/// Runs a program in every schedule, with memory at once; none where there are more than `limit` states.
+/// Runs a program in every schedule, with stores visible at once; none if there are more than `limit` states.
 pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<Verdict> {
     let size = Size { threads: 1, unit: 1, odd: 0, once: false };
     let code = match code::code(program, size) {
@@ -293,7 +294,7 @@ pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<
         if met.len() > limit {
             return None;
         }
-        // Those that cannot go on are put aside before anything is chosen.
+        // Agents that cannot go on are parked before anything is chosen.
         let mut followers = Vec::new();
         let mut ready = std::mem::take(&mut machine.ready);
         ready.sort_unstable();
@@ -306,7 +307,7 @@ pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<
                 Err(verdict) => return Some(verdict),
                 Ok(true) => followers.push(after),
                 Ok(false) => {
-                    // Parking changes nothing that anyone sees, but it must not be lost.
+                    // Parking changes nothing that other agents can see, but it must not be lost.
                     followers.push(after);
                     break;
                 }
@@ -323,7 +324,7 @@ pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<
     Some(Verdict::Ok)
 }
 
-/// What of a state decides how it can go on.
+/// A hash of the parts of a state that determine how it can go on.
 fn fingerprint(machine: &Machine<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for thread in &machine.threads {

@@ -1,7 +1,7 @@
-//! The user of a rank's stream: before every launch new input, after it a look at the output.
+//! The user of a rank's stream: before every launch it writes new input, and after it, it checks the output.
 //!
-//! Both buffers are written between two launches, the output with what nobody can take for a result: what is written
-//! later than the end of a launch, or read later, shows.
+//! Both buffers are written between two launches, the output with values that cannot be a result: writes and reads
+//! after the end of a launch thus become visible.
 
 use crate::code::Code;
 use crate::machine::{Key, Kind, Machine, Turn, Verdict};
@@ -24,7 +24,7 @@ struct RankPromised {
     input: Vec<usize>,
     /// Output cells that are not input cells.
     output: Vec<usize>,
-    /// Whether the input must stay as it is.
+    /// Whether the input must stay unchanged.
     kept: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn promised(program: &Program, code: &Code) -> Promised {
 }
 
 impl Promised {
-    /// The same buffers with nothing promised.
+    /// The same buffers, with nothing promised.
     pub(crate) fn nothing(&self) -> Promised {
         let ranks =
             self.ranks.iter().map(|rank| RankPromised { cells: Vec::new(), ..rank.clone() });
@@ -70,7 +70,7 @@ impl Promised {
 }
 
 impl Machine<'_> {
-    /// After a launch: looks, writes, and starts the next.
+    /// After a launch: checks the output, writes the buffers, and starts the next launch.
     pub(crate) fn user(&mut self, rank: usize) -> Result<Turn, Verdict> {
         if self.ranks[rank].left > 0 {
             return Ok(Turn::Waits(Key::Launch(rank)));
@@ -92,7 +92,7 @@ impl Machine<'_> {
         Ok(if self.ranks[rank].left == 0 { Turn::Ran } else { Turn::Waits(Key::Launch(rank)) })
     }
 
-    /// Whether all is there that was promised.
+    /// Whether the output holds everything that was promised.
     fn look(&mut self, rank: usize, launch: u32) -> Result<(), Verdict> {
         let promised = &self.promised.ranks[rank];
         for (cell, terms) in &promised.cells {

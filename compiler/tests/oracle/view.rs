@@ -1,18 +1,18 @@
-//! What an agent can rely on having happened, as counts of other agents' accesses.
+//! What an agent can rely on having happened: vector clocks that count the accesses of other agents.
 //!
-//! Three such counts travel with messages. `seen`: accesses that release and acquire have made visible; `begun`: what
-//! was over before the launches that it heard of began, which is all that a relaxed message can tell; `past`: whatever
-//! came earlier in any way, good for nothing but packets, which need no more.
+//! Three clocks travel with messages. `seen`: accesses that release and acquire have made visible. `begun`: accesses
+//! that were over before the launches began that the agent has heard of, which is all that a relaxed message can
+//! establish. `past`: everything that came earlier in any way, which is enough for packets and for nothing else.
 
 use std::rc::Rc;
 
-/// Of each agent, how many of its accesses.
+/// For each agent, how many of its accesses.
 pub(crate) type Clock = Rc<Vec<u32>>;
 
 /// What one agent can rely on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// Whose it is: an agent knows what it did itself.
+    /// The agent that it belongs to: an agent knows what it did itself.
     pub(crate) me: u32,
     pub(crate) seen: Clock,
     pub(crate) begun: Clock,
@@ -27,7 +27,7 @@ pub(crate) struct Told {
     pub(crate) count: u32,
 }
 
-/// Takes over what another clock has more of.
+/// Takes the maximum of two clocks.
 pub(crate) fn join(clock: &mut Clock, other: &Clock) {
     if Rc::ptr_eq(clock, other) || !other.iter().enumerate().any(|(i, n)| at(clock, i) < *n) {
         return;
@@ -44,7 +44,7 @@ pub(crate) fn join(clock: &mut Clock, other: &Clock) {
     }
 }
 
-/// Takes over one agent's accesses up to a number.
+/// Advances the count of one agent to at least `count`.
 pub(crate) fn advance(clock: &mut Clock, agent: u32, count: u32) {
     let agent = agent as usize;
     if at(clock, agent) >= count {
@@ -60,14 +60,14 @@ fn at(clock: &Clock, agent: usize) -> u32 {
 }
 
 impl View {
-    /// Takes over all that another has.
+    /// Adds everything that another view has.
     pub(crate) fn join(&mut self, other: &View) {
         join(&mut self.seen, &other.seen);
         join(&mut self.begun, &other.begun);
         join(&mut self.past, &other.past);
     }
 
-    /// A message is added to those that a receiver hears together. Released or not, it tells of launches.
+    /// Adds a message to those that a receiver gets together. Even a relaxed one says which launches have begun.
     pub(crate) fn gather(&mut self, told: &Told, strong: bool) {
         join(&mut self.begun, &told.view.begun);
         join(&mut self.past, &told.view.past);
@@ -78,7 +78,7 @@ impl View {
         }
     }
 
-    /// What was gathered is received, acquired or not.
+    /// Receives what was gathered; `strong` unless the wait is relaxed.
     pub(crate) fn receive(&mut self, gathered: &View, strong: bool) {
         join(&mut self.begun, &gathered.begun);
         join(&mut self.past, &gathered.past);
@@ -93,7 +93,7 @@ impl View {
         agent == self.me || at(&self.seen, agent as usize) >= count
     }
 
-    /// Whether an access came earlier.
+    /// Whether an access came earlier in any way.
     pub(crate) fn follows(&self, agent: u32, count: u32) -> bool {
         agent == self.me || at(&self.past, agent as usize) >= count
     }

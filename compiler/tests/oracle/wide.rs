@@ -1,16 +1,16 @@
-//! Programs by lot of what [`crate::random`] leaves out.
+//! Random programs with what [`crate::random`] leaves out.
 //!
 //! - Buffers in place, operands of several chunks and of every buffer, lists of operands, reductions with peers, the
 //!   switch.
 //! - Lists of channels and semaphores, counters that several blocks share, initial values, barriers of some blocks,
-//!   an author's `sync = ..`.
+//!   `sync = ..` by the author.
 //! - Packets that are copied, summed and sent on, over memory and over ports.
-//! - Groups of blocks, pipelines in which blocks hand over.
-//! - Ranks that do the same, but for a slip of one of them.
+//! - Groups of blocks, and pipelines in which blocks hand off data.
+//! - Ranks that do the same, except for a slip of one of them.
 //!
-//! A program is a row of things that a rank, or every rank alike, does; most begin and end with everyone meeting. What
-//! signals is added with what waits. [`thinned`] takes out of a program what the checker complains of, until it is
-//! content: such a program is nearly wrong. Nothing is promised.
+//! A program is a sequence of items that one rank, or every rank alike, does; most programs begin and end with a
+//! barrier of all ranks. Signals are added together with their waits. [`thinned`] removes what the checker reports
+//! from a program, until the checker accepts it: such a program is nearly wrong. Nothing is promised.
 
 #[path = "wide/items.rs"]
 mod items;
@@ -27,22 +27,22 @@ use compiler::ir::{
 use compiler::source::{FileId, Place, Span};
 use std::sync::Arc;
 
-/// Chunks of the input, and of each rank's part of an output that holds it.
+/// Chunks of the input, and of each rank's part of an output that contains the input.
 const CHUNKS: u32 = 4;
 
-/// The first chunk of scratch that packets lie in, and how many there are.
+/// The first chunk of scratch used for packets, and the number of these chunks.
 const SLOTS: (u32, u32) = (CHUNKS, 8);
 
-/// Ends of channels to each peer: two over memory, one over a port.
+/// Ends of channels to each peer: two memory channels, one port channel.
 const ENDS: u32 = 3;
 
 /// Semaphores of a rank.
 const SEMAPHORES: u32 = 3;
 
-/// Operations of a block.
+/// The most operations of a block.
 const LONGEST: usize = 20;
 
-/// How many origins an item of a program may have.
+/// The most origins of an item of a program.
 const PLACES: u32 = 16;
 
 #[derive(Clone)]
@@ -54,7 +54,7 @@ impl Lot {
         (next(&mut self.0) >> 33) as u32 % end.max(1)
     }
 
-    /// True once in so many times.
+    /// True once in `times` times.
     fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
@@ -65,17 +65,17 @@ impl Lot {
     }
 }
 
-/// A program as far as it has come.
+/// A program under construction.
 struct Maker {
     lot: Lot,
     program: Program,
     /// How many ranks there are, and how many blocks each has.
     ranks: u32,
     blocks: u32,
-    /// The number of the item that is added, and how many operations it has on this rank.
+    /// The number of the item that is being added, and how many operations it has on this rank.
     item: u32,
     nth: u32,
-    /// For each rank, the slots of packets that are taken.
+    /// For each rank, the packet slots that are in use.
     taken: Vec<Vec<u32>>,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn program(seed: u64) -> Program {
     maker.program
 }
 
-/// The program without what the checker complains of, and how it was before the last of that went.
+/// The program without what the checker reports, and the program before the last removal.
 pub(crate) fn thinned(mut program: Program, seed: u64) -> (Program, Option<Program>) {
     let mut lot = Lot(seed);
     let mut before = None;
@@ -141,7 +141,7 @@ fn row(place: Place) -> Option<u32> {
     }
 }
 
-/// Takes out what has an origin, on one rank or on all.
+/// Removes everything with an origin, on one rank or on all.
 fn drop_row(program: &mut Program, row: u32, only: Option<RankId>) -> bool {
     let mut dropped = false;
     let ids: Vec<RankId> = program.ranks.ids().collect();
@@ -231,7 +231,7 @@ fn alias(inner: Buffer, outer: Buffer, offset: u32) -> Alias {
     Alias { inner, outer, offset }
 }
 
-/// All blocks, and every two of them.
+/// One barrier of all blocks, and one for every two of them.
 fn barriers(blocks: u32) -> Vec<Vec<BlockId>> {
     let pairs =
         (0..blocks).flat_map(|b| (b + 1..blocks).map(move |c| vec![BlockId(b), BlockId(c)]));
@@ -249,7 +249,7 @@ fn ends(r: u32, p: u32, shared: bool) -> impl Iterator<Item = Channel> {
     })
 }
 
-/// Channels through the switch to a buffer of all ranks: the output's, scratch's.
+/// Switch channels to a buffer of all ranks: the output, and scratch.
 fn switches(ranks: u32) -> impl Iterator<Item = Channel> {
     let group = move |buffer| {
         Arc::new(SwitchGroup { buffer, ranks: (0..ranks).map(RankId).collect(), size: ranks })
@@ -263,13 +263,13 @@ fn switches(ranks: u32) -> impl Iterator<Item = Channel> {
     })
 }
 
-/// The k-th end of rank `r` to rank `p`.
+/// The `k`-th end of rank `r` to rank `p`.
 fn end(r: u32, p: u32, k: u32) -> ChannelId {
     ChannelId((if p < r { p } else { p - 1 }) * ENDS + k)
 }
 
 impl Maker {
-    /// One rank does something, or every rank the same as seen from itself.
+    /// Adds an item to one rank, or to every rank in the same way, relative to itself.
     fn each(&mut self, alike: bool, item: fn(&mut Maker, u32)) {
         let drawn = self.lot.clone();
         let ranks = if alike {
@@ -287,7 +287,7 @@ impl Maker {
         self.item += 1;
     }
 
-    /// Some kind of item.
+    /// A random kind of item.
     fn kind(&mut self) -> fn(&mut Maker, u32) {
         match self.lot.below(24) {
             0..=3 => Maker::told,
@@ -302,7 +302,8 @@ impl Maker {
         }
     }
 
-    /// All blocks of a rank meet, one of them meets all ranks, and all blocks meet again.
+    /// A barrier of all blocks of each rank, an exchange of signals between one block of each and all other ranks, and
+    /// the barrier again.
     fn everyone(&mut self, relaxed: bool) {
         self.item += 1;
         for rank in 0..self.ranks {
@@ -315,7 +316,7 @@ impl Maker {
         self.item += 1;
     }
 
-    /// Something is left out, or changes places with its neighbor.
+    /// Removes an operation, or swaps it with its neighbor.
     fn slip(&mut self) {
         let (rank, block) = (self.lot.below(self.ranks), self.lot.below(self.blocks));
         let ops = &mut self.program.ranks[RankId(rank)].blocks[BlockId(block)].ops;
@@ -346,7 +347,7 @@ impl Maker {
     fn push(&mut self, rank: u32, block: u32, action: Action) {
         let op = self.op(action);
         let explicit = self.program.joins == Joins::Explicit;
-        // How operations through the switch fall to threads is nobody's to rely on.
+        // Programs must not rely on how elements of operations through the switch are assigned to threads.
         let switch =
             matches!(&op.action, Action::Transfer(t) if t.via == Some(ChannelKind::Switch));
         let joined = explicit && (!self.lot.once_in(8) || switch);
@@ -362,7 +363,7 @@ impl Maker {
         ops.iter().filter(|op| op.action != Action::Sync).count() < LONGEST
     }
 
-    /// Another rank, drawn as a distance.
+    /// A random other rank, drawn as a distance.
     fn peer(&mut self, rank: u32) -> Option<u32> {
         let away = self.lot.below(self.ranks - 1);
         (self.ranks > 1).then_some((rank + 1 + away) % self.ranks)

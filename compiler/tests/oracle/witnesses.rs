@@ -1,4 +1,4 @@
-//! Witnesses replay: the schedule of a report, as its JSON has it, shows what the report says.
+//! Witnesses can be replayed: the schedule in the JSON of a report shows what the report says.
 
 use crate::agreement::part;
 use crate::corpus::{Entry, Form, case, corpus, files};
@@ -13,11 +13,12 @@ use compiler::source::SourceMap;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What no schedule shows: nothing was checked. Where counters have several users nothing is shown either ([`shares`]),
-/// since which signal meets which wait is open.
+/// Reports that no schedule can show, because nothing was checked. Counters with several users have no witness either
+/// ([`shares`]), because it is open which signal meets which wait.
 const WITHOUT: [&str; 1] = ["W0501"];
 
-/// Whether several blocks release a semaphore, signal over an end of a channel or wait on one, or use what may be shared.
+/// Whether several blocks release a semaphore, signal over an end of a channel or wait on one, or use something
+/// declared as shared.
 fn shares(program: &Program) -> bool {
     program.ranks.iter().any(|rank| {
         let several = |does: &dyn Fn(&Action) -> bool| {
@@ -45,14 +46,14 @@ fn reports(program: &Program) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Whether the schedule of a report shows something wrong. That of two packets in one place shows only these, which may be
-/// as it should be.
+/// Whether the schedule of a report shows something wrong. That of two packets in one place only shows the two packets,
+/// which may be intended.
 pub(crate) fn a_witness_shows(program: &Program) -> bool {
     let mut reports = reports(program).into_iter().filter(|report| report["code"] != "E0521");
     reports.any(|report| replay(program, &report).is_ok())
 }
 
-/// Of each code, how many witnesses showed what they should, and how many did not.
+/// For each code, how many witnesses showed what they should, and how many did not.
 type Rates = BTreeMap<String, [u32; 2]>;
 
 fn judge(what: &str, program: &Program, rates: &mut Rates) -> Vec<String> {
@@ -63,7 +64,7 @@ fn judge(what: &str, program: &Program, rates: &mut Rates) -> Vec<String> {
     }
     for report in reports {
         let code = report["code"].as_str().unwrap_or_default();
-        // Scratch is nobody's before a rank starts, and the rule is there for the sake of the launch before.
+        // Nobody owns scratch before a rank starts; the rule exists because of the previous launch.
         let early = code == "E0510" && report["witness"]["memory"]["buffer"] == "scratch";
         if WITHOUT.contains(&code) || early {
             continue;

@@ -1,17 +1,18 @@
-//! How two plans differ, as text: lines of the original that are gone (`-`), lines that came (`+`), and thread blocks that
-//! have more to do (`more`).
+//! The differences of two plans as text: lines of the original that are missing (`-`), new lines (`+`), and thread
+//! blocks with more operations (`more`).
 
 use super::listing::Listing;
 use std::path::Path;
 
-/// The differences of two plans in the form `--normal`; none for plans that are equal and have nowhere more to do.
+/// The differences of two plans in the form `--normal`; empty for plans that are equal and have no block with more
+/// operations.
 pub(crate) fn plans(original: &Path, ours: &Path) -> Result<String, String> {
     let form = ["--normal"];
     let lines = lines(Listing::of(original, &form)?.lines(), Listing::of(ours, &form)?.lines());
     Ok(lines + &more(&Listing::of(original, &[])?, &Listing::of(ours, &[])?))
 }
 
-/// Holds what was found against what is recorded: no file where there is no difference. `BLESS=1` records it.
+/// Compares what was found with what is recorded; no difference means no file. `BLESS=1` records it.
 pub(crate) fn settle(file: &Path, found: &str) -> Result<(), String> {
     let recorded = std::fs::read_to_string(file).unwrap_or_default();
     if recorded == found {
@@ -29,7 +30,7 @@ pub(crate) fn settle(file: &Path, found: &str) -> Result<(), String> {
     .map_err(|error| error.to_string())
 }
 
-/// The thread blocks that have more operations or more `nop`s than the original's.
+/// The thread blocks that have more operations or more `nop`s than those of the original.
 fn more(original: &Listing, ours: &Listing) -> String {
     let allowed = original.blocks();
     let mut text = String::new();
@@ -46,8 +47,8 @@ fn more(original: &Listing, ours: &Listing) -> String {
     text
 }
 
-/// The lines that only one of two texts has, by their longest common part, each stretch under the rank and block in which
-/// it begins.
+/// The lines that only one of two texts has, according to their longest common subsequence, each stretch under the rank
+/// and block in which it begins.
 fn lines(original: &[String], ours: &[String]) -> String {
     let common = common(original, ours);
     let (mut i, mut j) = (0, 0);
@@ -81,7 +82,7 @@ fn lines(original: &[String], ours: &[String]) -> String {
     text
 }
 
-/// Follows where in a listing one is.
+/// Keeps track of the current place in a listing.
 fn note(place: &mut String, line: &str) {
     let words: Vec<&str> = line.split_whitespace().take(2).collect();
     match words.as_slice() {
@@ -94,7 +95,7 @@ fn note(place: &mut String, line: &str) {
     }
 }
 
-/// How long the longest common part of what follows each two lines is.
+/// For any two lines, the length of the longest common subsequence of what follows.
 fn common(original: &[String], ours: &[String]) -> Vec<Vec<usize>> {
     let mut table = vec![vec![0; ours.len() + 1]; original.len() + 1];
     for i in (0..original.len()).rev() {

@@ -1,14 +1,14 @@
-//! Which `nop`s of a plan the checker does not need.
+//! Finds the `nop`s of a plan that the checker does not need.
 
 use compiler::diagnostic::{Code, Severity};
 use compiler::driver::{self, Known, Target};
 use compiler::interrupt::Interrupt;
 use compiler::source::FileId;
 
-/// A `nop` as plans are written.
+/// A `nop` as it is written in plans.
 const NOP: &str = r#"{"name":"nop"}"#;
 
-/// The numbers of those `nop`s without which, one at a time, nothing is wrong with the plan.
+/// The numbers of the `nop`s that can be removed, one at a time, without making the plan wrong.
 pub(crate) fn needless(plan: &str) -> Vec<usize> {
     assert_eq!(errors(plan), Vec::<String>::new(), "it must be right as it is");
     let places: Vec<usize> = plan.match_indices(NOP).map(|(at, _)| at).collect();
@@ -26,7 +26,7 @@ pub(crate) fn needless(plan: &str) -> Vec<usize> {
 fn errors(plan: &str) -> Vec<String> {
     let target = Target { sms: 132, worst: Severity::Error };
     let found = driver::verify(FileId(0), plan, &Known::default(), target, &Interrupt::default());
-    // A plan cannot say that it means to write its input.
+    // A plan cannot declare that it writes its input on purpose.
     let errors = found
         .into_iter()
         .filter(|report| report.severity == Severity::Error && report.code != Code::E0504);

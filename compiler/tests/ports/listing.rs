@@ -1,18 +1,19 @@
-//! A plan as the executor's loader has it, line by line, and what its thread blocks hold.
+//! A plan as the executor's loader sees it, line by line, and the number of operations of its
+//! thread blocks.
 
 use super::table::cclc;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What `cclc list` prints.
+/// The output of `cclc list`.
 pub(crate) struct Listing(Vec<String>);
 
-/// How many operations a thread block has, `nop`s included, and how many of them are `nop`s.
+/// The number of operations in a thread block, including `nop`s, and the number of `nop`s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     /// All operations.
     pub(crate) operations: usize,
-    /// Meetings of the block's threads.
+    /// Joins of the block's threads.
     pub(crate) nops: usize,
 }
 

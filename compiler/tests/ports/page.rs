@@ -6,7 +6,8 @@ use super::table::manifest;
 const BEGIN: &str = "<!-- made by: BLESS=1 cargo test -p ccl-compiler --test ports the_page -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// Holds the page's table against these plans: their names, the originals' counts, ours. `BLESS=1` writes it.
+/// Compares the page's table with these rows: plan names, the originals' counts, and ours. `BLESS=1` writes
+/// it.
 pub(crate) fn compare(rows: &[(String, Count, Count)]) {
     let path = manifest("../docs/ports.md");
     let page = std::fs::read_to_string(&path).unwrap();

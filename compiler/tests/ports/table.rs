@@ -1,4 +1,4 @@
-//! The tables of ports, and how their lines are built.
+//! The tables of ports, and how the programs in their lines are built.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::process::Command;
 
 /// A line of a table.
 pub(crate) struct Port {
-    /// The plan that the original makes.
+    /// The name of the plan that the original makes.
     pub(crate) golden: String,
-    /// From the manifest's folder.
+    /// The file, relative to the manifest's folder.
     file: PathBuf,
     program: String,
-    /// `-D` and `-O`.
+    /// The `-D` and `-O` options.
     arguments: Vec<String>,
-    /// What is reported of it; empty for those that are right.
+    /// The code that is reported for it; empty for correct ones.
     pub(crate) code: String,
 }
 
@@ -31,7 +31,7 @@ impl Port {
         codes(&self.command("check"))
     }
 
-    /// Whether the language has no words for what the original does.
+    /// Whether the language cannot express what the original does.
     pub(crate) fn cannot_be_built(&self) -> bool {
         self.code.starts_with("E02")
     }
@@ -44,12 +44,12 @@ impl Port {
     }
 }
 
-/// The ports that are right.
+/// The correct ports.
 pub(crate) fn ports() -> Vec<Port> {
     read("../examples/mscclpp")
 }
 
-/// Those that go wrong as their originals do.
+/// The ports that go wrong like their originals.
 pub(crate) fn defective() -> Vec<Port> {
     read("../examples/mscclpp/defective")
 }
@@ -84,12 +84,12 @@ pub(crate) fn goldens() -> Vec<String> {
     names
 }
 
-/// Where the plan of that name is.
+/// The file of the plan with this name.
 pub(crate) fn golden(name: &str) -> PathBuf {
     manifest("tests/goldens").join(format!("{name}.json"))
 }
 
-/// What the compiler prints, or why it does not.
+/// The compiler's output, or why it failed.
 pub(crate) fn cclc<S: AsRef<std::ffi::OsStr> + std::fmt::Debug>(
     arguments: &[S],
 ) -> Result<String, String> {
@@ -101,7 +101,8 @@ pub(crate) fn cclc<S: AsRef<std::ffi::OsStr> + std::fmt::Debug>(
     }
 }
 
-/// The codes of the errors that the compiler reports. What the executor lacks is only a warning for a plan.
+/// The codes of the errors that the compiler reports. For a plan, what the executor cannot do is only a
+/// warning.
 pub(crate) fn codes<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_cclc"))
         .args(arguments)
@@ -119,7 +120,7 @@ pub(crate) fn codes<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> BTreeSet<Stri
         .collect()
 }
 
-/// A path in the repository, from the manifest's folder.
+/// A path in the repository, relative to the manifest's folder.
 pub(crate) fn manifest(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }

@@ -1,4 +1,4 @@
-//! What a case expects, written into its text under the places that are meant.
+//! The expected reports of a case, written into its text below the places that they are about.
 //!
 //! ```text
 //!     copy inptu[0] -> output[0];
@@ -8,38 +8,38 @@
 //!                   // ------ declared here               a secondary place, and its label
 //! ```
 //!
-//! Marks stand exactly under what they mean, on lines of their own below it. `|` is a primary place without extent,
-//! `:` a secondary one; three dots right after the marks mean that the place goes on in later lines. Places in the
-//! first two columns cannot be marked so: `//~ error[E0101]: ..` at the end of the line, or `//~^ ..` on the next, says
-//! it for the whole line (`//~ --- label` for a secondary place). `//~* ..` on a line of its own is a report with no place in this file. A text that ends with
-//! `..` is the beginning of one.
+//! Marks are exactly below the place, on lines of their own. `|` is a primary place without extent, `:` a secondary
+//! one; three dots right after the marks mean that the place continues in later lines. Places in the first two columns
+//! cannot be marked this way: `//~ error[E0101]: ..` at the end of the line, or `//~^ ..` on the next one, stands for
+//! the whole line (`//~ --- label` for a secondary place). `//~* ..` on a line of its own is a report without a place
+//! in this file. A text that ends with `..` is only the beginning of the expected text.
 
 #![allow(unreachable_pub, reason = "a part of a test crate")]
 
 use super::cclc::{Place, Report};
 use std::fmt;
 
-/// One thing that is expected, or found.
+/// One expected or actual place of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// Where.
+    /// Its range.
     pub range: Range,
     /// Primary or secondary.
     pub primary: bool,
-    /// `error[E0201]: message` of a primary place, the label of a secondary one.
+    /// `error[E0201]: message` for a primary place, the label for a secondary one.
     pub text: String,
     /// Notes and helps.
     pub footers: Vec<String>,
 }
 
-/// Where an annotation stands; lines and columns from 1.
+/// The range of an annotation; lines and columns count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Range {
     /// Nowhere in this file.
     Elsewhere,
-    /// Somewhere in the line.
+    /// Anywhere in the line.
     Line(usize),
-    /// Columns of a line, the last one not included.
+    /// Columns of a line, the last one excluded.
     Columns(usize, usize, usize),
     /// From a column of a line into a later line.
     Open(usize, usize),
@@ -60,9 +60,9 @@ impl fmt::Display for Annotation {
     }
 }
 
-/// A case's text: its own lines, and what is expected.
+/// A case's text: its own lines, and the annotations.
 pub struct Annotated<'a> {
-    /// The lines that are no annotations, with their numbers in the file.
+    /// The lines that are not annotations, with their numbers in the file.
     pub lines: Vec<(usize, &'a str)>,
     /// The annotations, in order.
     pub annotations: Vec<Annotation>,
@@ -92,7 +92,7 @@ fn primary(range: Range, text: &str) -> Annotation {
     Annotation { range, primary: true, text: text.trim().to_owned(), footers: Vec::new() }
 }
 
-/// What `//~` says; three dashes make it a secondary place.
+/// The annotation in a `//~`; three dashes make it a secondary place.
 fn unmarked(range: Range, text: &str) -> Annotation {
     match text.trim().strip_prefix("---") {
         Some(label) => Annotation { primary: false, ..primary(range, label) },
@@ -137,7 +137,7 @@ fn marks(line: &str, above: usize) -> Option<Annotation> {
     Some(annotation).filter(|_| well_formed)
 }
 
-/// A line without a `//~` at its end, and what that says.
+/// A line without the `//~` at its end, and the text after `//~`.
 fn split_end(line: &str) -> (&str, Option<&str>) {
     match line.rfind("//~").and_then(|at| line.split_at_checked(at)) {
         Some((own, end)) => (own, end.strip_prefix("//~")),
@@ -145,7 +145,7 @@ fn split_end(line: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What was found, as annotations of the file called `file`.
+/// The actual reports, as annotations of the file called `file`.
 pub fn found(reports: &[Report], file: &str) -> Vec<Annotation> {
     let mut found = Vec::new();
     for report in reports {
@@ -169,7 +169,7 @@ fn range_of(place: &Place) -> Range {
     }
 }
 
-/// Compares; an error lists what is missing and what is unexpected.
+/// Compares annotations; the error lists what is missing and what is unexpected.
 pub fn compare(expected: &[Annotation], found: &[Annotation]) -> Result<(), String> {
     let mut left: Vec<&Annotation> = found.iter().collect();
     let mut missing = Vec::new();
@@ -214,8 +214,8 @@ fn text_matches(wanted: &str, found: &str) -> bool {
     }
 }
 
-/// The text with the annotations that were found instead of its own. Notes and helps are written where the old
-/// annotation of the same place had some.
+/// The text with the actual annotations in place of its own. Notes and helps are written where the old annotation of
+/// the same place had some.
 pub fn bless(text: &str, found: &[Annotation]) -> String {
     let old = parse(text);
     let mut blessed = String::new();
@@ -283,7 +283,7 @@ impl Annotation {
         }
     }
 
-    /// Notes and helps, where the old annotation of the same line and code had some.
+    /// Notes and helps, if the old annotation of the same line and code had some.
     fn footed(&self, margin: &str, old: &[Annotation]) -> String {
         let code = |text: &str| text.split(']').next().map(str::to_owned);
         let same =

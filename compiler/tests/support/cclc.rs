@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 /// How a run of `cclc` ended.
 pub struct Run {
-    /// The exit status; none where a signal ended it.
+    /// The exit status; none if a signal ended it.
     pub status: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -22,12 +22,12 @@ pub struct Run {
     pub stderr: String,
 }
 
-/// A report, as the JSON format has it.
+/// A report, as in the JSON format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// "error", "warning" or "note".
     pub severity: String,
-    /// As `E0201`.
+    /// For example `E0201`.
     pub code: String,
     /// The sentence.
     pub message: String,
@@ -35,7 +35,7 @@ pub struct Report {
     pub primary: Option<Place>,
     /// The other places.
     pub secondary: Vec<Place>,
-    /// "note: .." and "help: ..", of a fix too.
+    /// "note: .." and "help: ..", including the title of a fix.
     pub footers: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Report {
 pub struct Place {
     /// The file's name.
     pub file: String,
-    /// What is said of it.
+    /// Its label.
     pub label: String,
     /// Line and column of its beginning.
     pub start: (usize, usize),
@@ -52,7 +52,7 @@ pub struct Place {
     pub end: (usize, usize),
 }
 
-/// The folder of this crate.
+/// A path in this crate's folder.
 pub fn manifest(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
@@ -66,9 +66,9 @@ pub fn cclc<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input: &str) -> Run {
 pub fn run(command: &mut Command, input: &str) -> Run {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be started");
-    let mut stdin = child.stdin.take().expect("it was asked for");
+    let mut stdin = child.stdin.take().expect("it is piped");
     let text = input.to_owned();
-    // A program that does not read its input must not block this one.
+    // A program that does not read its input must not block the test.
     let writer = std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
     let output = child.wait_with_output().expect("it can be waited for");
     writer.join().expect("the writer does not panic");
@@ -79,8 +79,9 @@ pub fn run(command: &mut Command, input: &str) -> Run {
     }
 }
 
-/// The arguments that a first line asks for: `//@ check ranks=2 -O instances=4` gives `["-D", "ranks=2", "-O",
-/// "instances=4"]`. Words in brackets stay together; the word after a flag is taken as it is.
+/// The arguments that a first line gives: `//@ check ranks=2 -O instances=4` gives
+/// `["-D", "ranks=2", "-O", "instances=4"]`. Words in brackets stay together; the word after a flag is passed
+/// on unchanged.
 pub fn header_arguments(words: &[String]) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut words = words.iter();
@@ -95,7 +96,7 @@ pub fn header_arguments(words: &[String]) -> Vec<String> {
     arguments
 }
 
-/// Splits at blanks outside brackets.
+/// Splits a text at blanks outside brackets.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut depth = 0;

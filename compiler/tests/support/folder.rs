@@ -1,4 +1,4 @@
-//! A folder of a test's own, and `cclc` in it.
+//! A temporary folder for a test, and `cclc` run in it.
 
 #![allow(
     dead_code,
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A program without a mistake.
+/// A correct program.
 pub const GOOD: &str = "\
 use std::collectives::allgather;
 
@@ -31,7 +31,7 @@ program gather(ranks: int = 2, twice: bool = false) {
 }
 ";
 
-/// A folder with a file in it, where `cclc` runs.
+/// A temporary folder in which `cclc` runs.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -42,12 +42,12 @@ impl Folder {
         folder
     }
 
-    /// A file in the folder.
+    /// The path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    /// Writes a file, and the folders that lead to it.
+    /// Writes a file, and creates the folders that lead to it.
     pub fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -59,7 +59,7 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// What the folder has, in order.
+    /// The names of the folder's entries, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
@@ -68,31 +68,31 @@ impl Folder {
         names
     }
 
-    /// `cclc`, with nothing said to it.
+    /// `cclc` in this folder, without arguments.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cclc"));
         command.current_dir(self.0.path()).env_remove("NO_COLOR");
         command
     }
 
-    /// Runs `cclc`, with arguments as a shell would take them.
+    /// Runs `cclc`, with arguments split roughly as a shell would.
     pub fn cclc(&self, arguments: &str) -> Run {
         self.cclc_with(arguments, "")
     }
 
-    /// The same with something on standard input.
+    /// Like `cclc`, with `input` on standard input.
     pub fn cclc_with(&self, arguments: &str, input: &str) -> Run {
         run(self.command().args(cclc::words(arguments)), input)
     }
 }
 
-/// Asserts the exit status and returns what was said.
+/// Asserts the exit status, and returns the run.
 pub fn ends(run: Run, status: i32) -> Run {
     assert_eq!(run.status, Some(status), "stdout:\n{}\nstderr:\n{}", run.stdout, run.stderr);
     run
 }
 
-/// Asserts that all of these are in a text.
+/// Asserts that a text contains all of these parts.
 pub fn says(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "{part:?} is missing from\n{text}");

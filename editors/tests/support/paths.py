@@ -1,4 +1,4 @@
-"""Where things are: the repository, its programs, and the tools that `editors/test` has installed."""
+"""Paths of the repository, its programs, and the tools that `editors/test` has installed."""
 
 import os
 import subprocess
@@ -13,6 +13,6 @@ TREE_SITTER = TOOLS / "tree-sitter" / "bin" / "tree-sitter"
 
 
 def sources():
-    """Every `.ccl` file of the repository, by its path in it."""
+    """The text of every `.ccl` file of the repository, by its path in the repository."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.ccl"], cwd=ROOT, text=True, capture_output=True, check=True)
     return listed.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""The programs of `workspace`, and where things stand in them."""
+"""The programs of `workspace`, and places in them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ def text(name):
 
 
 def place(name, snippet, word=None, occurrence=0):
-    """Line and character, from 0, of `word` in the line that has `snippet`; of the snippet itself without one."""
+    """Line and character, from 0, of `word` in the line that contains `snippet`; without `word`, of the snippet itself."""
     hits = [(number, line) for number, line in enumerate(text(name).splitlines()) if snippet in line]
     number, line = hits[occurrence]
     start = line.index(snippet)

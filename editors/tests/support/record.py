@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Stands between an editor and the language server, and writes down what the editor says, a message a line.
+"""Runs between an editor and the language server, and records the editor's messages, one on each line.
 
-`CCL_LSP` is the server, `CCL_RECORD` the file, `CCL_ROOT` the folder of the editor's files, which the record calls `$ROOT`.
+`CCL_LSP` is the server, `CCL_RECORD` the file, `CCL_ROOT` the folder of the editor's files, which is recorded as `$ROOT`.
 """
 
 import json
@@ -12,7 +12,7 @@ import threading
 
 
 def read(stream):
-    """One message of the base protocol, as bytes, or none at the end."""
+    """One message of the base protocol, as bytes; none at the end."""
     length = None
     while line := stream.readline():
         if not line.strip():
@@ -29,7 +29,7 @@ def write(stream, body):
 
 
 def hidden(body):
-    """A message without what differs from one recording to the next."""
+    """A message without the parts that differ between recordings."""
     root = os.environ["CCL_ROOT"]
     message = json.loads(body)
     if "processId" in (message.get("params") or {}):

@@ -1,4 +1,4 @@
-"""A bare client: messages to the language server and from it, as they are."""
+"""A minimal client, which exchanges unmodified messages with the language server."""
 
 import json
 import queue
@@ -10,7 +10,7 @@ from .record import read, write
 
 
 class Wire:
-    """A server that runs, and what it has said."""
+    """A running server, and the messages that it has sent."""
 
     def __init__(self, command, cwd):
         self.server = subprocess.Popen(command, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -27,7 +27,7 @@ class Wire:
         write(self.server.stdin, json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     def until(self, what, condition, timeout=30):
-        """Hears what the server says until something holds."""
+        """Reads the server's messages until a condition holds."""
         while not condition():
             try:
                 message = self.said.get(timeout=timeout)
@@ -46,7 +46,7 @@ class Wire:
             self.diagnostics.setdefault(params["uri"], []).append((params.get("version"), params["diagnostics"]))
 
     def ask(self, method, params):
-        """A request and its answer."""
+        """Sends a request, and returns its response."""
         self.asked += 1
         number = f"test {self.asked}"
         self.send({"id": number, "method": method, "params": params})
@@ -54,14 +54,14 @@ class Wire:
         return self.answers[number]
 
     def reports(self, uris):
-        """What is reported of files, when nothing more comes: asked for, where the client is one that asks."""
+        """The diagnostics of files once no more arrive; requested, if the client is one that requests them."""
         found = None
         while found != (found := self._reports(uris)):
             time.sleep(0.5)
         return found
 
     def until_reported(self, expected, timeout=20):
-        """Waits until just this is reported."""
+        """Waits until exactly this is reported."""
         end = time.time() + timeout
         while (found := self._reports(expected)) != expected:
             assert time.time() < end, f"reported: {found}\nexpected: {expected}"
@@ -76,7 +76,7 @@ class Wire:
         return {uri: self.diagnostics[uri][-1][1] for uri in uris}
 
     def end(self):
-        """Says good-bye, waits for the server to be gone, and gives its exit status."""
+        """Shuts the server down, waits for it to end, and returns its exit status."""
         self.ask("shutdown", None)
         self.send({"method": "exit"})
         return self.server.wait(timeout=10)

@@ -1,5 +1,5 @@
-// A real VS Code: code-server with the packaged extension, in a headless Chromium. Everything lies in a fresh folder, and
-// what was started is ended.
+// A real VS Code: code-server with the packaged extension, in a headless Chromium. Everything is in a temporary folder,
+// and every process that is started is ended.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const SETTINGS = {
   'window.menuBarVisibility': 'hidden',
   'editor.minimap.enabled': false,
   'editor.fontFamily': 'DejaVu Sans Mono',
-  // Drawn as text, which a test can read.
+  // Drawn as text, so that tests can read it.
   'terminal.integrated.gpuAcceleration': 'off',
   'telemetry.telemetryLevel': 'off',
   'extensions.ignoreRecommendations': true,
@@ -45,7 +45,7 @@ export async function startSession(extension, settings = {}) {
   cpSync(path.join(HERE, '../workspace'), workspace, { recursive: true });
   const extensions = path.join(folder, 'extensions');
   const dirs = ['--user-data-dir', path.join(folder, 'user'), '--extensions-dir', extensions];
-  // Where programs are is the machine's setting, the rest is the user's.
+  // The paths of programs are machine settings; the others are user settings.
   for (const [name, values] of [['User', SETTINGS], ['Machine', settings]]) {
     mkdirSync(path.join(folder, 'user', name), { recursive: true });
     writeFileSync(path.join(folder, 'user', name, 'settings.json'), JSON.stringify(values));
@@ -64,7 +64,7 @@ export async function startSession(extension, settings = {}) {
     try {
       process.kill(-server.pid, 'SIGKILL');
     } catch {
-      // It has ended already.
+      // It has already ended.
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
@@ -107,7 +107,7 @@ export async function goTo(page, line, column = 1) {
   );
 }
 
-/** The text of the active editor's lines that are seen. */
+/** The text of the visible lines of the active editor. */
 export async function lines(page, group = '.editor-group-container.active') {
   return page.$$eval(`${group} .view-line`, (found) =>
     found
@@ -117,7 +117,7 @@ export async function lines(page, group = '.editor-group-container.active') {
   );
 }
 
-/** The numbers of the lines that have a decoration of a class, in the active editor or another one. */
+/** The numbers of the lines that have a decoration of a class, in the active editor or in another one. */
 export async function decorated(page, mark, group = '.editor-group-container.active') {
   return page.$$eval(
     `${group} .view-overlays .${mark}`,
@@ -139,7 +139,7 @@ export async function closeAll(page) {
   await page.waitForFunction(() => document.querySelector('.tab') === null);
 }
 
-/** Waits until something holds. */
+/** Waits until a condition holds. */
 export async function until(what, condition, timeout = 30_000) {
   const end = Date.now() + timeout;
   while (!(await condition())) {
@@ -150,10 +150,10 @@ export async function until(what, condition, timeout = 30_000) {
   }
 }
 
-/** Keeps what is seen as a picture. */
+/** Takes a screenshot. */
 export async function shoot(page, name) {
   mkdirSync(SHOTS, { recursive: true });
-  // What was just closed fades away.
+  // Whatever was just closed fades out first.
   await new Promise((resolve) => setTimeout(resolve, 500));
   await page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
 }

@@ -1,5 +1,5 @@
-// The extension in a real VS Code, installed with the programs that it brings along, as someone at the keyboard sees it.
-// What was seen is kept in pictures. `CCL_LSP` names another server, one that records what the editor says.
+// The extension in a real VS Code, installed with its bundled programs, as a user at the keyboard sees it. Screenshots
+// are kept. `CCL_LSP` names another server, for example one that records the editor's messages.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -25,7 +25,7 @@ after(async () => {
   await session?.stop();
 });
 
-/** A test whose failure is kept in a picture. */
+/** A test that takes a screenshot if it fails. */
 function seen(name, ...how) {
   const [body, options = {}] = how.reverse();
   test(name, { timeout: 120_000, ...options }, async () => {
@@ -41,12 +41,12 @@ function seen(name, ...how) {
 
 const source = (name) => readFileSync(path.join(session.workspace, name), 'utf8');
 
-/** The line, from 1, that has a text. */
+/** The line, counted from 1, that contains a text. */
 function lineOf(name, text) {
   return source(name).split('\n').findIndex((line) => line.includes(text)) + 1;
 }
 
-/** The processes whose programs came with the extension. */
+/** The processes of programs that are bundled with the extension. */
 function running() {
   return readdirSync('/proc').filter((process) => {
     try {
@@ -57,7 +57,7 @@ function running() {
   });
 }
 
-/** What the terminal shows. */
+/** The text in the terminal. */
 async function terminal() {
   const rows = await page.$$eval('.xterm-rows > div', (found) => found.map((row) => row.textContent));
   return rows.join('\n').replaceAll('\u00a0', ' ');
@@ -156,7 +156,7 @@ seen('the elaborated program stands beside the source, and selections are linked
   const back = () => decorated(page, 'cdr[class*="ced-"]', group(1));
   await until('marks in the source', async () => (await back()).includes(lineOf('gather.ccl', 'meet(mem);')));
   await shoot(page, 'elaborated back');
-  // Typed, and not saved.
+  // Typed, but not saved.
   await page.click(`${group(1)} .view-line`);
   await goTo(page, lineOf('gather.ccl', 'ranks: int = 4'), 'program gather(ranks: int = 4'.length + 1);
   await page.keyboard.press('Backspace');

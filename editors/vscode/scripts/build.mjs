@@ -1,4 +1,5 @@
-// Makes `out`: the extension as one file, and the grammar, which is made from the compiler's table of words.
+// Builds `out`: the bundled extension, and the TextMate grammar, which is made from the compiler's table of
+// words.
 
 import { copyFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';

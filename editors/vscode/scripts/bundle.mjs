@@ -1,6 +1,6 @@
-// Puts what the extension brings along in place: the licenses, and the server and compiler in `server`. They are built, or
-// with `CCL_BUNDLE=FOLDER` taken from there; with `CCL_BUNDLE=none` the extension brings no programs along, and finds them
-// by its settings or on the PATH.
+// Puts the bundled files in place: the licenses, and the server and compiler in `server`. These are built, or with
+// `CCL_BUNDLE=FOLDER` taken from that folder; with `CCL_BUNDLE=none`, the extension contains no programs, and finds
+// them by its settings or on the PATH.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ if (given !== 'none') {
   }
 }
 
-/** The folder of the programs of this repository. */
+/** The folder with the built programs of this repository. */
 function built() {
   const words = ['build', '--locked', '--release', '-p', 'ccl-lsp', '-p', 'ccl-compiler', '--bins'];
   execFileSync('cargo', words, { cwd: root, stdio: 'inherit' });

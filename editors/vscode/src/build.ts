@@ -6,7 +6,7 @@ import { targetOf } from './programs';
 import { cclTask } from './tasks';
 import { folderOf, needCompiler, runCompiler } from './tools';
 
-/** Provides the commands. */
+/** Registers the commands. */
 export function registerBuild(
   extension: vscode.ExtensionContext,
   output: vscode.LogOutputChannel,

@@ -1,6 +1,6 @@
 /**
- * The elaborated program beside its source: loops unrolled, every rank's operations, and selections that go both ways. It
- * follows what is typed, saved or not.
+ * * The elaborated program next to its source: loops unrolled, every rank's operations, and selections that are shown on
+ * both sides. It follows the text in the editor, saved or not.
  */
 
 import * as vscode from 'vscode';
@@ -8,13 +8,13 @@ import { Elaborated, linesFrom, Place, placesOf } from './links';
 import { programOf } from './programs';
 import type { Server } from './server';
 
-/** Documents of this scheme are elaborated programs; the path is the source's, with a mark behind it. */
+/** Documents of this scheme are elaborated programs; the path is that of the source, with a suffix. */
 const SCHEME = 'ccl-elaborated';
 
-/** How long nothing must be typed before the view follows. */
+/** How long nothing must have been typed before the view is updated. */
 const REST_MS = 150;
 
-/** An elaborated program that is shown. */
+/** An elaborated program that is being shown. */
 interface View {
   readonly source: vscode.Uri;
   readonly program: string | undefined;
@@ -22,7 +22,7 @@ interface View {
   elaborated: Elaborated | undefined;
 }
 
-/** Provides the command and keeps the views fresh. */
+/** Registers the command and keeps the views up to date. */
 export function registerElaborated(server: Server): vscode.Disposable[] {
   const views = new Map<string, View>();
   const changed = new vscode.EventEmitter<vscode.Uri>();
@@ -35,7 +35,7 @@ export function registerElaborated(server: Server): vscode.Disposable[] {
 
   async function refresh(uri: vscode.Uri, view: View): Promise<void> {
     view.elaborated = await ask(server, view);
-    // While the source has errors, what was there before them says more than nothing.
+    // While the source has errors, the previous text is more useful than none.
     const text = view.elaborated?.text ?? (view.text.startsWith(NOTHING) || view.text === '' ? NOTHING : view.text);
     if (text !== view.text) {
       view.text = text;
@@ -84,7 +84,7 @@ export function registerElaborated(server: Server): vscode.Disposable[] {
   ];
 }
 
-/** Marks, on the other side, what belongs to a selection. */
+/** Highlights, on the other side, the lines that belong to a selection. */
 function select(
   editor: vscode.TextEditor,
   views: ReadonlyMap<string, View>,
@@ -133,11 +133,11 @@ function visible(uri: string): vscode.TextEditor[] {
 
 const NOTHING = '// There is nothing to show: the program has errors, or too many operations to be read.\n';
 
-/** What the server says, of the text as it is now. */
+/** The server's answer, for the current text. */
 async function ask(server: Server, { source, program }: View): Promise<Elaborated | undefined> {
   const about = { textDocument: { uri: source.toString() }, program };
   const answer = await server.request<Elaborated | null>('ccl/elaborated', about);
-  // Addresses in one form, whoever wrote them.
+  // URIs in a single form, whoever wrote them.
   const plain = (place: Place) => ({ ...place, uri: vscode.Uri.parse(place.uri).toString() });
   return answer ? { ...answer, places: answer.places.map(plain) } : undefined;
 }

@@ -1,4 +1,4 @@
-/** The compiler's pages about codes: for the code under the cursor, and behind every code that a report shows. */
+/** The compiler's pages about codes: for the code at the cursor, and as the link of every code in a report. */
 
 import * as vscode from 'vscode';
 import { findCompiler, needCompiler, runCompiler } from './tools';
@@ -13,7 +13,7 @@ export function explainUri(code: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `${code}.md` });
 }
 
-/** Makes a report's code lead to its page. */
+/** Makes a report's code a link to its page. */
 export function linkCode(diagnostic: vscode.Diagnostic): void {
   const code = codeText(diagnostic);
   if (CODE.test(code)) {
@@ -21,7 +21,7 @@ export function linkCode(diagnostic: vscode.Diagnostic): void {
   }
 }
 
-/** Provides the pages, and the command that shows one. */
+/** Registers the pages, and the command that shows one. */
 export function registerExplain(extension: vscode.ExtensionContext): vscode.Disposable[] {
   const provider: vscode.TextDocumentContentProvider = {
     provideTextDocumentContent: async (uri) => {

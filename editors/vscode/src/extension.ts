@@ -30,11 +30,11 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerNewProgram(),
     ...registerTasks(context),
   );
-  // Not awaited: with plans alone, the extension is active and the server is not.
+  // Not awaited: if only plans are open, the extension is active without the server.
   void firstProgram(context).then(server.start);
 }
 
-/** Waits until there is a program: JSON alone needs no language server. */
+/** Waits until a program is open: JSON alone needs no language server. */
 function firstProgram(context: vscode.ExtensionContext): Promise<void> {
   const isProgram = (document: vscode.TextDocument) => document.languageId === 'ccl';
   if (vscode.workspace.textDocuments.some(isProgram)) {

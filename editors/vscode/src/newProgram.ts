@@ -1,4 +1,4 @@
-/** The command that begins a program. */
+/** The command that starts a new program. */
 
 import * as vscode from 'vscode';
 
@@ -21,7 +21,7 @@ program gather(ranks: int = 8) {
 }
 `;
 
-/** Provides the command. */
+/** Registers the command. */
 export function registerNewProgram(): vscode.Disposable[] {
   return [
     vscode.commands.registerCommand('ccl.newProgram', async () => {

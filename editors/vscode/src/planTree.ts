@@ -1,4 +1,4 @@
-/** Where the parts of an execution plan stand in its JSON text. */
+/** Positions of the parts of an execution plan in its JSON text. */
 
 import { findNodeAtLocation, Node, parseTree } from 'jsonc-parser';
 import type { PlanPlace } from './reports';
@@ -9,20 +9,20 @@ export interface Extent {
   readonly length: number;
 }
 
-/** Text that is longer is not looked at. */
+/** Longer texts are not parsed. */
 const LONGEST = 64 << 20;
 
-/** Whether a JSON text looks like an execution plan: an object that has ranks and says which collective it is. */
+/** Whether a JSON text looks like an execution plan: an object that has ranks and names its collective. */
 export function looksLikePlan(text: string): boolean {
   return text.length <= LONGEST && /^\s*\{/.test(text) && /"gpus"\s*:/.test(text) && /"collective"\s*:/.test(text);
 }
 
-/** The tree of a plan, to look places up in. */
+/** The tree of a plan, in which places are looked up. */
 export function planTree(text: string): Node | undefined {
   return parseTree(text, [], { allowTrailingComma: false });
 }
 
-/** Where a place stands: an operation, or else its block, or else its rank. */
+/** The range of a place: that of its operation, or else of its block, or else of its rank. */
 export function extentOf(tree: Node | undefined, place: PlanPlace): Extent | undefined {
   const rank = tree && findNodeAtLocation(tree, ['gpus', place.rank]);
   if (rank === undefined || place.block === null) {
@@ -44,7 +44,7 @@ function flatten(list: Node | undefined): Node[] {
   ]);
 }
 
-/** The first member of an object, so that not all of a rank is underlined. */
+/** The first member of an object, so that a report does not underline a whole rank. */
 function headOf(node: Node): Extent {
   return node.children?.[0] ?? node;
 }

@@ -1,4 +1,4 @@
-/** Plans in JSON get the reports of `cclc verify`: when they are opened, when they are saved, and when asked for. */
+/** Plans in JSON get the reports of `cclc verify`: when they are opened, when they are saved, and on request. */
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -8,7 +8,7 @@ import { extentOf, looksLikePlan, planTree } from './planTree';
 import { isSource, LabeledPlace, parseReports, Report, reportText } from './reports';
 import { findCompiler, folderOf, needCompiler, runCompiler } from './tools';
 
-/** Begins to verify plans. */
+/** Starts verifying plans. */
 export function registerPlans(
   extension: vscode.ExtensionContext,
   output: vscode.LogOutputChannel,
@@ -21,7 +21,8 @@ export function registerPlans(
     }
     const version = document.version;
     const text = document.getText();
-    // Read from the file, a plan has its map beside it, and the reports tell where it comes from.
+    // If the plan is read from its file, cclc finds the map next to it, and the reports name the
+    // source.
     const input = document.isDirty || document.uri.scheme !== 'file' ? '-' : document.uri.fsPath;
     const run = await runCompiler(compiler, ['verify', '--message-format', 'json', input], document.uri, text);
     if (run.status !== 0 && run.status !== 1) {
@@ -110,7 +111,7 @@ function severity(report: Report): vscode.DiagnosticSeverity {
   }
 }
 
-/** Where a place is: in the plan, or in a source that the plan comes from. */
+/** The location of a place: in the plan, or in a source file that the plan was built from. */
 function locate(document: vscode.TextDocument, tree: Node | undefined, place: LabeledPlace): vscode.Location {
   if (!isSource(place)) {
     const { offset, length } = extentOf(tree, place) ?? { offset: 0, length: 1 };

@@ -1,8 +1,8 @@
-/** Which program of a file a command is about. */
+/** Finds the program of a file that a command refers to. */
 
 import * as vscode from 'vscode';
 
-/** The names of a text's programs with the lines on which they begin, from 0. */
+/** The names of a text's programs, with the lines on which they begin, from 0. */
 export function programsOf(text: string): { name: string; line: number }[] {
   return text.split('\n').flatMap((content, line) => {
     const name = /^\s*program\s+([A-Za-z_][A-Za-z0-9_]*)/.exec(content)?.[1];
@@ -10,20 +10,20 @@ export function programsOf(text: string): { name: string; line: number }[] {
   });
 }
 
-/** A program that a command is about; none where its file has none. */
+/** The file, and the program in it, that a command refers to; no program if the file has none. */
 export interface Meant {
   readonly document: vscode.TextDocument;
   readonly program: { readonly name: string; readonly line: number } | undefined;
 }
 
-/** A program that the compiler is run on. */
+/** A program to run the compiler on. */
 export interface Target {
   readonly document: vscode.TextDocument;
-  /** What says so on the compiler's command line, with the program's parameters. */
+  /** The arguments for the compiler that select it and set its parameters. */
   readonly words: string[];
 }
 
-/** The program that is meant, or undefined after a message: what a lens names by file and name, or that at the cursor. */
+/** The program that a lens names, or the one at the cursor; undefined after a message if there is none. */
 export async function programOf(file?: unknown, name?: unknown): Promise<Meant | undefined> {
   const named = typeof file === 'string' ? await vscode.workspace.openTextDocument(vscode.Uri.parse(file)) : undefined;
   const editor = vscode.window.activeTextEditor;
@@ -41,7 +41,7 @@ export async function programOf(file?: unknown, name?: unknown): Promise<Meant |
   return { document, program };
 }
 
-/** The same for the compiler, which reads files: saved. */
+/** Like `target`, but saved, because the compiler reads files. */
 export async function targetOf(...named: unknown[]): Promise<Target | undefined> {
   const meant = await programOf(...named);
   if (meant === undefined) {
@@ -58,7 +58,7 @@ export async function targetOf(...named: unknown[]): Promise<Target | undefined>
   return { document, words: [...choice, ...(program ? parameters(document, program.line) : [])] };
 }
 
-/** The settings' parameters that a program has, overruled by a comment above it, as `// ccl: ranks=16`. */
+/** The parameters in the settings that a program has; a comment above it overrides them, such as `// ccl: ranks=16`. */
 function parameters(document: vscode.TextDocument, line: number): string[] {
   const lines = document.getText().split('\n');
   const header = lines.slice(line).join('\n').split('{', 1)[0] ?? '';
@@ -71,7 +71,7 @@ function parameters(document: vscode.TextDocument, line: number): string[] {
   return [...settings].flatMap(([name, value]) => ['-D', `${name}=${value}`]);
 }
 
-/** What the comment `// ccl: ..` says that stands above a line, among documentation and attributes. */
+/** The parameters in the comment `// ccl: ..` above a line, among documentation and attributes. */
 function directive(lines: string[], line: number): [name: string, value: string][] {
   for (let above = line - 1; above >= 0 && /^\s*(\/\/|#\[)/.test(lines[above] ?? ''); above -= 1) {
     const said = /^\/\/ ccl:(.*)$/.exec(lines[above] ?? '')?.[1];
@@ -85,7 +85,7 @@ function directive(lines: string[], line: number): [name: string, value: string]
   return [];
 }
 
-/** The parts between commas that stand in no brackets. */
+/** The parts between commas that are not inside brackets. */
 function topLevel(text: string): string[] {
   const parts = [''];
   let depth = 0;

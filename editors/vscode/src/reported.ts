@@ -1,16 +1,16 @@
-/** What the language server reports, made ready to be seen: codes lead to their pages. */
+/** Prepares the language server's diagnostics for display: their codes become links to pages. */
 
 import * as vscode from 'vscode';
 import { vsdiag } from 'vscode-languageclient/node';
 import { linkCode } from './explain';
 
-/** The reports of a file. */
+/** The diagnostics of a file. */
 export function prepared(diagnostics: vscode.Diagnostic[]): vscode.Diagnostic[] {
   diagnostics.forEach(linkCode);
   return diagnostics;
 }
 
-/** The same for an answer of the server; one that says that nothing has changed is left alone. */
+/** The same for a response to a request; one that says that nothing has changed is returned as it is. */
 export function prepareReport<R extends vsdiag.DocumentDiagnosticReport>(report: R): R {
   if (report.kind === vsdiag.DocumentDiagnosticReportKind.full) {
     prepared(report.items);

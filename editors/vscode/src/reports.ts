@@ -17,7 +17,7 @@ export interface PlanPlace {
   readonly operation: number | null;
 }
 
-/** A place with what is to be said of it. */
+/** A place with its label. */
 export type LabeledPlace = (SourcePlace | PlanPlace) & { readonly label: string };
 
 /** A report. */
@@ -32,7 +32,7 @@ export interface Report {
   readonly helps: readonly string[];
 }
 
-/** The version of the format that is understood here. */
+/** The version of the format that this code understands. */
 const VERSION = 1;
 
 /** Whether a place is in source text. */
@@ -40,7 +40,7 @@ export function isSource(place: SourcePlace | PlanPlace): place is SourcePlace {
   return 'line' in place;
 }
 
-/** The reports among the lines of standard error. */
+/** The reports in the lines of standard error. */
 export function parseReports(stderr: string): Report[] {
   return stderr.split('\n').flatMap((line) => {
     if (!line.startsWith('{')) {
@@ -55,7 +55,7 @@ export function parseReports(stderr: string): Report[] {
   });
 }
 
-/** All that a report says, as text. */
+/** The whole report as text. */
 export function reportText(report: Report): string {
   const notes = report.notes.map((note) => `\nnote: ${note}`);
   const helps = report.helps.map((help) => `\nhelp: ${help}`);

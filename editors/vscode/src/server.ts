@@ -1,4 +1,4 @@
-/** The language server's life: found, started, watched, stopped, started again. */
+/** The life cycle of the language server: found, started, watched, stopped, restarted. */
 
 import * as vscode from 'vscode';
 import { LanguageClient, LanguageClientOptions, ServerOptions, State } from 'vscode-languageclient/node';
@@ -6,16 +6,16 @@ import { prepared, prepareReport } from './reported';
 import type { Status } from './status';
 import { findServer, offerSettings } from './tools';
 
-/** What the rest of the extension can do with the server. */
+/** The interface of the server for the rest of the extension. */
 export interface Server {
   start(): Promise<void>;
   stop(): Promise<void>;
   restart(): Promise<void>;
-  /** The answer to a question that is none of the protocol's; undefined where no server runs. */
+  /** The response to a request beyond the protocol; undefined if no server is running. */
   request<R>(method: string, about: unknown): Promise<R | undefined>;
 }
 
-/** A server that is not started yet. */
+/** A server that has not been started yet. */
 export function createServer(
   extension: vscode.ExtensionContext,
   output: vscode.LogOutputChannel,
@@ -78,7 +78,7 @@ function createClient(command: string, output: vscode.LogOutputChannel): Languag
       fileEvents: vscode.workspace.createFileSystemWatcher('**/*.ccl'),
     },
     middleware: {
-      // The server is asked for reports, of one file and of all, or else tells them.
+      // Diagnostics are either requested, for one file and for all, or sent by the server.
       handleDiagnostics: (uri, diagnostics, next) => next(uri, prepared(diagnostics)),
       provideDiagnostics: async (document, known, token, next) => {
         const report = await next(document, known, token);
@@ -107,6 +107,6 @@ function stateName(state: State): 'starting' | 'running' | 'stopped' {
 
 async function offerMissing(output: vscode.LogOutputChannel): Promise<void> {
   output.error('there is no ccl-lsp: not in ccl.server.path, not in the extension, not on the PATH');
-  // Nobody waits for the answer: the commands work without the server.
+  // Not awaited: the commands work without the server.
   void offerSettings('The language server, ccl-lsp, was not found.', 'ccl.server.path');
 }

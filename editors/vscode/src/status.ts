@@ -1,8 +1,8 @@
-/** The item in the status bar: how the language server is, and a way to the commands. */
+/** The item in the status bar: the state of the language server, and a menu with the commands. */
 
 import * as vscode from 'vscode';
 
-/** How the language server is. */
+/** The state of the language server. */
 export type Condition = 'starting' | 'running' | 'stopped' | 'missing';
 
 /** The item. */
@@ -24,7 +24,7 @@ const CHOICES: readonly (readonly [label: string, command: string])[] = [
   ['$(output) Show the output', 'ccl.showOutput'],
 ];
 
-/** An item that is seen while a program or plan is edited. */
+/** An item that is shown while a program or plan is being edited. */
 export function createStatus(): Status {
   const item = vscode.window.createStatusBarItem('ccl.status', vscode.StatusBarAlignment.Right, 100);
   item.name = 'ccl';

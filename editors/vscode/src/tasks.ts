@@ -1,17 +1,17 @@
-/** Tasks of the type `ccl`: the compiler on a file, its reports found by the problem matchers. */
+/** Tasks of the type `ccl`, which run the compiler on a file; the problem matchers find its reports. */
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { findCompiler, folderOf } from './tools';
 
-/** What a task says of itself in `tasks.json`. */
+/** The definition of a task in `tasks.json`. */
 interface Definition extends vscode.TaskDefinition {
   readonly command: string;
   readonly file: string;
   readonly arguments?: readonly string[];
 }
 
-/** Provides tasks for the program or plan that is edited, and those of `tasks.json`. */
+/** Provides tasks for the program or plan that is being edited, and those of `tasks.json`. */
 export function registerTasks(extension: vscode.ExtensionContext): vscode.Disposable[] {
   const provider: vscode.TaskProvider = {
     provideTasks: () => {

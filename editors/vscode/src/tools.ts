@@ -1,4 +1,4 @@
-/** Where the language server and the compiler are, and how the compiler is run. */
+/** Finds the language server and the compiler, and runs the compiler. */
 
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -6,26 +6,26 @@ import { homedir } from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 
-/** What a run of the compiler gave. */
+/** The result of a run of the compiler. */
 export interface Run {
-  /** The exit status; see docs/diagnostics.md. Undefined where it could not be started or was ended. */
+  /** The exit status; see docs/diagnostics.md. Undefined if it could not be started or was killed. */
   readonly status: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A run that takes longer is ended. */
+/** A run that takes longer is killed. */
 const TIME_LIMIT_MS = 120_000;
 
-/** What the compiler may print at most. */
+/** The most output that the compiler may print. */
 const OUTPUT_LIMIT_BYTES = 256 << 20;
 
-/** The language server's path, or undefined where there is none. */
+/** The language server's path, or undefined if there is none. */
 export function findServer(extension: vscode.ExtensionContext): string | undefined {
   return configured('server.path') ?? bundled(extension, 'ccl-lsp') ?? onPath('ccl-lsp');
 }
 
-/** The compiler's path, or undefined where there is none. */
+/** The compiler's path, or undefined if there is none. */
 export function findCompiler(extension: vscode.ExtensionContext): string | undefined {
   return configured('compiler.path') ?? besideServer() ?? bundled(extension, 'cclc') ?? onPath('cclc');
 }
@@ -43,7 +43,7 @@ export function runCompiler(compiler: string, words: string[], file: vscode.Uri,
   });
 }
 
-/** The compiler, or undefined after a message that there is none. */
+/** The compiler, or undefined after a message that it was not found. */
 export function needCompiler(extension: vscode.ExtensionContext): string | undefined {
   const compiler = findCompiler(extension);
   if (compiler === undefined) {
@@ -52,7 +52,7 @@ export function needCompiler(extension: vscode.ExtensionContext): string | undef
   return compiler;
 }
 
-/** Shows a message with a way to a setting. */
+/** Shows a message with a button that opens a setting. */
 export async function offerSettings(message: string, setting: string): Promise<void> {
   const open = 'Open Settings';
   if ((await vscode.window.showErrorMessage(message, open)) === open) {
@@ -60,7 +60,7 @@ export async function offerSettings(message: string, setting: string): Promise<v
   }
 }
 
-/** The folder that a file belongs to: that of the workspace, or else its own. */
+/** The folder that a file belongs to: that of the workspace, or else the file's own. */
 export function folderOf(file: vscode.Uri): string {
   return vscode.workspace.getWorkspaceFolder(file)?.uri.fsPath ?? path.dirname(file.fsPath);
 }

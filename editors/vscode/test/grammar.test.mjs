@@ -1,4 +1,4 @@
-// The TextMate grammar, read by the library that VS Code reads it with.
+// Tests the TextMate grammar with the library that VS Code reads it with.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

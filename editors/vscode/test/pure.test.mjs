@@ -1,4 +1,4 @@
-// The parts that know nothing of VS Code.
+// Tests the parts that do not depend on VS Code.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -53,7 +53,7 @@ test('the lines of an elaborated program and of its source find each other', asy
   const { linesFrom, placesOf } = await load('links');
   const place = (uri, start, end) => ({ uri, range: { start: { line: start }, end: { line: end } } });
   const places = [place('a', 3, 4), place('a', 8, 8), place('b', 3, 3)];
-  // A statement, the same from a call, and one of another file from that call.
+  // A statement, the same statement with a call, and one in another file with that call.
   const links = [{ line: 10, places: [0] }, { line: 11, places: [0, 1] }, { line: 12, places: [2, 1] }];
   const program = { text: '', places, links };
   assert.deepEqual(linesFrom(program, 'a', 4, 4), [10, 11]);

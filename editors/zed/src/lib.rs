@@ -1,6 +1,6 @@
-//! Tells Zed where the language server is.
+//! Tells Zed how to start the language server.
 //!
-//! In: Zed's question for a worktree. Out: the command line of `ccl-lsp`, from the setting `lsp.ccl-lsp.binary` or from
+//! In: Zed's request for a worktree. Out: the command line of `ccl-lsp`, from the setting `lsp.ccl-lsp.binary` or from
 //! the `PATH`, and the server's settings.
 
 use zed_extension_api::settings::LspSettings;

@@ -1,4 +1,4 @@
-"""The rules as a stranger meets them: a workspace beside them, which needs nothing from the network. BAZEL names Bazel, CCLC the compiler."""
+"""The rules in a separate workspace, with the rules next to it, without the network. BAZEL names Bazel, CCLC the compiler."""
 
 import json
 import os
@@ -12,7 +12,8 @@ HERE = Path(__file__).resolve().parent
 CCLC = Path(os.environ.get("CCLC", HERE.parents[2] / "target/release/cclc"))
 BAZEL = os.environ.get("BAZEL", "bazel")
 
-# Bazel fetches what makes reports of coverage before it runs any test. Nobody asks for one here.
+# Bazel fetches a generator of coverage reports before it runs any test, although none is requested
+# here.
 COVERAGE = {
     "WORKSPACE": "",
     "BUILD.bazel": 'load(":none.bzl", "none")\n\nnone(name = "coverage_report_generator", visibility = ["//visibility:public"])\n',
@@ -28,7 +29,7 @@ none = rule(implementation = _none, executable = True)
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Where Bazel keeps what it unpacks; too large to be left behind."""
+    """The folder where Bazel keeps what it unpacks; too large to be left behind."""
     home = tmp_path_factory.mktemp("bazel")
     yield home
     subprocess.run(["chmod", "-R", "u+w", home], check=True)
@@ -37,7 +38,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def workspace(tmp_path, home):
-    """The project, the rules beside it, and a function that runs Bazel in it."""
+    """The project, with the rules next to it, and a function that runs Bazel in it."""
     folder, coverage = tmp_path / "project", tmp_path / "coverage"
     shutil.copytree(HERE / "project", folder)
     shutil.copytree(HERE.parent, tmp_path / "bazel", ignore=shutil.ignore_patterns("tests"))

@@ -46,7 +46,7 @@ impl Plan {
         self.argument("-D").argument(&format!("{name}={value}"))
     }
 
-    /// Sets an option of the program; for its name there is [`Plan::name`].
+    /// Sets an option of the program; for the option `name`, use [`Plan::name`].
     pub fn option(self, name: &str, value: impl Display) -> Plan {
         self.argument("-O").argument(&format!("{name}={value}"))
     }
@@ -78,7 +78,7 @@ impl Plan {
         self
     }
 
-    /// A file of the plan's name in the folder that Cargo gives.
+    /// A file with the plan's name in the folder that Cargo provides.
     fn output(&self, extension: &str) -> PathBuf {
         let folder = env::var_os("OUT_DIR")
             .unwrap_or_else(|| refuse("OUT_DIR is not set: this is for Cargo's build scripts"));
@@ -119,7 +119,7 @@ impl Plan {
     }
 }
 
-/// The files on the right of a makefile's rule.
+/// The files on the right-hand side of a makefile rule.
 fn inputs(rule: &str) -> Vec<String> {
     let Some((_, right)) = rule.split_once(": ") else { return Vec::new() };
     let (mut files, mut file) = (Vec::new(), String::new());

@@ -1,6 +1,7 @@
 //! A package with a build script, in a folder of its own, built by Cargo itself.
 //!
-//! `CCLC` names the compiler; without it, it is the one beside this test, which `cargo test --workspace` builds.
+//! `CCLC` names the compiler; without it, the one next to this test is used, which `cargo test --workspace`
+//! builds.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
@@ -77,7 +78,7 @@ fn a_plan_is_built_and_follows_its_imports() {
     assert!(cargo(&folder, &["run"]).status.success());
 }
 
-/// The blocks of `integrations/cargo/README.md` are a project.
+/// The blocks in `integrations/cargo/README.md` make up a project.
 #[test]
 fn what_the_page_shows_builds_and_runs() {
     let page = include_str!("../README.md");
@@ -101,7 +102,7 @@ fn what_the_page_shows_builds_and_runs() {
     assert!(plan_bytes.is_ok_and(|bytes| bytes > 1000), "{}", text(&run.stderr));
 }
 
-/// What follows the opening fence of a block.
+/// The text after the opening fence of a block.
 fn code(block: &str) -> &str {
     let (_, code) = block.split_once('\n').unwrap();
     code.split("```").next().unwrap()

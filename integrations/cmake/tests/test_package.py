@@ -1,6 +1,6 @@
-"""The CMake package as a stranger meets it: installed, found by `find_package`, in a path with spaces, under both generators.
+"""The CMake package in a separate project: installed, found by `find_package`, in a path with spaces, with both generators.
 
-CCLC names the compiler, otherwise it is the release build of this repository. `cmake` and `ninja` are on PATH.
+CCLC names the compiler; without it, the release build of this repository is used. `cmake` and `ninja` must be on PATH.
 """
 
 import json
@@ -52,7 +52,7 @@ class Project:
         return run("cmake", "--build", self.build, status=status)
 
     def built(self):
-        """What another build makes, as the comments of its rules say."""
+        """What another build makes, according to the comments of its rules."""
         return sorted(line.partition("Building ")[2] for line in self.make().splitlines() if "Building " in line)
 
     def edit(self, name, old, new):
@@ -126,7 +126,7 @@ def test_what_is_not_known_is_fatal(tmp_path, prefix, line, says):
     made = Project(tmp_path, prefix, "Ninja")
     with (made.source / "CMakeLists.txt").open("a") as file:
         file.write(line + "\n")
-    # CMake breaks lines where it likes.
+    # CMake wraps lines of messages.
     assert says in " ".join(made.configure(status=1).split())
 
 

@@ -1,4 +1,4 @@
-"""The project of the README, in a path with spaces. CCLC names the compiler; `meson` and `ninja` are on PATH."""
+"""The project of the README, in a path with spaces. CCLC names the compiler; `meson` and `ninja` must be on PATH."""
 
 import json
 import os

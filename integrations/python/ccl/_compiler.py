@@ -13,7 +13,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-# How a run of cclc ends: nothing wrong, something found; anything else is no answer.
+# Exit statuses of cclc: no finding, findings; any other status means that there is no result.
 _CLEAN, _FOUND = 0, 1
 
 
@@ -204,7 +204,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name} = {_literal(item)}" for name, item in value.items()) + "}"
     if isinstance(value, range):
-        # The language's ranges have no steps.
+        # Ranges in ccl have no steps.
         return f"{value.start}..{value.stop}" if value.step == 1 else _literal(list(value))
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_literal, value)) + "]"

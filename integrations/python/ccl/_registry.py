@@ -9,14 +9,14 @@ from typing import Any, List
 
 from ccl._compiler import CclError, PathLike, Plan
 
-# The version of the manifest's form that is read here.
+# The version of the manifest format that this code reads.
 _VERSION = 1
 
-# How much of a plan's hash its algorithm's id carries: enough that an edited plan is another algorithm.
+# How much of a plan's hash is part of its algorithm's id: enough that an edited plan is another algorithm.
 _ID_DIGITS = 16
 
-# Every algorithm that was registered, by the plan's name: the executor keeps what it sets up under that name, and a
-# second object for it would find tables that were never filled.
+# All registered algorithms, by plan name: the executor stores its setup under that name, and a second object with
+# the same name would find tables that were never filled.
 _registered: "dict[tuple[str, int], tuple[str, Any]]" = {}
 
 
@@ -70,7 +70,7 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[A
         raise CclError(f"not shown to be right: {', '.join(wrong)}; `unproved=True` registers them all the same")
     for collective in sorted({plan.collective for plan in plans}):
         if len({plan.in_place for plan in plans if plan.collective == collective}) > 1:
-            # A function-static of MSCCL++ remembers the mode of the first algorithm that is asked.
+            # A function-local static variable of MSCCL++ remembers the mode of the first algorithm that it asks.
             warnings.warn(
                 f"{manifest} has plans for {collective} in place and out of place; MSCCL++ decides by the first that it"
                 " asks whether all of them are: register one kind in a process",

@@ -1,4 +1,4 @@
-"""What the tests share: a program, and a folder to be in."""
+"""Shared fixtures: a program, and a folder to work in."""
 
 import pytest
 
@@ -23,7 +23,7 @@ program gather(ranks: int = 2, twice: bool = false) {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with `gather.ccl` in it and `racy.ccl`, where a wait orders nothing."""
+    """A folder with `gather.ccl`, and with `racy.ccl`, in which a wait orders nothing."""
     (tmp_path / "gather.ccl").write_text(GATHER)
     (tmp_path / "racy.ccl").write_text(GATHER.replace("wait mem[*];", "wait mem[*] relaxed;"))
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Building and verifying, with the `cclc` that is at hand."""
+"""Building and verifying, with the `cclc` that is available."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""The blocks in Python of `docs/tutorial.md` and `integrations/python/README.md` run as they stand, with what the pages have
-made before them, against the stand-in for MSCCL++."""
+"""The Python blocks of `docs/tutorial.md` and `integrations/python/README.md` run as they are, with the files that the pages
+have made before them, against the stand-in for MSCCL++."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def blocks(page):
-    """The blocks of a page that this file answers for."""
+    """The blocks of a page that this file is responsible for."""
     found = re.findall(r"^```python in integrations/python/tests/test_pages.py\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
     assert found
     return found

@@ -1,7 +1,7 @@
-"""Registration, against a stand-in for MSCCL++, and against its own Python sources where `MSCCLPP` names a checkout.
+"""Registration with a stand-in for MSCCL++, and with its own Python sources if `MSCCLPP` names a checkout.
 
-The stand-in has the interface of MSCCL++ 0.9's Python package as far as registration goes, with the arguments that its
-C++ parts check.
+The stand-in has the interface of MSCCL++ 0.9's Python package as far as registration needs it, and checks the arguments
+that the C++ parts check.
 """
 
 import dataclasses
@@ -134,7 +134,7 @@ def test_a_plan_that_is_gone(folder):
 
 @pytest.mark.skipif("MSCCLPP" not in os.environ, reason="MSCCLPP names no checkout of MSCCL++")
 def test_mscclpps_own_python_takes_it(folder, monkeypatch):
-    """Its `Algorithm` and its builder, over stand-ins for its C++ module and for what that needs of a GPU."""
+    """MSCCL++'s own `Algorithm` and builder, with stand-ins for its C++ module and for what needs a GPU."""
     added = []
 
     class Core(types.ModuleType):

@@ -1,6 +1,7 @@
-//! Quick fixes: the changes that reports carry.
+//! Quick fixes: the changes that reports propose.
 //!
-//! In: what is wrong with a file, and a range. Out: an action for each change that mends something there, once.
+//! In: the problems of a file, and a range. Out: one action for each distinct change that fixes a problem in
+//! the range.
 
 use super::problems::Problem;
 use lsp_types::{
@@ -8,7 +9,7 @@ use lsp_types::{
 };
 use std::collections::BTreeMap;
 
-/// The actions that mend what is wrong in a range.
+/// The actions that fix the problems in a range.
 #[must_use]
 pub fn fixes(problems: &[Problem], range: Range) -> Vec<CodeActionOrCommand> {
     let meets = |problem: &&Problem| {

@@ -1,4 +1,5 @@
-//! Who calls a function or procedure, and what it calls. Programs call, and are not called.
+//! The call hierarchy: who calls a function or procedure, and what it calls. Programs call, but are
+//! not called.
 
 use super::occurrences;
 use crate::actor::Snapshot;
@@ -11,7 +12,8 @@ use lsp_types::{
 };
 use std::collections::BTreeMap;
 
-/// What is called or calls: its name's place and that of all of it, in offsets of its file.
+/// A caller or callee: its declaration, its name, and the offset in its file that their spans are
+/// relative to.
 struct Found<'db> {
     declaration: Declaration<'db>,
     item: Item,
@@ -20,7 +22,7 @@ struct Found<'db> {
     start: u32,
 }
 
-/// The function, procedure or program that is named at a position.
+/// The function, procedure or program named at a position.
 #[must_use]
 pub fn prepare(
     snapshot: &Snapshot,
@@ -33,7 +35,7 @@ pub fn prepare(
     Some(vec![entry(snapshot, &target.name, &found)?])
 }
 
-/// The calls of an item.
+/// The calls to an item.
 #[must_use]
 pub fn incoming(
     snapshot: &Snapshot,
@@ -57,7 +59,7 @@ pub fn incoming(
     Some(calls.map(|(from, from_ranges)| CallHierarchyIncomingCall { from, from_ranges }).collect())
 }
 
-/// The calls in an item.
+/// The calls that an item makes.
 #[must_use]
 pub fn outgoing(
     snapshot: &Snapshot,
@@ -77,14 +79,14 @@ pub fn outgoing(
     Some(calls.map(|(to, from_ranges)| CallHierarchyOutgoingCall { to, from_ranges }).collect())
 }
 
-/// The place of the name of an item that was handed out.
+/// The place of the name of an item that the client was given.
 fn target(snapshot: &Snapshot, item: &CallHierarchyItem) -> Spot {
     let analysis = snapshot.analysis(&item.uri);
     let range = analysis.lines.offsets(item.selection_range);
     Spot { name: analysis.name().to_string(), start: range.start, end: range.end }
 }
 
-/// The declaration in which a place lies, if it is of what calls.
+/// The item that contains a place, if it can call or be called.
 fn around<'db>(snapshot: &'db Snapshot, place: &Spot) -> Option<Found<'db>> {
     let document = snapshot.database.document(&place.name);
     let parts = analysis::parts(&snapshot.database, document);
@@ -110,7 +112,7 @@ fn around<'db>(snapshot: &'db Snapshot, place: &Spot) -> Option<Found<'db>> {
     })
 }
 
-/// Whether a place is that of the name of what calls or is called.
+/// Whether a place is that of the item's own name.
 fn is_name_of(found: &Found<'_>, place: &Spot) -> bool {
     found.start + found.name.span.start == place.start
 }

@@ -1,9 +1,9 @@
-//! What can be written at the cursor, and only what is legal there: peers, channels that can carry the operation,
-//! buffers that lie where it wants them, and verbs that the place allows.
+//! Completion: only what is legal at the cursor, such as peers, channels that can carry the operation, buffers
+//! that it can use, and verbs that are allowed there.
 //!
-//! The text around the cursor is usually broken, so the place is judged by tokens; types come from what could be
-//! resolved. Nothing is elaborated.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! The text around the cursor is usually incomplete, so the context is determined from tokens; types come from
+//! whatever could be resolved. Nothing is elaborated.
+#![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
 mod imports;
 mod items;
@@ -21,7 +21,7 @@ use items::{field, kind_words, name, operation, snippet};
 use lsp_types::{CompletionItem, CompletionItemKind, Documentation, MarkupContent};
 use scope::{Level, Link, Scope};
 
-/// What can be written at an offset.
+/// The completions at an offset.
 #[must_use]
 pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> {
     let Some(part) = analysis.part_at(offset) else { return items::declarations() };
@@ -45,7 +45,7 @@ pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> 
     at_place(&scope, scope.statement(&before))
 }
 
-/// The same for a client that inserts texts as they are.
+/// The same items for a client that does not support snippets.
 #[must_use]
 pub fn plain(items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     let plain = |item: CompletionItem| CompletionItem {
@@ -56,7 +56,7 @@ pub fn plain(items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     items.into_iter().map(plain).collect()
 }
 
-/// The same for a client that shows documentation as it is.
+/// The same items for a client that shows documentation as plain text.
 #[must_use]
 pub fn unmarked(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     for item in &mut items {
@@ -68,7 +68,7 @@ pub fn unmarked(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     items
 }
 
-/// Whether an offset is between the quotes of a string, or behind the one of a string without an end.
+/// Whether an offset is between the quotes of a string, or after the only quote of an unterminated one.
 fn is_within(token: &Token<'_>, at: u32) -> bool {
     let inner = token.text.get(1..).unwrap_or_default();
     let slashes =
@@ -79,7 +79,7 @@ fn is_within(token: &Token<'_>, at: u32) -> bool {
         && (at < token.span.end || at == token.span.end && !closed)
 }
 
-/// The path of an import; any other text is its author's.
+/// Completions for the path of an import; other strings have none.
 fn in_string(
     analysis: &Analysis<'_>,
     tokens: &[Token<'_>],
@@ -95,7 +95,7 @@ fn in_string(
     imports::paths(analysis, written, offset)
 }
 
-/// `statement` is what was written of the statement, the word at the cursor aside.
+/// `statement` is the statement before the cursor, without the word at the cursor.
 fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let Some(last) = statement.last() else { return at_start(scope) };
     let first = statement.first().map(|token| token.kind);
@@ -135,7 +135,7 @@ fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     }
 }
 
-/// What an attribute takes.
+/// What an attribute can contain.
 fn attribute(statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let given = |item: &CompletionItem| statement.iter().any(|token| token.text == item.label);
     match statement.last().map(|token| token.kind) {
@@ -147,7 +147,7 @@ fn attribute(statement: &[Token<'_>]) -> Vec<CompletionItem> {
     }
 }
 
-/// Whether a name is declared at the cursor: a parameter, a binder, or what the first word says.
+/// Whether a name is being declared at the cursor: a parameter, a binder, or the name after the first word.
 fn is_new_name(scope: &Scope<'_>, statement: &[Token<'_>]) -> bool {
     let (Some(first), Some(last)) = (statement.first(), statement.last()) else { return false };
     let declares = match first.kind {
@@ -169,7 +169,7 @@ fn is_new_name(scope: &Scope<'_>, statement: &[Token<'_>]) -> bool {
         && depth(statement) == 1
         && match last.kind {
             Kind::LeftParen | Kind::Comma => true,
-            // A name that is finished.
+            // A name that is complete.
             kind => kind.is_name() && is_after_separator(statement),
         }
 }
@@ -180,7 +180,7 @@ fn is_after_separator(statement: &[Token<'_>]) -> bool {
     matches!(separator.kind, Kind::LeftParen | Kind::Comma)
 }
 
-/// What the brackets of a declaration begin with: a new name and its list, or how many there are.
+/// Inside the brackets of a declaration: a new name and its list, or the number of members.
 fn dimension(scope: &Scope<'_>, statement: &[Token<'_>]) -> Option<Vec<CompletionItem>> {
     let [word, _, bracket, ..] = statement else { return None };
     let declares = matches!(word.kind, Kind::Channel | Kind::Scratch | Kind::Semaphore);
@@ -201,7 +201,7 @@ fn dimension(scope: &Scope<'_>, statement: &[Token<'_>]) -> Option<Vec<Completio
     }
 }
 
-/// A channel's peer and, behind `to`, its other end.
+/// A channel's peer and, after `to`, its other end.
 fn channel(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let last = statement.last().map(|token| token.kind);
     let linked = statement.iter().any(|token| token.kind == Kind::Equal);
@@ -227,7 +227,7 @@ fn is_to(token: &Token<'_>) -> bool {
     token.kind == Kind::To
 }
 
-/// What a pipeline is cut by.
+/// The settings of a pipeline.
 fn pipeline(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let last = statement.last().map(|token| token.kind);
     let given = |item: &CompletionItem| statement.iter().any(|token| token.text == item.label);
@@ -251,7 +251,7 @@ fn implements(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem>
     setting(statement).unwrap_or_else(|| expression(scope, statement))
 }
 
-/// The buffer that the other is a part of.
+/// The buffer that this one is a part of.
 fn shared(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     match statement {
         [one, equal] if equal.kind == Kind::Equal => {
@@ -264,7 +264,7 @@ fn shared(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     }
 }
 
-/// A promise: a chunk of this rank's output is one of a rank's input, or a reduction of several.
+/// A promise: a chunk of this rank's output equals one of some rank's input, or a reduction of several.
 fn promised(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let mut found = expression(scope, statement);
     if statement.last().is_some_and(|token| token.kind == Kind::EqualEqual) && !is_open(statement) {
@@ -305,7 +305,7 @@ fn at_start(scope: &Scope<'_>) -> Vec<CompletionItem> {
     found
 }
 
-/// Fields, buffers and methods of what stands before a dot.
+/// Fields, buffers and methods of the expression before a dot.
 fn after_dot(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let ty = statement.split_last().and_then(|(_, before)| receiver::type_of(scope, before));
     let buffers = || scope.buffers().map(|(buffer, detail)| field(buffer, detail));
@@ -324,7 +324,7 @@ fn after_dot(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> 
     }
 }
 
-/// An operation that moves data: sources, destinations, channels, and what can follow.
+/// An operation that moves data: sources, destinations, channels, and what can come next.
 fn transfer(scope: &Scope<'_>, verb: Kind, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     if let Some(values) = setting(statement) {
         return values;
@@ -359,7 +359,7 @@ fn transfer(scope: &Scope<'_>, verb: Kind, statement: &[Token<'_>]) -> Vec<Compl
     operands(scope, &sides)
 }
 
-/// Chunks that lie where one of the sides says.
+/// Chunks in the places that `sides` describes.
 fn operands(scope: &Scope<'_>, sides: &[&str]) -> Vec<CompletionItem> {
     let says =
         |words: &[&str]| sides.iter().any(|side| words.iter().any(|word| side.contains(word)));
@@ -409,7 +409,7 @@ fn synchronization(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<Completion
     }
 }
 
-/// The words behind `sync =`, `op =` and `in_place =`.
+/// The words after `sync =`, `op =` and `in_place =`.
 fn setting(statement: &[Token<'_>]) -> Option<Vec<CompletionItem>> {
     let [.., name, equal] = statement else { return None };
     match (name.text, equal.kind) {
@@ -432,7 +432,8 @@ fn option_value(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionIte
     }
 }
 
-/// Values: names in scope, names of the language, functions; before them what an argument can be named.
+/// Values: names in scope, builtin names, functions; at the start of an argument, also the parameter names it can
+/// be given by.
 fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let argument =
         statement.last().is_some_and(|token| matches!(token.kind, Kind::LeftParen | Kind::Comma));

@@ -1,7 +1,7 @@
-//! A program at its parameters, as straight-line text: what every rank does, and where each line comes from.
+//! A program with concrete parameters, as straight-line text: what every rank does, and where each line comes from.
 //!
-//! In: a file and the name of a program. Out: the text that `cclc dump` prints, of the text that the editor has, saved or
-//! not. None where the program has errors or too many operations to be read.
+//! In: a file and the name of a program. Out: the text that `cclc dump` prints, for the text in the editor, saved or
+//! not. None if the program has errors or too many operations to be readable.
 
 use crate::actor::Snapshot;
 use crate::concrete;
@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 /// The most operations of a program that is shown.
 const MAX_OPERATIONS: u64 = 1 << 18;
 
-/// What is asked.
+/// The parameters of the request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
     /// The file.
     pub text_document: TextDocumentIdentifier,
-    /// The program; the first of the file where none is named.
+    /// The program's name; without one, the first program of the file is meant.
     pub program: Option<String>,
 }
 
@@ -30,22 +30,22 @@ pub struct Params {
 pub struct Elaborated {
     /// Its text.
     pub text: String,
-    /// The places that lines come from.
+    /// The source locations of the lines.
     pub places: Vec<Location>,
-    /// The lines that come from somewhere, ascending.
+    /// The lines that have source locations, ascending.
     pub links: Vec<Link>,
 }
 
-/// A line and where it comes from.
+/// A line and its source locations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Link {
     /// The line, from 0.
     pub line: u32,
-    /// Its statement, then the calls that led there, from the innermost out, each a position in the list of places.
+    /// Its statement, then the calls that led there, innermost first; each is an index into the list of places.
     pub places: Vec<usize>,
 }
 
-/// A program of a file.
+/// Elaborates a program of a file.
 #[must_use]
 pub fn elaborated(snapshot: &Snapshot, url: &Url, program: Option<&str>) -> Option<Elaborated> {
     let analysis = snapshot.analysis(url);

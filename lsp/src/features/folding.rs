@@ -1,4 +1,4 @@
-//! What can be folded: declarations, bodies, runs of comments and of imports.
+//! Folding: declarations, bodies, runs of comments and of imports.
 
 use crate::analysis::{Analysis, Part};
 use crate::nodes::Node;
@@ -9,7 +9,7 @@ use lsp_types::{FoldingRange, FoldingRangeKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The folds of a file, by their first lines; each line begins one at most.
+/// The folds of a file, sorted by their first lines; at most one begins on each line.
 #[must_use]
 pub fn folds(analysis: &Analysis<'_>) -> Vec<FoldingRange> {
     let mut folds = Folds { analysis, found: BTreeMap::new() };
@@ -70,7 +70,7 @@ impl Folds<'_, '_> {
         }
     }
 
-    /// Comments that stand in lines of their own, one below the other.
+    /// Folds runs of comments that are on lines of their own, one below the other.
     fn comments(&mut self, part: Part<'_>) {
         let text = part.declaration.text(self.analysis.database);
         let cut = tokens(FileId(0), &text);
@@ -98,12 +98,13 @@ impl Folds<'_, '_> {
         }
     }
 
-    /// Adds a fold that has lines to hide; the largest that begins on a line stays.
+    /// Adds a fold if it hides at least one line; of several that begin on a line, the largest is
+    /// kept.
     fn add(&mut self, range: Range<u32>, kind: Option<FoldingRangeKind>) {
         let lines = self.analysis.lines.range(range);
         let (start, mut end) = (lines.start.line, lines.end.line);
         if kind.is_none() {
-            // The closing bracket stays in sight.
+            // The closing bracket stays visible.
             end = end.saturating_sub(1);
         }
         if end <= start || self.found.get(&start).is_some_and(|known| known.end_line >= end) {
@@ -115,13 +116,13 @@ impl Folds<'_, '_> {
     }
 }
 
-/// Whether nothing stands before a comment on its line.
+/// Whether a comment is the first thing on its line.
 fn alone(text: &str, comment: Span) -> bool {
     let before = text.get(..comment.start as usize).unwrap_or("");
     before.rsplit(['\n', '\r']).next().is_none_or(|line| line.trim().is_empty())
 }
 
-/// Whether a comment stands on the line after another one.
+/// Whether a comment is on the line after another one.
 fn follows(text: &str, before: Span, comment: Span) -> bool {
     let between = text.get(before.end as usize..comment.start as usize).unwrap_or("");
     let breaks = between.matches(['\n', '\r']).count() - between.matches("\r\n").count();

@@ -1,7 +1,7 @@
-//! Formatting: what `cclc fmt` would write, as edits of the blanks that differ.
+//! Formatting: what `cclc fmt` would write, as edits of the whitespace that differs.
 //!
-//! In: a file, and which part of it. Out: edits between tokens, so that the cursor and what else is known of places
-//! stay where they are. A text with syntax errors is left alone, but for the indentation of a new line.
+//! In: a file, and which part of it. Out: edits between tokens, so that the cursor and other positions in the text
+//! stay where they are. A text with syntax errors is not changed, except for the indentation of a new line.
 
 use crate::analysis::Analysis;
 use compiler::source::FileId;
@@ -10,7 +10,7 @@ use compiler::syntax::token::{Kind, tokens};
 use lsp_types::{Position, TextEdit};
 use std::ops::Range;
 
-/// Blanks in one indentation.
+/// The number of blanks of one indentation level.
 const INDENT: usize = 4;
 
 /// Formats a file.
@@ -19,7 +19,7 @@ pub fn document(analysis: &Analysis<'_>) -> Option<Vec<TextEdit>> {
     edits(analysis, 0..analysis.text().len() as u32)
 }
 
-/// Formats what lies in a range.
+/// Formats the lines of a range.
 #[must_use]
 pub fn range(analysis: &Analysis<'_>, range: lsp_types::Range) -> Option<Vec<TextEdit>> {
     let first = analysis.lines.start(range.start.line);
@@ -31,7 +31,7 @@ pub fn range(analysis: &Analysis<'_>, range: lsp_types::Range) -> Option<Vec<Tex
     edits(analysis, first..analysis.lines.start(last))
 }
 
-/// Formats what was just typed: the statement that a `;` or `}` ended, the indentation of a new line.
+/// Formats what was just typed: the statement or body that `;` or `}` ended, or the indentation of a new line.
 #[must_use]
 pub fn typed(analysis: &Analysis<'_>, position: Position, text: &str) -> Option<Vec<TextEdit>> {
     let offset = analysis.lines.offset(position);
@@ -42,7 +42,7 @@ pub fn typed(analysis: &Analysis<'_>, position: Position, text: &str) -> Option<
     }
 }
 
-/// The edits that lie in a range.
+/// The edits that touch a range.
 fn edits(analysis: &Analysis<'_>, range: Range<u32>) -> Option<Vec<TextEdit>> {
     let old = analysis.text();
     let new = syntax::format(old).ok()?;
@@ -56,7 +56,7 @@ fn edits(analysis: &Analysis<'_>, range: Range<u32>) -> Option<Vec<TextEdit>> {
     Some(edits)
 }
 
-/// The blanks before each token and comment, and behind the last one.
+/// The whitespace before each token and comment, and after the last one.
 fn gaps(text: &str) -> Option<Vec<Range<u32>>> {
     let cut = tokens(FileId(0), text);
     let mut pieces: Vec<Range<u32>> =
@@ -65,7 +65,7 @@ fn gaps(text: &str) -> Option<Vec<Range<u32>>> {
     let mut gaps = Vec::with_capacity(pieces.len() + 1);
     let mut end = 0;
     for piece in pieces {
-        // The layout takes the blanks off the end of a comment.
+        // The formatter removes trailing blanks of a comment.
         let blanks = slice(text, &piece);
         let blanks = blanks.len() - blanks.trim_end().len();
         gaps.push(end..piece.start);
@@ -79,7 +79,7 @@ fn slice<'t>(text: &'t str, range: &Range<u32>) -> &'t str {
     text.get(range.start as usize..range.end as usize).unwrap_or("")
 }
 
-/// The beginning of the line of the `{` that the `}` before an offset closes.
+/// The beginning of the line with the `{` that the `}` before an offset closes.
 fn opener(text: &str, offset: u32) -> Option<u32> {
     let before = text.get(..offset as usize)?;
     let mut depth = 0_usize;
@@ -97,7 +97,7 @@ fn opener(text: &str, offset: u32) -> Option<u32> {
     None
 }
 
-/// Indents a new line as deep as the brackets that are open before it.
+/// Indents a new line by the number of brackets that are open before it.
 fn new_line(analysis: &Analysis<'_>, line: u32) -> Option<Vec<TextEdit>> {
     let start = analysis.lines.start(line);
     let text = analysis.lines.line(line);

@@ -1,7 +1,7 @@
-//! Hints between the words: types and values of names, names of arguments, ids of thread blocks, and where the threads
-//! of a block meet without being told to.
+//! Inlay hints: types and values of names, names of arguments, ids of thread blocks, and the places where the passes
+//! make the threads of a block meet.
 //!
-//! A value is one where all ranks agree, else one for each rank in their order.
+//! A value is shown once if all ranks agree, else once for each rank, in order.
 
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::concrete::{self, Concrete};
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The longest value that is shown.
+/// Longer values are cut off.
 const LONGEST: usize = 40;
 
 /// The hints in a range of a file, in the order of the text.
@@ -53,7 +53,7 @@ struct Hint {
     label: String,
     kind: Option<InlayHintKind>,
     tooltip: Option<&'static str>,
-    /// Whether a blank follows it.
+    /// Whether it is placed before what it describes, so that a blank follows it.
     before: bool,
 }
 
@@ -137,7 +137,7 @@ impl Scene<'_, '_> {
         self.value(&item.value);
     }
 
-    /// The values that a list has.
+    /// Shows the values of the list that a binder iterates over.
     fn binder(&mut self, binder: &Binder) {
         self.value(&binder.list);
     }
@@ -156,7 +156,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// Names of parameters before arguments that do not say them.
+    /// Shows names of parameters before arguments that do not already tell them.
     fn arguments(&mut self, name: &Name, arguments: &[Argument]) {
         let place = self.semantics.place(name.span);
         let definition = declared::definition(&self.semantics, place);
@@ -183,7 +183,7 @@ impl Scene<'_, '_> {
         for (argument, parameter) in arguments.iter().zip(parameters) {
             let says_it =
                 matches!(&argument.value.kind, ExprKind::Name(name) if *name == parameter.name);
-            // One list of channels needs no name: there is nothing that it could be mixed up with.
+            // A single list of channels needs no name: there is nothing to confuse it with.
             let alone = parameters.len() == 1 && matches!(parameter.ty, Type::List(_));
             if argument.name.is_none() && !says_it && !alone {
                 let at = self.part.start + argument.value.span.start;
@@ -198,7 +198,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// The ids of blocks on the first rank that has them.
+    /// Shows the ids of a family of blocks, on the first rank that has them.
     fn block(&mut self, block: &Block) {
         let Some(program) = &self.concrete.program else { return };
         let has = program.ranks.entries().find_map(|(rank, row)| {
@@ -222,7 +222,7 @@ impl Scene<'_, '_> {
         self.add(body.span.start + 1, format!("{range}{place}"), None);
     }
 
-    /// Where the passes let the threads of a block meet.
+    /// Shows where the passes make the threads of a block meet.
     fn meetings(&mut self) {
         let lowered = concrete::lowered(self.analysis.database, self.part.declaration);
         let Some(program) = lowered else { return };
@@ -268,7 +268,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// The statement of this declaration from which an operation comes.
+    /// The statement of this declaration that an operation comes from.
     fn own(&self, program: &Program, op: &Op) -> Option<Span> {
         program.origins.places(op.origin).into_iter().find_map(|place| match place {
             Place::Source(span) if self.semantics.is_own(span) => Some(span),
@@ -282,7 +282,7 @@ impl Scene<'_, '_> {
     }
 }
 
-/// The statements that are meetings themselves.
+/// The statements that are barriers or `sync` in the source.
 fn explicit(concrete: &Concrete) -> BTreeSet<Span> {
     let mut places = BTreeSet::new();
     if let Some(program) = &concrete.program {

@@ -1,5 +1,5 @@
-//! What stands under the cursor: what a word means, what a name stands for, what an expression is worth on each rank,
-//! and what an operation becomes.
+//! Hover: the meaning of a word, the definition of a name, the value of an expression on each rank, and the
+//! operations that a statement becomes.
 
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::concrete::{self, Concrete};
@@ -17,7 +17,7 @@ use grammar::{Kind as WordKind, verbs};
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use std::sync::Arc;
 
-/// What is said of the place at an offset.
+/// The hover text for an offset.
 #[must_use]
 pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
     let part = analysis.part_at(offset)?;
@@ -35,7 +35,7 @@ pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
     })
 }
 
-/// A token under the cursor.
+/// The token under the cursor.
 #[derive(Clone, Copy)]
 struct Word<'t> {
     kind: Kind,
@@ -43,7 +43,7 @@ struct Word<'t> {
     span: Span,
 }
 
-/// The token at an offset; of two that touch, the one that is more than a mark.
+/// The token at an offset; if two touch there, a word or number is preferred to punctuation.
 fn word_at(text: &str, offset: u32) -> Option<Word<'_>> {
     let touching = tokens(FileId(0), text).tokens.into_iter().filter(|token| {
         token.span.start <= offset && offset <= token.span.end && !token.text.is_empty()
@@ -55,7 +55,7 @@ fn word_at(text: &str, offset: u32) -> Option<Word<'_>> {
     words.max_by_key(|word| (plain(word), word.span.start))
 }
 
-/// What is known around the cursor.
+/// Everything known around the cursor.
 struct Scene<'a, 'db> {
     analysis: &'a Analysis<'db>,
     part: Part<'db>,
@@ -102,14 +102,14 @@ impl<'a, 'db> Scene<'a, 'db> {
         statement(path).is_some_and(|(_, span)| span.start == self.word.span.start)
     }
 
-    /// What the table of words says, of the meanings that fit best the first.
+    /// The documentation of a word of the language; punctuation has none.
     fn word_text(&self) -> Option<String> {
         let found = grammar::WORDS.iter().find(|word| word.text == self.word.text)?;
         let punctuation = matches!(found.kind, WordKind::Punctuation | WordKind::Operator);
         (!punctuation).then(|| format!("`{}`: {}", found.text, found.doc))
     }
 
-    /// A verb or another word that begins a statement.
+    /// The text for a verb or another word that begins a statement.
     fn operation(&self, path: &[Node<'_>]) -> Vec<String> {
         let mut said: Vec<String> = self.word_text().into_iter().collect();
         let forms: Vec<String> = verbs::forms(self.word.text).map(verbs::Form::row).collect();
@@ -123,7 +123,7 @@ impl<'a, 'db> Scene<'a, 'db> {
         said
     }
 
-    /// What a statement becomes at the program's parameters.
+    /// The operations that a statement becomes with the program's parameters.
     fn becomes(&self, statement: Span) -> Vec<String> {
         let mut said = Vec::new();
         let place = self.semantics.place(statement);
@@ -146,7 +146,7 @@ impl<'a, 'db> Scene<'a, 'db> {
         said
     }
 
-    /// The first operation of a statement, with its bytes.
+    /// The first operation of a statement, with its size in bytes.
     fn example(&self, program: &ir::Program, done: &Done<'_>) -> Option<String> {
         let ir::Action::Transfer(transfer) = &done.op.action else { return None };
         let rank = program.ranks.lookup(done.rank)?;
@@ -170,7 +170,7 @@ impl<'a, 'db> Scene<'a, 'db> {
         })
     }
 
-    /// A name: what it stands for, what it is worth here, what its author says of it.
+    /// The text for a name: its declaration, its value here, and its documentation.
     fn name(&self, path: &[Node<'_>], definition: Span) -> Vec<String> {
         let unit = &self.semantics.resolved.unit;
         let text = |span: Span| declared::written(self.analysis, &self.semantics, span);
@@ -193,13 +193,13 @@ impl<'a, 'db> Scene<'a, 'db> {
         said
     }
 
-    /// Whether a name is bound by a `let`, and not by a binder.
+    /// Whether a name is bound by a `let`, rather than by a binder.
     fn is_let(&self, definition: Span) -> bool {
         let before = Span { start: 0, end: definition.start, ..definition };
         self.semantics.resolved.sources.slice(before).trim_end().ends_with("let")
     }
 
-    /// What is to be said of families, programs and calls at the program's parameters.
+    /// Further facts about families, programs and calls, with the program's parameters.
     fn facts(&self, declared: &Declared<'_>, path: &[Node<'_>]) -> Vec<String> {
         let Some(program) = &self.concrete.program else { return Vec::new() };
         let Some(rank) = program.ranks.iter().next() else { return Vec::new() };
@@ -221,7 +221,8 @@ impl<'a, 'db> Scene<'a, 'db> {
         }
     }
 
-    /// The expression that the word under the cursor names: with its brackets, and for a field or a call, all of it.
+    /// The expression that the word under the cursor names: with its index brackets, and for a field or a call, the
+    /// whole of it.
     fn expression<'p>(&self, path: &[Node<'p>]) -> Option<Span> {
         let mut spans: Vec<Span> = Vec::new();
         for node in path.iter().rev() {
@@ -256,7 +257,8 @@ impl<'a, 'db> Scene<'a, 'db> {
         spans.last().copied()
     }
 
-    /// An expression without a definition in a text: a builtin name, a buffer, a number, a call of the language.
+    /// The text for an expression that is not declared in a file: a builtin name, a buffer, a number, a builtin
+    /// function.
     fn expr(&self, expr: Span) -> Vec<String> {
         let mut said = Vec::new();
         let place = self.semantics.place(expr);
@@ -269,7 +271,7 @@ impl<'a, 'db> Scene<'a, 'db> {
         said
     }
 
-    /// What an expression is worth, and how many bytes a slice has.
+    /// The value of an expression and, for a slice, its size in bytes.
     fn worth(&self, expr: Span) -> Vec<String> {
         let place = self.semantics.place(expr);
         let mut said: Vec<String> = self.lines(place).into_iter().collect();
@@ -293,7 +295,7 @@ impl<'a, 'db> Scene<'a, 'db> {
     }
 }
 
-/// The innermost statement of a path, and where it stands.
+/// The innermost statement of a path, and its span.
 fn statement<'t>(path: &[Node<'t>]) -> Option<(&'t StmtKind, Span)> {
     path.iter().rev().find_map(|node| match node {
         Node::Stmt(statement) => Some((&statement.kind, statement.span)),
@@ -324,7 +326,7 @@ fn code(text: &str) -> String {
     format!("```ccl\n{text}\n```")
 }
 
-/// How many ends of a family rank 0 has, and whom the first of them meets.
+/// How many channel ends of a family rank 0 has, and which ranks they lead to.
 fn channels(rank: &ir::Rank, family: &str) -> Option<String> {
     let members = rank.channels.iter().filter(|row| operations::is_member(&row.name, family));
     let members: Vec<&ir::Channel> = members.collect();
@@ -358,7 +360,7 @@ fn blocks(rank: &ir::Rank, family: &str) -> Option<String> {
     (!ids.is_empty()).then(|| format!("{noun} {} on rank 0", shown.join(", ")))
 }
 
-/// "8 ranks, 7 thread blocks, 112 operations", those that the author wrote.
+/// "8 ranks, 7 thread blocks, 112 operations"; the operations are those that the author wrote.
 fn size(program: &ir::Program) -> String {
     let blocks = program.ranks.iter().map(|rank| rank.blocks.len()).max().unwrap_or(0);
     let mut operations = 0;

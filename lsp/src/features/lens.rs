@@ -1,7 +1,7 @@
-//! What stands above a program: its size, what is known of it, and what can be done with it.
+//! Code lenses above a program: its size, whether it is proved, and commands for it.
 //!
-//! The commands are the client's: `ccl.showElaborated`, `ccl.buildPlan` and `ccl.run`, each with the address of the file
-//! and the name of the program.
+//! The client implements the commands: `ccl.showElaborated`, `ccl.buildPlan` and `ccl.run`, each with the URL of the
+//! file and the name of the program.
 
 use crate::analysis::{Analysis, Part};
 use crate::concrete;
@@ -11,7 +11,7 @@ use compiler::ir;
 use compiler::syntax::ast::{ItemKind, Program};
 use lsp_types::{CodeLens, Command, DiagnosticSeverity, Range, Url};
 
-/// The lenses of a file. `known` is what was last found out about this version of it.
+/// The lenses of a file. `known` is the latest result of the checks for this version of it.
 #[must_use]
 pub fn lenses(analysis: &Analysis<'_>, url: &Url, known: Option<&Known>) -> Vec<CodeLens> {
     let mut lenses = Vec::new();
@@ -43,7 +43,7 @@ fn commands(range: Range, url: &Url, program: &Program, title: String) -> [CodeL
     ]
 }
 
-/// "8 ranks · 12 blocks · 96 operations · proved", as far as it is known.
+/// "8 ranks · 12 blocks · 96 operations · proved", as far as this is known.
 fn title(analysis: &Analysis<'_>, part: Part<'_>, verdict: Option<&str>) -> String {
     let lowered = concrete::lowered(analysis.database, part.declaration);
     let size = lowered.map(|program| size(&program));
@@ -63,7 +63,7 @@ fn size(program: &ir::Program) -> String {
     sizes.join(" · ")
 }
 
-/// What the checks say of the program in a range; none where they have not come to an end.
+/// The result of the checks for the program in a range; none if they have not finished.
 fn verdict(known: &Known, range: Range) -> Option<String> {
     let inside = known.problems.iter().map(|problem| &problem.diagnostic).filter(|diagnostic| {
         range.start <= diagnostic.range.start && diagnostic.range.end <= range.end

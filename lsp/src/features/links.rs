@@ -1,4 +1,4 @@
-//! Imports as links to the files that they name, the library's among them.
+//! Imports as links to the imported files, including those of the library.
 
 use crate::analysis::Analysis;
 use compiler::resolve::load;
@@ -6,7 +6,7 @@ use compiler::source::Span;
 use compiler::syntax::ast::{ItemKind, Use, UseRoot};
 use lsp_types::{DocumentLink, Url};
 
-/// The links of a file; `url` says where a file is that the compiler calls so.
+/// The links of a file; `url` gives the URL of a file by its compiler name.
 #[must_use]
 pub fn links(analysis: &Analysis<'_>, url: &dyn Fn(&str) -> Option<Url>) -> Vec<DocumentLink> {
     let mut links = Vec::new();
@@ -28,7 +28,7 @@ pub fn links(analysis: &Analysis<'_>, url: &dyn Fn(&str) -> Option<Url>) -> Vec<
     links
 }
 
-/// Where the name of a module stands: a path without its quotes, or `std` and what follows.
+/// The span of a module's name: a path without its quotes, or `std::` and the names after it.
 fn module(used: &Use) -> Span {
     match &used.root {
         UseRoot::File(path) => {

@@ -1,8 +1,9 @@
-//! Definition, references, highlights and rename.
+//! Go to definition, references, highlights and rename.
 //!
-//! Rename changes the places where the old name stands, and so not those where an import gave it another one. It is
-//! refused where the new name is no name or is taken in a declaration that it would change, for the library, and for
-//! the parameters of a program that the compiler knows by their names.
+//! Rename changes every place where the old name is written; places that use another name given by an import's `as`
+//! stay as they are. It is refused if the new name is not a valid name or is already used in a declaration that
+//! would change, if the library declares the name, and for parameters of programs that the compiler finds by their
+//! names.
 
 use super::occurrences::{self, Occurrence};
 use super::partners;
@@ -25,8 +26,8 @@ pub fn definition(snapshot: &Snapshot, url: &Url, position: Position) -> Option<
     snapshot.location(&found.target)
 }
 
-/// Every place that names the same as the name at a position; for a channel also the declarations at the other ends,
-/// for the first word of an operation the operations that meet it.
+/// Every place that refers to the same declaration as the name at a position. For a channel, these include the
+/// declarations at the other ends; for the first word of an operation, they are the operations that meet it.
 #[must_use]
 pub fn references(
     snapshot: &Snapshot,
@@ -46,7 +47,7 @@ pub fn references(
     Some(places.filter_map(|place| snapshot.location(place)).collect())
 }
 
-/// The places in this file that name the same.
+/// The places in this file that refer to the same declaration.
 #[must_use]
 pub fn highlights(analysis: &Analysis<'_>, position: Position) -> Option<Vec<DocumentHighlight>> {
     let target = occurrences::at(analysis, analysis.lines.offset(position))?.target;
@@ -63,7 +64,7 @@ pub fn highlights(analysis: &Analysis<'_>, position: Position) -> Option<Vec<Doc
     Some(places.iter().filter(|place| *place.name == *name).map(highlight).collect())
 }
 
-/// Whether the name at a position can be changed, and where it stands.
+/// Whether the name at a position can be changed, and its range.
 ///
 /// # Errors
 /// Why it cannot be changed.
@@ -82,7 +83,7 @@ pub fn prepare_rename(
     Ok(Some(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder }))
 }
 
-/// Says why a name cannot be changed, whatever the new one is.
+/// Says why a name cannot be changed, regardless of the new name.
 fn refuse(snapshot: &Snapshot, found: &Occurrence, old: &str) -> Result<(), String> {
     if !is_original(snapshot, &found.target, old) {
         return Ok(());
@@ -96,7 +97,7 @@ fn refuse(snapshot: &Snapshot, found: &Occurrence, old: &str) -> Result<(), Stri
     Ok(())
 }
 
-/// The parameters of programs that say on how many ranks they run; the compiler looks for these names.
+/// The parameters that say on how many ranks a program runs; the compiler looks for these names.
 const INTERFACE: [&str; 2] = ["ranks", "ranks_per_node"];
 
 fn is_program_parameter(snapshot: &Snapshot, target: &Spot) -> bool {
@@ -109,7 +110,7 @@ fn is_program(snapshot: &Snapshot, target: &Spot) -> bool {
     is_in_program(snapshot, target, |program, place| program.name.span.start == place)
 }
 
-/// Whether something holds of a program of the declaration around a place, and of that place in its tree.
+/// Whether `holds` is true of a program in the declaration around a place, and of that place in its tree.
 fn is_in_program(
     snapshot: &Snapshot,
     target: &Spot,
@@ -129,10 +130,11 @@ fn is_in_program(
     })
 }
 
-/// The edits that give the name at a position another one; `versioned`, of the versions of files that are open.
+/// The edits that rename what is named at a position; `versioned` makes them edits of the current versions of open
+/// files.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// Why it cannot be renamed.
 pub fn rename(
     snapshot: &Snapshot,
     url: &Url,
@@ -192,7 +194,7 @@ fn everywhere(snapshot: &Snapshot, target: &Spot) -> Vec<Spot> {
     occurrences::all(database, &documents, target)
 }
 
-/// Whether a place names its target as the target is declared, not by another name that an import gave it.
+/// Whether `name` is the name with which the target is declared, not another one that an import gave it.
 fn is_original(snapshot: &Snapshot, target: &Spot, name: &str) -> bool {
     text(snapshot, target) == name
 }
@@ -203,7 +205,7 @@ fn text(snapshot: &Snapshot, spot: &Spot) -> String {
     text.get(spot.start as usize..spot.end as usize).unwrap_or("").to_owned()
 }
 
-/// Whether a name stands for something in the declaration around a place.
+/// Whether a name already has a meaning in the declaration around a place.
 fn is_taken(snapshot: &Snapshot, place: &Spot, name: &str) -> bool {
     let database = &snapshot.database;
     let document = database.document(&place.name);
@@ -216,7 +218,7 @@ fn is_taken(snapshot: &Snapshot, place: &Spot, name: &str) -> bool {
     mentions || database::directory(database, document).declaring.contains_key(name)
 }
 
-/// Whether a program of the file around a place has a name; programs have names of their own.
+/// Whether a program in the file around a place has this name; programs have a namespace of their own.
 fn is_program_name(snapshot: &Snapshot, place: &Spot, name: &str) -> bool {
     let document = snapshot.database.document(&place.name);
     database::directory(&snapshot.database, document).programs.contains(name)

@@ -1,7 +1,7 @@
-//! Names and what they name: the basis of definition, references and rename.
+//! Names and their declarations: the basis of go to definition, references and rename.
 //!
-//! In: an offset in a file. Out: where the name under it is declared, and every place that names the same, in all files
-//! that import it. What a name means is what the compiler says it means.
+//! In: an offset in a file. Out: where the name at the offset is declared, and every place that refers to the same
+//! declaration, in all files that import it. The answers come from the compiler's name resolution.
 
 use crate::analysis::{Analysis, Part, Semantics, Spot};
 use crate::database::{self, Database, Db as _, Document};
@@ -10,16 +10,16 @@ use compiler::source::{FileId, Span};
 use compiler::syntax::token::{Kind, Token, tokens};
 use std::collections::BTreeSet;
 
-/// A place that names something.
+/// A place that refers to a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occurrence {
-    /// Where the name stands.
+    /// The range of the name.
     pub place: Spot,
-    /// Where what it names is declared.
+    /// The range of the name in its declaration.
     pub target: Spot,
 }
 
-/// The places in a declaration that name something, in the order of the text; declarations not among them.
+/// The places in a declaration that refer to something, in the order of the text, without the names that it declares.
 #[must_use]
 pub fn uses(semantics: &Semantics<'_>) -> Vec<Occurrence> {
     let uses = semantics.resolved.uses.definitions.iter();
@@ -32,7 +32,7 @@ pub fn uses(semantics: &Semantics<'_>) -> Vec<Occurrence> {
     all.into_iter().collect()
 }
 
-/// What the name at an offset names: where it stands, and where that is declared.
+/// The name at an offset: its range, and that of its declaration.
 #[must_use]
 pub fn at(analysis: &Analysis<'_>, offset: u32) -> Option<Occurrence> {
     let part = analysis.part_at(offset)?;
@@ -45,7 +45,7 @@ pub fn at(analysis: &Analysis<'_>, offset: u32) -> Option<Occurrence> {
     Some(Occurrence { target: place.clone(), place })
 }
 
-/// Every place that names what is declared at `target`, the declaration first.
+/// Every place that refers to the declaration at `target`, with the declaration itself first.
 #[must_use]
 pub fn all(database: &Database, documents: &[Document], target: &Spot) -> Vec<Spot> {
     let mut places = BTreeSet::new();
@@ -60,7 +60,7 @@ pub fn all(database: &Database, documents: &[Document], target: &Spot) -> Vec<Sp
     std::iter::once(target.clone()).chain(places).collect()
 }
 
-/// The files that may name what a file declares: itself and those that import it.
+/// The files that may refer to what a file declares: itself, and those that import it.
 #[must_use]
 pub fn neighbors(database: &Database, files: &[String], name: &str) -> Vec<Document> {
     let file = name.rsplit('/').next().unwrap_or(name);
@@ -77,7 +77,7 @@ pub fn neighbors(database: &Database, files: &[String], name: &str) -> Vec<Docum
     documents
 }
 
-/// The names that a declaration declares, itself and what is inside it.
+/// The names that a declaration declares: its own, and those inside it.
 fn declared(analysis: &Analysis<'_>, part: Part<'_>, semantics: &Semantics<'_>) -> Vec<Spot> {
     let mut spans: Vec<Span> = locals(&semantics.resolved.unit);
     spans.retain(|span| semantics.is_own(*span));
@@ -110,7 +110,7 @@ fn locals(unit: &Unit) -> Vec<Span> {
     frames.flat_map(|frame| frame.iter()).map(|local| local.span).collect()
 }
 
-/// Whether a name is declared behind a word.
+/// Whether the token after this word declares a name.
 fn declares(word: Kind) -> bool {
     matches!(
         word,
@@ -126,7 +126,7 @@ fn declares(word: Kind) -> bool {
     )
 }
 
-/// Whether a text can be a name.
+/// Whether a text is a valid name.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     let cut = tokens(FileId(0), text);

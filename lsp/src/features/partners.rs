@@ -1,9 +1,9 @@
-//! What meets at run time: a signal and the waits that it lets pass, a release and its acquires, the two ends of a
-//! channel.
+//! Operations that meet at run time: a signal and the waits that it lets pass, a release and its acquires; also the
+//! two ends of a channel.
 //!
-//! In: the word that begins an operation, or a channel's declaration. Out: the operations at the other ends, at the
-//! parameters with which the program is checked. Signals and waits of a channel are counted, so the n-th wait on one
-//! end takes the n-th signal over the other.
+//! In: the word that begins an operation, or a channel's declaration. Out: the operations or declarations at the
+//! other ends, for the parameters with which the program is checked. Signals and waits of a channel are counted: the
+//! n-th wait on one end takes the n-th signal from the other.
 
 use crate::analysis::{Analysis, Part, Semantics, Spot};
 use crate::concrete;
@@ -12,7 +12,7 @@ use compiler::source::{FileId, Place};
 use compiler::syntax::token::{Kind, tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The operations that meet the one whose first word is at an offset; none where there is no such word.
+/// The operations that meet the one whose first word is at an offset; none if there is no such word.
 #[must_use]
 pub fn of_operation(analysis: &Analysis<'_>, offset: u32) -> Option<Vec<Spot>> {
     let part = analysis.part_at(offset)?;
@@ -30,7 +30,7 @@ pub fn of_operation(analysis: &Analysis<'_>, offset: u32) -> Option<Vec<Spot>> {
     Some(spots.into_iter().collect())
 }
 
-/// The declarations of the channels at the other ends of those that are declared at a place.
+/// The declarations of the channels at the other ends of those declared at a place.
 #[must_use]
 pub fn of_channel(analysis: &Analysis<'_>, target: &Spot) -> Vec<Spot> {
     let other_ends = || {
@@ -55,7 +55,7 @@ pub fn of_channel(analysis: &Analysis<'_>, target: &Spot) -> Vec<Spot> {
     if target.name == *analysis.name() { other_ends().unwrap_or_default() } else { Vec::new() }
 }
 
-/// Where the word at an offset begins, if it begins an operation that others wait for.
+/// Where the word at an offset begins, if it begins an operation that meets others.
 fn verb(analysis: &Analysis<'_>, part: Part<'_>, offset: u32) -> Option<u32> {
     let text = analysis.text().get(part.start as usize..part.end as usize)?;
     let meets = |kind: Kind| {
@@ -94,7 +94,7 @@ fn spot(semantics: &Semantics<'_>, place: Place) -> Option<Spot> {
 /// One end of a channel.
 type End = (RankId, ChannelId);
 
-/// Which operations meet.
+/// Which operations meet, found by counting signals and waits.
 #[derive(Default)]
 struct Meetings {
     signals: BTreeMap<End, Vec<OriginId>>,

@@ -1,10 +1,11 @@
-//! Diagnostics: findings to the protocol's form.
+//! Converts findings to diagnostics of the protocol.
 //!
-//! In: what was found in a file. Out: its diagnostics, with the other places as related ones, a link to the page that
-//! explains the code, and the change that mends it. Notes and ways out follow the message, a line each.
+//! In: the findings about a file. Out: its diagnostics, with the other places as related information, a link to the
+//! page that explains the code, and the fix. Notes and helps follow the message, one on each line.
 //!
-//! Few editors show related places before they are asked. So the other side of a race, or of operations that wait for each
-//! other, is a diagnostic of its own, an information that leads back: both lines are underlined in every editor.
+//! Few editors show related information unless asked. The other side of a race, or of operations that wait for each
+//! other, is therefore an information diagnostic of its own, which links back: both lines are underlined in every
+//! editor.
 
 use crate::analysis::Spot;
 use crate::copies;
@@ -24,14 +25,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A diagnostic, and what mends it.
+/// A diagnostic and its fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// The file in which it is shown.
     pub url: Url,
-    /// As the client is told.
+    /// The diagnostic that the client is sent.
     pub diagnostic: Diagnostic,
-    /// What mends it.
+    /// The change that fixes it.
     pub fix: Option<Fix>,
 }
 
@@ -40,13 +41,13 @@ pub struct Problem {
 pub struct Fix {
     /// What it does, in the imperative.
     pub title: String,
-    /// Whether there is no doubt about it.
+    /// Whether it is certain to be right.
     pub sure: bool,
     /// Its edits.
     pub edits: Vec<(Url, TextEdit)>,
 }
 
-/// What is needed to speak of places: names and texts of files.
+/// Maps names of files to URLs and texts, with caches.
 pub struct Context<'c> {
     read: &'c dyn Fn(&str) -> Option<Arc<Lines>>,
     url: &'c dyn Fn(&str) -> Option<Url>,
@@ -56,7 +57,7 @@ pub struct Context<'c> {
 }
 
 impl<'c> Context<'c> {
-    /// Names and texts of files.
+    /// A context that looks up lines with `read`, and URLs with `url`.
     #[must_use]
     pub fn new(
         read: &'c dyn Fn(&str) -> Option<Arc<Lines>>,
@@ -100,8 +101,8 @@ impl<'c> Context<'c> {
     }
 }
 
-/// The diagnostics of one file, and what concerns it in others: a mistake in an imported procedure, which only shows
-/// where a program calls it.
+/// The diagnostics of one file, and those in other files that concern it: a mistake in an imported procedure that only
+/// shows where a program calls it.
 #[must_use]
 pub fn problems(context: &Context<'_>, name: &str, findings: &[Finding]) -> Vec<Problem> {
     let here = findings.iter().filter(|finding| place(name, finding).is_some()).collect();
@@ -117,8 +118,8 @@ pub fn problems(context: &Context<'_>, name: &str, findings: &[Finding]) -> Vec<
     merged(shown.into_iter().chain(&more).flat_map(both))
 }
 
-/// One problem for those that say the same at the same place, with the other places of all: what lies at several places
-/// of an imported file is shown at one of this file.
+/// Merges problems with the same message at the same place into one, with the related places of all: findings at
+/// several places of an imported file may be shown at one place of this file.
 fn merged(problems: impl Iterator<Item = Problem>) -> Vec<Problem> {
     let mut all: Vec<Problem> = Vec::new();
     let mut known = BTreeMap::new();
@@ -141,10 +142,10 @@ fn merged(problems: impl Iterator<Item = Problem>) -> Vec<Problem> {
     all
 }
 
-/// How many findings of a file are shown, with the other sides of races; `cclc` shows as many.
+/// How many findings of a file are shown, including the other sides of races; `cclc` shows as many.
 const MOST_SHOWN: usize = 1000;
 
-/// The findings that are shown, and what says how many are not: warnings are left out first.
+/// The findings to show, and a note that says how many are left out; warnings are left out first.
 fn shown(mut findings: Vec<&Finding>) -> (Vec<&Finding>, Option<Finding>) {
     if findings.len() <= MOST_SHOWN {
         return (findings, None);
@@ -173,15 +174,15 @@ fn place<'f>(name: &str, finding: &'f Finding) -> Option<&'f Spot> {
     own.or(finding.home.as_ref())
 }
 
-/// Whether a finding is about operations that meet at run time, so that each of them is where the mistake is.
+/// Whether a finding is about operations that meet at run time, so that the mistake may be in any of them.
 fn has_sides(finding: &Finding) -> bool {
     finding.code.is_some_and(|code| code.id().starts_with("E05") || code.id().starts_with("E06"))
 }
 
-/// The other side, where it lies in the same file. What mends the one mends the other.
+/// The diagnostic for the other side, if it is in the same file. The same fix applies to both.
 fn counterpart(problem: &Problem) -> Option<Problem> {
     let diagnostic = &problem.diagnostic;
-    // The first of the other places is the other side; what follows is what lies around.
+    // The first related place is the other side; the ones after it are context.
     let other = diagnostic.related_information.as_ref()?.first()?;
     if other.location.uri != problem.url || other.location.range == diagnostic.range {
         return None;
@@ -227,7 +228,7 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         let lines = context.lines(&spot.name)?;
         let mut range = lines.range(spot.start..spot.end);
         if text.is_empty() && range.start.character == 0 && range.end.character > 0 {
-            // Of a line that was all taken out nothing stays.
+            // If everything on a line is removed, the line itself goes too.
             let next = lines.start(range.end.line + 1);
             let rest = lines.text().get(spot.end as usize..next as usize).unwrap_or("");
             if rest.trim().is_empty() {
@@ -268,7 +269,7 @@ fn severity(severity: Severity) -> DiagnosticSeverity {
     }
 }
 
-/// What nothing uses is drawn faintly.
+/// Unused declarations are shown faded.
 fn tags(finding: &Finding) -> Option<Vec<DiagnosticTag>> {
     match finding.code {
         Some(Code::W0201 | Code::W0202 | Code::W0203 | Code::W0204 | Code::W0205) => {

@@ -1,6 +1,7 @@
-//! Diagnostics that a client asks for, of one file or of all.
+//! Diagnostics that a client requests, for one file or for all.
 //!
-//! In: a file, and what the client knows of it. Out: everything that is wrong with it, or that this is known.
+//! In: a file, and the id of the result that the client has. Out: all diagnostics of the file, or that they
+//! have not changed.
 
 use super::problems::{self, Context, Problem};
 use crate::actor::Snapshot;
@@ -15,7 +16,7 @@ use lsp_types::{
 };
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Everything that is wrong with a file.
+/// All problems of a file.
 #[must_use]
 pub fn all(snapshot: &Snapshot, url: &Url) -> Vec<Problem> {
     let database = &snapshot.database;
@@ -57,7 +58,7 @@ pub fn document(snapshot: &Snapshot, url: &Url, known: Option<&str>) -> Document
     }
 }
 
-/// The reports of all files, open ones and those below the root.
+/// The reports of all files: open ones, and those in the folders.
 #[must_use]
 pub fn workspace(snapshot: &Snapshot, known: &[PreviousResultId]) -> WorkspaceDiagnosticReport {
     let mut items = Vec::new();

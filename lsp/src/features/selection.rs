@@ -1,4 +1,4 @@
-//! What a selection grows to: the word, what it is a part of, the declaration, the file.
+//! Selection ranges: the word, the nodes that contain it, the declaration, the file.
 
 use crate::analysis::Analysis;
 use crate::nodes::Node;
@@ -7,7 +7,7 @@ use compiler::syntax::token::tokens;
 use lsp_types::SelectionRange;
 use std::ops::Range;
 
-/// For an offset, the ranges around it; the outermost is the parent of all.
+/// The ranges around an offset, innermost first; the whole file is the outermost parent.
 #[must_use]
 pub fn around(analysis: &Analysis<'_>, offset: u32) -> SelectionRange {
     let whole = 0..analysis.text().len() as u32;
@@ -29,7 +29,7 @@ pub fn around(analysis: &Analysis<'_>, offset: u32) -> SelectionRange {
     nested(analysis, ranges)
 }
 
-/// Ranges in each other, each once.
+/// Nests ranges, given from the outermost to the innermost; each distinct one appears once.
 fn nested(analysis: &Analysis<'_>, ranges: Vec<Range<u32>>) -> SelectionRange {
     let mut last: Range<u32> = 0..u32::MAX;
     let mut result: Option<SelectionRange> = None;

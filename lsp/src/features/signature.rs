@@ -1,7 +1,8 @@
-//! What a call takes, with the argument at the cursor: functions, procedures, collectives, functions of the language.
+//! Signature help: the parameters of a call and the argument at the cursor, for functions, procedures, collectives and
+//! builtins.
 //!
-//! The brackets around the cursor are found among the tokens, so that half a call is enough.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! The brackets around the cursor are found among the tokens, so that an unfinished call is enough.
+#![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::declared::{self, Declared};
@@ -12,7 +13,7 @@ use lsp_types::{
     Documentation, ParameterInformation, ParameterLabel, SignatureHelp, SignatureInformation,
 };
 
-/// What the language's own functions take.
+/// The parameters of the builtin functions and methods.
 const BUILTIN: &[(&str, &[&str])] = &[
     ("memory", &["peer: rank"]),
     ("port", &["peer: rank"]),
@@ -57,10 +58,10 @@ pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
     })
 }
 
-/// What the call at the end of some tokens takes.
+/// The call at the end of some tokens, and what it takes.
 struct Taken<'t> {
     call: Call<'t>,
-    /// Where the callee is declared; none for what the language has.
+    /// Where the callee is declared; none for builtins.
     definition: Option<Span>,
     word: &'static str,
     parameters: Vec<String>,
@@ -96,12 +97,12 @@ fn taken<'t>(
     Some(Taken { call, definition, word, parameters, result })
 }
 
-/// The names that an argument may be given by which begins behind some tokens of a declaration.
+/// The names that the argument that begins after some tokens of a declaration may be given by.
 #[must_use]
 pub fn names(analysis: &Analysis<'_>, part: Part<'_>, before: &[Token<'_>]) -> Vec<String> {
     let semantics = analysis.semantics(part);
     match taken(analysis, &semantics, before) {
-        // What the language has takes its arguments by their place.
+        // Builtins take their arguments by position.
         Some(taken) if !taken.word.is_empty() && !taken.call.inner => {
             let Call { position, given, .. } = &taken.call;
             let by_place = position.saturating_sub(given.len());
@@ -112,8 +113,8 @@ pub fn names(analysis: &Analysis<'_>, part: Part<'_>, before: &[Token<'_>]) -> V
     }
 }
 
-/// The name of the call that is open at the end of some tokens, and how many of its arguments are finished; none within
-/// brackets of an argument.
+/// The name of the call that is open at the end of some tokens, and how many of its arguments are finished; none inside
+/// brackets within an argument.
 pub(super) fn called<'t>(before: &[Token<'t>]) -> Option<(&'t str, usize)> {
     let call = call(before).filter(|call| !call.inner)?;
     Some((call.name.text, call.position))
@@ -135,11 +136,11 @@ struct Call<'t> {
     name: Token<'t>,
     /// How many arguments are finished.
     position: usize,
-    /// The name that the current argument gives.
+    /// The parameter name given for the current argument.
     named: Option<&'t str>,
-    /// The names that arguments gave.
+    /// The parameter names given for any argument.
     given: Vec<&'t str>,
-    /// Whether a bracket of the current argument is open.
+    /// Whether a bracket inside the current argument is open.
     inner: bool,
 }
 
@@ -151,7 +152,7 @@ impl Call<'_> {
     }
 }
 
-/// The innermost bracket that is open behind a name.
+/// The innermost call whose bracket is open at the end of some tokens.
 fn call<'t>(before: &[Token<'t>]) -> Option<Call<'t>> {
     let (mut depth, mut position, mut named) = (0_usize, 0, None);
     let (mut given, mut inner) = (Vec::new(), false);
@@ -163,7 +164,7 @@ fn call<'t>(before: &[Token<'t>]) -> Option<Call<'t>> {
                 let call = Call { name: *name, position, named, given, inner };
                 return name.kind.is_name().then_some(call);
             }
-            // In the brackets of an argument.
+            // Inside brackets of an argument.
             Kind::LeftBracket if depth == 0 => inner = true,
             Kind::LeftBrace | Kind::Semicolon if depth == 0 => return None,
             Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => {

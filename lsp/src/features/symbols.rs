@@ -1,4 +1,4 @@
-//! Symbols: the outline of a file, and declarations of all files by a part of their name.
+//! Symbols: the outline of a file, and declarations in all files by a part of their name.
 
 use crate::actor::Snapshot;
 use crate::analysis::{Analysis, Part};
@@ -6,10 +6,10 @@ use compiler::source::Span;
 use compiler::syntax::ast;
 use lsp_types::{DocumentSymbol, Location, SymbolInformation, SymbolKind, Url};
 
-/// How many symbols a search gives at most.
+/// The most symbols that a search returns.
 const MAX_FOUND: usize = 1000;
 
-/// The symbols of a file: its declarations, and in programs what these declare.
+/// The symbols of a file: its declarations, and those inside its programs.
 #[must_use]
 pub fn document(analysis: &Analysis<'_>) -> Vec<DocumentSymbol> {
     let mut symbols = Vec::new();
@@ -20,7 +20,7 @@ pub fn document(analysis: &Analysis<'_>) -> Vec<DocumentSymbol> {
     symbols
 }
 
-/// The declarations of all files whose names have the letters of a query, in order.
+/// The declarations in all files whose names contain the letters of a query, in order.
 #[must_use]
 pub fn workspace(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
     let mut found = Vec::new();
@@ -51,7 +51,7 @@ fn flat(url: &Url, symbol: DocumentSymbol) -> SymbolInformation {
     }
 }
 
-/// Whether a name has the letters of a query, in order, with others between them.
+/// Whether a name contains the letters of a query in order, possibly with others in between.
 fn has_letters(name: &str, query: &str) -> bool {
     let mut letters = name.chars().map(|letter| letter.to_ascii_lowercase());
     query.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
@@ -121,7 +121,7 @@ impl Maker<'_> {
     }
 }
 
-/// The name that a statement of a program's top level declares.
+/// The name that a statement at the top level of a program declares.
 fn named(statement: &ast::StmtKind) -> Option<(&ast::Name, SymbolKind)> {
     match statement {
         ast::StmtKind::Let(row) => Some((&row.name, SymbolKind::VARIABLE)),

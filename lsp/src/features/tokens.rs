@@ -1,5 +1,5 @@
-//! Semantic tokens: what each word is, by what the compiler says that it names.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! Semantic tokens: what each word is, according to the compiler's name resolution.
+#![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
 use crate::analysis::{Analysis, Own};
 use crate::database::{self, Db, Declaration};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a word is; the order is that of the legend.
+/// The kind of a token; the order is that of the legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Keyword,
@@ -37,14 +37,14 @@ enum Role {
     Semaphore,
 }
 
-/// Where a name is introduced.
+/// The name is declared here.
 const DECLARATION: u32 = 1;
-/// What cannot change: constants of a file.
+/// Cannot change: constants of a file.
 const READONLY: u32 = 1 << 1;
-/// What the language brings along.
+/// Part of the language.
 const BUILTIN: u32 = 1 << 2;
 
-/// The names of the numbers in tokens.
+/// The names of the token types and modifiers that the numbers in tokens stand for.
 #[must_use]
 pub fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
@@ -82,7 +82,7 @@ pub fn all(analysis: &Analysis<'_>) -> Vec<SemanticToken> {
     tokens_in(analysis, 0..analysis.text().len() as u32)
 }
 
-/// The tokens of the declarations that a range of a file touches.
+/// The tokens of the declarations that a range of a file overlaps.
 #[must_use]
 pub fn tokens_in(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<SemanticToken> {
     let lines = &analysis.lines;
@@ -94,7 +94,7 @@ pub fn tokens_in(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<SemanticToke
         }
         for token in &*of_declaration(analysis.database, part.declaration) {
             let start = lines.position(part.start + token.start);
-            // A comment goes on behind a lone `\r`, a token ends with its line.
+            // A comment can continue after a lone `\r`, but a semantic token ends with its line.
             let line_end = lines.start(start.line) + lines.line(start.line).len() as u32;
             let end = lines.position((part.start + token.end).min(line_end));
             let before = if start.line == last.line { last.character } else { 0 };
@@ -111,7 +111,8 @@ pub fn tokens_in(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<SemanticToke
     encoded
 }
 
-/// The edits from one list of tokens to another, in numbers of which each token has five.
+/// The edits that turn one list of tokens into another; offsets count numbers, of which each token
+/// has five.
 #[must_use]
 pub fn delta(old: &[SemanticToken], new: &[SemanticToken]) -> Vec<SemanticTokensEdit> {
     let before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
@@ -129,7 +130,7 @@ pub fn delta(old: &[SemanticToken], new: &[SemanticToken]) -> Vec<SemanticTokens
     }]
 }
 
-/// A word of a declaration, in its offsets.
+/// A token of a declaration, with offsets relative to the declaration.
 #[derive(Clone, Copy, Debug)]
 struct Painted {
     start: u32,
@@ -172,7 +173,7 @@ fn of_declaration<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Ve
     Arc::new(found)
 }
 
-/// The tokens beside one.
+/// The tokens before and after one.
 #[derive(Clone, Copy)]
 struct Near<'t> {
     before: Option<&'t Token<'t>>,
@@ -195,7 +196,7 @@ fn named(declared: &Declared<'_>, declares: bool) -> (Role, u32) {
     }
 }
 
-/// What a token is that names nothing of the file.
+/// The role of a token that does not refer to a declaration.
 fn plain(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     match token.kind {
         Kind::Int => return Some((Role::Number, 0)),
@@ -217,7 +218,7 @@ fn plain(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     }
 }
 
-/// A word with a meaning in its place.
+/// The role of a word that has a special meaning in its context.
 fn word(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     use grammar::Kind as Words;
     let before = near.before.map(|token| token.text);

@@ -1,4 +1,4 @@
-//! What client and server can do: of the client what matters here, of the server all that it offers.
+//! Capabilities: those of the client that matter here, and all those of the server.
 
 use crate::features::tokens;
 use crate::text::Encoding;
@@ -15,26 +15,26 @@ use lsp_types::{
 };
 use std::path::PathBuf;
 
-/// What a client can do, as far as it matters here.
+/// The client's capabilities, as far as they matter here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Abilities {
-    /// It asks for diagnostics.
+    /// It requests diagnostics.
     pub(super) pulls: bool,
-    /// It watches files for servers.
+    /// It can watch files for the server.
     pub(super) watches: bool,
-    /// It takes texts with places to fill in.
+    /// It supports snippets.
     pub(super) snippets: bool,
-    /// It shows documentation of what it completes as Markdown.
+    /// It shows the documentation of completion items as Markdown.
     pub(super) markdown: bool,
-    /// It takes edits of versions of files.
+    /// It supports edits of specific versions of files.
     pub(super) versions: bool,
-    /// It shows how far the server is with what takes long.
+    /// It shows the progress of long operations.
     pub(super) progress: bool,
-    /// What it asks for again when it is told that it has changed.
+    /// What it can be asked to request again.
     pub(super) refreshes: Refreshes,
 }
 
-/// Of what a client can be told that it has changed.
+/// What a client can be asked to request again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Refreshes {
     pub(super) diagnostics: bool,
@@ -44,7 +44,7 @@ pub(super) struct Refreshes {
 }
 
 impl Abilities {
-    /// What a client says of itself.
+    /// Reads the capabilities that a client sends.
     pub(super) fn of(params: &InitializeParams) -> Abilities {
         let text = params.capabilities.text_document.as_ref();
         let workspace = params.capabilities.workspace.as_ref();
@@ -82,7 +82,7 @@ impl Refreshes {
     }
 }
 
-/// The folders that the client works in.
+/// The folders that are open in the client.
 pub(super) fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     let named: Vec<&Url> =
         params.workspace_folders.iter().flatten().map(|folder| &folder.uri).collect();
@@ -90,7 +90,7 @@ pub(super) fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     urls.into_iter().filter_map(|url| url.to_file_path().ok()).collect()
 }
 
-/// Asks the client to tell of source files that change on the disk.
+/// The request to be notified when source files change on the disk.
 pub(super) fn watching() -> Registration {
     let watcher =
         FileSystemWatcher { glob_pattern: GlobPattern::String("**/*.ccl".to_owned()), kind: None };
@@ -102,9 +102,9 @@ pub(super) fn watching() -> Registration {
     }
 }
 
-/// What this server can do.
+/// The server's capabilities.
 pub(super) fn capabilities(encoding: Encoding, pulls: bool) -> ServerCapabilities {
-    // Who is offered both would show everything twice.
+    // A client that were offered both ways would show everything twice.
     let asked = DiagnosticServerCapabilities::Options(DiagnosticOptions {
         identifier: Some("ccl".to_owned()),
         inter_file_dependencies: true,

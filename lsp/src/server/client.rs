@@ -1,4 +1,4 @@
-//! What the client is told without having asked.
+//! Messages that the server sends to the client without being asked.
 
 use super::capabilities::{Abilities, watching};
 use crate::publisher::{Notice, Progress, Tell, View};
@@ -13,7 +13,8 @@ use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tower_lsp::Client;
 
-/// The way from the publisher to a client, which is told no more than it understands.
+/// The function with which the publisher sends notices to a client; it sends only what the client
+/// supports.
 pub(super) fn teller(client: Client, abilities: Abilities) -> Arc<Tell> {
     let (progress, news) = unbounded_channel();
     if abilities.progress {
@@ -29,19 +30,20 @@ pub(super) fn teller(client: Client, abilities: Abilities) -> Arc<Tell> {
                 }
                 Notice::Message(text) => client.show_message(MessageType::WARNING, text).await,
                 Notice::Progress(news) => drop(progress.send(news)),
-                // Its answer says nothing; publications must not wait for it.
+                // The response carries no information, and publications must not wait for it.
                 Notice::Refresh(view) => drop(tokio::spawn(refresh(client, abilities, view))),
             }
         })
     })
 }
 
-/// What is said of settings to one who may not think of this server.
+/// A message about settings, for users who may not have this server in mind.
 pub(super) fn of_settings(why: &str) -> String {
     format!("ccl settings: {why}")
 }
 
-/// Shows how far the checks are. Each stretch has a token of its own, for which the client is asked first.
+/// Shows the progress of the checks. Each run of checks has a token of its own, which the client must
+/// first accept.
 async fn show_progress(client: Client, mut news: UnboundedReceiver<Progress>) {
     let (mut stretches, mut shown) = (0, None);
     while let Some(progress) = news.recv().await {
@@ -87,11 +89,11 @@ async fn refresh(client: Client, abilities: Abilities, view: View) {
     };
 }
 
-/// Asks the client to tell of files that change on the disk, if it can.
+/// Asks the client to report files that change on the disk, if it can.
 pub(super) fn watch(client: &Client, abilities: Abilities) {
     let client = client.clone();
     if abilities.watches {
-        // A handler that waits for the client would keep it from being read.
+        // A handler that waited for the client would keep the client's messages from being read.
         tokio::spawn(async move { client.register_capability(vec![watching()]).await });
     }
 }

@@ -1,4 +1,4 @@
-//! The semantic tokens that were sent last of each file, for those who ask only for what has changed.
+//! The semantic tokens that were sent last for each file, for clients that request only the changes.
 
 use crate::features::tokens;
 use lsp_types::{
@@ -7,13 +7,13 @@ use lsp_types::{
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The tokens of files, each list with the name by which it was sent.
+/// The tokens of files, each list with the id under which it was sent.
 #[derive(Default)]
 pub(super) struct Painted(Mutex<Pictures>);
 
 #[derive(Default)]
 struct Pictures {
-    /// How many were sent.
+    /// How many lists were sent.
     sent: u64,
     last: BTreeMap<Url, (String, Vec<SemanticToken>)>,
 }
@@ -25,7 +25,7 @@ impl Painted {
         SemanticTokens { result_id: Some(id), data }
     }
 
-    /// What has changed since `known` was sent; all tokens where that was not the last.
+    /// The changes since the list `known` was sent; all tokens if that was not the last one.
     pub(super) fn changed(
         &self,
         url: Url,
@@ -43,12 +43,12 @@ impl Painted {
         }
     }
 
-    /// A file is not open any more.
+    /// Notes that a file is no longer open.
     pub(super) fn forget(&self, url: &Url) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).last.remove(url);
     }
 
-    /// Notes what is sent; gives it a name, and what was sent before with its name.
+    /// Stores the tokens that are sent; returns their new id, and the list before with its id.
     fn replace(
         &self,
         url: Url,

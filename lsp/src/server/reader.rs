@@ -1,8 +1,8 @@
-//! What arrives, message by message, before the library reads it.
+//! Reads the input message by message, before the library does.
 //!
-//! In: the bytes of the base protocol. Out: the same, of which every message is JSON-RPC. The library stops reading for
-//! good at the first one that is not; here such a one becomes a request without an id for [`UNREADABLE`], which is
-//! answered with an error, and reading goes on.
+//! In: the bytes of the base protocol. Out: the same bytes, in which every message is JSON-RPC. The library stops
+//! reading for good at the first message that is not; here such a message is replaced by a request without an id for
+//! [`UNREADABLE`], which is answered with an error, and reading goes on.
 
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
@@ -10,16 +10,16 @@ use tokio::io::{
 };
 use tower_lsp::jsonrpc::{Request, Response};
 
-/// The method of what could not be read.
+/// The method that stands for a message that could not be read.
 pub(crate) const UNREADABLE: &str = "ccl/unreadable";
 
-/// The longest message, in bytes; longer ones are passed over.
+/// The longest message, in bytes; longer ones are skipped.
 const LONGEST: u64 = 256 << 20;
 
-/// The longest line of a header, in bytes.
+/// The longest header line, in bytes.
 const LONGEST_LINE: u64 = 4096;
 
-/// Hands messages on until one side is closed.
+/// Forwards messages until one side is closed.
 pub(crate) async fn hand_on(input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) {
     let mut input = BufReader::new(input);
     while let Some(body) = next(&mut input).await {
@@ -34,7 +34,7 @@ pub(crate) async fn hand_on(input: impl AsyncRead + Unpin, mut output: impl Asyn
     }
 }
 
-/// The next message's body; none within for one that has no length, or is too long; none at the end.
+/// The body of the next message: `Some(None)` for one without a length or too long, `None` at the end of the input.
 async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Option<Option<Vec<u8>>> {
     let mut length = None;
     loop {
@@ -59,7 +59,7 @@ async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> Option<Option<Vec<u8>>
     }
 }
 
-/// The length that a line of a header gives.
+/// The length in a header line, if it has one.
 fn content_length(line: &[u8]) -> Option<u64> {
     let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
     let is_length = name.eq_ignore_ascii_case("content-length");

@@ -1,4 +1,4 @@
-//! Answers as text, one form for each feature.
+//! Answers as text, in a format for each feature.
 
 use lsp_types::{
     CodeLens, FoldingRange, HoverContents, InlayHint, InlayHintLabel, ParameterLabel, Position,
@@ -11,7 +11,7 @@ use server::features::{
 };
 use server::publisher::{Known, Stage};
 
-/// What a feature, named as its folder is, says.
+/// The answer of a feature, which is named after its folder.
 pub(crate) fn answer(
     feature: &str,
     snapshot: &Snapshot,
@@ -51,7 +51,7 @@ fn folded(fold: &FoldingRange) -> String {
     format!("{}-{}{kind}", fold.start_line + 1, fold.end_line + 1)
 }
 
-/// The lines that have hints, with these between `«` and `»`.
+/// The lines that have hints, with the hints between `«` and `»`.
 fn hinted(analysis: &Analysis<'_>, hints: &[InlayHint]) -> String {
     let mut shown = String::new();
     for (number, line) in analysis.text().lines().enumerate() {
@@ -71,7 +71,7 @@ fn hinted(analysis: &Analysis<'_>, hints: &[InlayHint]) -> String {
     shown
 }
 
-/// The text that is shown; `nothing` without one.
+/// The text that is shown, or `nothing`.
 fn hovered(analysis: &Analysis<'_>, at: u32) -> String {
     match hover::hover(analysis, at).map(|hover| hover.contents) {
         Some(HoverContents::Markup(markup)) => markup.value,
@@ -80,7 +80,7 @@ fn hovered(analysis: &Analysis<'_>, at: u32) -> String {
     }
 }
 
-/// What stands above which line, once the checks have found nothing.
+/// The lenses with their lines, as they are once the checks have found nothing.
 fn lensed(analysis: &Analysis<'_>) -> String {
     let known = Known { version: 1, stage: Stage::Whole, problems: Vec::new() };
     let url = Url::parse("file:///case.ccl").unwrap();
@@ -102,7 +102,8 @@ fn linked(analysis: &Analysis<'_>) -> String {
     }))
 }
 
-/// The texts around the cursor, the innermost first, those of several lines by their ends.
+/// The texts around the cursor, innermost first; texts of several lines are shown by their first
+/// and last lines.
 fn selected(analysis: &Analysis<'_>, selection: &SelectionRange) -> String {
     let mut shown = String::new();
     let mut next = Some(selection);
@@ -120,7 +121,7 @@ fn selected(analysis: &Analysis<'_>, selection: &SelectionRange) -> String {
     shown
 }
 
-/// The callers and the called, with the number of calls.
+/// The callers and the callees, with the number of calls.
 fn called(snapshot: &Snapshot, url: &Url, position: Position) -> String {
     let Some(items) = calls::prepare(snapshot, url, position) else { return "nothing".to_owned() };
     let mut shown = String::new();
@@ -136,7 +137,7 @@ fn called(snapshot: &Snapshot, url: &Url, position: Position) -> String {
     shown
 }
 
-/// What could be written, with what it is.
+/// The completions, with their details.
 fn completed(analysis: &Analysis<'_>, at: u32) -> String {
     let items = completion::completions(analysis, at);
     lines(items.iter().map(|item| {
@@ -163,7 +164,7 @@ fn taken(analysis: &Analysis<'_>, at: u32) -> String {
     }
 }
 
-/// A line a token: its text and what it is.
+/// One line for each token: its text, its type and its modifiers.
 fn painted(analysis: &Analysis<'_>, all: &[SemanticToken]) -> String {
     let legend = tokens::legend();
     let (mut line, mut character) = (0, 0);

@@ -1,4 +1,4 @@
-//! A client for tests: speaks to a server in this process, and insists that everything that the server says is heard.
+//! A test client: it talks to a server in this process, and requires that every message of the server is read.
 
 #![allow(dead_code, reason = "each test crate that includes this file uses a part of it")]
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::runtime::Runtime;
 
-/// How long an answer may take, on a machine that does much else.
+/// How long an answer may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A client of a server that runs in this process.
@@ -18,18 +18,18 @@ pub(crate) struct Client {
     runtime: Runtime,
     writer: tokio::io::DuplexStream,
     messages: mpsc::Receiver<Value>,
-    /// Messages that came while another one was waited for.
+    /// Messages that came while the client waited for another one.
     heard: Vec<Value>,
     next: i64,
-    /// The status with which the server would have ended its process.
+    /// The exit status with which the server would have ended its process.
     pub(crate) exited: Arc<AtomicI32>,
 }
 
-/// No exit yet.
+/// The server has not exited.
 pub(crate) const RUNNING: i32 = -1;
 
 impl Client {
-    /// A client and its server, before anything is said.
+    /// A client and its server, before `initialize`.
     pub(crate) fn bare() -> Client {
         let runtime = Runtime::new().unwrap();
         let (writer, input) = tokio::io::duplex(1 << 20);
@@ -50,19 +50,19 @@ impl Client {
         Client { runtime, writer, messages, heard: Vec::new(), next: 0, exited }
     }
 
-    /// A client that has introduced itself.
+    /// A client that has sent `initialize`.
     pub(crate) fn new(root: Option<&Path>, capabilities: Value) -> Client {
         let mut client = Client::bare();
         client.initialize(root, capabilities);
         client
     }
 
-    /// Introduces itself; gives the server's answer.
+    /// Sends `initialize`; returns the server's answer.
     pub(crate) fn initialize(&mut self, root: Option<&Path>, capabilities: Value) -> Value {
         self.initialize_with(root, capabilities, Value::Null)
     }
 
-    /// The same, with options of this server.
+    /// Like `initialize`, with initialization options for this server.
     pub(crate) fn initialize_with(
         &mut self,
         root: Option<&Path>,
@@ -77,7 +77,7 @@ impl Client {
         answer
     }
 
-    /// Sends a message as it is.
+    /// Sends a message unchanged.
     pub(crate) fn send(&mut self, message: &Value) {
         let body = message.to_string();
         let text = format!("Content-Length: {}\r\n\r\n{body}", body.len());
@@ -88,7 +88,7 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Asks, and does not wait.
+    /// Sends a request without waiting for the response.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.next += 1;
         let id = self.next;
@@ -96,12 +96,12 @@ impl Client {
         id
     }
 
-    /// The response to a question, as it is.
+    /// The response to a request, unchanged.
     pub(crate) fn response(&mut self, id: i64) -> Value {
         self.wait(|message| message["id"] == id && message.get("method").is_none())
     }
 
-    /// Asks, and gives the answer, which must not be an error.
+    /// Sends a request and returns the result, which must not be an error.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         let response = self.response(id);
@@ -114,7 +114,7 @@ impl Client {
         self.notify("textDocument/didOpen", json!({"textDocument": document}));
     }
 
-    /// Replaces a whole text.
+    /// Replaces the whole text.
     pub(crate) fn replace(&mut self, uri: &str, version: i32, text: &str) {
         self.change(uri, version, json!([{"text": text}]));
     }
@@ -125,8 +125,8 @@ impl Client {
         self.notify("textDocument/didChange", params);
     }
 
-    /// The diagnostics of a version of a file that the server settles on: the last ones before it has been silent for
-    /// a while.
+    /// The diagnostics that the server settles on for a version of a file: the last ones before it has been silent
+    /// for a while.
     pub(crate) fn settled(&mut self, uri: &str, version: i32) -> Vec<Value> {
         let mut last = None;
         let deadline = Instant::now() + PATIENCE;
@@ -152,7 +152,7 @@ impl Client {
     }
 
     /// The last diagnostics of a version of a file, once the server has been silent for a while; none if nothing more
-    /// was said of it.
+    /// was published for it.
     pub(crate) fn newest(&mut self, uri: &str, version: i32) -> Vec<Value> {
         let mut last = Vec::new();
         let published = |message: &Value| message["params"]["uri"] == uri;
@@ -168,7 +168,7 @@ impl Client {
         last
     }
 
-    /// Hears whatever is said until the server has been silent for a while.
+    /// Reads all messages until the server has been silent for a while; returns how many there were.
     pub(crate) fn settled_silently(&mut self) -> usize {
         let mut heard = 0;
         while self.find(|_| true, Duration::from_millis(400)).is_some() {
@@ -204,7 +204,7 @@ impl Client {
         None
     }
 
-    /// Ends the conversation as the protocol has it; whatever has been said and not been heard is a mistake.
+    /// Ends the conversation as the protocol requires; a message that was sent but never read is an error.
     pub(crate) fn finish(mut self) {
         self.request("shutdown", Value::Null);
         self.notify("exit", Value::Null);

@@ -1,11 +1,11 @@
-//! Texts and edits by lot, the same in every run.
+//! Random texts and edits; the seeds are fixed, so that they are the same in every run.
 
 #![allow(dead_code, reason = "each test crate that includes this file uses a part of it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Numbers by lot.
+/// A generator of random numbers.
 pub(crate) struct Lot(u64);
 
 impl Lot {
@@ -25,7 +25,7 @@ impl Lot {
         &of[self.below(of.len())]
     }
 
-    /// A change of a text: what is replaced, and by what.
+    /// A random change of a text: what is replaced, and by what.
     pub(crate) fn edit(&mut self, text: &str) -> (std::ops::Range<usize>, String) {
         let start = self.place(text);
         match self.below(8) {
@@ -45,7 +45,7 @@ impl Lot {
         }
     }
 
-    /// A change that may well leave a text without errors.
+    /// A random change that is likely to leave a text without errors.
     pub(crate) fn gentle(&mut self, text: &str) -> (std::ops::Range<usize>, String) {
         let start = self.place(text);
         let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -134,7 +134,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// How often something is done: as often as the environment says, or else less.
+/// How often something is repeated: as often as the environment variable says, or else `otherwise`
+/// times.
 pub(crate) fn times(name: &str, otherwise: usize) -> usize {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }

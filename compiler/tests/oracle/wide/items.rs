@@ -1,4 +1,5 @@
-//! What a rank does, with those that it concerns: drawn from the rank's own point of view.
+//! The items of wide random programs: what a rank does, together with the others concerned, from the
+//! rank's own point of view.
 
 use super::{CHUNKS, ENDS, Maker, SEMAPHORES, SLOTS, end};
 use compiler::ir::{
@@ -6,7 +7,7 @@ use compiler::ir::{
     Signal, Slice, Transfer, Verb, Where,
 };
 
-/// An operand with the channel that it lies behind.
+/// An operand, and the channel through which it is reached.
 type Routed = (Operand, Option<ChannelId>);
 
 impl Maker {
@@ -22,13 +23,13 @@ impl Maker {
         self.push(rank, block, Action::Wait(Signal { channels, relaxed }));
     }
 
-    /// The block that has the k-th channels of a rank; any where they are shared.
+    /// The block that uses the `k`-th channels of a rank; any block if they are shared.
     fn user(&mut self, _rank: u32, k: u32) -> u32 {
         let shared = self.program.ranks[RankId(0)].semaphores.iter().any(|s| s.shared);
         if shared && self.lot.once_in(2) { self.lot.below(self.blocks) } else { k % self.blocks }
     }
 
-    /// Every chunk of scratch that is no packet's is written.
+    /// Writes every chunk of scratch that is not used for packets.
     pub(super) fn filled(&mut self, rank: u32) {
         let whole = |buffer| here(buffer, 0, CHUNKS);
         let copy = local(Verb::Copy, &[whole(Buffer::Input)], &[whole(Buffer::Scratch)]);
@@ -85,7 +86,7 @@ impl Maker {
         }
     }
 
-    /// One block or two release what another acquires; or a lock is held around something.
+    /// One or two blocks release what another one acquires; or a lock is held around something.
     pub(super) fn handed_on(&mut self, rank: u32) {
         if self.blocks < 2 {
             return;
@@ -117,18 +118,18 @@ impl Maker {
         }
     }
 
-    /// Some blocks of a rank meet.
+    /// A barrier of some blocks of a rank.
     pub(super) fn meeting(&mut self, rank: u32) {
         let count = self.program.ranks[RankId(rank)].barriers.len() as u32;
         let which = self.lot.below(count);
         self.meet(rank, which);
     }
 
-    /// Something is copied, put, gotten or added up, in some block.
+    /// Data is copied, put, gotten or reduced, in some block.
     pub(super) fn data(&mut self, rank: u32) {
         let block = self.lot.below(self.blocks);
         self.data_in(rank, block);
-        // Neighbors are what passes join.
+        // Passes fuse neighboring operations.
         if self.lot.once_in(2) {
             self.data_in(rank, block);
         }
@@ -149,7 +150,7 @@ impl Maker {
 
     fn moved_of(&mut self, rank: u32, size: u32) -> Action {
         let peer = self.peer(rank);
-        // The executor finds the half of scratch that is in use on the local side only.
+        // The executor applies the current half of scratch only on the local side.
         let halves = self.program.options.double_scratch;
         let far = |maker: &mut Maker| maker.near(&[Buffer::Output, Buffer::Input], rank, size);
         let away = |maker: &mut Maker, write: bool| -> Option<Routed> {
@@ -174,7 +175,7 @@ impl Maker {
             into.buffer = Buffer::Input;
         }
         let other = self.near(&[Buffer::Output, Buffer::Scratch], rank, size);
-        // What follows an operation now and then works on its result.
+        // Now and then an operation works on the result of the one before it.
         let plain = |operand| (operand, None);
         match self.lot.below(12) {
             0 => local(Verb::Copy, &[source], &[into]),
@@ -220,7 +221,7 @@ impl Maker {
         }
     }
 
-    /// Chunks of one of these buffers; a rank has chunks of its own half of the time.
+    /// Chunks of one of these buffers; half of the time, chunks that belong to this rank.
     fn near(&mut self, buffers: &[Buffer], rank: u32, size: u32) -> Operand {
         let buffer = self.lot.of(buffers);
         let places = CHUNKS / size;
@@ -230,7 +231,7 @@ impl Maker {
         here(buffer, index, size)
     }
 
-    /// Through the switch: what all have is added up, or stored to all, or both.
+    /// Through the switch: the data of all ranks is reduced, or stored to all, or both.
     pub(super) fn switch(&mut self, rank: u32) {
         let first = (self.ranks - 1) * ENDS;
         let scratch = self.lot.once_in(3) && !self.program.options.double_scratch;
@@ -253,12 +254,12 @@ impl Maker {
         }
     }
 
-    /// A request to a proxy, and who waits for it.
+    /// A request to a proxy, and the wait for it.
     pub(super) fn port(&mut self, rank: u32) {
         let k = ENDS - 1;
         let Some(peer) = self.peer(rank) else { return };
         let size = self.lot.of(&[1, 1, 2]);
-        // The executor's proxies know one half of scratch only.
+        // The executor's proxies use only one half of scratch.
         let all = [Buffer::Input, Buffer::Output, Buffer::Scratch];
         let buffers = if self.program.options.double_scratch { &all[..2] } else { &all[..] };
         let source = self.near(buffers, rank, size);
@@ -286,7 +287,7 @@ impl Maker {
         }
     }
 
-    /// A free place for a packet on a rank; now and then one that is taken.
+    /// A free place for a packet on a rank; now and then one that is in use.
     fn slot(&mut self, rank: u32) -> Operand {
         let any = self.lot.below(SLOTS.1);
         let taken = &mut self.taken[rank as usize];
@@ -296,7 +297,7 @@ impl Maker {
         here(Buffer::Scratch, SLOTS.0 + slot, 1)
     }
 
-    /// Packets to one peer or two, and what these do with them.
+    /// Packets to one peer or two, and what those do with them.
     pub(super) fn packets(&mut self, rank: u32) {
         let block = self.lot.below(self.blocks);
         let source = self.near(&[Buffer::Input, Buffer::Input, Buffer::Output], rank, 1);
@@ -309,7 +310,7 @@ impl Maker {
         match self.lot.below(5) {
             4 => self.stored(rank, block, source),
             0 => {
-                // By way of packets of one's own, which are sent on as they are.
+                // By way of the rank's own packets, which are sent on unchanged.
                 let own = self.slot(rank);
                 self.push(rank, block, local(Verb::CopyPackets, &[source], &[own]));
                 let port = self.lot.once_in(2);
@@ -335,7 +336,7 @@ impl Maker {
         }
     }
 
-    /// Packets of one's own, stored through the switch to all, who take them.
+    /// The rank's own packets, stored through the switch to all ranks, which read them.
     fn stored(&mut self, rank: u32, block: u32, source: Operand) {
         let taken = |slot: &u32| self.taken.iter().all(|taken| !taken.contains(slot));
         let Some(slot) = (0..SLOTS.1).find(taken) else { return };
@@ -350,7 +351,8 @@ impl Maker {
         }
     }
 
-    /// A rank takes a packet: as it is, or added to something, which it may send back or keep as a packet.
+    /// A rank reads a packet: it copies it, or reduces it with something, and may send the result back or
+    /// keep it as a packet.
     fn take(&mut self, rank: u32, slot: Operand) {
         let block = self.lot.below(self.blocks);
         let source = self.near(&[Buffer::Input, Buffer::Output], rank, 1);
@@ -388,7 +390,7 @@ impl Maker {
         }
     }
 
-    /// Several blocks share an operation.
+    /// An operation shared by several blocks.
     pub(super) fn group(&mut self, rank: u32) {
         let action = self.moved(rank);
         let count = self.blocks;
@@ -402,7 +404,7 @@ impl Maker {
         }
     }
 
-    /// A pipeline in one block, or in two that hand over: within a rank or to a peer.
+    /// A pipeline in one block, or in two that hand off to each other: within a rank or to a peer.
     pub(super) fn pipeline(&mut self, rank: u32) {
         let unit = self.lot.of(&[1024, 1024, 2048]);
         let chunks = self.lot.of(&[1, 1, 2]);

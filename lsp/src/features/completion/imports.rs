@@ -1,4 +1,4 @@
-//! What an import names: modules of the library, files beside this one, and the names in either.
+//! Completion in imports: modules of the library, files next to this one, and the names in either.
 
 use super::items::{name, snippet, word};
 use crate::analysis::Analysis;
@@ -10,13 +10,13 @@ use compiler::syntax::{self, ast};
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionTextEdit, TextEdit};
 use std::fs;
 
-/// What can follow `use` and what was written of it.
+/// What can follow `use` and the words after it.
 pub(super) fn imports(analysis: &Analysis<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     let words: Vec<&str> = statement.iter().skip(1).map(|token| token.text).collect();
     match (words.as_slice(), statement.last().map(|token| token.kind)) {
         ([], _) => vec![snippet("std", "std::")],
         (["std", "::"], _) => library().into_iter().map(|module| name(&module)).collect(),
-        // Behind `as` stands a new name.
+        // After `as` comes a new name.
         (_, Some(Kind::As)) | (["std"], _) => Vec::new(),
         (["std", "::", _, "::", ..], Some(last)) if last.is_name() => renamed(&words),
         (["std", "::", _, "::", rest @ ..], _) => declared(analysis, &words, rest),
@@ -26,7 +26,7 @@ pub(super) fn imports(analysis: &Analysis<'_>, statement: &[Token<'_>]) -> Vec<C
     }
 }
 
-/// `as`, where a name is finished that has no other yet.
+/// `as`, after a complete name that has not been renamed yet.
 fn renamed(words: &[&str]) -> Vec<CompletionItem> {
     match words {
         [.., "as", _] => Vec::new(),
@@ -34,7 +34,7 @@ fn renamed(words: &[&str]) -> Vec<CompletionItem> {
     }
 }
 
-/// What the module declares and the import does not name yet.
+/// The names that the module declares and the import does not list yet.
 fn declared(analysis: &Analysis<'_>, words: &[&str], named: &[&str]) -> Vec<CompletionItem> {
     let module = words.iter().position(|word| *word == "{").unwrap_or(words.len());
     let module = words.get(..module).unwrap_or_default().concat();
@@ -63,7 +63,8 @@ fn library() -> Vec<String> {
     modules.filter(|name| !name.contains('/')).map(str::to_owned).collect()
 }
 
-/// The source files and folders that a path may go on with; `written` is what stands of it before the cursor.
+/// The source files and folders with which a path can continue; `written` is the part of it before the
+/// cursor.
 pub(super) fn paths(analysis: &Analysis<'_>, written: &str, cursor: u32) -> Vec<CompletionItem> {
     let (folder, begun) = written.rsplit_once('/').map_or(("", written), |(folder, begun)| {
         (written.get(..=folder.len()).unwrap_or(folder), begun)

@@ -1,4 +1,4 @@
-//! Words, snippets and names as items of a completion.
+//! Completion items for words, snippets and names.
 
 use super::scope::Level;
 use compiler::diagnostic::{Code, Severity};
@@ -7,7 +7,7 @@ use lsp_types::{
     CompletionItem, CompletionItemKind, Documentation, InsertTextFormat, MarkupContent, MarkupKind,
 };
 
-/// What begins a declaration of a file.
+/// Words that begin a declaration of a file.
 const DECLARATIONS: &[(&str, &str)] = &[
     ("use", "use std::${1:collectives}::$2;"),
     ("let", "let ${1:name} = $2;"),
@@ -23,7 +23,7 @@ const DECLARATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What stands only at the top level of a program.
+/// Words that are allowed only at the top level of a program.
 const PROGRAM: &[(&str, &str)] = &[
     ("collective", "collective ${1:allgather}(ranks);"),
     ("options", "options {\n    $0\n}"),
@@ -45,14 +45,14 @@ const CLAUSES: &[(&str, &str)] = &[
     ("require", "require ${1:condition}, \"${2:why}\";"),
 ];
 
-/// What shares memory, in an `in_place`.
+/// The buffers that an `in_place` can relate.
 const SHARED: &[(&str, &str)] =
     &[("input", "input = output[$1];"), ("output", "output = input[$1];")];
 
-/// What a promise begins with.
+/// The beginning of a promise.
 const PROMISE: (&str, &str) = ("output", "output[$1] == $0");
 
-/// What can stand in every body.
+/// Statements that are allowed in every body.
 const STATEMENTS: &[(&str, &str)] = &[
     ("let", "let ${1:name} = $2;"),
     ("require", "require ${1:condition}, \"${2:why}\";"),
@@ -75,12 +75,12 @@ pub(super) fn snippet(word: &str, text: &str) -> CompletionItem {
     }
 }
 
-/// A new name and the list that it goes through.
+/// A new name and the list that it iterates over.
 pub(super) fn binder() -> CompletionItem {
     snippet("p in peers", "${1:p} in ${2:peers}")
 }
 
-/// A word as it is.
+/// A word without a snippet.
 pub(super) fn word(text: &str) -> CompletionItem {
     CompletionItem {
         label: text.to_owned(),
@@ -99,12 +99,12 @@ fn snippets(rows: &[(&str, &str)]) -> Vec<CompletionItem> {
     rows.iter().map(|(word, text)| snippet(word, text)).collect()
 }
 
-/// What begins a declaration of a file.
+/// Items that begin a declaration of a file.
 pub(super) fn declarations() -> Vec<CompletionItem> {
     snippets(DECLARATIONS)
 }
 
-/// What begins a part of a program.
+/// Items that begin a part of a program.
 pub(super) fn program_words() -> Vec<CompletionItem> {
     snippets(PROGRAM)
 }
@@ -114,22 +114,22 @@ pub(super) fn clauses() -> Vec<CompletionItem> {
     snippets(CLAUSES)
 }
 
-/// What an `in_place` says.
+/// The contents of an `in_place`.
 pub(super) fn shared() -> Vec<CompletionItem> {
     snippets(SHARED)
 }
 
-/// What a promise begins with.
+/// The beginning of a promise.
 pub(super) fn promise() -> CompletionItem {
     snippet(PROMISE.0, PROMISE.1)
 }
 
-/// What a promise has instead of one chunk.
+/// A reduction, which a promise can have in place of a single chunk.
 pub(super) fn reduction() -> CompletionItem {
     snippet("reduce", "reduce(${1:r} in ${2:0..ranks}: ${1:r}.input[$3])")
 }
 
-/// What follows the body of an `if`.
+/// `else`, after the body of an `if`.
 pub(super) fn otherwise() -> CompletionItem {
     snippet("else", "else {\n    $0\n}")
 }
@@ -149,11 +149,11 @@ pub(super) fn argument(name: &str) -> CompletionItem {
     }
 }
 
-/// The types that a parameter or value may have.
+/// The types that a parameter or value can have.
 pub(super) fn types(declares: Option<Kind>) -> Vec<CompletionItem> {
     let numbers = ["int", "bool", "rank"];
     match declares {
-        // These are given values on a command line, or by such.
+        // Their values come from a command line, or from parameters that do.
         Some(Kind::Program | Kind::Collective) => numbers.map(word).into(),
         Some(_) | None => {
             let mut found = kind_words(grammar::Kind::Type, &[]);
@@ -163,7 +163,7 @@ pub(super) fn types(declares: Option<Kind>) -> Vec<CompletionItem> {
     }
 }
 
-/// What an attribute can accept.
+/// What `allow` can contain.
 pub(super) fn accepted() -> Vec<CompletionItem> {
     let mut found = kind_words(grammar::Kind::Attribute, &["allow"]);
     found.push(CompletionItem {
@@ -179,7 +179,7 @@ pub(super) fn accepted() -> Vec<CompletionItem> {
     found
 }
 
-/// Statements that move nothing.
+/// Statements that do not move data.
 pub(super) fn statements(level: Level) -> Vec<CompletionItem> {
     let mut found = snippets(STATEMENTS);
     if matches!(level, Level::Program | Level::Block | Level::Procedure) {
@@ -194,7 +194,7 @@ pub(super) fn statements(level: Level) -> Vec<CompletionItem> {
     found
 }
 
-/// Verbs with the shape of their operands.
+/// Verbs with a template for their operands.
 pub(super) fn operation(kind: grammar::Kind) -> Vec<CompletionItem> {
     let verbs = grammar::of_kind(kind).filter(|word| !matches!(word.text, "barrier" | "sync"));
     verbs
@@ -241,7 +241,7 @@ pub(super) fn modifiers(verb: Kind) -> Vec<CompletionItem> {
     found
 }
 
-/// Makers of channels.
+/// The ways to make a channel.
 pub(super) fn links() -> Vec<CompletionItem> {
     let rows = [
         ("memory", "memory(${1:p});"),
@@ -257,7 +257,7 @@ pub(super) fn options() -> Vec<CompletionItem> {
     options.map(|word| snippet(word.text, &format!("{} = $1;", word.text))).collect()
 }
 
-/// The words of one kind but some.
+/// The words of one kind, except those in `but`.
 pub(super) fn kind_words(kind: grammar::Kind, but: &[&str]) -> Vec<CompletionItem> {
     let words = grammar::of_kind(kind).filter(|word| !but.contains(&word.text));
     words
@@ -270,7 +270,7 @@ pub(super) fn kind_words(kind: grammar::Kind, but: &[&str]) -> Vec<CompletionIte
         .collect()
 }
 
-/// A name as it is.
+/// A name without a snippet.
 pub(super) fn name(name: &str) -> CompletionItem {
     CompletionItem {
         label: name.to_owned(),
@@ -279,12 +279,12 @@ pub(super) fn name(name: &str) -> CompletionItem {
     }
 }
 
-/// A buffer as a whole.
+/// A whole buffer.
 pub(super) fn buffer(buffer: &str, detail: &str) -> CompletionItem {
     CompletionItem { detail: Some(detail.to_owned()), ..name(buffer) }
 }
 
-/// A buffer behind a dot.
+/// A buffer after a dot.
 pub(super) fn field(buffer: &str, detail: &str) -> CompletionItem {
     CompletionItem { kind: Some(CompletionItemKind::FIELD), ..slice(buffer, detail) }
 }
@@ -299,7 +299,7 @@ pub(super) fn slice(buffer: &str, detail: &str) -> CompletionItem {
     }
 }
 
-/// A switch channel, of which a buffer follows.
+/// A switch channel, which is followed by a dot and a buffer.
 pub(super) fn dotted(channel: &str) -> CompletionItem {
     CompletionItem { insert_text: Some(format!("{channel}.")), ..name(channel) }
 }

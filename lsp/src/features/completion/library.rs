@@ -1,4 +1,4 @@
-//! Names of the library that a file does not import yet: who takes one imports it.
+//! Names of the library that a file does not import yet; accepting one also imports it.
 
 use super::procedures::library_allowed;
 use super::scope::{Scope, called, procedure};
@@ -9,11 +9,12 @@ use compiler::source::FileId;
 use compiler::syntax::{self, ast};
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionItemLabelDetails, TextEdit};
 
-/// What of the library can be named here and is not, each with the change that imports it.
+/// The names of the library that can be used here but are not imported, each with the edits that import
+/// it.
 pub(super) fn names(scope: &Scope<'_>, wanted: Wanted) -> Vec<CompletionItem> {
     let analysis = scope.analysis();
     let head = head(analysis);
-    // What an algorithm declares is for itself.
+    // Declarations in the modules of algorithms are meant for those modules only.
     let all = library(wanted).filter(|(_, module)| module.matches("::").count() == 1);
     let missing = all.filter(|(name, _)| !scope.is_named(name) && !scope.binds(name));
     let level = scope.level();
@@ -44,7 +45,7 @@ fn item(
         .map(|edit| TextEdit::new(analysis.lines.range(edit.span.start..edit.span.end), edit.text));
     CompletionItem {
         additional_text_edits: Some(edits.collect()),
-        // Behind what needs no change elsewhere.
+        // Sorted after the items that need no change elsewhere.
         sort_text: Some(format!("~{}", import.name)),
         detail: Some(format!("use {}", import.from)),
         label_details: Some(CompletionItemLabelDetails {
@@ -55,7 +56,8 @@ fn item(
     }
 }
 
-/// The file up to its last import, or where it has none, its first item: all that an import depends on.
+/// The file up to its last import, or up to its first item if it has no imports; the edits of an import
+/// depend only on this.
 fn head(analysis: &Analysis<'_>) -> ast::File {
     let parts = analysis.parts();
     let is_use = |item: &ast::Item| matches!(item.kind, ast::ItemKind::Use(_));

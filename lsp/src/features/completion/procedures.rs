@@ -1,4 +1,4 @@
-//! What procedures do, and where that may be done.
+//! What procedures do, and where they may therefore be called.
 
 use super::scope::Level;
 use crate::analysis::{Analysis, parts};
@@ -6,22 +6,22 @@ use crate::database::{self, Db as _};
 use compiler::resolve::program::{Procedure, Stmt, StmtKind, Unit};
 use std::collections::BTreeSet;
 
-/// What a body may do that is not allowed everywhere.
+/// Something a body may do that is not allowed everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Deed {
     /// It moves data.
     Moves,
-    /// It synchronises.
+    /// It synchronizes.
     Synchronises,
     /// It opens blocks.
     Opens,
-    /// It opens groups, or lets blocks meet.
+    /// It opens groups, or has barriers between blocks.
     Groups,
-    /// It repeats over windows.
+    /// It contains a pipeline.
     Repeats,
 }
 
-/// Whether a procedure may be called somewhere.
+/// Whether a procedure may be called at a level.
 pub(super) fn allowed(unit: &Unit, procedure: &Procedure, level: Level) -> bool {
     let mut deeds = BTreeSet::new();
     let mut seen: Vec<&str> = vec![&procedure.name];
@@ -29,7 +29,7 @@ pub(super) fn allowed(unit: &Unit, procedure: &Procedure, level: Level) -> bool 
     deeds.iter().all(|deed| allows(level, *deed))
 }
 
-/// Whether a procedure of the library may be called somewhere.
+/// Whether a procedure of the library may be called at a level.
 pub(super) fn library_allowed(
     analysis: &Analysis<'_>,
     module: &str,

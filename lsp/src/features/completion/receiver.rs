@@ -1,10 +1,10 @@
-//! The type of what stands before a dot, as far as tokens tell.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! The type of the expression before a dot, as far as tokens show it.
+#![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
 use super::scope::Scope;
 use compiler::syntax::token::{Kind, Token};
 
-/// The type of the expression that some tokens end with; none where they do not tell.
+/// The type of the expression that some tokens end with; none if they do not show it.
 pub(super) fn type_of(scope: &Scope<'_>, tokens: &[Token<'_>]) -> Option<String> {
     let (last, rest) = tokens.split_last()?;
     let after_dot = rest.last().is_some_and(|token| token.kind == Kind::Dot);
@@ -27,7 +27,7 @@ fn field(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A call, or an expression in parentheses.
+/// The type of a call, or of an expression in parentheses.
 fn in_parentheses(scope: &Scope<'_>, tokens: &[Token<'_>]) -> Option<String> {
     let open = opening(tokens)?;
     let (before, inside) = (tokens.get(..open)?, tokens.get(open..)?);
@@ -45,7 +45,7 @@ fn in_parentheses(scope: &Scope<'_>, tokens: &[Token<'_>]) -> Option<String> {
     }
 }
 
-/// A member of a list or family, or a list.
+/// The type of a member of a list or family, of a sublist, or of a list in brackets.
 fn indexed(scope: &Scope<'_>, tokens: &[Token<'_>]) -> Option<String> {
     let open = opening(tokens)?;
     let (before, inside) = (tokens.get(..open)?, tokens.get(open..)?);
@@ -61,7 +61,7 @@ fn indexed(scope: &Scope<'_>, tokens: &[Token<'_>]) -> Option<String> {
     })
 }
 
-/// Where the bracket opens that the last token closes.
+/// The index of the bracket that the last token closes.
 fn opening(tokens: &[Token<'_>]) -> Option<usize> {
     let mut depth = 0_usize;
     for (i, token) in tokens.iter().enumerate().rev() {

@@ -1,8 +1,8 @@
-//! What is in sight of the cursor: where it stands, and which names are declared there.
+//! The scope at the cursor: the kind of place it is, and the names that are visible there.
 //!
-//! In: the tokens before the cursor, those of the whole declaration, and what could be resolved of it. Bodies that are
-//! closed before the cursor hide what they bind.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of the many kinds of tokens few matter here")]
+//! In: the tokens before the cursor, those of the whole declaration, and whatever could be resolved of it. Names bound
+//! in bodies that are closed before the cursor are not visible.
+#![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
 use super::{items, procedures};
 use crate::analysis::{Analysis, Part};
@@ -13,7 +13,7 @@ use lsp_types::{CompletionItem, CompletionItemKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Where a statement would stand.
+/// The kind of place in which the statement at the cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// At the top of a file.
@@ -22,7 +22,7 @@ pub(super) enum Level {
     Collective,
     /// In its `in_place`.
     InPlace,
-    /// In a promise of it.
+    /// In one of its promises (`ensures`).
     Ensures,
     /// At the top level of a program.
     Program,
@@ -40,7 +40,7 @@ pub(super) enum Level {
     Window,
 }
 
-/// What a family of channels leads to.
+/// The kind of a family of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     Memory,
@@ -48,7 +48,7 @@ pub(super) enum Link {
     Switch,
 }
 
-/// A family of the program.
+/// A family of scratch regions, channels, semaphores or blocks that the program declares.
 #[derive(Clone, Debug)]
 struct Family {
     name: String,
@@ -57,17 +57,17 @@ struct Family {
     link: Option<Link>,
 }
 
-/// What is in sight.
+/// What is visible at the cursor.
 pub(super) struct Scope<'a> {
     level: Level,
-    /// Where the statement at the cursor begins among the tokens before it.
+    /// The index, among the tokens before the cursor, at which its statement begins.
     start: usize,
-    /// Whether the body of an `if` ends there.
+    /// Whether the body of an `if` ends just before it.
     after_if: bool,
-    /// The options that are set somewhere.
+    /// The options that the program sets.
     options: BTreeSet<String>,
     families: Vec<Family>,
-    /// Names that are bound around the cursor.
+    /// Names that are bound at the cursor.
     bound: BTreeSet<String>,
     types: BTreeMap<String, String>,
     resolved: Arc<Resolved>,
@@ -76,7 +76,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// What is in sight behind some tokens.
+    /// The scope after some tokens of a declaration.
     pub(super) fn new<'db: 'a>(
         analysis: &'a Analysis<'db>,
         part: Part<'db>,
@@ -94,7 +94,7 @@ impl<'a> Scope<'a> {
             .chain(unit.procedures.iter().map(|row| &row.frame))
             .chain(unit.functions.iter().map(|row| &row.frame))
             .collect();
-        // Where two have the same name, that of the program counts.
+        // If two have the same name, that of the program is used.
         for local in frames.into_iter().rev().flat_map(|frame| frame.iter()) {
             types.insert(local.name.clone(), local.ty.to_string());
         }
@@ -102,7 +102,7 @@ impl<'a> Scope<'a> {
         Scope { level, start, after_if, options, families, bound, types, resolved, analysis, part }
     }
 
-    /// Where the cursor stands.
+    /// The kind of place in which the cursor is.
     pub(super) fn level(&self) -> Level {
         self.level
     }
@@ -117,17 +117,17 @@ impl<'a> Scope<'a> {
         self.part
     }
 
-    /// Whether the statement at the cursor would follow the body of an `if`.
+    /// Whether the statement at the cursor would directly follow the body of an `if`.
     pub(super) fn follows_if(&self) -> bool {
         self.after_if
     }
 
-    /// Whether an option is set somewhere.
+    /// Whether the program sets an option.
     pub(super) fn is_set(&self, option: &str) -> bool {
         self.options.contains(option)
     }
 
-    /// The type that a function gives.
+    /// The type of a function's result.
     pub(super) fn result_of(&self, function: &str) -> Option<String> {
         let named = self.resolved.unit.functions.iter().find(|row| row.name == function);
         named.map(|row| row.result.to_string()).filter(|ty| ty != "?")
@@ -138,7 +138,7 @@ impl<'a> Scope<'a> {
         before.get(self.start..).unwrap_or_default()
     }
 
-    /// Whether the colon at the end stands between binders and a value.
+    /// Whether the colon at the end is between binders and a value.
     pub(super) fn in_fold(&self, statement: &[Token<'_>]) -> bool {
         statement.iter().any(|token| token.kind == Kind::In)
             && !statement.iter().any(|token| matches!(token.kind, Kind::Fn | Kind::Proc))
@@ -156,7 +156,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The names around the cursor that are ranks.
+    /// The names bound at the cursor that may be ranks.
     pub(super) fn ranks(&self) -> impl Iterator<Item = &str> {
         let is_rank = |name: &&String| {
             matches!(self.types.get(*name).map(String::as_str), Some("rank" | "int" | "?") | None)
@@ -165,13 +165,13 @@ impl<'a> Scope<'a> {
         self.bound.iter().filter(is_rank).map(String::as_str)
     }
 
-    /// The buffers, with what they are.
+    /// The buffers, with a short description of each.
     pub(super) fn buffers(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let regions = self.of(Kind::Scratch).map(|family| (family.name.as_str(), "scratch"));
         [("input", "buffer"), ("output", "buffer")].into_iter().chain(regions)
     }
 
-    /// Channels of the kinds that fit.
+    /// Channels of the kinds that `fits` accepts.
     pub(super) fn channels(
         &self,
         fits: &dyn Fn(Link) -> bool,
@@ -191,17 +191,17 @@ impl<'a> Scope<'a> {
         self.of(Kind::Block).map(|family| family.name.as_str())
     }
 
-    /// The channels and what they lead to.
+    /// The families of channels, with their kinds.
     pub(super) fn links(&self) -> impl Iterator<Item = (&str, Link)> {
         self.of(Kind::Channel).filter_map(|family| Some((family.name.as_str(), family.link?)))
     }
 
-    /// Whether a name is bound around the cursor.
+    /// Whether a name is bound at the cursor.
     pub(super) fn binds(&self, name: &str) -> bool {
         self.bound.contains(name)
     }
 
-    /// Names that are bound around the cursor, with their types.
+    /// Names bound at the cursor, with their types.
     pub(super) fn values(&self) -> impl Iterator<Item = CompletionItem> {
         self.bound.iter().map(|name| CompletionItem {
             detail: self.types.get(name).cloned(),
@@ -209,7 +209,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Names that are bound around the cursor, and are numbers.
+    /// Names bound at the cursor that are numbers.
     pub(super) fn counts(&self) -> impl Iterator<Item = CompletionItem> {
         self.values().filter(|item| item.detail.as_deref() == Some("int"))
     }
@@ -227,7 +227,7 @@ impl<'a> Scope<'a> {
         functions.chain(constants)
     }
 
-    /// Procedures that can be called where the cursor is.
+    /// Procedures that can be called at the cursor.
     pub(super) fn procedures(&self) -> impl Iterator<Item = CompletionItem> {
         let allowed = |unit: &Unit| -> Vec<String> {
             let rows = unit.procedures.iter();
@@ -237,7 +237,7 @@ impl<'a> Scope<'a> {
         self.names(allowed).into_iter().map(|name| procedure(&name))
     }
 
-    /// Channels by their names, as the other end of one.
+    /// Channels that can be named as the other end of one.
     pub(super) fn ends(&self) -> impl Iterator<Item = CompletionItem> {
         let families = self.of(Kind::Channel);
         families.filter(|family| family.link != Some(Link::Switch)).map(item)
@@ -253,7 +253,7 @@ impl<'a> Scope<'a> {
     fn names(&self, of: impl Fn(&Unit) -> Vec<String>) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for part in self.analysis.parts() {
-            // Imports and declarations know what they bring.
+            // Each import and declaration is asked for the names that it brings.
             let resolved = crate::database::resolved(self.analysis.database, part.declaration);
             names.extend(of(&resolved.unit));
         }
@@ -271,7 +271,7 @@ impl<'a> Scope<'a> {
         self.families.iter().filter(move |family| family.word == word)
     }
 
-    /// Bound names of a type or of lists of it.
+    /// Bound names of a type, or of lists of it.
     fn lists_of(&self, member: &'static str) -> impl Iterator<Item = CompletionItem> {
         let fits = move |name: &&String| {
             self.types.get(*name).is_some_and(|ty| ty.trim_end_matches("[]") == member)
@@ -280,13 +280,13 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A function or collective, to be called.
+/// A function or collective, with brackets for its arguments.
 pub(super) fn called(name: &str, kind: CompletionItemKind) -> CompletionItem {
     let text = format!("{name}($1)");
     CompletionItem { kind: Some(kind), documentation: None, ..items::snippet(name, &text) }
 }
 
-/// A procedure, to be called.
+/// A procedure call.
 pub(super) fn procedure(name: &str) -> CompletionItem {
     let text = format!("{name}($1);");
     CompletionItem {
@@ -306,7 +306,7 @@ fn item(family: &Family) -> CompletionItem {
     items::family(&family.name, family.indices, detail)
 }
 
-/// The families that a program declares, wherever the cursor is.
+/// The families that a program declares, regardless of where the cursor is.
 fn families(all: &[Token<'_>]) -> Vec<Family> {
     let mut found: Vec<Family> = Vec::new();
     for (i, pair) in all.windows(3).enumerate() {
@@ -333,7 +333,7 @@ fn families(all: &[Token<'_>]) -> Vec<Family> {
     found
 }
 
-/// The options that a program sets, wherever the cursor is.
+/// The options that a program sets, regardless of where the cursor is.
 fn options(all: &[Token<'_>]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let (mut depth, mut last) = (0_usize, None);
@@ -352,16 +352,16 @@ fn options(all: &[Token<'_>]) -> BTreeSet<String> {
 
 /// A bracket that is open.
 struct Open {
-    /// The word that the statement before it begins with.
+    /// The first word of the statement that it belongs to.
     head: Option<Kind>,
     /// Whether that is an `if`.
     chosen: bool,
     bracket: Kind,
-    /// What was bound before the statement that it stands in, and is again when a body closes.
+    /// The names bound before the statement that it belongs to; restored when a body closes.
     bound: BTreeSet<String>,
 }
 
-/// Where the cursor is, where its statement begins, and what is bound there.
+/// Determines where the cursor is, where its statement begins, and what is bound there.
 fn read(before: &[Token<'_>]) -> Reader {
     let mut reader = Reader::default();
     for (i, token) in before.iter().enumerate() {
@@ -370,15 +370,15 @@ fn read(before: &[Token<'_>]) -> Reader {
     reader
 }
 
-/// What was read so far.
+/// The state after the tokens read so far.
 #[derive(Default)]
 struct Reader {
     open: Vec<Open>,
-    /// What is bound where the statement begins.
+    /// Names bound where the statement begins.
     base: BTreeSet<String>,
-    /// What is bound in it.
+    /// Names bound so far, in the statement or before it.
     bound: BTreeSet<String>,
-    /// What binders bind behind their lists, with how many brackets are open there.
+    /// Names of binders, which are bound once their lists end, with the number of brackets that are open at each.
     binding: Vec<(usize, String)>,
     start: usize,
     /// Whether the last token ends the body of an `if`.
@@ -411,7 +411,7 @@ impl Reader {
         }
     }
 
-    /// Whether a parameter's name stands before a token.
+    /// Whether a parameter's name is just before a token.
     fn ends_parameter(&self, before: &[Token<'_>], i: usize, kind: Kind) -> bool {
         let ends = matches!(kind, Kind::Colon | Kind::Equal | Kind::Comma | Kind::RightParen);
         let two = i.checked_sub(2).and_then(|i| before.get(i)).map(|token| token.kind);
@@ -421,7 +421,7 @@ impl Reader {
             && matches!(only.head, Some(Kind::Program | Kind::Proc | Kind::Fn | Kind::Collective))
     }
 
-    /// Binds the names of binders whose lists a token ends.
+    /// Binds the names of binders whose lists end at a token.
     fn ends_list(&mut self, before: &[Token<'_>], i: usize, kind: Kind) {
         let ends = match kind {
             Kind::If | Kind::Colon | Kind::Comma => true,
@@ -465,7 +465,7 @@ impl Reader {
             self.start = i + 1;
             self.after_if = closed.chosen;
         } else if closed.head == Some(Kind::Hash) && kind == Kind::RightBracket {
-            // An attribute comes before what it is for.
+            // An attribute precedes the statement that it applies to.
             self.start = i + 1;
         }
     }
