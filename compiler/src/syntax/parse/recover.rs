@@ -44,13 +44,14 @@ pub(super) fn required_name<'t>(
     what: &'static str,
 ) -> impl Parser<'t, Input<'t>, Option<Name>, Extra> + Clone {
     custom(move |input: &mut Reader<'t, '_>| {
+        let before = last(input);
         let tokens = rest(input);
         match tokens.first() {
             Some(token) if token.kind.is_name() => {
                 input.next_ref();
                 Ok(Some(named(token)))
             }
-            Some(token) if is_reserved_name(tokens) => {
+            Some(token) if is_reserved_name(before, tokens) => {
                 note(input, reserved(token));
                 input.next_ref();
                 Ok(Some(named(token)))
@@ -67,6 +68,7 @@ pub(super) fn required_name<'t>(
 /// A reserved word where a value is expected.
 pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
+        let before = last(input);
         let tokens = rest(input);
         let token = tokens.first().ok_or_else(EmptyErr::default)?;
         let for_later =
@@ -74,7 +76,7 @@ pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + C
         let is_word = !matches!(token.kind, Kind::Via | Kind::Relaxed | Kind::Else | Kind::As);
         let is_value =
             !kind_at(tokens, 1).is_some_and(Kind::is_name) && !begins_declaration(tokens);
-        if !is_reserved_name(tokens) || !(for_later || (is_word && is_value)) {
+        if !is_reserved_name(before, tokens) || !(for_later || (is_word && is_value)) {
             return Err(EmptyErr::default());
         }
         let fault = match token.kind {
@@ -479,15 +481,21 @@ fn is_misspelt(token: &Token<'_>, kind: Kind) -> bool {
 
 /// Whether a reserved word is where a name is expected: on the same line as what comes before, and not a word that
 /// can follow a name.
-fn is_reserved_name(tokens: &[Token<'_>]) -> bool {
+fn is_reserved_name(before: Option<&Token<'_>>, tokens: &[Token<'_>]) -> bool {
     tokens.first().is_some_and(|token| {
         token.kind.class() == Class::Reserved
             && !token.first
-            && (token.kind != Kind::In
-                || kind_at(tokens, 1).is_none_or(|next| {
-                    next == Kind::In || (next.class() == Class::Mark && !begins_value(next))
-                }))
+            && (token.kind != Kind::In || is_in_as_name(before, kind_at(tokens, 1)))
     })
+}
+
+/// Whether `in` is meant as a name: as in `let in = 1` or `wait in[p]`, and not where a binder has lost its name, as in
+/// `for in [1, 2]`.
+fn is_in_as_name(before: Option<&Token<'_>>, next: Option<Kind>) -> bool {
+    let Some(next) = next else { return true };
+    let binds = |before: Kind| before == Kind::For || before == Kind::Comma || is_opener(before);
+    let indexed = next == Kind::LeftBracket && !before.is_some_and(|before| binds(before.kind));
+    indexed || next == Kind::In || (next.class() == Class::Mark && !begins_value(next))
 }
 
 /// Whether a declaration with a name begins here.
