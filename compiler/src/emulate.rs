@@ -106,7 +106,7 @@ pub struct Writer {
     pub origin: OriginId,
 }
 
-/// A block that waits for ever.
+/// A block that waits forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// The block and its operation.

@@ -294,7 +294,7 @@ pub fn parse(file: FileId, text: &str) -> Result<Plan<'_>, Box<Diagnostic>> {
 }
 
 /// serde_json's own limit, which keeps it from running out of stack.
-const TOO_DEEP: &str = "this JSON nests more than 128 levels deep";
+const TOO_DEEP: &str = "this JSON is nested more than 128 levels deep";
 
 fn default_threads() -> i64 {
     1024
@@ -326,7 +326,7 @@ fn malformed(span: Span, error: &serde_json::Error) -> Diagnostic {
     if full.starts_with("recursion limit") {
         let report = Diagnostic::new(Code::E0902, span, TOO_DEEP);
         return report
-            .note("operations lie in pipelines, and pipelines in nothing: no plan needs ten");
+            .note("operations are nested in pipelines, and pipelines in nothing: no plan needs ten levels");
     }
     let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
     let message = match error.classify() {
@@ -357,7 +357,7 @@ fn in_json(reason: &str) -> String {
         "a sequence" => "an array",
         other => other,
     };
-    format!("{found}, where {wanted} belongs")
+    format!("found {found}, expected {wanted}")
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
     places.any(said)
 }
 
-/// Resolves a value that stands alone: numbers, truth values, lists and arithmetic, but no names.
+/// Resolves a value that stands alone: numbers, Booleans, lists and arithmetic, but no names.
 #[must_use]
 pub fn argument(expr: &ast::Expr) -> (Option<program::Expr>, Vec<Diagnostic>) {
     alone(|body| {

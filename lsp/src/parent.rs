@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How often somebody looks.
 pub const PERIOD: Duration = Duration::from_secs(1);
 
-/// Waits until a process is gone; for ever where that cannot be known. Whether it can is found now and not when the waiting
+/// Waits until a process is gone; forever where that cannot be known. Whether it can is found now and not when the waiting
 /// begins: by then it may be gone.
 pub fn gone(process: u32) -> impl Future<Output = ()> {
     let known = move || PathBuf::from(format!("/proc/{process}")).exists();

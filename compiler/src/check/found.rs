@@ -101,7 +101,7 @@ fn rank(report: &Diagnostic) -> Option<u32> {
     }
 }
 
-/// A text with `#` for every number.
+/// A text with `#` forevery number.
 fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

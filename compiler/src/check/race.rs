@@ -2,8 +2,8 @@
 //!
 //! In: a program in which every wait is answered and every counter has one user; of one that has several only what they
 //! tell in every schedule counts ([`guarantee`]). Then all schedules have the same
-//! events in the same order, as far as there is one, and one run through the program decides. The run keeps for every
-//! thread block what it knows to have happened ([`clock`]), and for every cell of memory who touched it last
+//! events in the same order, as far as there is one, and one run through the program decides. The run keeps forevery
+//! thread block what it knows to have happened ([`clock`]), and forevery cell of memory who touched it last
 //! ([`cells`]). Rules, with their codes:
 //!
 //! * E0501: accesses by two blocks, or by a block and the proxy of a port channel, are ordered by strong signals,

@@ -5,7 +5,7 @@
 //! ring must be like for no window to be overwritten before it is read, if that can be shown of any.
 //!
 //! Windows are written out as operations of their own, once with scratch as a ring of few windows and once without,
-//! for every number of windows from one more than the ring has to one more than twice that, which meets every way in
+//! forevery number of windows from one more than the ring has to one more than twice that, which meets every way in
 //! which pipelines can follow each other in the ring. It may wrap if there is no race in the first, and both leave the
 //! same. A ring that is larger may wrap too: what is known when a window is written is known when a later one is.
 //!

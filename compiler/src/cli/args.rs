@@ -17,10 +17,10 @@ pub(crate) struct Args {
     /// How to tell of it.
     #[command(flatten)]
     pub(crate) reporting: Reporting,
-    /// What it may take.
+    /// What it may use.
     #[command(flatten)]
     pub(crate) limits: Limits,
-    /// Write what took how long, as a trace that ui.perfetto.dev opens
+    /// Write how long each phase took, as a trace that ui.perfetto.dev opens
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
     pub(crate) timings: Option<PathBuf>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct Limits {
-    /// Stop after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, global = true)]
     pub(crate) time_limit: Option<Duration>,
     /// The most bytes to read: of a source file together with what it imports [default: 16MiB], of a plan, its map or a
@@ -54,7 +54,7 @@ pub(crate) struct Reporting {
     /// Treat this warning or note as an error (a code, or `warnings` for all)
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) deny: Vec<String>,
-    /// Do not show this warning or note (a code, or `warnings` for all); `shared`: of a plan, accept several blocks that use
+    /// Do not show this warning or note (a code, or `warnings` for all); `shared`: in a plan, accept several blocks that use
     /// one end of a channel or one semaphore, as `#[allow(shared)]` does in source
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) allow: Vec<String>,
@@ -65,13 +65,13 @@ pub(crate) struct Reporting {
 pub(crate) enum MessageFormat {
     /// Drawn source text, for people
     Human,
-    /// One line a report
+    /// One line per report
     Short,
-    /// One JSON object a report, one a line
+    /// One JSON object per report, one per line
     Json,
     /// One SARIF 2.1.0 log
     Sarif,
-    /// Annotations of a pull request, as GitHub Actions takes them from a log
+    /// Annotations of a pull request, as GitHub Actions reads them from a log
     Github,
 }
 
@@ -93,25 +93,25 @@ pub(crate) enum Command {
     Check(Check),
     /// Check a program and write its execution plan
     Build(Build),
-    /// Check execution plans, whoever made them
+    /// Check execution plans, whatever made them
     Verify(Verify),
-    /// Run a program on this machine, over real numbers, in schedules by lot
+    /// Run a program on this machine, on real data, in random schedules
     Run(Run),
     /// Join the manifests of several plans
     Manifest(Manifest),
     /// Print the canonical listing of a plan
     List(List),
-    /// Print a program with everything spelt out, as .ccl
+    /// Print a program with everything spelled out, as .ccl
     Dump(Dump),
-    /// Say how two plans differ in what they do
+    /// Show how two plans differ in what they do
     Diff(Diff),
-    /// Write the program of a plan, as .ccl
+    /// Turn a plan back into a program, as .ccl
     Decompile(Decompile),
     /// Format source files
     Fmt(Fmt),
-    /// Explain a code that a report carries
+    /// Explain the code of a report
     Explain(Explain),
-    /// Make a folder with a program, a build and a test to begin with
+    /// Create a folder with a program, a build and a test to start from
     New(New),
     /// Print completions for a shell
     Completions(Completions),
@@ -129,19 +129,19 @@ pub(crate) struct Elaboration {
     /// Set an option of the program: `instances=4`, `message_size=1KiB..=8MiB`
     #[arg(short = 'O', value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
-    /// The program to take, where a file has several
+    /// The program to use, if a file has several
     #[arg(long, value_name = "NAME")]
     pub(crate) program: Option<String>,
     /// Refuse programs with more operations than this
     #[arg(long, value_name = "N", default_value_t = 16_000_000)]
     pub(crate) max_operations: u64,
-    /// The folder that imports of files stay in [default: the current one, or that of a source file outside it]
+    /// The folder that imports of files must stay in [default: the current one, or that of a source file outside it]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
     /// Thread blocks that the GPU runs at once
     #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,
-    /// Which checks to do; `none` and `proof` are for measuring, and turn what the target cannot do into warnings
+    /// Which checks to run; `none` and `proof` are for measuring, and turn what the target cannot do into warnings
     #[arg(long, value_enum, default_value_t = Checks::All, hide = true)]
     pub(crate) checks: Checks,
 }
@@ -151,7 +151,7 @@ pub(crate) struct Elaboration {
 pub(crate) enum Checks {
     /// Nothing beyond what elaboration needs.
     None,
-    /// Whether programs are right, but not whether the target has room for them.
+    /// Whether programs are correct, but not whether the target has room for them.
     Proof,
     /// Everything.
     All,
@@ -162,7 +162,7 @@ pub(crate) enum Checks {
 pub(crate) enum Target {
     /// MSCCL++'s executor
     Executor,
-    /// CUDA kernels of their own
+    /// Standalone CUDA kernels
     Cuda,
 }
 
@@ -171,7 +171,7 @@ pub(crate) enum Target {
 pub(crate) enum Host {
     /// CUDA alone, with every peer's memory mapped
     Cuda,
-    /// CUDA with NVSHMEM, which does what goes over ports
+    /// CUDA with NVSHMEM, which handles the ports
     Nvshmem,
     /// CUDA as a native algorithm of MSCCL++ 0.9
     #[value(name = "mscclpp@0.9", alias = "mscclpp")]
@@ -184,10 +184,10 @@ pub(crate) struct Check {
     /// Source files; `-` is standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Make the fixes of which there is no doubt, in the files, and check again
+    /// Apply the fixes that are certain, in the files, and check again
     #[arg(long)]
     pub(crate) fix: bool,
-    /// What the program is to run on
+    /// What the program will run on
     #[arg(long, value_enum, default_value_t = Target::Executor)]
     pub(crate) target: Target,
     /// What to elaborate.
@@ -204,18 +204,18 @@ pub(crate) struct Build {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `manifest` (what a runtime chooses it
-    /// by), `cuda` (kernels of the program's own), `deps` (a makefile of what was read); each may carry a path, as
+    /// What to write: `plan`, `map` (where its operations come from, for `verify`), `manifest` (what a runtime selects it
+    /// by), `cuda` (CUDA kernels for the program), `deps` (a makefile of what was read); each may have a path, as in
     /// `deps=plan.d`
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
     pub(crate) emit: Vec<String>,
     /// What kernels are written for
     #[arg(long, value_name = "TARGET", value_enum, default_value_t = Host::Cuda)]
     pub(crate) target: Host,
-    /// Where the plan goes, or the kernels; `-` is standard output [default: the plan's name with `.json` or `.cu`]
+    /// Where the plan or the kernels go; `-` is standard output [default: the plan's name with `.json` or `.cu`]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write although races, deadlocks or a wrong result were found
+    /// Write even if races, deadlocks or a wrong result were found
     #[arg(long)]
     pub(crate) unproved: bool,
 }
@@ -243,14 +243,14 @@ pub(crate) struct Run {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// In which form a program is run: with proxies for its ports, or with ports as memory
+    /// The form in which a program runs: with proxies for its ports, or with ports as memory
     #[arg(long, value_enum, default_value_t = Target::Executor)]
     pub(crate) target: Target,
     /// Bytes of the message: the output of an AllGather, the input of others; rounded up to equal chunks of 16 bytes
-    /// each [default: 64KiB, or what the program serves that is nearest]
+    /// each [default: 64KiB, or the nearest size that the program serves]
     #[arg(long, value_name = "BYTES")]
     pub(crate) size: Option<String>,
-    /// What the numbers are
+    /// The type of the numbers
     #[arg(long = "type", value_name = "TYPE", value_enum, default_value_t = Number::F32)]
     pub(crate) number: Number,
     /// How they are combined [default: as the program says]
@@ -259,16 +259,16 @@ pub(crate) struct Run {
     /// How many schedules to try
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) schedules: u64,
-    /// The number of the first schedule; the same number gives the same one
+    /// The number of the first schedule; the same number gives the same schedule
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// How many launches of each rank follow each other in a schedule
+    /// How many launches each rank makes in a schedule, one after the other
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) launches: u32,
-    /// The most memory to take
+    /// The most memory to use
     #[arg(long, value_name = "BYTES", default_value = "4GiB")]
     pub(crate) max_memory: String,
-    /// Run although races, deadlocks or a wrong result were found
+    /// Run even if races, deadlocks or a wrong result were found
     #[arg(long)]
     pub(crate) unproved: bool,
 }
@@ -324,7 +324,7 @@ pub(crate) struct List {
     /// Bytes in a chunk
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) chunk_bytes: u64,
-    /// With the channels of synchronizing operations in one order
+    /// With the channels of synchronizing operations in a fixed order
     #[arg(long, conflicts_with = "normal")]
     pub(crate) canon: bool,
     /// As `--canon`, without what differs between equal plans: `nop` lines, counts, barrier and semaphore numbers
@@ -344,7 +344,7 @@ pub(crate) struct Dump {
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
-    /// The last step before it is printed
+    /// The last step before printing
     #[arg(long, value_name = "STEP", value_enum, default_value_t = Stage::Elaborate)]
     pub(crate) after: Stage,
     /// How it is printed
@@ -402,7 +402,7 @@ pub(crate) struct Decompile {
     /// An execution plan; `-` is standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) plan: PathBuf,
-    /// Write each operation of each rank by itself, without looking for roles and loops
+    /// Write each operation of each rank separately, without looking for roles and loops
     #[arg(long)]
     pub(crate) straight: bool,
     /// Where it goes [default: standard output]
@@ -416,7 +416,7 @@ pub(crate) struct Fmt {
     /// Source files, rewritten in place; `-` is from standard input to standard output
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write nothing; list the files that would change, and end with 1 if there are any
+    /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -438,7 +438,7 @@ pub(crate) struct Completions {
 /// `cclc new`
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
-    /// The folder, which is not there yet; its name becomes the program's
+    /// The folder to create; its name becomes the program's
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
 }
@@ -446,7 +446,7 @@ pub(crate) struct New {
 /// `cclc man`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Man {
-    /// The folder that they go into, one page a command
+    /// The folder that they go into, one page per command
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
 }
@@ -473,14 +473,12 @@ pub(crate) fn complete(completions: &Completions) -> Result<Status, Failure> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(number).map_err(|_| "not a length of time".to_owned())
+    Duration::try_from_secs_f64(number).map_err(|_| "not a duration".to_owned())
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
     let bytes = token::integer(text).and_then(|bytes| u64::try_from(bytes).ok());
-    bytes
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| "what is wanted is a size, as `64MiB`".to_owned())
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size, such as `64MiB`".to_owned())
 }
 
 #[cfg(test)]

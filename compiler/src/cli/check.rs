@@ -1,4 +1,4 @@
-//! `cclc check`: everything but writing, for every program and every combination of parameters.
+//! `cclc check`: everything but writing, forevery program and every combination of parameters.
 
 use super::args::{Check, Elaboration, Target as Goal};
 use super::load::{self, Loaded};

@@ -18,7 +18,7 @@ const BEAT: Duration = Duration::from_millis(250);
 /// Longer lines than this are cut: few terminals are narrower.
 const WIDTH: usize = 79;
 
-/// Whether a line is there, for everybody who writes to the terminal.
+/// Whether a line is there, foreverybody who writes to the terminal.
 static LINE: Mutex<Line> = Mutex::new(Line { shown: false, over: false });
 
 struct Line {

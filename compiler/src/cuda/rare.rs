@@ -146,7 +146,7 @@ impl Members {
         [node, local].into_iter().chain(self.of_own_peer(circles, &[About::Place])).collect()
     }
 
-    /// What is known of the peer that has a number in each circle, for every number.
+    /// What is known of the peer that has a number in each circle, forevery number.
     fn of_some_peer(&self, circles: &[Peers]) -> Vec<Feature> {
         let numbers = |peers: &Peers| {
             let peers = *peers;

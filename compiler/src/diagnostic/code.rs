@@ -1,4 +1,4 @@
-//! The catalogue: one row per rule, for ever. Every row has an explain page of its name and at least one test case.
+//! The catalogue: one row per rule, forever. Every row has an explain page of its name and at least one test case.
 //!
 //! Groups: E01 syntax, E02 names and types, E03 elaboration, E04 bounds, E05 races, E06 deadlocks, E07 the
 //! collective's promise, E08 limits of the target, E09 files, plans and time, W warnings, N notes.
@@ -41,15 +41,15 @@ macro_rules! catalogue {
 
 catalogue! {
     E0101: "unexpected text",
-    E0102: "a character that begins nothing",
-    E0103: "a string that does not end",
-    E0104: "a number that cannot be read",
+    E0102: "unexpected character",
+    E0103: "unterminated string",
+    E0104: "invalid number",
     E0105: "missing punctuation",
     E0106: "no such statement",
     E0107: "a reserved word as a name",
     E0108: "a statement in the wrong place",
     E0109: "nesting too deep",
-    E0110: "text that is not what is seen",
+    E0110: "invisible characters",
 
     E0201: "unknown name",
     E0202: "a name that hides another",
@@ -65,14 +65,14 @@ catalogue! {
     E0212: "an incomplete declaration",
     E0213: "unknown attribute",
     E0214: "wrong operands",
-    E0215: "a constant that needs itself",
+    E0215: "a constant that depends on itself",
 
     E0301: "arithmetic error",
     E0302: "a requirement that does not hold",
     E0303: "not a rank",
     E0304: "not an index of this family",
     E0305: "too many operations",
-    E0306: "recursion or repetition without end",
+    E0306: "endless recursion or repetition",
     E0307: "a channel end without its partner",
     E0308: "a channel that leads elsewhere",
     E0309: "sizes that differ",
@@ -87,18 +87,18 @@ catalogue! {
     E0403: "a list index out of range",
 
     E0501: "a race",
-    E0503: "threads of one block that do not meet",
+    E0503: "threads of one block that do not synchronize",
     E0504: "a written input",
     E0510: "memory of a rank that may not have started",
     E0512: "memory in use when a kernel ends",
     E0515: "launches that overlap",
-    E0520: "memory that nobody has written",
+    E0520: "memory that has not been written",
     E0521: "a packet written twice",
 
     E0601: "deadlock",
     E0602: "a wait that is never answered",
     E0603: "signals that nobody waits for",
-    E0604: "packets that nobody writes",
+    E0604: "packets that are never written",
     E0605: "one end with several users",
     E0606: "a semaphore out of balance",
 
@@ -111,7 +111,7 @@ catalogue! {
     E0805: "a message size that the plan cannot serve",
     E0806: "more thread blocks than run at once",
     E0807: "an operation that the executor lacks",
-    E0808: "instances that would not be apart",
+    E0808: "instances that would overlap",
     E0809: "a pipeline that the executor cannot run",
     E0810: "an option that the executor gets wrong",
     E0811: "a rank without input, output or blocks",
@@ -122,9 +122,9 @@ catalogue! {
     E0902: "not an execution plan",
     E0903: "out of time",
     E0904: "a run with a wrong result",
-    E0905: "a run that stands still",
+    E0905: "a run that hangs",
     E0906: "plans that a runtime cannot tell apart",
-    E0907: "a plan that source text cannot say",
+    E0907: "a plan that source text cannot express",
     E0908: "plans that differ",
 
     W0201: "unused import",
@@ -133,11 +133,11 @@ catalogue! {
     W0204: "unused semaphore",
     W0205: "unused name",
     W0206: "an argument for another parameter",
-    W0301: "a hole in the thread-block ids",
-    W0302: "a block that is opened too late to be meant",
-    W0501: "a check that was not made",
+    W0301: "a gap in the thread-block ids",
+    W0302: "a block that is opened too late to be included",
+    W0501: "a check that was not run",
     W0502: "an order that is not proved",
-    W0901: "a map that is of no use",
+    W0901: "an unusable map",
 
     N0301: "message sizes rounded",
     N0801: "message sizes bounded by scratch",

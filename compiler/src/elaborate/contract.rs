@@ -320,7 +320,7 @@ impl<'a> Solver<'_, 'a> {
         Some((Rc::unwrap_or_clone(eval.own), frame))
     }
 
-    /// What follows for every rank.
+    /// What follows forevery rank.
     fn terms(&self, implements: &Implements) -> Option<Vec<Terms>> {
         let count = self.question.sizes.len() as i64;
         let declared: Option<Vec<Rc<Declared>>> =

@@ -353,7 +353,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         self.allowed(done, late.writer, late.spot);
     }
 
-    /// Who waits for ever, and for what: of each block, one thread.
+    /// Who waits forever, and for what: of each block, one thread.
     fn stuck(&self) -> Vec<Stuck> {
         let mut stuck: BTreeMap<usize, Stuck> = BTreeMap::new();
         let threads = self.waiting.iter().flat_map(|(key, agents)| {

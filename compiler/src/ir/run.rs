@@ -36,7 +36,7 @@ pub enum Outcome {
     TooLong,
 }
 
-/// A block that waits for ever.
+/// A block that waits forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// Its rank.
@@ -89,7 +89,7 @@ pub fn run_at(program: &Program, grain: Grain, limit: u64) -> Outcome {
     }
 }
 
-/// Into how many parts chunks must be cut for every slice and every window to be whole; at most [`MOST_PARTS`].
+/// Into how many parts chunks must be cut forevery slice and every window to be whole; at most [`MOST_PARTS`].
 #[must_use]
 pub fn parts(program: &Program) -> u32 {
     let mut parts = u64::from(windows(program).parts);

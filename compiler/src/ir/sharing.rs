@@ -3,7 +3,7 @@
 //! In: a program. Out: the ends of channels on which several blocks wait, and the semaphores that several blocks acquire.
 //! Who takes from such a counter first depends on the schedule, so the order of what is done with it and of other waits is
 //! part of the program: where one block holds the lock `x` before it asks for `y`, and so does another, asking for both
-//! at once may stop both for ever.
+//! at once may stop both forever.
 
 use super::{Action, Block, BlockId, ChannelId, Program, RankId, SemaphoreId, all_ops};
 use crate::table::Table;

@@ -1,4 +1,4 @@
-//! Every block of a program rewritten, while the rest of the program can be looked at; and a block for every rank.
+//! Every block of a program rewritten, while the rest of the program can be looked at; and a block forevery rank.
 
 use crate::ir::{Block, BlockId, Op, Origin, Program, RankId};
 

@@ -222,7 +222,7 @@ impl Scene<'_, '_> {
         self.add(body.span.start + 1, format!("{range}{place}"), None);
     }
 
-    /// Where the passes let the threads of a block meet.
+    /// Where the passes synchronize the threads of a block.
     fn meetings(&mut self) {
         let lowered = concrete::lowered(self.analysis.database, self.part.declaration);
         let Some(program) = lowered else { return };
@@ -242,7 +242,7 @@ impl Scene<'_, '_> {
                 at: if before { spot.start } else { spot.end },
                 label: "sync".to_owned(),
                 kind: None,
-                tooltip: Some("the threads of the block meet here"),
+                tooltip: Some("the threads of the block synchronize here"),
                 before,
             });
         }

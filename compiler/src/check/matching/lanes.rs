@@ -1,4 +1,4 @@
-//! Threads of one block that use one counter without meeting in between.
+//! Threads of one block that use one counter without synchronizing in between.
 //!
 //! Entry k of a list of channels or semaphores is thread k's, and nothing orders two threads of a block until they meet:
 //! of `signal [a, b]; signal [b, a];` nobody knows which signal over `a` comes first.

@@ -167,7 +167,7 @@ impl<'p> Machine<'p, '_> {
         let mut all = Vec::new();
         for member in &members {
             if let Some(block) = blocks.get_mut(*member) {
-                // The barrier itself has happened for everyone behind it.
+                // The barrier itself has happened foreveryone behind it.
                 block.reach(block.at + 1);
                 let moment = block.base.moment(&mut self.history);
                 all.push(Source::All(moment, 0));
