@@ -400,17 +400,17 @@ mod tests {
     #[test]
     fn messages_speak_of_json() {
         for (text, said) in [
-            ("3", "integer `3`, where an object belongs"),
-            ("[]", "an array, where an object belongs"),
-            (r#"{"gpus":[[0]]}"#, "an array, where an object belongs"),
-            (r#"{"gpus":{}}"#, "an object, where an array belongs"),
+            ("3", "found integer `3`, expected an object"),
+            ("[]", "found an array, expected an object"),
+            (r#"{"gpus":[[0]]}"#, "found an array, expected an object"),
+            (r#"{"gpus":{}}"#, "found an object, expected an array"),
             (
                 r#"{"buffer_alignment":"x"}"#,
-                "string \"x\", where a whole number below 2^63 belongs",
+                "found string \"x\", expected a whole number below 2^63",
             ),
             (
                 r#"{"min_message_size":-1}"#,
-                "integer `-1`, where a whole number from 0 to 2^64 - 1 belongs",
+                "found integer `-1`, expected a whole number from 0 to 2^64 - 1",
             ),
         ] {
             let (.., message) = place(text);

@@ -185,7 +185,7 @@ mod tests {
         }
         let (_, wrong) = wrong(r#"{"ccl": {"ranks": 16}}"#);
         assert!(
-            wrong[0].ends_with(r#"goes into `parameters`, as `{"parameters": {"ranks": 16}}`"#),
+            wrong[0].ends_with(r#"goes into `parameters`, as in `{"parameters": {"ranks": 16}}`"#),
             "{wrong:?}"
         );
     }

@@ -145,7 +145,7 @@ fn numbers_that_no_buffer_has_are_a_report() {
     let run = ends(folder.cclc("verify a.json"), 1);
     says(
         &run.stderr,
-        &["error[E0902]", "9223372036854775808", "where a whole number below 2^63 belongs"],
+        &["error[E0902]", "9223372036854775808", "expected a whole number below 2^63"],
     );
     folder.write("a.json", &plan("\"a\"", "9223372036854775807", ""));
     for command in ["verify", "decompile"] {

@@ -548,7 +548,7 @@ fn the_authors_sizes() {
         all,
         [(
             Code::E0805,
-            "the plan cannot serve messages of 8GiB: 4294967264 bytes at most".into(),
+            "the plan cannot serve messages of 8GiB, only up to 4294967264 bytes".into(),
             Some(span(5))
         )]
     );

@@ -243,7 +243,7 @@ fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {
         });
     }
     let crosses = |write: &Extent| reads.iter().any(|read| read.overlaps(write) && read != write);
-    writes.iter().any(crosses).then_some("reads and writes overlapping chunks")
+    writes.iter().any(crosses).then_some("reads and writes chunks that overlap but differ")
 }
 
 fn cut_all(cuts: &Cuts, number: &mut usize, ops: Vec<Op>) -> Vec<Op> {
