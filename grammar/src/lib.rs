@@ -238,7 +238,11 @@ pub const WORDS: &[Word] = &[
     word(Kind::Value, "none", "no copies; as a `sync`, nowhere"),
     word(Kind::Value, "before", "the threads of the block synchronize before the operation"),
     word(Kind::Value, "after", "the threads of the block synchronize after the operation"),
-    word(Kind::Value, "both", "the threads of the block synchronize before and after the operation"),
+    word(
+        Kind::Value,
+        "both",
+        "the threads of the block synchronize before and after the operation",
+    ),
     word(Kind::Attribute, "allow", "accepts a warning or requests a weaker check"),
     word(Kind::Attribute, "shared", "several blocks may use one end of a channel or semaphore"),
     word(Kind::Attribute, "clobber", "the input may be written"),
