@@ -209,9 +209,7 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
             let broken = broken.map_or(Vec::new(), |memory| promise::check(program, &memory));
             races.into_iter().chain(broken).chain(unproved.iter().cloned()).collect()
         }
-        Outcome::TooLong => {
-            not_made(program, "for deadlocks, races and what its outputs hold", interrupt)
-        }
+        Outcome::TooLong => not_made(program, "for deadlocks, races and wrong outputs", interrupt),
     }
 }
 
@@ -273,6 +271,6 @@ fn not_made(program: &ir::Program, what: &str, interrupt: &Interrupt) -> Vec<Dia
         None => Diagnostic::without_place(Code::W0501, message),
     };
     let report = report
-        .help("check it with fewer chunks or ranks: what is right there mostly is right for more");
+        .help("check it with fewer chunks or ranks: a program that is right there is usually right with more");
     vec![report]
 }

@@ -226,10 +226,10 @@ fn made_here(report: Diagnostic) -> Diagnostic {
     let is_too_large = [Code::W0501, Code::W0502].contains(&report.code);
     let note = match is_too_large {
         true => {
-            "this is of what the compiler made of the program; of the program as it stands it is proved"
+            "this is about the program after the compiler's passes; for the program as written it is proved"
         }
         false => {
-            "this is in what the compiler made of the program, not in the program: please report it"
+            "the compiler's passes introduced this, it is not in the program as written: please report it"
         }
     };
     report.note(note)
@@ -369,7 +369,7 @@ fn acceptable(report: Diagnostic) -> Diagnostic {
     if report.code != Code::E0605 {
         return report;
     }
-    report.help("if that is meant, `--allow shared` accepts it, and so does the map of a program with `#[allow(shared)]`")
+    report.help("if this is intended, `--allow shared` accepts it, and so does the map of a program with `#[allow(shared)]`")
 }
 
 /// A plan's program, without what its collective promises.

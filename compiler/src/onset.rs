@@ -55,7 +55,7 @@ pub fn explain(
     let Some(onsets) = onsets else { return };
     for report in diagnostics.iter_mut().filter(reported) {
         let onset = onsets.get(&report.code).copied().unwrap_or(ranks);
-        report.notes.insert(0, format!("the limit is exceeded from {onset} ranks on"));
+        report.notes.insert(0, format!("the limit is exceeded with {onset} or more ranks"));
     }
 }
 

@@ -295,7 +295,7 @@ pub fn parse(file: FileId, text: &str) -> Result<Plan<'_>, Box<Diagnostic>> {
 }
 
 /// serde_json's own limit, which keeps it from running out of stack.
-const TOO_DEEP: &str = "this JSON nests more than 128 levels deep";
+const TOO_DEEP: &str = "this JSON is nested more than 128 levels deep";
 
 fn default_threads() -> i64 {
     1024
@@ -327,7 +327,7 @@ fn malformed(span: Span, error: &serde_json::Error) -> Diagnostic {
     if full.starts_with("recursion limit") {
         let report = Diagnostic::new(Code::E0902, span, TOO_DEEP);
         return report
-            .note("operations lie in pipelines, and pipelines in nothing: no plan needs ten");
+            .note("operations are nested in pipelines, and pipelines in nothing: no plan needs ten levels");
     }
     let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
     let message = match error.classify() {
@@ -358,7 +358,7 @@ fn in_json(reason: &str) -> String {
         "a sequence" => "an array",
         other => other,
     };
-    format!("{found}, where {wanted} belongs")
+    format!("found {found}, expected {wanted}")
 }
 
 #[cfg(test)]
@@ -401,17 +401,17 @@ mod tests {
     #[test]
     fn messages_speak_of_json() {
         for (text, said) in [
-            ("3", "integer `3`, where an object belongs"),
-            ("[]", "an array, where an object belongs"),
-            (r#"{"gpus":[[0]]}"#, "an array, where an object belongs"),
-            (r#"{"gpus":{}}"#, "an object, where an array belongs"),
+            ("3", "found integer `3`, expected an object"),
+            ("[]", "found an array, expected an object"),
+            (r#"{"gpus":[[0]]}"#, "found an array, expected an object"),
+            (r#"{"gpus":{}}"#, "found an object, expected an array"),
             (
                 r#"{"buffer_alignment":"x"}"#,
-                "string \"x\", where a whole number below 2^63 belongs",
+                "found string \"x\", expected a whole number below 2^63",
             ),
             (
                 r#"{"min_message_size":-1}"#,
-                "integer `-1`, where a whole number from 0 to 2^64 - 1 belongs",
+                "found integer `-1`, expected a whole number from 0 to 2^64 - 1",
             ),
         ] {
             let (.., message) = place(text);

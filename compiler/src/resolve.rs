@@ -103,7 +103,7 @@ fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
     places.any(said)
 }
 
-/// Resolves a value on its own: numbers, truth values, lists and arithmetic, but no names.
+/// Resolves a value on its own: numbers, Booleans, lists and arithmetic, but no names.
 #[must_use]
 pub fn argument(expr: &ast::Expr) -> (Option<program::Expr>, Vec<Diagnostic>) {
     alone(|body| {

@@ -121,9 +121,9 @@ fn a_new_project_is_right_from_the_start() {
             "{name}: {text}"
         );
     }
-    says(&ends(folder.cclc("new there"), 3).stderr, &["it is there already"]);
-    says(&ends(folder.cclc("new Two-Words"), 2).stderr, &["small letters"]);
-    says(&ends(folder.cclc("new group"), 2).stderr, &["`group`", "no reserved word"]);
+    says(&ends(folder.cclc("new there"), 3).stderr, &["it already exists"]);
+    says(&ends(folder.cclc("new Two-Words"), 2).stderr, &["lowercase letters"]);
+    says(&ends(folder.cclc("new group"), 2).stderr, &["`group`", "not be a reserved word"]);
     assert_eq!(folder.names(), ["sub", "there"]);
 }
 

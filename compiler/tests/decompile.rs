@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 const UNSAYABLE: &[(&str, &str, &str)] = &[
     ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg1", "E0907", "over a port"),
     ("default_algos_allreduce_multi_nodes__world4_per2_inplace1_tbg4", "E0907", "over a port"),
-    ("unit_tests_flush_flush_fuse_test__default", "E0907", "which has none to meet it"),
-    ("unit_tests_flush_flush_test__default", "E0907", "which has none to meet it"),
-    ("unit_tests_reduce_copy_send_packet_test__default", "E0907", "which has none to meet it"),
+    ("unit_tests_flush_flush_fuse_test__default", "E0907", "which has none to pair with it"),
+    ("unit_tests_flush_flush_test__default", "E0907", "which has none to pair with it"),
+    ("unit_tests_reduce_copy_send_packet_test__default", "E0907", "which has none to pair with it"),
     ("unit_tests_switch_reduce_test__default", "E0902", "`glre`"),
 ];
 

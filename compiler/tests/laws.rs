@@ -336,7 +336,7 @@ fn outputs(program: &ir::Program, parts: u32, name: &str) -> Option<Vec<Vec<Valu
             Some(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
         }
         Outcome::Stuck(stuck) => {
-            assert!(!sound, "{name} waits for ever: {stuck:?}");
+            assert!(!sound, "{name} waits forever: {stuck:?}");
             None
         }
         Outcome::TooLong => None,

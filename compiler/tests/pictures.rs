@@ -122,5 +122,5 @@ fn what_nobody_could_read_is_not_drawn() {
     let run =
         picture(&manifest("../stdlib/ccl/algorithms/allgather_allpairs.ccl"), &["-D", "ranks=64"]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
-    assert!(run.stderr.contains("take fewer ranks"), "{}", run.stderr);
+    assert!(run.stderr.contains("use fewer ranks"), "{}", run.stderr);
 }

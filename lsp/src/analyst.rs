@@ -299,7 +299,7 @@ fn unmet(snapshot: &Snapshot, subjects: &[Subject]) -> Vec<String> {
     let led = unmet.filter_map(|name| {
         let near = nearest(name, names.iter().map(String::as_str))?;
         Some(format!(
-            "ccl settings: no open program has the parameter `{name}` of `parameters`: did you mean `{near}`?"
+            "ccl settings: no open program has a parameter `{name}`, which `parameters` sets: did you mean `{near}`?"
         ))
     });
     led.collect()

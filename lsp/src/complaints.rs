@@ -110,14 +110,14 @@ fn wrong(
         });
     };
     if !settings::fits_in(parameter, value) {
-        let message = format!("`{value}` is no {} for `{name}`", parameter.ty);
+        let message = format!("`{value}` is not a value of type `{}` for `{name}`", parameter.ty);
         let help = otherwise(parameter, "it is checked with its default");
         return Some(Complaint { place: all, message, help, fix: None });
     }
     set.contains(name).then(|| Complaint {
         place: all,
-        message: format!("`{name}` is set once more here"),
-        help: "the last value counts".to_owned(),
+        message: format!("`{name}` is set again here"),
+        help: "the last value is used".to_owned(),
         fix: None,
     })
 }
@@ -126,7 +126,7 @@ fn misspelt(comment: &Comment<'_>) -> Complaint {
     let head = comment.place.start..comment.body;
     Complaint {
         place: place(comment.place.clone()),
-        message: "this comment sets nothing: one that does begins with `// ccl:`".to_owned(),
+        message: "this comment sets nothing: it must begin with `// ccl:`".to_owned(),
         help: "write `// ccl:`".to_owned(),
         fix: Some(("write `// ccl:`".to_owned(), short(head), "// ccl: ".to_owned())),
     }
@@ -135,8 +135,8 @@ fn misspelt(comment: &Comment<'_>) -> Complaint {
 fn misplaced(comment: &Comment<'_>) -> Complaint {
     Complaint {
         place: place(comment.place.clone()),
-        message: "this comment sets nothing: it stands above no program".to_owned(),
-        help: "put it right above `program`, without an empty line between them".to_owned(),
+        message: "this comment sets nothing: there is no program below it".to_owned(),
+        help: "put it directly above `program`, without an empty line in between".to_owned(),
         fix: None,
     }
 }
@@ -152,17 +152,17 @@ fn unusable(
     (!settings::fits_in(parameter, value)).then(|| Complaint {
         place: Place::Parameter(parameter.span),
         message: format!(
-            "the editor's setting `ccl.parameters` sets `{name}` to `{value}`, which is no {ty}"
+            "the editor's setting `ccl.parameters` sets `{name}` to `{value}`, which is not a value of type `{ty}`"
         ),
-        help: otherwise(parameter, "the default is taken"),
+        help: otherwise(parameter, "the default is used"),
         fix: None,
     })
 }
 
 fn otherwise(parameter: &Parameter, default: &str) -> String {
     match parameter.default {
-        Some(_) => format!("{default}; a value of this type is written as in a program"),
-        None => "a value of this type is written as in a program".to_owned(),
+        Some(_) => format!("{default}; write a value of this type as in a program"),
+        None => "write a value of this type as in a program".to_owned(),
     }
 }
 

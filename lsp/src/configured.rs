@@ -24,7 +24,7 @@ pub fn read(sent: &Value) -> (Settings, Vec<String>) {
         Value::Array(list) if list.is_empty() => {}
         Value::Object(section) => reader.section(section, sent.get("ccl").is_some()),
         other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => reader.wrong.push(format!(
-            "the settings are `{other}`; what is wanted is an object, as `{{\"parameters\": {{\"ranks\": 16}}}}`"
+            "the settings are `{other}`; expected an object, such as `{{\"parameters\": {{\"ranks\": 16}}}}`"
         )),
     }
     (reader.settings, reader.wrong)
@@ -70,7 +70,7 @@ impl Reader {
         }
         let Value::Object(given) = value else {
             self.wrong.push(format!(
-                "`parameters` is `{value}`; what is wanted is an object, as `{{\"ranks\": 16}}`"
+                "`parameters` is `{value}`; expected an object, such as `{{\"ranks\": 16}}`"
             ));
             return;
         };
@@ -80,7 +80,7 @@ impl Reader {
                 Value::Null => continue,
                 Value::Number(number) if number.is_f64() => {
                     self.wrong.push(format!(
-                        "`parameters.{name}` is `{value}`, which is no whole number"
+                        "`parameters.{name}` is `{value}`, which is not a whole number"
                     ));
                     continue;
                 }
@@ -89,8 +89,8 @@ impl Reader {
                 Value::String(text) => text.clone(),
                 Value::Object(_) => {
                     self.wrong.push(format!(
-                        "`parameters.{name}` is `{value}`; what is wanted is a number, `true` or `false`, or a text, \
-                         as `\"[[1, 2], [0, 3]]\"`"
+                        "`parameters.{name}` is `{value}`; expected a number, `true` or `false`, or a string, \
+                         such as `\"[[1, 2], [0, 3]]\"`"
                     ));
                     continue;
                 }
@@ -104,9 +104,13 @@ impl Reader {
         let number = value.as_u64().filter(|number| (1..=most).contains(number));
         number.unwrap_or_else(|| {
             let upper = if most == u64::MAX { String::new() } else { format!(" to {most}") };
-            let wanted = if upper.is_empty() { " from 1 on".to_owned() } else { format!(" from 1{upper}") };
+            let wanted = if upper.is_empty() {
+                " of at least 1".to_owned()
+            } else {
+                format!(" from 1{upper}")
+            };
             self.wrong.push(format!(
-                "`{key}` is `{value}`; what is wanted is a whole number{wanted}, and {otherwise} is taken"
+                "`{key}` is `{value}`; expected a whole number{wanted}; {otherwise} is used"
             ));
             otherwise
         })
@@ -115,9 +119,11 @@ impl Reader {
     fn unknown(&mut self, key: &str, value: &Value) {
         let way = match near(key) {
             Some(known) => format!("did you mean `{known}`?"),
-            None if value.is_object() || value.is_null() => format!("there are {}", listed()),
+            None if value.is_object() || value.is_null() => {
+                format!("the settings are {}", listed())
+            }
             None => format!(
-                "there are {}; a parameter of programs goes into `parameters`, as \
+                "the settings are {}; a program's parameter goes into `parameters`, as in \
                  `{{\"parameters\": {{\"{key}\": {value}}}}}`",
                 listed()
             ),
@@ -162,8 +168,8 @@ mod tests {
         assert_eq!(
             wrong,
             [
-                "`maxOperations` is `\"many\"`; what is wanted is a whole number from 1 on, and 16000000 is taken",
-                "`parameters.half` is `0.5`, which is no whole number",
+                "`maxOperations` is `\"many\"`; expected a whole number of at least 1; 16000000 is used",
+                "`parameters.half` is `0.5`, which is not a whole number",
                 "there is no setting `paramters`: did you mean `parameters`?",
             ]
         );
@@ -179,7 +185,7 @@ mod tests {
         }
         let (_, wrong) = wrong(r#"{"ccl": {"ranks": 16}}"#);
         assert!(
-            wrong[0].ends_with(r#"goes into `parameters`, as `{"parameters": {"ranks": 16}}`"#),
+            wrong[0].ends_with(r#"goes into `parameters`, as in `{"parameters": {"ranks": 16}}`"#),
             "{wrong:?}"
         );
     }

@@ -128,7 +128,7 @@ impl Workspace {
         let inside = |root: &Path| fs::canonicalize(&path).is_ok_and(|path| path.starts_with(root));
         let outside = Path::new(name).is_relative() && !self.root.as_deref().is_some_and(inside);
         if path.exists() && outside {
-            return Err("it lies outside the workspace".to_owned());
+            return Err("it is outside the workspace".to_owned());
         }
         read(&path)
     }

@@ -187,7 +187,9 @@ fn names_lead_to_each_other() {
     asked["newName"] = json!("memory_of");
     let edit = client.request("textDocument/rename", asked.clone());
     assert_eq!(edit["changes"][URI].as_array().unwrap().len(), 6);
-    for (taken, why) in [("gather now", "no name"), ("put", "taken"), ("ranks", "taken")] {
+    for (taken, why) in
+        [("gather now", "not a valid name"), ("put", "already used"), ("ranks", "already used")]
+    {
         asked["newName"] = json!(taken);
         let id = client.ask("textDocument/rename", asked.clone());
         let message = client.response(id)["error"]["message"].clone();

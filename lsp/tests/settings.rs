@@ -53,7 +53,7 @@ fn what_is_wrong_with_settings_is_said_once_and_the_rest_counts() {
         wrong,
         [
             "ccl settings: there is no setting `paramters`: did you mean `parameters`?",
-            "ccl settings: `sms` is `\"abc\"`; what is wanted is a whole number from 1 to 4294967295, and 132 is taken"
+            "ccl settings: `sms` is `\"abc\"`; expected a whole number from 1 to 4294967295; 132 is used"
         ]
     );
     client.open(URI, GATHER);
@@ -153,8 +153,7 @@ fn of_comment(comment: &str) -> Vec<(u64, u64, String, Option<String>)> {
 fn a_comment_that_sets_nothing_is_marked_itself() {
     assert_eq!(of_comment("// ccl: ranks=8"), []);
     assert_eq!(of_comment("// ranks=8 are enough"), []);
-    let misspelt =
-        "this comment sets nothing: one that does begins with `// ccl:`\nhelp: write `// ccl:`";
+    let misspelt = "this comment sets nothing: it must begin with `// ccl:`\nhelp: write `// ccl:`";
     for comment in ["//ccl: ranks=8", "// CCL: ranks=8", "// ccl ranks=8", "// cll: ranks=8"] {
         let expected = (0, comment.len() as u64, misspelt.to_owned(), Some("// ccl: ".to_owned()));
         assert_eq!(of_comment(comment), [expected], "{comment}");
@@ -166,9 +165,9 @@ fn a_comment_that_sets_nothing_is_marked_itself() {
         panic!()
     };
     assert_eq!((start, end), (&17, &26));
-    assert!(text.starts_with("`abc` is no int for `ranks`"), "{text}");
+    assert!(text.starts_with("`abc` is not a value of type `int` for `ranks`"), "{text}");
     let [(_, _, text, _)] = &of_comment("// ccl: ranks=8\n\n// Other.")[..] else { panic!() };
-    assert!(text.starts_with("this comment sets nothing: it stands above no program"), "{text}");
+    assert!(text.starts_with("this comment sets nothing: there is no program below it"), "{text}");
 }
 
 #[test]

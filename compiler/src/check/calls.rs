@@ -68,8 +68,8 @@ fn in_library(origins: &Origins, label: &Label) -> Option<Label> {
 pub(super) fn left_out(origins: &Origins, at: Option<&At>, what: &str) -> String {
     let call = at.and_then(|at| at.calls.get(origins.into_library(at.place, &at.calls)?));
     match call {
-        Some(call) => format!("leave the call of `{}` out", call.name),
-        None => format!("leave the {what} out"),
+        Some(call) => format!("remove the call of `{}`", call.name),
+        None => format!("remove the {what}"),
     }
 }
 

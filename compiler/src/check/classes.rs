@@ -40,7 +40,7 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     for units in uneven(program, parts) {
         let size = unit(program).saturating_mul(units.into());
         let said = format!(
-            "so for messages of {}: a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot share evenly",
+            "this happens for messages of {}: a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot split evenly",
             names::size(size),
             if units == 1 { "" } else { "s" }
         );
@@ -48,7 +48,8 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     }
     if has_pipelines(program) {
         let straight = once(program);
-        let said = "so where a message is no larger than a window of a pipeline".to_owned();
+        let said =
+            "this happens when a message is no larger than a window of a pipeline".to_owned();
         let parts = run::parts(&straight);
         let size = unit(program).saturating_mul(least_units(program).into());
         classes.push(Class { program: Some(straight), parts, size, said });

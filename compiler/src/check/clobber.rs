@@ -44,8 +44,8 @@ fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: Operand)
     };
     let message = format!("rank {} writes {of}, and the collective is not in place", rank.0);
     Diagnostic::new(Code::E0504, program.origins.at(op.origin), message)
-        .note("the user's input is theirs: nobody expects it to change")
-        .help("write to the output or to scratch, or let the plan say that it works in place")
+        .note("the input belongs to the user, who does not expect it to change")
+        .help("write to the output or to scratch, or mark the plan as in place")
 }
 
 /// Adds a witness: which memory is written, by which operation, and a schedule that leads there.

@@ -98,7 +98,7 @@ fn unanswered_report(past: &Past, standing: &[Standing], one: &Standing) -> Diag
     });
     let Some((other, arc)) = waits else { return show(past, &[(one, None)], report) };
     let place = past.program.origins.at(other.stuck.origin);
-    let text = format!("{} waits for them here, for ever", who(past.program, other.stuck));
+    let text = format!("{} waits for them here, forever", who(past.program, other.stuck));
     show(past, &[(other, Some(arc))], report.and(place, text))
 }
 
@@ -187,17 +187,17 @@ fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
     let program = past.program;
     let (who, what) = (who(program, one.stuck), what(past, one, None));
     let (code, never) = match one.stuck.awaits {
-        Awaits::Packets => (Code::E0604, "which nobody writes"),
-        Awaits::Signal(_) => (Code::E0602, "which it never sends"),
+        Awaits::Packets => (Code::E0604, "which are never written"),
+        Awaits::Signal(_) => (Code::E0602, "which is never sent"),
         Awaits::Semaphore(_) => (Code::E0602, "which never comes"),
-        Awaits::Barrier(_) => (Code::E0602, "which do not all come to it"),
+        Awaits::Barrier(_) => (Code::E0602, "which do not all reach it"),
     };
     let report = Diagnostic::new(
         code,
         program.origins.at(one.stuck.origin),
         format!("{who} waits for {what}, {never}"),
     )
-    .label(format!("stands here for ever{}", situation(program, one.stuck)));
+    .label(format!("waits here forever{}", situation(program, one.stuck)));
     match one.stuck.awaits {
         Awaits::Packets => with_nearest(past, one, report),
         Awaits::Barrier(id) => with_members(past, one, id, report),
@@ -212,7 +212,7 @@ fn never_written(past: &Past, one: &Standing) -> Diagnostic {
     let report = Diagnostic::new(
         Code::E0604,
         program.origins.at(one.stuck.origin),
-        format!("the proxy of rank {rank} sends {what}, which nobody writes"),
+        format!("the proxy of rank {rank} sends {what}, which are never written"),
     )
     .label(format!("sends what was there before{}", situation(program, one.stuck)));
     with_nearest(past, one, report)
@@ -237,8 +237,8 @@ fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) 
         })
         .collect();
     report
-        .note(format!("the barrier is for {arrivals} blocks; to it come {}", come.join(", ")))
-        .help("let as many blocks come to it as it is for, each as often as the others")
+        .note(format!("the barrier is for {arrivals} blocks; it is reached by {}", come.join(", ")))
+        .help("let as many blocks reach it as it is for, each the same number of times")
 }
 
 /// Adds the packet write that is nearest to the missing packets.
@@ -261,7 +261,7 @@ fn in_short(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
         program.origins.at(stuck.origin),
         format!("deadlock: {who} waits for {what}, which never comes"),
     )
-    .label(format!("stands here for ever{}", situation(program, stuck)))
+    .label(format!("waits here forever{}", situation(program, stuck)))
     .help("check it with fewer chunks or ranks: then the report says who waits for whom")
 }
 
@@ -289,7 +289,7 @@ fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Dia
             None => report,
         };
     }
-    Some(report.help("let one of them give what the next one waits for before it waits itself"))
+    Some(report.help("let one of them provide what the next one waits for before it waits itself"))
 }
 
 /// "block `b` of rank 1, and that one for the first": the blocks after the first, and back to it.
@@ -301,7 +301,7 @@ fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
         [next, ..] if others.len() >= NAMED => {
             format!("{next}, and so on through {} blocks back to the first", circle.len())
         }
-        others => format!("{}, and that one for the first", others.join(", and that one for ")),
+        others => format!("{}, which waits for the first", others.join(", which waits for ")),
     }
 }
 
@@ -313,13 +313,13 @@ fn with_giver(past: &Past, arc: Arc, report: Diagnostic) -> Diagnostic {
     let gives = match &line.op.action {
         Action::Signal(_) => "signal",
         Action::Release(_) => "release it",
-        Action::Transfer(_) => "give it",
+        Action::Transfer(_) => "send it",
         Action::Sync
         | Action::Barrier { .. }
         | Action::Wait(_)
         | Action::Flush(_)
         | Action::Acquire(_)
-        | Action::Pipeline(_) => "come here",
+        | Action::Pipeline(_) => "arrive",
     };
     match report.tells_of(&place) {
         true => report,

@@ -74,14 +74,14 @@ fn stuck(scene: &Scene, state: &State, block: usize) -> Explored {
     });
     let of = of.unwrap_or("");
     let message =
-        format!("in some schedule block `{name}` of rank {} waits for `{of}` for ever", rank.0);
+        format!("in some schedule, block `{name}` of rank {} waits for `{of}` forever", rank.0);
     let report = Diagnostic::new(Code::E0601, scene.program.origins.at(op.origin), message);
     Explored::Stuck(Box::new(match counter {
         Counter::Channel(_) => report
-            .note("several blocks wait on it: who comes first takes the first signal")
+            .note("several blocks wait on it: whichever comes first takes the first signal")
             .help("give each block one of its own: a family with one more index"),
         Counter::Semaphore(_) => report
-            .note("several blocks acquire it: one that waits does not see a value that another takes away at once")
+            .note("several blocks acquire it: a waiting block does not see a value that another block takes right away")
             .help("let one block acquire it, or give each block one of its own"),
     }))
 }

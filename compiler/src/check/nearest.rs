@@ -74,7 +74,7 @@ pub(super) fn told(past: &Past, moment: Moment) -> String {
         }
         Action::Transfer(transfer) => signals(past, rank, moment, &transfer.channels),
         Action::Release(list) => format!("releases {}", semaphores(past, rank, list)),
-        Action::Barrier { .. } => "comes to a barrier".to_string(),
+        Action::Barrier { .. } => "reaches a barrier".to_string(),
         Action::Sync
         | Action::Wait(_)
         | Action::Flush(_)
@@ -94,7 +94,7 @@ pub(super) fn heard(past: &Past, moment: Moment) -> String {
             format!("waits for {}{relaxed}", names::ranks(&peers))
         }
         Action::Acquire(list) => format!("acquires {}", semaphores(past, rank, list)),
-        Action::Barrier { .. } => "comes to a barrier".to_string(),
+        Action::Barrier { .. } => "reaches a barrier".to_string(),
         Action::Transfer(_) => "waits for packets".to_string(),
         Action::Sync
         | Action::Signal(_)

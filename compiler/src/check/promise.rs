@@ -63,7 +63,7 @@ fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
         let values = program.origins.values(origin);
         let values =
             if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
-        report = report.label(format!("the last to write it{values}"));
+        report = report.label(format!("the last write to it{values}"));
         if let Some(promised) = program.collective.place {
             report = report.and(promised, "the promise");
         }

@@ -172,7 +172,7 @@ fn region(program: &ir::Program, race: &Race) -> (u32, &'static str, Option<Stri
 
 /// Adds a note about the same finding in another call of one of the author's procedures.
 fn tell_call(one: &mut Diagnostic, other: &Diagnostic) {
-    one.notes.push(format!("so, in another call: {}", other.message));
+    one.notes.push(format!("likewise, in another call: {}", other.message));
 }
 
 /// Adds another finding of the same mistake.
@@ -180,11 +180,11 @@ fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     const ALSO: &str = "an index of that statement may be wrong; or ";
     if one.code == Code::E0520 {
         let again = other.primary.as_ref().map(Label::at);
-        let text = || "this reads of it too".to_owned();
+        let text = || "this reads from it too".to_owned();
         one.secondary.extend(again.map(|place| Label::new(place, text())));
         return;
     }
-    one.notes.push(format!("so, at the same statement: {}", other.message));
+    one.notes.push(format!("likewise, at the same statement: {}", other.message));
     for help in one.helps.iter_mut().filter(|help| !help.starts_with(ALSO)) {
         help.insert_str(0, ALSO);
     }

@@ -295,7 +295,7 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
         Some(Some(_)) if build.output.is_some() => Err(two_paths()),
         Some(_) if wanted.plan.is_some() && wanted.cuda.is_some() && build.output.is_some() => {
             Err(Failure::Usage(
-                "`-o` is for one output: say `--emit plan=PATH,cuda=PATH.cu` for two".to_owned(),
+                "`-o` is for one output: use `--emit plan=PATH,cuda=PATH.cu` for two".to_owned(),
             ))
         }
         Some(_) | None => Ok(wanted),
@@ -316,7 +316,7 @@ pub(crate) fn default_path(name: &str, extension: &str) -> Result<PathBuf, Failu
     let plain = |c: char| c.is_alphanumeric() || "_-.+=,@ ".contains(c);
     if name.is_empty() || name.starts_with(['.', '-', ' ']) || !name.chars().all(plain) {
         return Err(Failure::Usage(format!(
-            "the plan's name `{name}` cannot be a file's name; say `-o PATH`"
+            "the plan's name `{name}` cannot be a file name; use `-o PATH`"
         )));
     }
     Ok(PathBuf::from(format!("{name}.{extension}")))
@@ -360,7 +360,7 @@ fn escaped(path: &str) -> String {
 
 fn unknown_kind(kind: &str) -> Failure {
     Failure::Usage(format!(
-        "`--emit {kind}`: there is no such output; there are `plan`, `map`, `manifest`, `cuda` \
+        "`--emit {kind}`: there is no such output; the outputs are `plan`, `map`, `manifest`, `cuda` \
          and `deps`"
     ))
 }

@@ -45,7 +45,7 @@ pub(crate) fn write(
 fn write_native(path: &Path, name: &str, kernels: &Kernels, files: &Files) -> Result<(), Failure> {
     let native = driver::write_native(kernels, files, name).ok_or_else(|| {
         Failure::Usage(
-            "`--target mscclpp`: MSCCL++ gives its algorithms no addresses for switch channels, which the program has"
+            "`--target mscclpp`: MSCCL++ gives its algorithms no addresses for switch channels, which the program uses"
                 .to_owned(),
         )
     })?;

@@ -62,7 +62,7 @@ fn drawn(program: &Program, interrupt: &Interrupt) -> Result<String, Failure> {
     if !picture::fits(program) {
         let most = picture::MOST_OPERATIONS;
         let text = format!("a picture has up to {most} operations, and this program has more");
-        return Err(Failure::Usage(text + ": take fewer ranks"));
+        return Err(Failure::Usage(text + ": use fewer ranks"));
     }
     let found = check::check(program, interrupt);
     let marks = found.first().and_then(|report| report.witness.as_deref()).map(marks);

@@ -17,5 +17,7 @@ pub(crate) fn run(explain: &Explain) -> Result<Status, Failure> {
 fn unknown(id: &str) -> Failure {
     let near = nearest(&id.to_ascii_uppercase(), Code::ALL.iter().map(|code| code.id()));
     let hint = near.map(|code| format!("; did you mean `{code}`?")).unwrap_or_default();
-    Failure::Usage(format!("there is no code `{id}`{hint}; without one, `cclc explain` lists all"))
+    Failure::Usage(format!(
+        "there is no code `{id}`{hint}; `cclc explain` without a code lists all"
+    ))
 }

@@ -17,8 +17,10 @@ pub(crate) fn open(sources: &mut SourceMap, path: &Path, most: u64) -> Result<Fi
 /// The same for a source file; a file that is a plan by its name is not read.
 pub(crate) fn source(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
     match ends_in(path, "json") {
-        true => Err("a source file is wanted here, and this is a plan, which `cclc verify` checks"
-            .to_owned()),
+        true => {
+            Err("a source file is expected here; this is a plan, which `cclc verify` checks"
+                .to_owned())
+        }
         false => open(sources, path, most),
     }
 }
@@ -26,8 +28,10 @@ pub(crate) fn source(sources: &mut SourceMap, path: &Path, most: u64) -> Result<
 /// The same for a plan; a file that is a source file by its name is not read.
 pub(crate) fn plan(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
     match ends_in(path, "ccl") {
-        true => Err("a plan is wanted here, and this is a source file, which `cclc check` checks"
-            .to_owned()),
+        true => {
+            Err("a plan is expected here; this is a source file, which `cclc check` checks"
+                .to_owned())
+        }
         false => open(sources, path, most),
     }
 }
@@ -59,7 +63,7 @@ pub(crate) fn import(root: &Path, path: &str, most: u64) -> Result<Arc<str>, Str
     let path = Path::new(path);
     if path.exists() && !inside(path, root) {
         return Err(format!(
-            "it lies outside `{}`; `--root DIR` sets another folder",
+            "it is outside `{}`; `--root DIR` sets another folder",
             root.display()
         ));
     }

@@ -44,7 +44,7 @@ pub(crate) fn too_large(bytes: u64, most: u64) -> String {
         true => "; `--max-input BYTES` sets another limit",
         false => "",
     };
-    format!("it has {}, and {} may be read{raise}", size(bytes), size(most))
+    format!("it has {}, and at most {} may be read{raise}", size(bytes), size(most))
 }
 
 /// "16 MiB", "16.5 MiB", "100 bytes".
@@ -63,10 +63,12 @@ mod tests {
 
     #[test]
     fn the_limit_is_named_where_it_can_be_raised() {
-        let said =
-            "it has 16.5 MiB, and 16 MiB may be read; `--max-input BYTES` sets another limit";
+        let said = "it has 16.5 MiB, and at most 16 MiB may be read; `--max-input BYTES` sets another limit";
         assert_eq!(too_large(33 << 19, 16 << 20), said);
-        assert_eq!(too_large(5 << 30, MOST_BYTES), "it has 5120 MiB, and 4095 MiB may be read");
+        assert_eq!(
+            too_large(5 << 30, MOST_BYTES),
+            "it has 5120 MiB, and at most 4095 MiB may be read"
+        );
     }
 
     #[test]

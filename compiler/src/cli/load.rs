@@ -95,7 +95,7 @@ fn several_programs(unit: &Unit, path: &Path) -> Failure {
     let names: Vec<&str> = unit.programs.iter().map(|program| program.name.as_str()).collect();
     let file = files::name(path);
     Failure::Usage(format!(
-        "`{file}` has several programs; say which with `--program NAME`\n{}",
+        "`{file}` has several programs; choose one with `--program NAME`\n{}",
         list(&names)
     ))
 }

@@ -90,11 +90,11 @@ fn folder(file: &Path) -> io::Result<PathBuf> {
 }
 
 fn lost(path: &Path, error: &io::Error) -> Failure {
-    Failure::Files(format!("`{}` leads nowhere: {error}", path.display()))
+    Failure::Files(format!("`{}` has no folder: {error}", path.display()))
 }
 
 fn no_manifest(path: &Path, why: &str) -> Diagnostic {
-    let message = format!("`{}` is no manifest: {why}", files::name(path));
+    let message = format!("`{}` is not a manifest: {why}", files::name(path));
     Diagnostic::without_place(Code::E0901, message)
-        .help("`cclc build --emit plan,manifest` writes one beside the plan")
+        .help("`cclc build --emit plan,manifest` writes one next to the plan")
 }

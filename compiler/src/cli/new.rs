@@ -27,12 +27,12 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     let name = new.folder.file_name().and_then(|name| name.to_str()).filter(|name| is_name(name));
     let Some(name) = name else {
         return Err(Failure::Usage(format!(
-            "`{}`: the last part of the path names the program, in small letters, digits and `_`, and is no reserved word",
+            "`{}`: the last part of the path names the program, in lowercase letters, digits and `_`, and must not be a reserved word",
             new.folder.display()
         )));
     };
     let failed = |error: io::Error| {
-        Failure::Files(format!("cannot make `{}`: {error}", new.folder.display()))
+        Failure::Files(format!("cannot create `{}`: {error}", new.folder.display()))
     };
     let made = new.folder.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let done = refuse_to_replace(&new.folder)
@@ -43,13 +43,16 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
         let _ = fs::remove_dir_all(&made);
     }
     done.map_err(failed)?;
-    report::say(&format!("made `{}`; its README.md says how to go on", new.folder.display()));
+    report::say(&format!(
+        "created `{}`; its README.md explains the next steps",
+        new.folder.display()
+    ));
     Ok(Status::Clean)
 }
 
 fn refuse_to_replace(folder: &Path) -> io::Result<()> {
     match folder.symlink_metadata() {
-        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is there already")),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "it already exists")),
         Err(_) => Ok(()),
     }
 }

@@ -105,7 +105,7 @@ impl Reporter {
 
     fn report_the_stop(&mut self) {
         let seconds = self.limits.time_limit.unwrap_or_default().as_secs_f64();
-        let message = format!("stopped after {seconds} s, with nothing decided");
+        let message = format!("stopped after {seconds} s, without a result");
         let report = Diagnostic::without_place(Code::E0903, message);
         self.diagnostics
             .push(report.help("give it more time with `--time-limit`, or try fewer ranks"));

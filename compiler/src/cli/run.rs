@@ -199,7 +199,7 @@ fn tell(
     );
     let how = match (all, promised) {
         (true, true) => "right",
-        (true, false) => "came to its end, and nothing is promised of what it leaves",
+        (true, false) => "finished, and nothing is promised about its result",
         (false, _) => "not right",
     };
     let launches = counted(u64::from(run.launches), "launch");
@@ -278,7 +278,7 @@ fn out_of_time(limit: Duration, right: u64, schedules: u64) -> Diagnostic {
 
 fn not_served(text: &str, least: u64, most: u64) -> Failure {
     let serves = match (least, most) {
-        (least, u64::MAX) => format!("from {} on", size(least)),
+        (least, u64::MAX) => format!("of {} or more", size(least)),
         (0, most) => format!("up to {}", size(most)),
         (least, most) => format!("from {} to {}", size(least), size(most)),
     };
@@ -289,13 +289,13 @@ fn too_large(run: &Run, why: TooLarge) -> Failure {
     let file = files::name(Path::new(&run.file));
     Failure::Usage(match why {
         TooLarge::Memory(bytes) => format!(
-            "running `{file}` takes {} MiB of memory, and `--max-memory` is {}; ask for a smaller `--size`, or for \
+            "running `{file}` takes {} MiB of memory, and `--max-memory` is {}; use a smaller `--size`, or \
              fewer ranks",
             bytes.div_ceil(1 << 20),
             run.max_memory
         ),
         TooLarge::Steps => format!(
-            "running `{file}` takes more than {MOST_STEPS} operations; ask for a smaller `--size`, or for fewer ranks"
+            "running `{file}` takes more than {MOST_STEPS} operations; use a smaller `--size`, or fewer ranks"
         ),
     })
 }

@@ -81,9 +81,9 @@ pub(crate) fn bytes(reporter: &mut Reporter, flag: &str, text: &str) -> Result<u
     let file = reporter.sources.add(flag, text);
     let parsed = syntax::parse_expression(file, text).0;
     let bytes = parsed.as_ref().and_then(number).and_then(|bytes| u64::try_from(bytes).ok());
-    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| {
-        Failure::Usage(format!("`{flag} {text}`: what is wanted is a size, as `64KiB`"))
-    })
+    bytes
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| Failure::Usage(format!("`{flag} {text}`: expected a size, such as `64KiB`")))
 }
 
 /// Refuses a parameter that no program has, or that is given twice.
@@ -317,9 +317,9 @@ fn has_top_level_comma(text: &str) -> bool {
 
 fn halves<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
     let halves = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
-    halves.filter(|(name, value)| !name.is_empty() && !value.is_empty()).ok_or_else(|| {
-        Failure::Usage(format!("`{flag} {text}`: what is wanted is `{flag} name=value`"))
-    })
+    halves
+        .filter(|(name, value)| !name.is_empty() && !value.is_empty())
+        .ok_or_else(|| Failure::Usage(format!("`{flag} {text}`: expected `{flag} name=value`")))
 }
 
 fn unknown(sources: &SourceMap, name: &str, programs: &[&Program]) -> Failure {
@@ -336,10 +336,7 @@ fn repeated_option(name: &str) -> Failure {
 }
 
 fn bad_value(reporter: &Reporter, reports: &[Diagnostic], flag: &str, name: &str) -> Failure {
-    Failure::Usage(format!(
-        "`{flag} {name}=..` has no value that could be used\n{}",
-        reporter.drawn(reports)
-    ))
+    Failure::Usage(format!("`{flag} {name}=..` has no usable value\n{}", reporter.drawn(reports)))
 }
 
 fn wrong_type(definition: &Definition, parameter: &Parameter) -> Failure {

@@ -74,7 +74,7 @@ fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>,
     let map = Map::read(&files::text(beside, most)?)?;
     match map.fits(text) {
         true => Ok(Some(map)),
-        false => Err("it was written for another plan than the one that is there".to_owned()),
+        false => Err("it was written for a different plan than this one".to_owned()),
     }
 }
 
@@ -92,8 +92,8 @@ fn open(sources: &mut SourceMap, map: &Path, source: Source<'_>, most: u64) -> O
 }
 
 fn useless(map: &Path, why: &str) -> Diagnostic {
-    let message = format!("`{}` is of no use: {why}", files::name(map));
+    let message = format!("`{}` cannot be used: {why}", files::name(map));
     Diagnostic::without_place(Code::W0901, message)
-        .note("reports name places in the plan only")
+        .note("reports show only places in the plan")
         .help("build the plan with its map, `--emit plan,map`")
 }

@@ -35,14 +35,14 @@ fn placed(program: &Program, mut report: Diagnostic) -> Diagnostic {
 fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
     let message = format!("a rank has {count} thread blocks; {most} run at once on its GPU");
     Diagnostic::without_place(Code::E0806, message)
-        .note("blocks wait for each other, so one that is not started yet can keep all others waiting for ever")
-        .help("give a block more of the work, or use fewer `instances`")
+        .note("blocks wait for each other, so one that has not started yet can keep all others waiting forever")
+        .help("give each block more of the work, or use fewer `instances`")
 }
 
 fn too_many_ranks(count: usize) -> Diagnostic {
     let message =
         format!("the program has {count} ranks; a kernel's arguments have room for {RANKS}");
     Diagnostic::without_place(Code::E0813, message)
-        .note("kernels reach their peers' memory directly, which the ranks of a few nodes can at most")
+        .note("kernels reach their peers' memory directly, which only the ranks of a few nodes can")
         .help("build an execution plan for MSCCL++'s executor instead")
 }

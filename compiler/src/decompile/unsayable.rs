@@ -15,7 +15,7 @@ pub fn unsayable(program: &Program) -> Option<(OriginId, String)> {
         if let Some(channel) = lonely {
             let peer = channel.peer()?.0;
             let what = format!(
-                "rank {}'s {} leads to rank {peer}, which has none to meet it",
+                "rank {}'s {} leads to rank {peer}, which has none to pair with it",
                 id.0, channel.name
             );
             return Some((channel.origin, what));
@@ -35,7 +35,7 @@ fn operation(rank: &Rank, op: &Op) -> Option<(OriginId, String)> {
             let blocks = blocks(rank, *id);
             (*arrivals as usize != blocks).then(|| {
                 let what = format!(
-                    "a barrier waits for {arrivals} arrivals, and {blocks} blocks come to it"
+                    "a barrier waits for {arrivals} arrivals, and {blocks} blocks reach it"
                 );
                 (op.origin, what)
             })

@@ -8,7 +8,7 @@ use crate::source::Place;
 /// A change of statements, each named by its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The threads of the block meet before a statement.
+    /// The threads of the block synchronize before a statement.
     Join {
         /// Its verb.
         verb: &'static str,
@@ -170,7 +170,7 @@ impl Change {
     pub fn title(&self) -> String {
         match self {
             Change::Join { verb, .. } => {
-                format!("let the threads of the block meet before the `{verb}`: `sync;`")
+                format!("synchronize the threads of the block before the `{verb}`: `sync;`")
             }
             Change::Strong { at } if at.len() == 1 => "remove `relaxed`".to_owned(),
             Change::Strong { .. } => {
@@ -178,20 +178,20 @@ impl Change {
             }
             Change::Flush { signal: None, .. } => "use `put_with_signal_and_flush`".to_owned(),
             Change::Flush { .. } => {
-                "use `put_with_signal_and_flush`, and leave out the `signal` behind it".to_owned()
+                "use `put_with_signal_and_flush`, and remove the `signal` after it".to_owned()
             }
             Change::Move { verb, over, side: Side::After, .. } => {
-                format!("move the `{verb}` behind the {}`{over}`", other(verb, over))
+                format!("move the `{verb}` after the {}`{over}`", other(verb, over))
             }
             Change::Move { verb, over, side: Side::Before, .. } => {
                 format!("move the `{verb}` before the {}`{over}`", other(verb, over))
             }
-            Change::Option { name, value } => format!("take `{name} = {value}`"),
+            Change::Option { name, value } => format!("set `{name} = {value}`"),
             Change::Handshake { side, relaxed, .. } => {
                 let enough = if *relaxed { "; `relaxed` is enough" } else { "" };
                 format!("signal and wait over its channels {} it{enough}", side.word())
             }
-            Change::Remove { verb, .. } => format!("leave out the `{verb}`"),
+            Change::Remove { verb, .. } => format!("remove the `{verb}`"),
             Change::Repeat { verb, more: 1, .. } => format!("`{verb}` once more"),
             Change::Repeat { verb, more, .. } => format!("`{verb}` {more} times more"),
             Change::Answer { verb: "signal", side, .. } => {
@@ -202,7 +202,7 @@ impl Change {
             }
             Change::Release { semaphore, .. } => format!("`release {semaphore};` after that"),
             Change::Initial { semaphore, before, value, .. } => {
-                format!("let `{semaphore}` begin with {value} instead of {before}")
+                format!("start `{semaphore}` at {value} instead of {before}")
             }
             Change::Handover(Handover { from, to, initial: 0, .. }) => {
                 format!(
@@ -211,7 +211,7 @@ impl Change {
             }
             Change::Handover(Handover { from, to, initial, .. }) => {
                 format!(
-                    "let `{to}` acquire a new semaphore that begins with {initial}, and `{from}` release it when it is done"
+                    "let `{to}` acquire a new semaphore that starts at {initial}, and `{from}` release it when it is done"
                 )
             }
             Change::Relay { family, .. } => {
@@ -223,9 +223,9 @@ impl Change {
                 "put a barrier of all their blocks between the two".to_owned()
             }
             Change::InPlace { .. } => {
-                "where input and output are to share memory, say so: `in_place = true`".to_owned()
+                "if input and output are to share memory, say so: `in_place = true`".to_owned()
             }
-            Change::Attend { block, .. } => format!("let `{block}` come to the barrier too"),
+            Change::Attend { block, .. } => format!("add `{block}` to the barrier too"),
         }
     }
 
@@ -257,7 +257,7 @@ impl Change {
     #[must_use]
     pub fn places(&self) -> Vec<(Place, String)> {
         match self {
-            Change::Remove { at, .. } => vec![(*at, "leave this out".to_owned())],
+            Change::Remove { at, .. } => vec![(*at, "remove this".to_owned())],
             Change::Repeat { verb, at, .. } => vec![(*at, format!("`{verb}` here again"))],
             Change::Answer { verb, at, side } => {
                 vec![(*at, format!("`{verb}` {} this", side.word()))]
@@ -267,7 +267,7 @@ impl Change {
                 vec![(
                     *at,
                     format!(
-                        "it begins with {before}: acquired {} before any release",
+                        "it starts at {before}: acquired {} before any release",
                         times(*before)
                     ),
                 )]

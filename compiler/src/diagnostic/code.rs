@@ -93,13 +93,13 @@ catalogue! {
     E0510: "memory of a rank that may not have started",
     E0512: "memory in use when a kernel ends",
     E0515: "launches that overlap",
-    E0520: "memory that nobody has written",
+    E0520: "memory that has not been written",
     E0521: "a packet written twice",
 
     E0601: "deadlock",
     E0602: "a wait that is never answered",
     E0603: "signals that nobody waits for",
-    E0604: "packets that nobody writes",
+    E0604: "packets that are never written",
     E0605: "one end with several users",
     E0606: "an unbalanced semaphore",
 
@@ -134,9 +134,9 @@ catalogue! {
     W0204: "unused semaphore",
     W0205: "unused name",
     W0206: "an argument for another parameter",
-    W0301: "a hole in the thread-block ids",
+    W0301: "a gap in the thread-block ids",
     W0302: "a block opened too late to be included",
-    W0501: "a check that was not made",
+    W0501: "a check that was not run",
     W0502: "an order that is not proved",
     W0901: "an unusable map",
 

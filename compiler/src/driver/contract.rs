@@ -168,7 +168,7 @@ pub(super) fn choose(
     for report in reports.iter_mut().filter(|report| is_broken(report)) {
         for Open { name, value, .. } in open {
             report.notes.push(format!(
-                "`{name}` is taken to be {value}: the sizes of the buffers do not say"
+                "`{name}` is assumed to be {value}: the sizes of the buffers do not determine it"
             ));
             report.helps.push(format!("`-D {name}=..` sets it"));
         }
@@ -216,7 +216,8 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a Collective>) -> Diagn
 
 fn never_in_place(name: &str) -> Diagnostic {
     let message = format!("`{name}` has no in-place form: what the outputs hold is not checked");
-    Diagnostic::without_place(Code::N0901, message).note("input and output are taken to be apart")
+    Diagnostic::without_place(Code::N0901, message)
+        .note("input and output are assumed to be separate")
 }
 
 fn misfit(program: &ir::Program) -> Diagnostic {
@@ -242,8 +243,9 @@ fn untold(program: &ir::Program, table: &Parameter) -> Diagnostic {
     let message = format!(
         "`{name}` of `{collective}` does not follow from the sizes of the buffers: what the outputs hold is not checked"
     );
-    Diagnostic::without_place(Code::N0901, message)
-        .help(format!("`-D {name}=..` sets it; or build the plan with `--emit map`, which says it"))
+    Diagnostic::without_place(Code::N0901, message).help(format!(
+        "`-D {name}=..` sets it; or build the plan with `--emit map`, which records it"
+    ))
 }
 
 /// Reports that what the user says about the arguments does not fit.
@@ -261,7 +263,7 @@ fn wrong_value(program: &ir::Program, given: &[(String, Expr)]) -> Diagnostic {
         given.join(" and ")
     );
     Diagnostic::without_place(Code::E0314, message).help(
-        "ranks count from 0; leave a `-D` out to have its value from the sizes of the buffers",
+        "ranks are numbered from 0; leave out a `-D` to derive its value from the sizes of the buffers",
     )
 }
 
@@ -281,10 +283,10 @@ fn taken(program: &ir::Program, parameter: &Open, value: i64) -> Diagnostic {
     let message = format!("this plan is a `{collective}` with `{name}` = {value}");
     Diagnostic::without_place(Code::N0902, message)
         .note(format!(
-            "the sizes of its buffers do not say; with {}, the outputs would be wrong",
+            "the sizes of its buffers do not determine it; with {}, the outputs would be wrong",
             parameter.value
         ))
-        .help(format!("`-D {name}=..` holds it to one"))
+        .help(format!("`-D {name}=..` fixes the value"))
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub fn decompile(
     let Some(program) = program.filter(|_| !has_errors(&reports)) else { return (None, reports) };
     if let Some((origin, what)) = decompile::unsayable(&program) {
         let report = Diagnostic::new(Code::E0907, program.origins.place(origin), what);
-        let report = report.note("no program of the language says that");
+        let report = report.note("no program in the language can express that");
         return (None, reports.into_iter().chain([report]).collect());
     }
     let listing = listed(original);
@@ -152,7 +152,7 @@ impl<'p> Subject<'p> {
 
     fn refusal(&self, file: FileId, why: &Why) -> Diagnostic {
         let place = |rank, block| PlanPlace { file, rank, block, op: None };
-        let message = "no program of the language gives this plan";
+        let message = "no program in the language compiles to this plan";
         let report = |place: PlanPlace| {
             Diagnostic::new(Code::E0907, crate::source::Place::Plan(place), message)
         };
@@ -162,7 +162,8 @@ impl<'p> Subject<'p> {
                 .note(format!("a program would have:  {ours}")),
             Why::Refused(found) => {
                 let errors = found.iter().filter(|found| found.severity == Severity::Error);
-                let said = errors.map(|error| format!("of its text is said: {}", error.message));
+                let said =
+                    errors.map(|error| format!("the compiler rejects its text: {}", error.message));
                 said.take(3).fold(report(place(0, None)), Diagnostic::note)
             }
         }

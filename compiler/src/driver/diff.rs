@@ -81,10 +81,12 @@ pub fn diff(
     }
     let differences = compare(&a, &b);
     let message = match differences.len() {
-        0 if parted.is_none() => "the plans differ in where the threads of a block meet".to_owned(),
+        0 if parted.is_none() => {
+            "the plans differ in where the threads of a block synchronize".to_owned()
+        }
         0 => "the plans differ in lists that no operation uses".to_owned(),
-        1 => "the plans differ in one thing".to_owned(),
-        count => format!("the plans differ in {count} things"),
+        1 => "the plans differ in one way".to_owned(),
+        count => format!("the plans differ in {count} ways"),
     };
     let proved = |which: &str, side: &Side<'_>| match errors(side, target, interrupt).as_slice() {
         [] => format!("the checks find nothing wrong with the {which} plan"),
@@ -96,7 +98,7 @@ pub fn diff(
         .note(proved("first", left))
         .note(proved("second", right));
     if differences.len() > MOST_TOLD {
-        head = head.note(format!("the first {MOST_TOLD} of them are told"));
+        head = head.note(format!("the first {MOST_TOLD} of them are shown"));
     }
     reports.push(head);
     reports.extend(differences.iter().take(MOST_TOLD).map(|difference| told(&a, &b, difference)));
@@ -161,7 +163,7 @@ fn told(a: &Program, b: &Program, difference: &Difference) -> Diagnostic {
     match difference.ranks.as_slice() {
         [] | [_] => report,
         [_, others @ ..] => {
-            report.note(format!("alike, with their own numbers, on {}", ranks(others)))
+            report.note(format!("the same, apart from numbers, on {}", ranks(others)))
         }
     }
 }
@@ -172,7 +174,7 @@ fn ranks(ranks: &[RankId]) -> String {
 
 /// Says whether two plans compute the same.
 fn outputs(a: &Program, b: &Program) -> String {
-    let unknown = "whether they compute the same was not found out";
+    let unknown = "it is not known whether they compute the same";
     let sizes = |program: &Program| -> Vec<u32> {
         program.ranks.iter().map(|rank| rank.output_chunks).collect()
     };
@@ -189,8 +191,8 @@ fn outputs(a: &Program, b: &Program) -> String {
             Outcome::Finished(memory) => {
                 Ok(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
             }
-            Outcome::Stuck(_) => Err("does not come to its end"),
-            Outcome::TooLong => Err("is too long to be run on symbols"),
+            Outcome::Stuck(_) => Err("does not finish"),
+            Outcome::TooLong => Err("is too long to be run symbolically"),
         }
     };
     match (run(a), run(b)) {

@@ -27,7 +27,8 @@ pub(super) fn check(unit: &Unit, program: &Program, concrete: &ir::Program) -> O
         format!("`{name}` promises nothing, and this program does nothing: nothing is checked");
     let report = Diagnostic::new(Code::W0501, implements.span, message);
     Some(
-        report.note("a promise is of what outputs hold, and not of ranks that wait for each other"),
+        report
+            .note("a promise is about what outputs hold, not about ranks that wait for each other"),
     )
 }
 

@@ -127,9 +127,8 @@ fn say(report: &mut Diagnostic, chosen: Option<&[(Call, String)]>, calls: &[Call
     let Some(chosen) = chosen else {
         let names: BTreeSet<String> = calls.iter().map(|call| format!("`{}`", call.name)).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(" and ");
-        report.helps = vec![format!(
-            "signal and wait without `relaxed` where this is to be settled: {names} only orders execution"
-        )];
+        report.helps =
+            vec![format!("signal and wait without `relaxed` here: {names} only orders execution")];
         return;
     };
     let told: BTreeSet<String> = chosen

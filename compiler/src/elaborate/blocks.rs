@@ -260,9 +260,9 @@ impl<'a> Eval<'_, 'a> {
 
 fn too_late(span: Span, open: Span, name: &str, indices: &[i64]) -> Diagnostic {
     let block = indexed(name, indices);
-    Diagnostic::new(Code::W0302, span, format!("block {block} is opened too late to be meant"))
+    Diagnostic::new(Code::W0302, span, format!("block {block} is opened too late to be included"))
         .label("opened here")
-        .and(open, format!("this means the blocks of `{name}` that were opened before it"))
+        .and(open, format!("this includes only the blocks of `{name}` that were opened before it"))
         .help(format!("declare the family, `block {name}[..];`, before both"))
 }
 
@@ -275,5 +275,5 @@ fn indexed(name: &str, indices: &[i64]) -> String {
 fn no_block(span: Span, name: &str, indices: &[i64]) -> Diagnostic {
     let block = indexed(name, indices);
     Diagnostic::new(Code::E0304, span, format!("there is no block {block} here"))
-        .help(format!("the declaration of `{name}` says which there are"))
+        .help(format!("the declaration of `{name}` says which blocks there are"))
 }

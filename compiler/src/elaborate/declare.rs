@@ -1,7 +1,7 @@
 //! The first pass over a program, for one rank: constants, requirements, and the rank's declarations.
 //!
 //! All ranks declare before any statement is unrolled, since `p.inbox[rank]` is looked up in the declarations of
-//! rank `p`. A `let` that is not a number, a truth value, a text or a list of these waits for the second pass.
+//! rank `p`. A `let` that is not a number, a Boolean, a text or a list of these waits for the second pass.
 
 use super::domain::Domain;
 use super::eval::{Eval, Evaluated, Failed};
@@ -343,13 +343,13 @@ fn bad_extent(span: Span, count: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0304,
         span,
-        format!("{count} is no extent: a dimension has 0 to 2^31 members"),
+        format!("{count} is not an extent: a dimension has 0 to 2^31 members"),
     )
 }
 
 fn to_itself(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0307, span, "this channel leads from a rank to itself")
-        .help("leave the rank out: `p in peers`, or a filter such as `if p != rank`")
+        .help("leave out the rank: `p in peers`, or a filter such as `if p != rank`")
 }
 
 fn not_ranks(span: Span, ranks: i64) -> Diagnostic {

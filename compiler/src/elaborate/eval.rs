@@ -146,10 +146,10 @@ impl<'a> Eval<'_, 'a> {
         Ok(value)
     }
 
-    /// Evaluates a truth value.
+    /// Evaluates a Boolean.
     pub(super) fn boolean(&mut self, expr: &'a Expr) -> Evaluated<bool> {
         let Value::Bool(value) = self.value(expr)? else {
-            return Err(self.fail(expr, wrong_kind(expr.span, "a truth value")));
+            return Err(self.fail(expr, wrong_kind(expr.span, "a Boolean")));
         };
         Ok(value)
     }
@@ -525,11 +525,11 @@ fn overflow(span: Span) -> Diagnostic {
 }
 
 fn no_value(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0301, span, "the least or greatest of nothing does not exist")
+    Diagnostic::new(Code::E0301, span, "an empty list has no least or greatest member")
 }
 
 fn wrong_kind(span: Span, wanted: &str) -> Diagnostic {
-    Diagnostic::new(Code::E0314, span, format!("{wanted} is wanted here"))
+    Diagnostic::new(Code::E0314, span, format!("{wanted} is expected here"))
 }
 
 fn missing_argument(span: Span, name: &str) -> Diagnostic {
@@ -541,7 +541,7 @@ fn missing_argument(span: Span, name: &str) -> Diagnostic {
 }
 
 fn not_yet(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0314, span, "this is not known yet where declarations are made")
+    Diagnostic::new(Code::E0314, span, "this is not known yet when declarations are evaluated")
         .help("declarations may use numbers and lists of numbers; slices, channels and blocks come after them")
 }
 

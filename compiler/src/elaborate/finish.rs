@@ -268,7 +268,7 @@ fn bad_pin(span: Span, id: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0311,
         span,
-        format!("{id} is no thread-block id: there are 0 to {MAX_BLOCK}"),
+        format!("{id} is not a thread-block id: there are 0 to {MAX_BLOCK}"),
     )
 }
 
@@ -276,5 +276,5 @@ fn hole(span: Span, holes: &[String]) -> Diagnostic {
     let (noun, verb) = if holes.len() == 1 { ("block", "does") } else { ("blocks", "do") };
     Diagnostic::new(Code::W0301, span, format!("thread {noun} {} {verb} nothing", holes.join(", ")))
         .note("the executor launches every id up to the highest")
-        .help("pin ids without holes, or leave them to the compiler")
+        .help("pin ids without gaps, or leave them to the compiler")
 }

@@ -9,7 +9,7 @@ use crate::syntax::ast::Gathered;
 use std::ops::ControlFlow;
 
 impl<'a> Eval<'_, 'a> {
-    /// Runs `body` for every combination of the binders' values, the last binder fastest.
+    /// Runs `body` forevery combination of the binders' values, the last binder fastest.
     pub(super) fn for_each(
         &mut self,
         binders: &'a [Binder],
@@ -197,7 +197,7 @@ fn no_fold(span: Span, fold: Fold) -> Diagnostic {
     let what = match fold {
         Fold::Sum => "the sum does not fit a 64-bit integer",
         Fold::Min | Fold::Max | Fold::All | Fold::Any => {
-            "the least or greatest of nothing does not exist"
+            "an empty list has no least or greatest member"
         }
     };
     Diagnostic::new(Code::E0301, span, what)
@@ -216,7 +216,7 @@ fn no_position(span: Span, value: &Value) -> Diagnostic {
     let value =
         if let Value::Int(value) = value { value.to_string() } else { "the value".to_string() };
     Diagnostic::new(Code::E0403, span, format!("{value} is not in the list"))
-        .help("ask `.contains(..)` first, or filter with `if`")
+        .help("check `.contains(..)` first, or filter with `if`")
 }
 
 fn bad_step(span: Span) -> Diagnostic {

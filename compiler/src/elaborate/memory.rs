@@ -460,21 +460,26 @@ fn outside(span: Span, name: &str, first: i64, len: i64, chunks: i64) -> Diagnos
         format!("`{quoted} {what} {name}, which has {chunks} {noun}"),
     );
     match first >= 0 && first < chunks && len > 1 {
-        true => diagnostic.help(format!("from chunk {first} on there are {}", chunks - first)),
+        true => match chunks - first {
+            1 => diagnostic.help(format!("from chunk {first} on, only 1 is left")),
+            left => diagnostic.help(format!("from chunk {first} on, only {left} are left")),
+        },
         false => diagnostic,
     }
 }
 
 fn no_chunks(span: Span, name: &str) -> Diagnostic {
     Diagnostic::new(Code::E0402, span, format!("this slice of {name} is empty"))
-        .help("a buffer that lies in another one has at least one chunk")
+        .help("a buffer inside another one has at least one chunk")
 }
 
 fn empty(span: Span, name: &str, is_from_to: bool) -> Diagnostic {
     let report = Diagnostic::new(Code::E0402, span, format!("this slice of {name} is empty"))
         .help("an operation moves at least one chunk; guard it with `if`");
     match is_from_to {
-        true => report.help("or was `a..+n` meant, `n` chunks from `a` on? `a..b` ends before `b`"),
+        true => {
+            report.help("or did you mean `a..+n`, `n` chunks from `a` on? `a..b` ends before `b`")
+        }
         false => report,
     }
 }
@@ -489,18 +494,14 @@ fn is_from_to(expr: &Expr) -> bool {
 }
 
 fn scattered(span: Span, name: &str) -> Diagnostic {
-    Diagnostic::new(
-        Code::E0313,
-        span,
-        format!("these chunks of {name} do not lie one after the other"),
-    )
-    .note("one operand is contiguous memory, and the last dimension is the contiguous one")
-    .help("`*` instead of a range makes each its own operand")
+    Diagnostic::new(Code::E0313, span, format!("these chunks of {name} are not contiguous"))
+        .note("one operand is contiguous memory, and the last dimension is the contiguous one")
+        .help("`*` instead of a range makes each chunk an operand of its own")
 }
 
 fn not_consecutive(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0313, span, "a slice takes consecutive, ascending indices")
-        .help("`(i in list: buffer[i])` makes each its own operand")
+        .help("`(i in list: buffer[i])` makes each chunk an operand of its own")
 }
 
 fn no_index(span: Span, name: &str, dimension: usize, value: i64, has: &[i64]) -> Diagnostic {
@@ -510,7 +511,7 @@ fn no_index(span: Span, name: &str, dimension: usize, value: i64, has: &[i64]) -
         Diagnostic::new(Code::E0401, span, format!("{name} has no chunk at index {value}{place}"));
     match dimension {
         0 if has.is_empty() => report.note(format!("{name} has no chunks at all")),
-        0 => report.note(format!("{name} is declared for {}", few(has))),
+        0 => report.note(format!("{name} is declared only for {}", few(has))),
         _ => report,
     }
 }
@@ -519,8 +520,9 @@ fn no_index(span: Span, name: &str, dimension: usize, value: i64, has: &[i64]) -
 fn few(values: &[i64]) -> String {
     let shown: Vec<String> = values.iter().take(12).map(ToString::to_string).collect();
     match values.len() {
-        0..=12 => shown.join(", "),
-        more => format!("{}, .. ({more} in all)", shown.join(", ")),
+        1 => format!("index {}", shown.join(", ")),
+        0..=12 => format!("indices {}", shown.join(", ")),
+        more => format!("indices {}, .. ({more} in all)", shown.join(", ")),
     }
 }
 
@@ -542,7 +544,7 @@ fn no_member(span: Span, name: &str, tuple: &[i64], domain: &Domain) -> Diagnost
         values if values.is_empty() => {
             diagnostic.note(format!("`{name}` has no members on this rank"))
         }
-        values => diagnostic.note(format!("`{name}` is declared for {}", few(&values))),
+        values => diagnostic.note(format!("`{name}` is declared only for {}", few(&values))),
     }
 }
 

@@ -26,7 +26,7 @@ pub const NOTES: usize = 1 << 17;
 pub enum Worth {
     /// A number or a rank.
     Int(i64),
-    /// A truth value.
+    /// A Boolean.
     Bool(bool),
     /// A text.
     Text(String),

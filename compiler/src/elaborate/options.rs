@@ -122,11 +122,7 @@ impl<'a> Eval<'_, 'a> {
 }
 
 fn out_of_range(span: Span, value: i64, least: i64, most: i64) -> Diagnostic {
-    Diagnostic::new(
-        Code::E0312,
-        span,
-        format!("this option takes {least} to {most}, and this is {value}"),
-    )
+    Diagnostic::new(Code::E0312, span, format!("this option takes {least} to {most}, not {value}"))
 }
 
 fn no_sizes(span: Span, min: u64, max: u64) -> Diagnostic {
@@ -138,5 +134,5 @@ fn no_sizes(span: Span, min: u64, max: u64) -> Diagnostic {
 }
 
 fn wrong_option(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0312, span, "this option takes another kind of value")
+    Diagnostic::new(Code::E0312, span, "this option takes a different kind of value")
 }

@@ -222,7 +222,7 @@ fn no_partner(
     let report = Diagnostic::new(
         Code::E0307,
         span_of(world, end.family),
-        format!("rank {rank}'s {own} leads to rank {peer}, which has no {other} to meet it"),
+        format!("rank {rank}'s {own} leads to rank {peer}, which has no {other} to pair with it"),
     );
     let report = match family == end.family {
         true => report,
@@ -242,17 +242,17 @@ fn mismatch(
     let (own, there) =
         (end_text(world, end.family, &end.indices), end_text(world, other.family, &other.indices));
     let why = match (peer_of(&other.link), &other.other) {
-        _ if !same_kind => "is a channel of another kind".to_string(),
+        _ if !same_kind => "is a channel of a different kind".to_string(),
         (Some(back), _) if back != rank => format!("leads to rank {back}"),
         (Some(back), Some((family, indices))) => {
-            format!("meets rank {back}'s {}", end_text(world, *family, indices))
+            format!("pairs with rank {back}'s {}", end_text(world, *family, indices))
         }
         _ => "is a switch channel".to_string(),
     };
     let report = Diagnostic::new(
         Code::E0307,
         span_of(world, end.family),
-        format!("rank {rank}'s {own} would meet rank {peer}'s {there}, which {why}"),
+        format!("rank {rank}'s {own} would pair with rank {peer}'s {there}, which {why}"),
     );
     match other.family == end.family {
         true => report,
@@ -274,7 +274,9 @@ fn way_out(world: World, made: &[Made], rank: usize, peer: usize, end: &End) -> 
             let there = end_text(world, other.family, &other.indices);
             format!("rank {peer}'s {there} names it as its other end: name that one with `to`")
         }
-        None => "the two ends must name each other: `to` says which end a channel meets".to_owned(),
+        None => {
+            "the two ends must name each other: `to` says which end a channel pairs with".to_owned()
+        }
     }
 }
 
@@ -283,7 +285,7 @@ fn group_mismatch(world: World, end: &End, rank: usize, odd: ir::RankId) -> Diag
     Diagnostic::new(
         Code::E0307,
         span_of(world, end.family),
-        format!("rank {rank}'s {own} has rank {} in its group, where {own} is another group or is missing", odd.0),
+        format!("rank {rank}'s {own} has rank {} in its group, but there {own} is another group or is missing", odd.0),
     )
     .help("every member of a switch group must declare the same group")
 }
@@ -295,6 +297,6 @@ fn group_crossed(world: World, end: &End, rank: usize, odd: ir::RankId) -> Diagn
         span_of(world, end.family),
         format!("rank {rank} declares {own} where rank {} declares another group first", odd.0),
     )
-    .note("members set a group up together, and each rank its groups one after the other")
-    .help("declare the groups in one order on all ranks")
+    .note("members set up a group together, and each rank sets up its groups one after the other")
+    .help("declare the groups in the same order on all ranks")
 }

@@ -202,7 +202,7 @@ fn never_in_place(span: Span, collective: &Collective) -> Diagnostic {
     let name = &collective.name;
     Diagnostic::new(Code::E0314, span, format!("`{name}` has no in-place form"))
         .and(collective.span, "it has no `in_place` clause")
-        .help("leave `in_place` out, or say in the collective which buffer lies in which")
+        .help("remove `in_place`, or say in the collective which buffer is part of which")
 }
 
 fn bad_alias(span: Span) -> Diagnostic {

@@ -186,7 +186,7 @@ impl Entry {
             }
         }
         let on = self.on.into_iter();
-        let on = on.map(|place| Label::new(place, "and on from there"));
+        let on = on.map(|place| Label::new(place, "and everything after it"));
         self.diagnostic.secondary.extend(on);
         let others = self.ranks.len().saturating_sub(1);
         if !everywhere && others > 0 {
@@ -194,7 +194,7 @@ impl Entry {
             self.diagnostic.notes.push(format!("the same happens on {others} other {noun}"));
         }
         if self.left {
-            let note = format!("at the {MOST_TIMES}th time the rest of the rank was left");
+            let note = format!("after the {MOST_TIMES}th time, the rest of the rank was skipped");
             self.diagnostic.notes.push(note);
         }
         self.diagnostic

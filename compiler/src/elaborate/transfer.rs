@@ -439,18 +439,18 @@ fn sizes_differ(first: Placed, other: Placed, a: &str, b: &str) -> Diagnostic {
     let (one, two) = (count_text(first.operand.size), count_text(other.operand.size));
     Diagnostic::new(Code::E0309, other.span, format!("{b} is {two}, where {a} is {one}"))
         .and(first.span, one)
-        .help("all operands of an operation have one size; `..+n` makes it plain")
+        .help("all operands of an operation must have the same size; `..+n` makes it explicit")
 }
 
 fn plain_packets(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0210, span, "packets lie in scratch only")
+    Diagnostic::new(Code::E0210, span, "packets can only be in scratch")
         .help("a packet takes twice its payload, which only a scratch region has room for")
 }
 
 fn clobbered(span: Span, text: &str) -> Diagnostic {
     Diagnostic::new(Code::E0504, span, format!("{text} is written, and the collective is not in place"))
-        .note("the user's input is theirs: nobody expects it to change")
-        .help("write to `output` or scratch; or take `in_place = true`; or accept it: `#[allow(clobber, \"why\")]`")
+        .note("the input belongs to the user, who does not expect it to change")
+        .help("write to `output` or scratch; or set `in_place = true`; or accept it: `#[allow(clobber, \"why\")]`")
 }
 
 fn no_pairs(span: Span, from: usize, to: usize) -> Diagnostic {
@@ -464,7 +464,7 @@ fn switch_alone(span: Span) -> Diagnostic {
         span,
         "a reduction through a switch has one source and one destination",
     )
-    .help("`reduce nvls.input[i] -> d`, and what else there is in statements of its own")
+    .help("write `reduce nvls.input[i] -> d`, and the rest in statements of its own")
 }
 
 fn no_local_result(span: Span) -> Diagnostic {
@@ -497,9 +497,9 @@ fn no_way(
     match (via, goes) {
         (Some(_), Some(_)) => report.and(span, format!("on rank {}", peer.0)),
         (Some(_), None) => report
-            .label("it names no channel on this rank")
+            .label("this names no channel on this rank")
             .and(span, format!("on rank {}", peer.0))
-            .help("a family has members for what is listed where it is declared"),
+            .help("a family has members only for the indices that its declaration lists"),
         (None, _) => report.help("name it with `via`"),
     }
 }
@@ -508,13 +508,15 @@ fn wrong_side(verb: ir::Verb, span: Span, wants_peer: bool, does: &str) -> Diagn
     let word = word(verb);
     let message = match (wants_peer, verb) {
         (true, ir::Verb::Broadcast | ir::Verb::BroadcastPackets) => {
-            format!("`{word}` {does} through a switch channel, and this is not: `nvls.output[i]`")
+            format!(
+                "`{word}` {does} through a switch channel, as in `nvls.output[i]`, and this does not"
+            )
         }
         (true, _) => format!("`{word}` {does} another rank's memory, and this is this rank's"),
         (false, _) => format!("`{word}` {does} this rank's memory, and this is not"),
     };
     Diagnostic::new(Code::E0308, span, message)
-        .help("within a rank it is `copy`; to a peer `put`, from a peer `get`")
+        .help("use `copy` within a rank, `put` to a peer, `get` from a peer")
 }
 
 fn wrong_kind(span: Span, verb: ir::Verb, kind: ir::ChannelKind) -> Diagnostic {

@@ -11,7 +11,7 @@ pub(super) enum Value {
     Unset,
     /// An integer or a rank.
     Int(i64),
-    /// A truth value.
+    /// A Boolean.
     Bool(bool),
     /// Text.
     Str(Rc<str>),

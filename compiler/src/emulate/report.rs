@@ -65,12 +65,12 @@ fn earlier(
 
 fn waits(program: &Program, stuck: &[Stuck]) -> Diagnostic {
     let message = match stuck {
-        [one] => format!("{} waits for ever", name(program, one.at)),
-        [first, _] => format!("{} and another wait for ever", name(program, first.at)),
+        [one] => format!("{} waits forever", name(program, one.at)),
+        [first, _] => format!("{} and another wait forever", name(program, first.at)),
         [first, ..] => {
-            format!("{} and {} others wait for ever", name(program, first.at), stuck.len() - 1)
+            format!("{} and {} others wait forever", name(program, first.at), stuck.len() - 1)
         }
-        [] => "nothing goes on".to_owned(),
+        [] => "nothing makes progress".to_owned(),
     };
     let place = |one: &Stuck| program.origins.place(one.at.origin);
     let mut report = at(Code::E0905, stuck.first().map(place), message);
@@ -87,7 +87,7 @@ fn waits(program: &Program, stuck: &[Stuck]) -> Diagnostic {
 
 fn outside(program: &Program, writer: Writer, buffer: Buffer, rank: RankId) -> Diagnostic {
     let (who, buffer) = (name(program, writer), buffer.word());
-    let message = format!("{who} leaves `{buffer}` of rank {}", rank.0);
+    let message = format!("{who} reaches outside `{buffer}` of rank {}", rank.0);
     at(Code::E0401, Some(program.origins.place(writer.origin)), message)
         .label(values(program, writer.origin))
 }

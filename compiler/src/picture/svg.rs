@@ -289,7 +289,7 @@ fn meaning(order: Order) -> &'static str {
         Order::Memory => "orders memory",
         Order::Execution => "orders execution only",
         Order::Packet => "a packet",
-        Order::Meeting => "they meet",
+        Order::Meeting => "they synchronize",
     }
 }
 

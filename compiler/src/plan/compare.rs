@@ -116,9 +116,8 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
     for (number, (one, other)) in ours.iter().zip(&theirs).enumerate() {
         if one.initial != other.initial {
             let (a, b) = (one.initial, other.initial);
-            let what = format!(
-                "semaphore {number} begins with {a} in the first plan, with {b} in the second"
-            );
+            let what =
+                format!("semaphore {number} starts at {a} in the first plan, at {b} in the second");
             add(what, place(left), place(right));
         }
     }
@@ -133,7 +132,7 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         let text = &line.text;
         match moved.map(|at| new.remove(at)) {
             Some((other, there)) if other == block => {
-                let what = format!("block {block} does it in another order: `{text}`");
+                let what = format!("block {block} does this in another order: `{text}`");
                 add(what, Some(line.origin), Some(there.origin));
             }
             Some((other, there)) => {

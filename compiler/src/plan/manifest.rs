@@ -128,7 +128,7 @@ impl Manifest {
         let manifest: Manifest = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match manifest.version {
             VERSION => Ok(manifest),
-            other => Err(format!("it is of version {other}, and {VERSION} is known")),
+            other => Err(format!("it has version {other}, and only {VERSION} is supported")),
         }
     }
 
@@ -173,7 +173,7 @@ fn clashes(plans: &[Entry]) -> Vec<Diagnostic> {
 fn one_name(a: &Entry, b: &Entry) -> Diagnostic {
     let message = format!("`{}` and `{}` are both plans named `{}`", a.path, b.path, a.name);
     Diagnostic::without_place(Code::E0906, message)
-        .note("the executor keeps what it sets up under the plan's name: the second would run in what is the first's")
+        .note("the executor keeps its setup under the plan's name: the second plan would run with that of the first")
         .help("give one of them another name, `-O name=..`")
 }
 
@@ -188,8 +188,8 @@ fn either(a: &Entry, b: &Entry) -> Diagnostic {
         a.path, b.path, a.collective, a.world_size, a.ranks_per_node
     );
     Diagnostic::without_place(Code::E0906, message)
-        .note("the runtime takes the first that fits, in an order that nobody knows")
-        .help("give each a range of its own, as `-O message_size=1KiB..=64KiB`, or put them into two manifests")
+        .note("the runtime takes the first that fits, in an unspecified order")
+        .help("give each a range of its own, such as `-O message_size=1KiB..=64KiB`, or put them into two manifests")
 }
 
 /// A range of bytes in words.

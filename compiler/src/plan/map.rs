@@ -99,7 +99,7 @@ impl Map {
         let head: Head = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match head.version {
             VERSION => serde_json::from_str(text).map_err(|error| error.to_string()),
-            other => Err(format!("it is of version {other}, and {VERSION} is known")),
+            other => Err(format!("it has version {other}, and only {VERSION} is supported")),
         }
     }
 

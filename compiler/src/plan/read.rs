@@ -248,7 +248,7 @@ impl Reader<'_, '_> {
     fn channel_kind(&mut self, at: At, text: &str) -> Option<ir::ChannelKind> {
         let kind = channel_kind(text);
         if kind.is_none() {
-            self.report(at, format!("`{}` is no channel type", short(text)));
+            self.report(at, format!("`{}` is not a channel type", short(text)));
         }
         kind
     }
@@ -325,7 +325,7 @@ impl Reader<'_, '_> {
                             at,
                             match &*entry.buffer_type {
                                 "" => "`buffer_type` of a switch channel is missing".to_owned(),
-                                other => format!("`{}` is no buffer type", short(other)),
+                                other => format!("`{}` is not a buffer type", short(other)),
                             },
                         );
                         return None;
@@ -365,7 +365,7 @@ impl Reader<'_, '_> {
     fn group(&mut self, at: At, bound: ir::Buffer, group: &super::RankGroup) -> Option<ir::Link> {
         let ranks = group.ranks.iter().map(|peer| self.peer(at, *peer)).collect::<Option<_>>()?;
         let Ok(size) = u32::try_from(group.size) else {
-            self.report(at, format!("{} is no size of a rank group", group.size));
+            self.report(at, format!("{} is not a size of a rank group", group.size));
             return None;
         };
         Some(ir::Link::Switch(Arc::new(ir::SwitchGroup { buffer: bound, ranks, size })))
@@ -382,12 +382,12 @@ impl Reader<'_, '_> {
                 rank.0, rank.0
             ),
             false => format!(
-                "rank {}'s switch channel {position} has rank {} in its group, which does not come to the same group",
+                "rank {}'s switch channel {position} has rank {} in its group, which does not join the same group",
                 rank.0, absent.0
             ),
         };
         let report = Diagnostic::new(Code::E0307, self.place(At::rank(rank.0)), message)
-            .note("the executor sets groups up one after the other, each when all of its members have come to it")
+            .note("the executor sets up groups one after the other, each when all of its members have joined")
             .help("every member of a switch group must list the same group: its ranks, its buffer, its place in the order");
         self.reports.add(report);
     }
@@ -406,7 +406,7 @@ impl Reader<'_, '_> {
         for remote in &gpu.remote_buffers {
             let peer = self.peer(at, remote.rank)?;
             let Some(theirs) = buffer(&remote.buffer) else {
-                self.report(at, format!("`{}` is no buffer type", short(&remote.buffer)));
+                self.report(at, format!("`{}` is not a buffer type", short(&remote.buffer)));
                 return None;
             };
             let types = remote.access_channel_types.iter();
@@ -565,8 +565,8 @@ fn long_list(code: Code, place: Place, what: &str, most: usize) -> Diagnostic {
     let message =
         format!("this block lists {what}; MSCCL++'s executor has room for {most} in one block");
     Diagnostic::new(code, place, message)
-        .note("its loader copies all that is listed, used or not, and does not look at how many they are")
-        .help("list what the block's operations use, and spread it over several blocks if it is more")
+        .note("its loader copies every entry, used or not, and does not check how many there are")
+        .help("list only what the block's operations use, and spread it over several blocks if it is still too much")
 }
 
 fn too_many_threads(threads: u32) -> Diagnostic {

@@ -61,19 +61,18 @@ fn unknown_attribute(name: &ast::Name) -> Diagnostic {
 }
 
 fn allowed_error(argument: &ast::Name, code: Code) -> Diagnostic {
-    let message = format!("{} is an error, and only warnings can be accepted", code.id());
+    let message = format!("{} is an error, and only warnings can be allowed", code.id());
     Diagnostic::new(Code::E0213, argument.span, message)
         .label(code.title())
-        .help("`shared` and `clobber` accept what they name, where that is meant")
+        .help("`shared` and `clobber` accept what they name, where that is intended")
 }
 
 fn unknown_word(argument: &ast::Name) -> Diagnostic {
-    let message = format!("`allow` knows no `{}`", argument.text);
+    let message = format!("`allow` does not know `{}`", argument.text);
     let report = Diagnostic::new(Code::E0213, argument.span, message);
     match nearest(&argument.text, WORDS.iter().copied()) {
         Some(near) => report.label(format!("did you mean `{near}`?")),
-        None => {
-            report.help("it takes `shared`, `clobber`, `unused`, or a warning's code, as `W0202`")
-        }
+        None => report
+            .help("it takes `shared`, `clobber`, `unused`, or a warning's code, such as `W0202`"),
     }
 }

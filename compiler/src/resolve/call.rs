@@ -419,7 +419,7 @@ fn procedure_as_value(name: &ast::Name, definition: Span) -> Diagnostic {
 }
 
 fn not_callable(name: &ast::Name, definition: Option<Span>) -> Diagnostic {
-    let message = format!("`{}` is no function", name.text);
+    let message = format!("`{}` is not a function", name.text);
     let report = Diagnostic::new(Code::E0204, name.span, message);
     match definition {
         Some(definition) => report.and(definition, "declared here"),
@@ -429,10 +429,14 @@ fn not_callable(name: &ast::Name, definition: Option<Span>) -> Diagnostic {
 
 fn fold_without_binder(name: &ast::Name) -> Diagnostic {
     if name.text == "reduce" {
-        return Diagnostic::new(Code::E0204, name.span, "`reduce(..)` stands only in an `ensures`")
-            .help("write it over ranks: `output[c] == reduce(r in 0..ranks: r.input[c])`");
+        return Diagnostic::new(
+            Code::E0204,
+            name.span,
+            "`reduce(..)` can only be used in an `ensures`",
+        )
+        .help("write it over ranks: `output[c] == reduce(r in 0..ranks: r.input[c])`");
     }
-    let message = format!("`{}` goes over a list", name.text);
+    let message = format!("`{}` runs over a list", name.text);
     Diagnostic::new(Code::E0205, name.span, message)
         .help(format!("write `{}(x in list: x)`", name.text))
 }
@@ -441,7 +445,7 @@ fn unknown_fold(name: &ast::Name) -> Diagnostic {
     if name.text == "reduce" {
         return fold_without_binder(name);
     }
-    let message = format!("`{}` does not go over a list", name.text);
+    let message = format!("`{}` does not run over a list", name.text);
     let report = Diagnostic::new(Code::E0201, name.span, message);
     let folds = ["sum", "min", "max", "all", "any"];
     match nearest(&name.text, folds) {
@@ -451,7 +455,7 @@ fn unknown_fold(name: &ast::Name) -> Diagnostic {
 }
 
 fn channel_as_value(name: &ast::Name) -> Diagnostic {
-    let message = format!("`{}(..)` makes a channel only in its declaration", name.text);
+    let message = format!("`{}(..)` can only make a channel in a declaration", name.text);
     Diagnostic::new(Code::E0204, name.span, message)
         .help(format!("declare it: `channel name = {}(..);`", name.text))
 }

@@ -64,7 +64,7 @@ impl Body<'_> {
         let is_named_list = matches!(typed.expr.ty, Type::List(_)) && text != "this";
         self.report(if is_named_list {
             report.help(format!(
-                "a family has a channel for each: `[p in {}]` behind its name, and `{kind}(p)`",
+                "a family has a channel for each: write `[p in {}]` after its name, and `{kind}(p)`",
                 text.trim_matches('`')
             ))
         } else {
@@ -182,11 +182,11 @@ fn link_arity(name: &ast::Name, kind: LinkKind, given: usize) -> Diagnostic {
 
 fn not_a_buffer(text: &str, span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0204, span, format!("{text} is not a buffer of this rank"))
-        .help("name one whole: `input`, `output`, or a scratch region")
+        .help("name a whole buffer: `input`, `output`, or a scratch region")
 }
 
 fn end_of_switch(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0214, span, "a switch channel has no other end")
         .label("it joins all ranks of its group")
-        .help("leave `to` out")
+        .help("remove `to`")
 }

@@ -318,8 +318,8 @@ fn no_reduction(span: Span) -> Diagnostic {
 }
 
 fn implied_parameter(name: &ast::Name) -> Diagnostic {
-    let message = format!("every collective understands `{}`", name.text);
-    Diagnostic::new(Code::E0203, name.span, message).label("it cannot be a parameter too")
+    let message = format!("every collective already takes `{}`", name.text);
+    Diagnostic::new(Code::E0203, name.span, message).label("so it cannot be a parameter too")
 }
 
 fn missing_size(name: &ast::Name, buffer: &str) -> Diagnostic {
@@ -330,7 +330,7 @@ fn missing_size(name: &ast::Name, buffer: &str) -> Diagnostic {
 
 fn wrong_in_place(inner: &ast::Name, span: Span) -> Diagnostic {
     let other = if inner.text == "input" { "output" } else { "input" };
-    let message = format!("`{}` can only lie in `{other}` of the same rank", inner.text);
+    let message = format!("`{}` can only be part of `{other}` of the same rank", inner.text);
     Diagnostic::new(Code::E0214, span, message)
         .help(format!("write the slice that it is: `{} = {other}[rank];`", inner.text))
 }
@@ -343,24 +343,28 @@ fn no_promise(span: Span) -> Diagnostic {
 
 fn promise_of_something_else(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0214, span, "a promise is about this rank's `output`")
-        .help("the output chunk stands left of `==`, without a rank in front")
+        .help("put the output chunk to the left of `==`, without a rank in front")
 }
 
 fn promised_output(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0214, span, "an output is promised to hold what ranks had as `input`")
-        .help("right of `==` stands an input chunk, as `r.input[c]`")
+    Diagnostic::new(
+        Code::E0214,
+        span,
+        "an output can only be promised to hold what ranks had as `input`",
+    )
+    .help("put an input chunk to the right of `==`, such as `r.input[c]`")
 }
 
 fn no_in_place(name: &ast::Name, place: Span, definition: Span) -> Diagnostic {
     let message = format!("`{}` has no `in_place` clause", name.text);
     Diagnostic::new(Code::E0205, place, message)
         .and(definition, "its buffers cannot share memory")
-        .help("leave `in_place` out")
+        .help("remove `in_place`")
 }
 
 fn unknown_collective(name: &ast::Name, other: Option<Span>) -> Diagnostic {
     if let Some(other) = other {
-        let message = format!("`{}` is no collective", name.text);
+        let message = format!("`{}` is not a collective", name.text);
         return Diagnostic::new(Code::E0204, name.span, message).and(other, "declared here");
     }
     let message = format!("no collective is called `{}`", name.text);

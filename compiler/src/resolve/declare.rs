@@ -355,7 +355,7 @@ impl Body<'_> {
                     let text = self.text(expr.span);
                     self.report(match text.strip_prefix('`') {
                         Some(text) if is_list => report.help(format!(
-                            "a family over a list names its member: `{member} in {}`",
+                            "a family over a list names its member: write `{member} in {}`",
                             text.trim_end_matches('`')
                         )),
                         _ => report,
@@ -383,9 +383,9 @@ fn wrong_parameter(parameter: &Parameter, number: bool) -> Diagnostic {
         let message = format!("`{}` is {what}; it must be a number", parameter.name);
         return Diagnostic::new(Code::E0204, parameter.span, message);
     }
-    let message = format!("`{}` is {what}, which a program cannot be given", parameter.name);
+    let message = format!("`{}` is {what}, which cannot be a program's parameter", parameter.name);
     Diagnostic::new(Code::E0204, parameter.span, message)
-        .note("a program's parameters are numbers, truth values, and lists of them")
+        .note("a program's parameters are numbers, Booleans, and lists of them")
 }
 
 fn without_ranks(name: &ast::Name) -> Diagnostic {
@@ -412,6 +412,10 @@ fn is_nameless(dimension: &Dimension) -> bool {
 }
 
 fn star_declared(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0204, span, "`*` is each member of what is declared; this declares it")
-        .help("write an extent, as `4`, or a binder, as `p in peers`")
+    Diagnostic::new(
+        Code::E0204,
+        span,
+        "`*` stands for each member of a family that is already declared; this declares one",
+    )
+    .help("write an extent, such as `4`, or a binder, such as `p in peers`")
 }

@@ -1,7 +1,7 @@
 //! Expressions. In: a tree. Out: a resolved expression with its type.
 //!
-//! Rules (E0204): `-` takes a number, `!` a truth value; `==` and `!=` compare numbers, truth values and lists of
-//! these; the branches of an `if` and the members of a list have one type; a condition is a truth value.
+//! Rules (E0204): `-` takes a number, `!` a Boolean; `==` and `!=` compare numbers, Booleans and lists of
+//! these; the branches of an `if` and the members of a list have one type; a condition is a Boolean.
 
 use super::body::{Body, Nature, Typed, wrong};
 use super::operator::symbol;
@@ -137,7 +137,7 @@ impl Body<'_> {
         self.typed(kind, span, Ty::Bool)
     }
 
-    /// Whether the type is a number, a truth value, or a list of these.
+    /// Whether the type is a number, a Boolean, or a list of these.
     fn is_comparable(&self, ty: &Ty) -> bool {
         let mut ty = self.types.known(ty);
         while let Ty::List(member) = ty {
@@ -166,8 +166,11 @@ impl Body<'_> {
                 Some(joined) => known.ty = joined,
                 None => {
                     let known = known.clone();
-                    let report =
-                        self.different(&typed, &known, "the members of a list are of one type");
+                    let report = self.different(
+                        &typed,
+                        &known,
+                        "the members of a list must have the same type",
+                    );
                     self.report(report);
                 }
             }
@@ -228,8 +231,11 @@ impl Body<'_> {
         let ty = match self.types.join(&then.ty, &otherwise.ty) {
             Some(ty) => ty,
             None => {
-                let report =
-                    self.different(&otherwise, &then, "both branches of an `if` are of one type");
+                let report = self.different(
+                    &otherwise,
+                    &then,
+                    "both branches of an `if` must have the same type",
+                );
                 self.report(report);
                 Ty::Error
             }
@@ -257,14 +263,14 @@ impl Body<'_> {
     fn incomparable(&self, left: &Typed, op: BinaryOp, span: Span) -> Diagnostic {
         let ty = self.types.close(&left.ty);
         let message = format!(
-            "{} is {}; `{}` compares numbers, truth values and lists of them",
+            "{} is {}; `{}` compares numbers, Booleans and lists of them",
             self.text(left.expr.span),
             types::describe(&ty),
             symbol(op),
         );
         let report = Diagnostic::new(Code::E0204, span, message);
         if ty == Type::Chunk {
-            return report.note("what chunks must hold is said in an `ensures` of a collective");
+            return report.note("what chunks must hold belongs in an `ensures` of a collective");
         }
         report
     }
@@ -272,7 +278,7 @@ impl Body<'_> {
     fn not_a_list(&self, list: &Typed, span: Span) -> Diagnostic {
         let ty = self.types.close(&list.ty);
         let text = self.text(span);
-        let message = format!("{text} is {}; a list is wanted here", types::describe(&ty));
+        let message = format!("{text} is {}; a list is expected here", types::describe(&ty));
         let report = Diagnostic::new(Code::E0204, span, message);
         match text.strip_prefix('`') {
             Some(text) if matches!(ty, Type::Int | Type::Rank) => {
@@ -284,7 +290,7 @@ impl Body<'_> {
 }
 
 fn too_deep(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0204, span, format!("lists lie in lists more than {DEPTH} deep"))
+    Diagnostic::new(Code::E0204, span, format!("lists are nested more than {DEPTH} deep"))
 }
 
 fn several_without_value(span: Span) -> Diagnostic {

@@ -314,7 +314,7 @@ fn import_without_names(use_: &ast::Use) -> Diagnostic {
         ast::UseRoot::Name(name) => name.span,
         ast::UseRoot::File(path) => path.span,
     };
-    Diagnostic::new(Code::E0206, span, "this import names nothing of the file")
+    Diagnostic::new(Code::E0206, span, "this import names nothing in the file")
         .help("name what you want from it: `use \"common.ccl\"::handshake;`")
 }
 

@@ -401,11 +401,11 @@ fn needs_itself(globals: &Globals, members: &[Entity]) -> Option<Diagnostic> {
         .filter_map(|member| head(globals, *member).name)
         .collect();
     let first = constants.first()?;
-    let message = format!("the value of `{}` needs itself", first.text);
+    let message = format!("the value of `{}` depends on itself", first.text);
     let mut report = Diagnostic::new(Code::E0215, first.span, message);
     for other in members.iter().filter_map(|member| head(globals, *member).name) {
         if other.span != first.span {
-            report = report.and(other.span, format!("by way of `{}`", other.text));
+            report = report.and(other.span, format!("through `{}`", other.text));
         }
     }
     Some(report)

@@ -396,16 +396,16 @@ fn unknown_library(root: &ast::Name) -> Diagnostic {
 
 fn cannot_read(place: Span, name: &str, why: &str) -> Diagnostic {
     Diagnostic::new(Code::E0206, place, format!("`{name}` cannot be read: {why}"))
-        .note("a path in a `use` is relative to the file that it stands in")
+        .note("a path in a `use` is relative to the file that contains it")
 }
 
 fn import_cycle(modules: &Modules, chain: &[Open], span: Span) -> Diagnostic {
     if chain.len() == 1 {
         return Diagnostic::new(Code::E0207, span, "this file imports itself")
-            .label("what it declares is known here without a `use`");
+            .label("what it declares is available here without a `use`");
     }
     let name = |at: usize| chain.get(at).map_or("", |open| &modules.modules[open.module].name);
-    let message = format!("`{}` is imported in a circle", name(0));
+    let message = format!("`{}` imports itself through other files", name(0));
     let mut report = Diagnostic::new(Code::E0207, span, message)
         .label(format!("`{}` imports it here ..", name(chain.len() - 1)));
     for (at, open) in chain.iter().enumerate().take(chain.len() - 1) {

@@ -86,12 +86,12 @@ impl Body<'_> {
         let either = needs.rank || needs.ranks;
         let (refused, why) = match self.level {
             Level::Constant => {
-                (either, "a `let` at the top of a file is evaluated once, for every program")
+                (either, "a `let` at the top of a file is evaluated once, forevery program")
             }
             Level::ProgramDefault => {
                 (either, "a program's parameters are evaluated before anything else")
             }
-            Level::Argument => (either, "a value on the command line stands alone"),
+            Level::Argument => (either, "a value on the command line cannot refer to a program"),
             Level::Default => (needs.rank, "a parameter's default is the same on every rank"),
             Level::Options => (needs.rank, "options are evaluated once, for all ranks"),
             Level::Function | Level::Collective | Level::Clauses | Level::Program => return,
@@ -203,10 +203,10 @@ impl Body<'_> {
                 .guess(format!("write `{near}`"), vec![Edit { span, text: near.clone() }]);
             self.excuse(&near);
         } else if self.other_space(name).is_some() {
-            report =
-                report.note(format!("`{name}` is a collective, which only `collective` names"));
+            report = report
+                .note(format!("`{name}` is a collective, which can only be named by `collective`"));
         } else if self.level == Level::Function {
-            report = report.note("functions and procedures see what they are given, and the file");
+            report = report.note("functions and procedures see only their parameters and the file");
             if matches!(name, "input" | "output") {
                 report = report.help(format!("take it as a parameter: `{name}: buffer`"));
             }
@@ -332,7 +332,7 @@ impl Body<'_> {
         let (have, want) = (self.types.close(&got.ty), self.types.close(want));
         let text = self.text(got.expr.span);
         let message = format!(
-            "{text} is {}; {} is wanted here{}",
+            "{text} is {}; {} is expected here{}",
             types::describe(&have),
             types::describe(&want),
             example(&have, &want, &text),
@@ -375,24 +375,24 @@ fn family_member(family: Family) -> Ty {
 fn example(have: &Type, want: &Type, text: &str) -> String {
     match (have, want) {
         (Type::Buffer, Type::Chunk) if text.starts_with('`') => {
-            format!(", as `{}[..]`", text.trim_matches('`'))
+            format!(", such as `{}[..]`", text.trim_matches('`'))
         }
-        (_, Type::Chunk) => ", as `output[rank]`".to_owned(),
+        (_, Type::Chunk) => ", such as `output[rank]`".to_owned(),
         (Type::Int | Type::Rank, Type::List(member))
             if matches!(**member, Type::Int | Type::Rank) && text.starts_with('`') =>
         {
-            format!(", as `0..{}`", text.trim_matches('`'))
+            format!(", such as `0..{}`", text.trim_matches('`'))
         }
         (one, Type::List(member)) if *one == **member && text.starts_with('`') => {
-            format!(", as `[{}]`", text.trim_matches('`'))
+            format!(", such as `[{}]`", text.trim_matches('`'))
         }
         _ => String::new(),
     }
 }
 
 fn not_yet(name: &str, span: Span, declaration: Span, line: &str) -> Diagnostic {
-    Diagnostic::new(Code::E0201, span, format!("`{name}` is declared only further down"))
-        .and(declaration, "here")
+    Diagnostic::new(Code::E0201, span, format!("`{name}` is used before it is declared"))
+        .and(declaration, "declared here")
         .help(format!("move the declaration{line} above its first use"))
 }
 
@@ -410,7 +410,7 @@ fn let_in_options(name: &str, span: Span, definition: Span) -> Diagnostic {
 }
 
 fn not_a_value(name: &str, noun: &str, span: Span, definition: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0204, span, format!("`{name}` is {noun}; a value is wanted here"))
+    Diagnostic::new(Code::E0204, span, format!("`{name}` is {noun}; a value is expected here"))
         .and(definition, "declared here")
 }
 

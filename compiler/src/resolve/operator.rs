@@ -1,5 +1,5 @@
 //! Binary operators. In: an operator and two trees. Out: a resolved expression with its type.
-//! Rules (E0204): arithmetic, shifts and `<` take numbers; `&&` and `||` take truth values. If one or both sides were
+//! Rules (E0204): arithmetic, shifts and `<` take numbers; `&&` and `||` take Booleans. If one or both sides were
 //! reported, the result is not reported again.
 
 use super::body::{Body, Typed};
@@ -73,7 +73,7 @@ impl Body<'_> {
             ty: self.types.close(&side.ty),
         });
         let is_logical = matches!(op, BinaryOp::Or | BinaryOp::And);
-        let wanted = if is_logical { "truth values" } else { "numbers" };
+        let wanted = if is_logical { "Booleans" } else { "numbers" };
         let takes = format!("`{}` takes {wanted}", symbol(op));
         let alone = |side: &Side, other: &Side| {
             let message = format!("{} is {}; {takes}", side.text, types::describe(&side.ty));
@@ -124,32 +124,36 @@ fn both_wrong(one: &Side, other: &Side, takes: &str) -> Diagnostic {
 /// What to write instead for lists and chunks, which no operator takes.
 fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
     if op == BinaryOp::Add && one.ty == Type::Chunk && other.ty == Type::Chunk {
-        return Some("chunks are added up by an operation: `reduce a, b -> c;`".to_owned());
+        return Some("chunks are added by an operation: `reduce a, b -> c;`".to_owned());
     }
     let (a, b, sign) = (one.written()?, other.written()?, symbol(op));
     let asks = gives_truth_values(op);
     Some(match (one.is_list(), other.is_list(), op) {
         (true, true, BinaryOp::Add | BinaryOp::BitOr) => {
             format!(
-                "one behind the other they are `[l in [{a}, {b}], x in l: x]`; with `{{..}}` around it, each member once"
+                "to concatenate them, write `[l in [{a}, {b}], x in l: x]`; with `{{..}}` around it, each member is there once"
             )
         }
         (true, true, BinaryOp::Subtract) => {
             format!(
-                "the members of the first that the second lacks are `{{x in {a} if !{b}.contains(x)}}`"
+                "for the members of the first that are not in the second, write `{{x in {a} if !{b}.contains(x)}}`"
             )
         }
         (true, true, BinaryOp::BitAnd) => {
-            format!("the members that both have are `{{x in {a} if {b}.contains(x)}}`")
+            format!("for the members that both have, write `{{x in {a} if {b}.contains(x)}}`")
         }
         (true, false, _) if asks => {
-            format!("whether it holds for all is `all(x in {a}: x {sign} {b})`")
+            format!("to test whether it holds for all, write `all(x in {a}: x {sign} {b})`")
         }
         (false, true, _) if asks => {
-            format!("whether it holds for all is `all(x in {b}: {a} {sign} x)`")
+            format!("to test whether it holds for all, write `all(x in {b}: {a} {sign} x)`")
         }
-        (true, false, _) => format!("the same of each member is `{{x in {a}: x {sign} {b}}}`"),
-        (false, true, _) => format!("the same of each member is `{{x in {b}: {a} {sign} x}}`"),
+        (true, false, _) => {
+            format!("to do this for each member, write `{{x in {a}: x {sign} {b}}}`")
+        }
+        (false, true, _) => {
+            format!("to do this for each member, write `{{x in {b}: {a} {sign} x}}`")
+        }
         (_, _, _) => return None,
     })
 }
@@ -190,7 +194,7 @@ pub(super) fn symbol(op: BinaryOp) -> &'static str {
     }
 }
 
-/// The operator on truth values that was probably meant.
+/// The operator on Booleans that was probably meant.
 fn logical(op: BinaryOp) -> Option<&'static str> {
     let pairs = [(BinaryOp::BitOr, "||"), (BinaryOp::BitAnd, "&&"), (BinaryOp::BitXor, "!=")];
     pairs.into_iter().find(|(bits, _)| *bits == op).map(|(_, logical)| logical)
@@ -204,7 +208,7 @@ fn owner(expr: &ast::Expr) -> Option<(Span, &ast::Name)> {
 }
 
 fn field_of_a_part(field: &ast::Name, whole: Span, [all, part]: [String; 2]) -> Diagnostic {
-    let message = format!("`{}` is of {part} here, not of {all}", field.text);
+    let message = format!("`{}` applies to {part} here, not to {all}", field.text);
     let edits = vec![
         Edit { span: Span { end: whole.start, ..whole }, text: "(".to_owned() },
         Edit { span: Span { start: whole.end, ..whole }, text: ")".to_owned() },
@@ -216,7 +220,7 @@ fn field_of_a_part(field: &ast::Name, whole: Span, [all, part]: [String; 2]) -> 
 
 fn bits_of_truth_values(op: BinaryOp, instead: &str, left: &Typed, right: &Typed) -> Diagnostic {
     let span = left.expr.span.to(right.expr.span);
-    let message = format!("`{}` takes numbers, and these are truth values", symbol(op));
+    let message = format!("`{}` takes numbers, and these are Booleans", symbol(op));
     Diagnostic::new(Code::E0204, span, message)
-        .help(format!("truth values are combined with `{instead}`"))
+        .help(format!("Booleans are combined with `{instead}`"))
 }

@@ -258,8 +258,8 @@ fn wrong_kind(name: &ast::Name, kind: Kind, span: Span) -> Diagnostic {
         Kind::Truth => "`true` or `false`",
         Kind::Text => "text in quotes",
         Kind::Words(_) => "a word",
-        Kind::Bytes => "a range of bytes, as `1KiB..=1GiB`",
-        Kind::Map => "names with numbers, as `{ nvls = 1 }`",
+        Kind::Bytes => "a range of bytes, such as `1KiB..=1GiB`",
+        Kind::Map => "names with numbers, such as `{ nvls = 1 }`",
     };
     Diagnostic::new(Code::E0211, span, format!("`{}` takes {takes}", name.text))
 }

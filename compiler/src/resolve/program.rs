@@ -654,7 +654,7 @@ pub struct Expr {
 pub enum ExprKind {
     /// A number.
     Int(i64),
-    /// A truth value.
+    /// A Boolean.
     Bool(bool),
     /// Text.
     Str(String),

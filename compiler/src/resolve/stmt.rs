@@ -1,6 +1,6 @@
 //! Statements. In: a tree. Out: a resolved statement.
 //!
-//! Rules: conditions are truth values, `for` runs over lists, blocks are opened with as many indices as their family
+//! Rules: conditions are Booleans, `for` runs over lists, blocks are opened with as many indices as their family
 //! has (E0205), `group` and `barrier` take blocks, a pipeline gives `unit` and `chunks`, and a procedure is called
 //! where its statements are allowed (E0108).
 
@@ -417,10 +417,10 @@ impl Body<'_> {
 }
 
 fn collective_without_word(name: &ast::Name) -> Diagnostic {
-    let message = format!("`{}` is a collective, and not a statement", name.text);
+    let message = format!("`{}` is a collective, not a statement", name.text);
     let before = Span { end: name.span.start, ..name.span };
     Diagnostic::new(Code::E0212, name.span, message).fix(
-        "say that the program implements it: `collective`",
+        "to say that the program implements it, write `collective`",
         vec![Edit { span: before, text: "collective ".to_owned() }],
     )
 }
@@ -437,7 +437,7 @@ fn else_span(otherwise: &ast::Else) -> Span {
 
 fn unknown_type(ty: &ast::Type) -> Diagnostic {
     if types::word(&ty.name.text).is_some() {
-        let message = format!("lists lie in lists more than {} deep", types::DEPTH);
+        let message = format!("lists are nested more than {} deep", types::DEPTH);
         return Diagnostic::new(Code::E0204, ty.span, message);
     }
     let message = format!("no type is called `{}`", ty.name.text);
@@ -458,7 +458,7 @@ fn unknown_setting(name: &ast::Name) -> Diagnostic {
 }
 
 fn incomplete_pipeline(missing: &str, place: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0205, place, format!("this pipeline does not say its `{missing}`"))
+    Diagnostic::new(Code::E0205, place, format!("this pipeline does not set `{missing}`"))
         .help("write `pipeline unit = 1MiB, chunks = 1 { .. }`")
 }
 
@@ -476,19 +476,19 @@ fn function_as_statement(name: &ast::Name) -> Diagnostic {
 }
 
 fn not_a_procedure(name: &ast::Name) -> Diagnostic {
-    let message = format!("`{}` is no procedure", name.text);
+    let message = format!("`{}` is not a procedure", name.text);
     Diagnostic::new(Code::E0204, name.span, message)
 }
 
 fn call_outside_block(name: &ast::Name, place: Span) -> Diagnostic {
     let message = format!("`{}` has operations and must be called in a block", name.text);
     Diagnostic::new(Code::E0108, name.span, message)
-        .and(place, "this is one")
+        .and(place, "this is an operation")
         .help(format!("write `block main {{ {}(..); }}`", name.text))
 }
 
 fn call_inside(name: &ast::Name, place: Span, where_: &str) -> Diagnostic {
     let message = format!("`{}` cannot be called in {where_}", name.text);
     Diagnostic::new(Code::E0108, name.span, message)
-        .and(place, format!("this may not stand in {where_}"))
+        .and(place, format!("this is not allowed in {where_}"))
 }

@@ -297,13 +297,13 @@ fn wrong_side(
             report.help("to read a peer's memory: `get p.a -> b via channel`")
         }
         (_, Side::Local, "writes") if allowed.contains(&Side::Remote) => {
-            report.help("a peer's buffer has the peer in front, as `p.output[i]`")
+            report.help("write the peer in front of its buffer: `p.output[i]`")
         }
         (TransferVerb::Get, Side::Local, _) => {
-            report.help("a peer's buffer has the peer in front, as `p.input[i]`")
+            report.help("write the peer in front of its buffer: `p.input[i]`")
         }
         (TransferVerb::Broadcast, Side::Local, _) => report.help(
-            "within a rank it is `copy a -> b`; a group's buffer has its switch channel in front",
+            "within a rank, use `copy a -> b`; a group's buffer has its switch channel in front",
         ),
         (_, Side::Remote, "writes") if reduces(verb) => {
             report.help("name a chunk of this rank first, then a peer's: it gets the same")
@@ -371,14 +371,14 @@ fn needless_via(verb: TransferVerb, span: Span, switched: bool) -> Diagnostic {
         } else {
             "all its operands are this rank's memory"
         })
-        .help("leave `via` out")
+        .help("remove `via`")
 }
 
 fn packets_outside_scratch(verb: TransferVerb, text: &str, span: Span, does: &str) -> Diagnostic {
-    let message = format!("`{}` {does} packets here, and {text} is not scratch", word(verb));
+    let message = format!("`{}` {does} packets here, but {text} is not scratch", word(verb));
     Diagnostic::new(Code::E0210, span, message)
         .note("packets carry flags between the data; only scratch has room for them")
-        .help("declare a region, as `scratch inbox[p in peers];`, and unpack from it")
+        .help("declare a region, such as `scratch inbox[p in peers];`, and unpack from it")
 }
 
 fn wrong_link(
@@ -406,7 +406,7 @@ fn wrong_link(
             report.help("let the peer `put` its part into scratch, and reduce from there")
         }
         (_, LinkKind::Switch) => {
-            report.help("behind a switch are `reduce nvls.input[i] -> b` and `broadcast a -> nvls.input[i]`")
+            report.help("through a switch, use `reduce nvls.input[i] -> b` and `broadcast a -> nvls.input[i]`")
         }
         _ => report,
     }
@@ -423,9 +423,7 @@ fn wrong_synchronisation(
         Diagnostic::new(Code::E0209, span, message).label(format!("{text} is {}", link.noun()));
     match link {
         LinkKind::Switch => report.help("ranks of a group signal one another over memory channels"),
-        LinkKind::Memory => {
-            report.help("what goes over a memory channel needs no flush: `signal` it")
-        }
+        LinkKind::Memory => report.help("a memory channel needs no flush: use `signal`"),
         LinkKind::Port => report,
     }
 }
@@ -446,7 +444,7 @@ fn op_without_reduction(verb: TransferVerb, span: Span) -> Diagnostic {
 
 fn word_elsewhere(setting: &str, verb: &str, span: Span) -> Diagnostic {
     let message = format!("`{verb}` takes no `{setting}`");
-    let report = Diagnostic::new(Code::E0214, span, message).help("leave it out");
+    let report = Diagnostic::new(Code::E0214, span, message).help("remove it");
     match setting {
         "op" => report.note("it reduces nothing"),
         _ => report.note("it moves no data"),

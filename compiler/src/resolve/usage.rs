@@ -55,9 +55,9 @@ fn unused_declaration(code: Code, noun: &str, declaration: &Declaration, text: &
     // For a channel there is no such edit: its other end may be used.
     match stands.filter(|_| code != Code::W0202) {
         Some(stands) => report
-            .help("if it is to stay, say `#[allow(unused, \"why\")]` before it")
+            .help("to keep it, write `#[allow(unused, \"why\")]` before it")
             .guess(format!("remove the {noun} `{name}`"), vec![removal(stands, text)]),
-        None => report.help("remove it, or say `#[allow(unused, \"why\")]` before it"),
+        None => report.help("remove it, or write `#[allow(unused, \"why\")]` before it"),
     }
 }
 
@@ -71,7 +71,7 @@ fn unused_local(local: &Known, text: &str) -> Diagnostic {
     let report = Diagnostic::new(Code::W0205, *span, format!("the {noun} `{name}` is never used"));
     match stands {
         Some(stands) => report
-            .help(format!("if it is to stay, call it `_{name}`"))
+            .help(format!("to keep it, call it `_{name}`"))
             .guess(format!("remove the {noun} `{name}`"), vec![removal(*stands, text)]),
         None => report.help(format!("remove it, or call it `_{name}`")),
     }

@@ -688,11 +688,14 @@ fn stray_closer(token: Token<'_>) -> Fault {
 
 fn too_deep(token: Token<'_>) -> Fault {
     let span: Span = token.span;
-    let report =
-        Diagnostic::new(Code::E0109, span, format!("this lies in more than {MAX_DEPTH} levels"))
-            .label("what stands from here on is not read")
-            .note("brackets, braces, operators in a row and `else if` each count as a level")
-            .help("name a part of it with `let`, or move statements into a procedure");
+    let report = Diagnostic::new(
+        Code::E0109,
+        span,
+        format!("this is nested more than {MAX_DEPTH} levels deep"),
+    )
+    .label("the text from here on is not read")
+    .note("brackets, braces, operators in a row and `else if` each count as a level")
+    .help("name a part of it with `let`, or move statements into a procedure");
     Fault::new(span.start, Reach::Statement, report)
 }
 #[cfg(test)]

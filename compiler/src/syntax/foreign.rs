@@ -2,10 +2,10 @@
 //! languages before.
 
 /// How to make a list from another one.
-const EACH: &str = "a value for each of a list is `[p in list: value]`, and those that are wanted `[p in list if c]`";
+const EACH: &str = "to compute a value for each member of a list, write `[p in list: value]`; to filter a list, `[p in list if c]`";
 
 /// How to write a body, which other languages put after `:`.
-pub const BRACES: &str = "what belongs to it stands in braces: `for p in peers { .. }`";
+pub const BRACES: &str = "a body goes in braces: `for p in peers { .. }`";
 
 /// The operator that replaces a word between values.
 #[must_use]
@@ -25,12 +25,12 @@ pub fn operator(word: &str) -> Option<&'static str> {
 #[must_use]
 pub fn behind_value(word: &str) -> Option<&'static str> {
     Some(match word {
-        "if" => "a condition stands before what it is for: `if c { a } else { b }`",
-        "strong" => "what is not `relaxed` is strong",
+        "if" => "the condition comes first: `if c { a } else { b }`",
+        "strong" => "signals and waits that are not `relaxed` are strong",
         "for" => EACH,
-        "where" | "when" => "which of a list are wanted is said by `if`: `p in list if c`",
-        "in" | "not" => "whether a list holds a value is `list.contains(value)`",
-        "step" | "by" => "every n-th member of a list is `list.step(n)`: `(0..8).step(2)`",
+        "where" | "when" => "filter a list with `if`: `p in list if c`",
+        "in" | "not" => "to test whether a list holds a value, write `list.contains(value)`",
+        "step" | "by" => "forevery n-th member of a list, write `list.step(n)`: `(0..8).step(2)`",
         _ => return None,
     })
 }
@@ -40,22 +40,24 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
 pub fn statement(word: &str) -> Option<&'static str> {
     Some(match word {
         "while" | "loop" | "do" | "foreach" => {
-            "a loop is `for i in 0..n { .. }`: how often it runs is known before the program does"
+            "write a loop as `for i in 0..n { .. }`: how often it runs is known before the program runs"
         }
         "break" | "continue" => {
-            "no turn of a loop is left early: `for i in 0..n if c { .. }` leaves turns out"
+            "a loop cannot be left early: `for i in 0..n if c { .. }` skips iterations"
         }
         "elif" | "elseif" | "elsif" => "write `else if`",
         "switch" | "match" | "case" => "write `if a { .. } else if b { .. } else { .. }`",
-        "pass" => "an empty body is `{ }`",
-        "assert" => "what must hold of parameters is `require condition, \"why\";`",
-        "var" | "const" | "auto" | "mut" | "int" | "bool" => "a name is bound with `let a = ..;`",
+        "pass" => "write an empty body as `{ }`",
+        "assert" => "to check parameters, write `require condition, \"why\";`",
+        "var" | "const" | "auto" | "mut" | "int" | "bool" => "bind a name with `let a = ..;`",
         "def" | "func" | "function" | "void" | "lambda" => {
-            "a function is `fn f(x: int) -> int = x + 1;`, and statements have a name by `proc f() { .. }`"
+            "write a function as `fn f(x: int) -> int = x + 1;`, and name statements with `proc f() { .. }`"
         }
-        "return" => "a function is one value, without `return`: `fn f(x: int) -> int = x + 1;`",
+        "return" => {
+            "a function is a single expression, without `return`: `fn f(x: int) -> int = x + 1;`"
+        }
         "import" | "from" | "include" | "using" => {
-            "names of other files come by `use std::collectives::allreduce;` or `use \"file.ccl\"::name;`"
+            "import names with `use std::collectives::allreduce;` or `use \"file.ccl\"::name;`"
         }
         _ => return None,
     })
@@ -65,10 +67,10 @@ pub fn statement(word: &str) -> Option<&'static str> {
 #[must_use]
 pub fn function(name: &str) -> Option<&'static str> {
     Some(match name {
-        "range" => "the numbers from 0 up to `n`, without it, are `0..n`",
-        "len" | "size" | "count" => "how many members a list has is `list.len()`",
+        "range" => "for the numbers from 0 to `n - 1`, write `0..n`",
+        "len" | "size" | "count" => "for the number of members of a list, write `list.len()`",
         "list" | "filter" | "zip" | "enumerate" => EACH,
-        "reversed" => "the other way round is `list.rev()`",
+        "reversed" => "to reverse a list, write `list.rev()`",
         _ => return None,
     })
 }
@@ -78,12 +80,12 @@ pub fn function(name: &str) -> Option<&'static str> {
 pub fn method(name: &str) -> Option<&'static str> {
     Some(match name {
         "filter" | "map" | "collect" | "iter" | "select" => EACH,
-        "size" | "length" | "count" => "how many members a list has is `list.len()`",
-        "index" | "find" | "index_of" => "where a list holds a value is `list.position(value)`",
-        "has" | "includes" => "whether a list holds a value is `list.contains(value)`",
-        "reverse" | "reversed" => "the other way round is `list.rev()`",
+        "size" | "length" | "count" => "for the number of members of a list, write `list.len()`",
+        "index" | "find" | "index_of" => "to find a value in a list, write `list.position(value)`",
+        "has" | "includes" => "to test whether a list holds a value, write `list.contains(value)`",
+        "reverse" | "reversed" => "to reverse a list, write `list.rev()`",
         "append" | "push" | "add" | "remove" | "pop" => {
-            "no list changes; another one is `{p in list if c}` or `{p in list: value}`"
+            "lists do not change; make another one: `{p in list if c}` or `{p in list: value}`"
         }
         _ => return None,
     })
@@ -93,7 +95,7 @@ pub fn method(name: &str) -> Option<&'static str> {
 #[must_use]
 pub fn nothing(name: &str) -> Option<&'static str> {
     matches!(name, "None" | "null" | "NULL" | "nil" | "nullptr").then_some(
-        "every value is one; what may be missing is a list with one member or none: `{p in [rank - 1] if rank > 0}`",
+        "there is no null value; write a list with one member or none: `{p in [rank - 1] if rank > 0}`",
     )
 }
 

@@ -205,16 +205,16 @@ fn fault(place: Span, message: String, help: &str) -> Fault {
 }
 
 fn outside_blocks(place: Span) -> Fault {
-    let message = "an operation stands in a block or in a group of blocks".to_owned();
+    let message = "an operation must be in a block or in a group of blocks".to_owned();
     fault(place, message, "open a block around it: `block main { .. }`")
 }
 
 fn in_block(span: Span, what: &str, level: Level) -> Fault {
     let around = if level == Level::Group { "group" } else { "block" };
-    let message = format!("a `{what}` cannot stand in a {around}");
+    let message = format!("a `{what}` is not allowed in a {around}");
     let help = match what {
         "barrier" => {
-            "end the block before it, and open it again after it; the threads of one block meet by `sync;`"
+            "end the block before it, and open it again after it; `sync;` synchronizes the threads of one block"
         }
         "block" => "end the block before it: blocks run side by side, and each can be opened again",
         _ => "end the block before it: a group opens its blocks itself",
@@ -229,12 +229,12 @@ fn in_group(place: Span, what: &str) -> Fault {
 }
 
 fn in_pipeline(span: Span, what: &str) -> Fault {
-    let message = format!("a `{what}` cannot stand in a pipeline");
+    let message = format!("a `{what}` is not allowed in a pipeline");
     fault(word(span, what), message, "end the pipeline before it")
 }
 
 fn packets_in_pipeline(place: Span) -> Fault {
-    let message = "packets cannot move in a pipeline".to_owned();
+    let message = "packets cannot be moved in a pipeline".to_owned();
     fault(
         place,
         message,
@@ -243,14 +243,14 @@ fn packets_in_pipeline(place: Span) -> Fault {
 }
 
 fn declared_inside(span: Span, name: &str) -> Fault {
-    let message = "a block is declared at the top level of a program".to_owned();
+    let message = "a block must be declared at the top level of a program".to_owned();
     let help = format!("declare a family there, with a filter: `block {name}[p in peers if ..];`");
     fault(word(span, "block"), message, &help)
 }
 
 fn all_declared(place: Span) -> Fault {
     let report =
-        Diagnostic::new(Code::E0101, place, "`*` stands for a family that is declared already")
+        Diagnostic::new(Code::E0101, place, "`*` stands for a family that is already declared")
             .help("declare the family over something: `[t in 0..4]`");
     Fault::new(place.start, Reach::Statement, report)
 }

@@ -338,10 +338,10 @@ fn strange_characters(run: Token<'_>) -> Fault {
     let shown: String = run.text.chars().map(visible).collect();
     let what = if run.text.chars().count() == 1 { "this character" } else { "these characters" };
     let report = Diagnostic::new(Code::E0102, run.span, format!("`{shown}` has no meaning here"))
-        .label(format!("{what} can stand in comments and strings only"));
+        .label(format!("{what} can only be in comments and strings"));
     let report = match run.text {
-        "?" => report.help("one of two values is `if c { a } else { b }`"),
-        "'" => report.help("strings stand in `\"`"),
+        "?" => report.help("to choose between two values, write `if c { a } else { b }`"),
+        "'" => report.help("strings go between `\"`"),
         _ => report,
     };
     let Some(meant) = lookalike(run.text).map(Kind::text) else {
@@ -370,7 +370,7 @@ fn bad_escape(token: Token<'_>) -> Option<Fault> {
         let span = Span { start, end: start + 1 + escaped.len_utf8() as u32, ..token.span };
         let report =
             Diagnostic::new(Code::E0102, span, format!("`\\{escaped}` has no meaning in a string"))
-                .help("a string knows `\\\"` and `\\\\` only");
+                .help("the only escapes in a string are `\\\"` and `\\\\`");
         return Some(fault(span, report));
     }
     None
@@ -400,9 +400,9 @@ fn bad_number(token: Token<'_>) -> Fault {
 #[must_use]
 pub fn other_unit(unit: &str) -> Option<&'static str> {
     Some(match unit {
-        "K" | "k" | "KB" | "kB" | "kb" | "Kb" | "kib" | "KIB" => "1024 bytes are `1KiB`",
-        "M" | "m" | "MB" | "mb" | "Mb" | "mib" | "MIB" => "1024 KiB are `1MiB`",
-        "G" | "g" | "GB" | "gb" | "Gb" | "gib" | "GIB" => "1024 MiB are `1GiB`",
+        "K" | "k" | "KB" | "kB" | "kb" | "Kb" | "kib" | "KIB" => "for 1024 bytes, write `1KiB`",
+        "M" | "m" | "MB" | "mb" | "Mb" | "mib" | "MIB" => "for 1024 KiB, write `1MiB`",
+        "G" | "g" | "GB" | "gb" | "Gb" | "gib" | "GIB" => "for 1024 MiB, write `1GiB`",
         _ => return None,
     })
 }

@@ -36,16 +36,17 @@ fn report(token: &Token<'_>) -> Option<Diagnostic> {
     let span = edits.first()?.span;
     let what = if token.kind == Kind::Str { "string" } else { "comment" };
     let why = match changes_direction(first) {
-        true => "which makes text look as if it stood in another order than it does",
-        false => "a control character, which a terminal obeys and nobody sees",
+        true => "which makes text appear in a different order than it is stored",
+        false => "an invisible control character that a terminal obeys",
     };
-    let message = format!("this {what} holds {}, {why}", visible(first));
+    let message = format!("this {what} contains {}, {why}", visible(first));
     let report = Diagnostic::new(Code::E0110, span, message);
-    let report = match edits.len() {
-        1 => report,
-        more => report.note(format!("it holds {more} characters that are not seen")),
-    };
-    Some(report.fix("remove what is not seen", edits))
+    Some(match edits.len() {
+        1 => report.fix("remove the character", edits),
+        more => report
+            .note(format!("it contains {more} such characters"))
+            .fix("remove the characters", edits),
+    })
 }
 
 fn removal(token: &Token<'_>, at: usize, c: char) -> Edit {

@@ -26,13 +26,19 @@ fn a_file_that_is_too_large_is_not_read() {
     let started = Instant::now();
     for command in ["check huge.ccl", "build huge.ccl", "fmt huge.ccl"] {
         let run = ends(folder.cclc(command), 3);
-        says(&run.stderr, &["it has 1048576 MiB, and 16 MiB may be read", "`--max-input BYTES`"]);
+        says(
+            &run.stderr,
+            &["it has 1048576 MiB, and at most 16 MiB may be read", "`--max-input BYTES`"],
+        );
     }
     for command in
         ["verify huge.json", "list huge.json", "decompile huge.json", "manifest huge.json"]
     {
         let run = ends(folder.cclc(command), 3);
-        says(&run.stderr, &["it has 1048576 MiB, and 1024 MiB may be read", "`--max-input BYTES`"]);
+        says(
+            &run.stderr,
+            &["it has 1048576 MiB, and at most 1024 MiB may be read", "`--max-input BYTES`"],
+        );
     }
     assert!(started.elapsed() < SOON);
 }
@@ -43,11 +49,14 @@ fn imports_count_and_so_does_standard_input() {
     folder.write("b.ccl", &format!("let b = 1;\n{}", "\n".repeat(1000)));
     ends(folder.cclc("check a.ccl --max-input 2KiB"), 0);
     let run = ends(folder.cclc("check a.ccl --max-input 1KiB"), 1);
-    says(&run.stderr, &["`b.ccl` cannot be read: it has 1011 bytes, and 997 bytes may be read"]);
+    says(
+        &run.stderr,
+        &["`b.ccl` cannot be read: it has 1011 bytes, and at most 997 bytes may be read"],
+    );
     let run = ends(folder.cclc_with("check - --max-input 100", &" ".repeat(5000)), 3);
-    says(&run.stderr, &["`-`: it has 101 bytes, and 100 bytes may be read"]);
+    says(&run.stderr, &["`-`: it has 101 bytes, and at most 100 bytes may be read"]);
     let run = ends(folder.cclc("check a.ccl --max-input much"), 2);
-    says(&run.stderr, &["a size, as `64MiB`"]);
+    says(&run.stderr, &["a size, such as `64MiB`"]);
 }
 
 #[test]
@@ -61,7 +70,7 @@ fn a_million_levels_are_a_report() {
     let started = Instant::now();
     for name in ["round", "square", "signs", "bodies", "open"] {
         let run = ends(folder.cclc(&format!("check {name}.ccl")), 1);
-        says(&run.stderr, &["error[E0109]: this lies in more than 256 levels"]);
+        says(&run.stderr, &["error[E0109]: this is nested more than 256 levels deep"]);
         assert!(run.stderr.len() < 8000, "{name}: {} bytes are said", run.stderr.len());
     }
     assert!(started.elapsed() < 4 * SOON, "{:?}", started.elapsed());
@@ -105,7 +114,10 @@ fn a_mistake_in_twenty_million_rounds_is_said_soon() {
     let started = Instant::now();
     let run = ends(folder.cclc("check a.ccl"), 1);
     says(&run.stderr, &["error[E0401]: `input[1]` reaches past the end", "i = 1, on every rank"]);
-    says(&run.stderr, &["at the 1000th time the rest of the rank was left", "cclc: 1 error\n"]);
+    says(
+        &run.stderr,
+        &["after the 1000th time, the rest of the rank was skipped", "cclc: 1 error\n"],
+    );
     assert!(started.elapsed() < SOON / 4, "{:?}", started.elapsed());
 }
 
@@ -118,7 +130,7 @@ fn deep_json_is_a_report() {
     for command in ["verify", "list", "decompile", "manifest"] {
         let run = ends(folder.cclc(&format!("{command} pipelines.json")), 1);
         if command != "manifest" {
-            says(&run.stderr, &["error[E0902]: this JSON nests more than 128 levels deep"]);
+            says(&run.stderr, &["error[E0902]: this JSON is nested more than 128 levels deep"]);
         }
         for name in ["lists", "unknown"] {
             let run = ends(folder.cclc(&format!("{command} {name}.json")), 1);
@@ -133,7 +145,7 @@ fn numbers_that_no_buffer_has_are_a_report() {
     let run = ends(folder.cclc("verify a.json"), 1);
     says(
         &run.stderr,
-        &["error[E0902]", "9223372036854775808", "where a whole number below 2^63 belongs"],
+        &["error[E0902]", "9223372036854775808", "expected a whole number below 2^63"],
     );
     folder.write("a.json", &plan("\"a\"", "9223372036854775807", ""));
     for command in ["verify", "decompile"] {
@@ -223,7 +235,7 @@ fn a_folder_that_cannot_be_written_is_said() {
     let run = ends(folder.cclc("build a.ccl -o /proc/self/a.json"), 3);
     says(&run.stderr, &["cannot write `/proc/self/a.json`"]);
     let run = ends(folder.cclc("new /proc/self/project"), 3);
-    says(&run.stderr, &["cannot make `/proc/self/project`"]);
+    says(&run.stderr, &["cannot create `/proc/self/project`"]);
     let run = ends(folder.cclc("man /proc/self/man"), 3);
     says(&run.stderr, &["cannot write to `/proc/self/man`"]);
 }

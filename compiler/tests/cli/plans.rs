@@ -53,8 +53,8 @@ fn plans_are_compared() {
         &run.stderr,
         &[
             "E0908",
-            "differ in one thing",
-            "the second plan does not come to its end",
+            "differ in one way",
+            "the second plan does not finish",
             "nothing wrong with the first plan",
             "rank 2: block 0, only in the first plan: `signal ",
             "a.json: rank 2, block 0",
@@ -164,7 +164,7 @@ fn a_map_of_another_plan_is_passed_over() {
     let map = folder.read("p.map.json");
     ends(folder.cclc("build a.ccl -o p.json -D ranks=3"), 0);
     let run = ends(folder.cclc("verify p.json"), 0);
-    says(&run.stderr, &["warning[W0901]", "p.map.json", "another plan", "--emit plan,map"]);
+    says(&run.stderr, &["warning[W0901]", "p.map.json", "a different plan", "--emit plan,map"]);
     for (text, why) in
         [("{", "EOF"), ("{\"version\":9}", "version 9"), ("{\"version\":1}", "missing field")]
     {
@@ -335,7 +335,7 @@ fn what_plans_differ_in_is_named() {
             "`protocol` is Simple in the first plan and LL in",
         ),
         (r#"["memory"]"#, r#"["memory","port"]"#, "the second plan has:  remote r1.o via mem port"),
-        (r#"{"name":"nop"},"#, "", "in where the threads of a block meet"),
+        (r#"{"name":"nop"},"#, "", "in where the threads of a block synchronize"),
     ];
     for (from, to, message) in changes {
         assert!(plan.contains(from), "{from} in {plan}");

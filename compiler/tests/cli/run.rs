@@ -44,8 +44,8 @@ fn a_run_keeps_to_its_bounds() {
     let folder = Folder::with("a.ccl", &bounded);
     for (words, part) in [
         ("--size 2MiB", "serves messages from 1 KiB to 1 MiB"),
-        ("--size 0", "what is wanted is a size"),
-        ("--size large", "what is wanted is a size"),
+        ("--size 0", "expected a size"),
+        ("--size large", "expected a size"),
         ("--max-memory 100KiB", "takes 1 MiB of memory"),
         ("--schedules 0", "--schedules"),
         ("--launches 0", "--launches"),

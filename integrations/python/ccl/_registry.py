@@ -30,13 +30,13 @@ def load(manifest: PathLike) -> List[Plan]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CclError(f"{manifest} is no manifest: {error}") from error
+        raise CclError(f"{manifest} is not a manifest: {error}") from error
     if not isinstance(data, dict) or data.get("version") != _VERSION:
-        raise CclError(f"{manifest} is no manifest of version {_VERSION}")
+        raise CclError(f"{manifest} is not a manifest of version {_VERSION}")
     try:
         plans = [Plan.of(entry, path.parent) for entry in data["plans"]]
     except (KeyError, TypeError) as error:
-        raise CclError(f"{manifest} is no manifest: {_lack(error)}") from error
+        raise CclError(f"{manifest} is not a manifest: {_lack(error)}") from error
     for plan in plans:
         if not plan.path.is_file():
             raise CclError(f"{manifest} names {plan.path}, which is not there: build the plans again")

@@ -170,5 +170,5 @@ def test_mscclpps_own_python_takes_it(folder, monkeypatch):
 @pytest.mark.parametrize("text", ['{"version": 1}', '{"version": 1, "plans": [{}]}', '{"version": 1, "plans": 3}'])
 def test_a_manifest_that_is_not_whole(folder, text):
     Path("m.json").write_text(text)
-    with pytest.raises(ccl.CclError, match="m.json is no manifest"):
+    with pytest.raises(ccl.CclError, match="m.json is not a manifest"):
         ccl.load("m.json")

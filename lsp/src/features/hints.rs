@@ -242,7 +242,7 @@ impl Scene<'_, '_> {
                 at: if before { spot.start } else { spot.end },
                 label: "sync".to_owned(),
                 kind: None,
-                tooltip: Some("the threads of the block meet here"),
+                tooltip: Some("the threads of the block synchronize here"),
                 before,
             });
         }

@@ -89,7 +89,7 @@ fn refuse(snapshot: &Snapshot, found: &Occurrence, old: &str) -> Result<(), Stri
         return Ok(());
     }
     if found.target.name.starts_with("std::") {
-        return Err("what the library declares cannot be renamed".to_owned());
+        return Err("names declared in the library cannot be renamed".to_owned());
     }
     if INTERFACE.contains(&old) && is_program_parameter(snapshot, &found.target) {
         return Err(format!("`{old}` cannot be renamed: the compiler finds it by this name"));
@@ -143,7 +143,7 @@ pub fn rename(
     versioned: bool,
 ) -> Result<Option<WorkspaceEdit>, String> {
     if !occurrences::is_name(new) {
-        return Err(format!("`{new}` is no name"));
+        return Err(format!("`{new}` is not a valid name"));
     }
     let analysis = snapshot.analysis(url);
     let Some(found) = occurrences::at(&analysis, analysis.lines.offset(position)) else {
@@ -162,7 +162,7 @@ pub fn rename(
         false => is_taken(snapshot, place, new),
     };
     if let Some(place) = places.iter().find(clash) {
-        return Err(format!("`{new}` is taken in `{}`", place.name));
+        return Err(format!("`{new}` is already used in `{}`", place.name));
     }
     let mut changes: BTreeMap<Url, Vec<TextEdit>> = BTreeMap::new();
     for location in places.iter().filter_map(|place| snapshot.location(place)) {

@@ -231,8 +231,8 @@ fn buffers_of_operation(findings: &mut Findings<'_>, site: Site<'_>, transfer: &
 fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
     let message = format!("a rank has {count} thread blocks; {most} run at once on its GPU");
     Diagnostic::without_place(Code::E0806, message)
-        .note("blocks wait for each other, so one that is not started yet can keep all others waiting for ever")
-        .help("give a block more of the work, or use fewer `instances`")
+        .note("blocks wait for each other, so one that has not started yet can keep all others waiting forever")
+        .help("give each block more of the work, or use fewer `instances`")
 }
 
 fn too_many_operations(name: &str, count: usize) -> Diagnostic {
@@ -240,8 +240,8 @@ fn too_many_operations(name: &str, count: usize) -> Diagnostic {
         "block `{name}` has {count} operations; MSCCL++'s executor runs at most {OPERATIONS} in one block"
     );
     Diagnostic::without_place(Code::E0801, message)
-        .note("the synchronization of its threads and the bodies of its pipelines count")
-        .help("spread the steps over several blocks that hand over by semaphore")
+        .note("the synchronization of its threads and the bodies of its pipelines count too")
+        .help("spread the steps over several blocks that hand off by semaphore")
 }
 
 fn too_many_channels(
@@ -267,7 +267,7 @@ fn too_many_channels(
     };
     report.and(program.origins.at(most.origin), format!("{of} of them are `{}`", most.name)).help(format!(
         "let {parts} blocks share `{}`, as `{block}`: `share(list, t, {parts})` of `std::patterns` is t's part of the list \
-         that it runs through",
+         that it runs over",
         most.name
     ))
 }
@@ -281,10 +281,11 @@ fn too_many_remotes(name: &str, kind: &str, count: usize) -> Diagnostic {
 }
 
 fn too_many_barriers(count: usize) -> Diagnostic {
-    let message = format!("a rank has {count} barriers; MSCCL++'s executor has {BARRIERS}");
+    let message =
+        format!("a rank has {count} barriers; MSCCL++'s executor has room for {BARRIERS}");
     Diagnostic::without_place(Code::E0804, message)
-        .note("each set of blocks that meet is a barrier, once for each instance")
-        .help("let blocks hand over by semaphore, of which there may be any number")
+        .note("each set of blocks that synchronize needs a barrier of its own, once for each instance")
+        .help("let blocks hand off by semaphore, of which there may be any number")
 }
 
 fn too_many_semaphores(count: usize) -> Diagnostic {

@@ -233,11 +233,11 @@ fn kept_buffer(transfer: &ir::Transfer) -> Option<ir::Buffer> {
 
 const SEVERAL_COPIES: Fault = Fault {
     message: "MSCCL++'s executor copies one slice in one operation",
-    note: "it does the first and passes over the others",
+    note: "it moves the first and ignores the others",
     help: "write one statement for each slice",
 };
 const MIXED_SOURCES: Fault = Fault {
-    message: "the sources of this put lie in different buffers",
+    message: "the sources of this put are in different buffers",
     note: "MSCCL++'s executor reads all of them from the first one's buffer",
     help: "write one statement for each buffer",
 };
@@ -247,7 +247,7 @@ const SIGNAL_OVER_MEMORY: Fault = Fault {
     help: "write `put`, then `signal`",
 };
 const PACKETS_OVER_PORT: Fault = Fault {
-    message: "MSCCL++'s executor makes no packets on their way through a port",
+    message: "MSCCL++'s executor does not make packets on the way through a port",
     note: "it sends the bytes of the source as they are, from the memory of another plan if there is one",
     help: "`copy_packets` into scratch, then `read_put_packets` from there",
 };
@@ -258,7 +258,7 @@ const SEVERAL_READS: Fault = Fault {
 };
 const GET_OVER_PORT: Fault = Fault {
     message: "MSCCL++'s executor reads a peer's memory over memory channels only",
-    note: "over another channel it takes a buffer that has nothing to do with this one",
+    note: "over another channel it uses an unrelated buffer",
     help: "let the peer `put`",
 };
 const SHIFTED_GET: Fault = Fault {
@@ -283,7 +283,7 @@ const PACKET_DESTINATIONS: Fault = Fault {
 };
 const SEVERAL_BROADCASTS: Fault = Fault {
     message: "MSCCL++'s executor broadcasts one slice in one operation",
-    note: "it does the first and passes over the others",
+    note: "it moves the first and ignores the others",
     help: "write one statement for each slice",
 };
 const LOAD_WITHOUT_STORE: Fault = Fault {
@@ -298,7 +298,7 @@ const STORE_WITHOUT_LOAD: Fault = Fault {
 };
 const LOAD_AND_MORE: Fault = Fault {
     message: "a load-reduce through the switch has one source and one destination",
-    note: "MSCCL++'s executor heeds no others, and does not write the local destination",
+    note: "MSCCL++'s executor ignores all others, and does not write the local destination",
     help: "write the other steps as statements of their own",
 };
 const LOCAL_SOURCES: Fault = Fault {
@@ -309,7 +309,7 @@ const LOCAL_SOURCES: Fault = Fault {
 const LOCAL_DESTINATIONS: Fault = Fault {
     message: "a reduction takes exactly one destination of this rank",
     note: "MSCCL++'s executor takes the first destination as local and all others as remote",
-    help: "reduce into one slice and `copy` it on",
+    help: "reduce into one slice and `copy` it from there",
 };
 
 fn lacking(fault: &Fault) -> Diagnostic {
@@ -317,8 +317,8 @@ fn lacking(fault: &Fault) -> Diagnostic {
 }
 
 fn useless_flush() -> Diagnostic {
-    Diagnostic::without_place(Code::E0807, "MSCCL++'s executor waits for nothing at a `flush`")
-        .help("use `put_with_signal_and_flush`, or wait for a signal by which the peer answers")
+    Diagnostic::without_place(Code::E0807, "MSCCL++'s executor does not wait at a `flush`")
+        .help("use `put_with_signal_and_flush`, or wait for a signal in reply from the peer")
 }
 
 fn not_a_sum(op: ir::ReduceOp) -> Diagnostic {
@@ -328,8 +328,8 @@ fn not_a_sum(op: ir::ReduceOp) -> Diagnostic {
         ir::ReduceOp::Max => "max",
     };
     Diagnostic::without_place(Code::E0807, format!("MSCCL++'s executor has no reduction `{name}`"))
-        .note("it does not look at the operation and sums")
-        .help("leave out `op`, or let it be `sum`")
+        .note("it ignores the operation and computes a sum")
+        .help("remove `op`, or set it to `sum`")
 }
 
 fn packets_without_ll() -> Diagnostic {
@@ -345,8 +345,8 @@ fn wrong_half() -> Diagnostic {
         Code::E0810,
         "under `double_scratch` this reaches the first half of scratch in every launch",
     )
-    .note("MSCCL++'s executor finds the half that is in use on the local side and for packets only")
-    .help("leave out `double_scratch`, or send packets")
+    .note("MSCCL++'s executor selects the half in use on the local side and for packets only")
+    .help("remove `double_scratch`, or send packets")
 }
 
 fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
@@ -358,28 +358,25 @@ fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
         ),
     )
     .note("MSCCL++'s executor registers buffers once for all calls; only scratch stays where it is")
-    .help("leave out `reuse_resources`, or go through scratch")
+    .help("remove `reuse_resources`, or go through scratch")
 }
 
 fn bad_unit(unit: u64) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0809,
-        format!(
-            "a pipeline cannot go by windows of {unit} byte{}",
-            if unit == 1 { "" } else { "s" }
-        ),
+        format!("a pipeline cannot use windows of {unit} byte{}", if unit == 1 { "" } else { "s" }),
     )
     .note("MSCCL++'s executor moves 16 bytes at a time and counts a window's bytes in 32 bits")
-    .help("let `unit` be a multiple of 16 below 4GiB")
+    .help("set `unit` to a multiple of 16 below 4GiB")
 }
 
 fn nested_pipeline() -> Diagnostic {
-    Diagnostic::without_place(Code::E0809, "a pipeline cannot stand in another")
+    Diagnostic::without_place(Code::E0809, "a pipeline cannot be nested in another")
         .help("write one after the other, or one with the larger body")
 }
 
 fn packets_in_pipeline() -> Diagnostic {
-    Diagnostic::without_place(Code::E0809, "packets do not go by windows")
+    Diagnostic::without_place(Code::E0809, "packets cannot be moved in a pipeline")
         .note("MSCCL++'s executor would move all of the operation's packets in every window")
         .help("take the statement out of the pipeline")
 }
@@ -390,7 +387,7 @@ fn other_chunks(size: u32, chunks: u32) -> Diagnostic {
         format!("this covers {size} chunk{} in a pipeline over {chunks}", if size == 1 { "" } else { "s" }),
     )
     .note("MSCCL++'s executor gives every operation the pipeline's windows: a shorter one would run past its end, a longer one would stop early")
-    .help("let `chunks` be what every statement of the pipeline covers")
+    .help("set `chunks` to what every statement of the pipeline covers")
 }
 
 fn group_in_pipeline() -> Diagnostic {

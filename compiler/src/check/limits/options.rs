@@ -58,8 +58,8 @@ fn bad_alignment(alignment: u32) -> Diagnostic {
         Code::E0810,
         format!("`alignment` is {alignment}; MSCCL++'s executor moves {WORD} bytes at a time"),
     )
-    .note("with chunks that are no multiple of that it loses or overwrites the bytes at their ends")
-    .help("let `alignment` be a multiple of 16")
+    .note("with chunks that are not a multiple of that, it loses or overwrites the bytes at their ends")
+    .help("set `alignment` to a multiple of 16")
 }
 
 fn no_chunks(rank: ir::RankId, buffer: &str) -> Diagnostic {
@@ -77,8 +77,8 @@ fn no_blocks(rank: ir::RankId) -> Diagnostic {
 fn no_device(local: u32, per_node: u32) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0812,
-        format!("a port leads to another node from rank {local} of {per_node} of its node"),
+        format!("a port leads to another node from local rank {local} of a node of {per_node} ranks"),
     )
-    .note(format!("MSCCL++'s executor knows {DEVICES} network devices, one for each rank of a node"))
-    .help("send over the ports of the first eight ranks of the node, or give `ranks_per_node` as it is")
+    .note(format!("MSCCL++'s executor supports {DEVICES} network devices, one for each rank of a node"))
+    .help("send over the ports of the first eight ranks of the node, or set `ranks_per_node` to its real value")
 }

@@ -326,12 +326,12 @@ fn rounded(options: &ir::Options, (min, max): (u64, u64), unit: u64) -> Option<D
     let high = options.max_message_size.is_some_and(|asked| asked != max);
     let message = match (low, high) {
         (false, false) => return None,
-        (true, false) => format!("the least message size is rounded up to {}", size(min)),
+        (true, false) => format!("the smallest message size is rounded up to {}", size(min)),
         (false, true) => format!("the largest message size is rounded down to {}", size(max)),
         (true, true) => format!("the message sizes are rounded to {}..={}", size(min), size(max)),
     };
     let note = Diagnostic::without_place(Code::N0301, message).note(format!(
-        "served are multiples of {}: `alignment` x chunks x `instances`",
+        "the plan serves multiples of {}: `alignment` x chunks x `instances`",
         size(unit)
     ));
     Some(place_at(note, options.message_size_place, String::new()))
@@ -339,11 +339,11 @@ fn rounded(options: &ir::Options, (min, max): (u64, u64), unit: u64) -> Option<D
 
 fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {
     let message =
-        format!("the plan cannot serve messages of {}: {} at most", size(asked), size(largest));
+        format!("the plan cannot serve messages of {}, only up to {}", size(asked), size(largest));
     let literal = if largest.is_multiple_of(1 << 10) { size(largest) } else { largest.to_string() };
     let report = Diagnostic::without_place(Code::E0805, message)
         .note(why(reason))
-        .help(format!("end `message_size` at {literal}, or leave its upper end out"));
+        .help(format!("end `message_size` at {literal}, or leave out its upper end"));
     helped(report, reason)
 }
 
@@ -353,7 +353,7 @@ fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
         Reason::Ring => report.help(ANSWER),
         Reason::Uneven { chunks: 0 } => report,
         Reason::Uneven { chunks } => report.help(format!(
-            "let scratch have {chunks} chunks, with a region that nothing uses: then slots come out even"
+            "let scratch have {chunks} chunks, with an unused region: then each slot is a whole number of windows"
         )),
         Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows => report,
     }
@@ -368,18 +368,18 @@ fn why(reason: Reason) -> &'static str {
             "MSCCL++'s executor counts offsets in 32 bits and packets take twice their payload: none may end beyond 2 GiB of scratch"
         }
         Reason::Half => {
-            "MSCCL++'s executor counts in 32 bits where the second half of scratch begins, which it sizes by the largest message"
+            "MSCCL++'s executor counts the start of the second half of scratch in 32 bits, and sizes scratch by the largest message"
         }
         Reason::Slots => {
             "under `reuse_resources` MSCCL++'s executor has 64 MiB of scratch for all chunks, 32 MiB with `double_scratch`: beyond that they would overlap"
         }
         Reason::Ring => {
-            "under `reuse_resources` a pipeline begins again at the first byte of its slot of scratch, and may overwrite what nobody has read yet"
+            "under `reuse_resources` a pipeline wraps around to the first byte of its slot of scratch, and may overwrite what has not been read yet"
         }
         Reason::Uneven { .. } => {
-            "under `reuse_resources` a slot of scratch is no whole number of windows here: the last one before a pipeline begins again would reach beyond it"
+            "under `reuse_resources` a slot of scratch is not a whole number of windows here: the last window before a pipeline wraps around would reach beyond it"
         }
-        Reason::Windows => "MSCCL++'s executor counts the windows of a pipeline to 65,535",
+        Reason::Windows => "MSCCL++'s executor counts at most 65,535 windows in a pipeline",
     }
 }
 
@@ -392,7 +392,7 @@ fn nothing_fits() -> Diagnostic {
 fn least_too_large(min: u64) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0805,
-        format!("the least message size is {}; it must be below 2GiB", size(min)),
+        format!("the smallest message size is {}; it must be below 2GiB", size(min)),
     )
     .note("MSCCL++'s loader reads it as a signed 32-bit number")
     .help("begin `message_size` below 2GiB")
@@ -405,7 +405,7 @@ fn empty_range(options: &ir::Options, unit: u64) -> Diagnostic {
         Code::E0805,
         format!("no message size in {low}..={high} is a multiple of {}", size(unit)),
     )
-    .note("served are multiples of `alignment` x chunks x `instances`")
+    .note("the plan serves multiples of `alignment` x chunks x `instances`")
 }
 
 fn ring_note(largest: u64, reason: Reason) -> Diagnostic {
@@ -421,11 +421,10 @@ fn ring_note(largest: u64, reason: Reason) -> Diagnostic {
 }
 
 fn endless_note(largest: u64, reason: Reason) -> Diagnostic {
-    let message =
-        format!("this plan serves messages up to {}, and sets no end to them", size(largest));
+    let message = format!("this plan serves messages up to {}, and sets no limit", size(largest));
     let note = Diagnostic::without_place(Code::N0801, message).note(why(reason));
     helped(note, reason)
 }
 
 /// The advice where pipelines may not wrap around.
-const ANSWER: &str = "let what reads scratch in a round signal or release, and what writes it there in a later round wait for that";
+const ANSWER: &str = "let the reader of scratch signal or release in each round, and the writer wait for that before it writes there in a later round";

@@ -548,14 +548,14 @@ fn the_authors_sizes() {
         all,
         [(
             Code::E0805,
-            "the plan cannot serve messages of 8GiB: 4294967264 bytes at most".into(),
+            "the plan cannot serve messages of 8GiB, only up to 4294967264 bytes".into(),
             Some(span(5))
         )]
     );
     let late = asked(Some(2 << 30), None);
     assert_eq!(
         only(&late),
-        (Code::E0805, "the least message size is 2GiB; it must be below 2GiB".into())
+        (Code::E0805, "the smallest message size is 2GiB; it must be below 2GiB".into())
     );
     assert_eq!(only(&asked(Some(8 << 30), None)).0, Code::E0805);
 }

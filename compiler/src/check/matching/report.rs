@@ -30,8 +30,8 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
     let message = match (flow.from, flow.to) {
         (Some(_), Some(_)) if only_waits => format!("{waits}, and {signals}, its other end"),
         (Some(_), Some(_)) => format!("{signals}, and {waits}"),
-        (Some(_), None) => format!("{signals}, whose other end nobody has"),
-        (None, _) => format!("{waits} on `{name}`, whose other end nobody has"),
+        (Some(_), None) => format!("{signals}, whose other end no rank has"),
+        (None, _) => format!("{waits} on `{name}`, whose other end no rank has"),
     };
     let place = |user: &Use| user.last.map(|origin| program.origins.at(origin));
     let last = |user: &Use| if user.total() > 1 { ", for the last time" } else { "" };
@@ -53,19 +53,19 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
     let signal = calls::left_out(origins, place(flow.signals).as_ref(), "signal");
     match flow.is_short() {
         true => report
-            .note("every wait takes one signal over the same channel, in the same launch: the last one waits for ever")
+            .note("every wait takes one signal over the same channel, in the same launch: the last one waits forever")
             .help(match flow.waits.total().saturating_sub(flow.signals.total()) {
-                _ if flow.signals.total() == 0 => format!("let {from} signal over `{name}` where what is waited for is done, or {wait}"),
+                _ if flow.signals.total() == 0 => format!("let {from} signal over `{name}` once the awaited work is done, or {wait}"),
                 1 => format!("signal over `{name}` once more, or {wait}"),
-                _ => format!("let {from} signal over `{name}` as often as is waited for, or {wait}"),
+                _ => format!("let {from} signal over `{name}` as often as {to} waits, or {wait}"),
             }),
         false => report
-            .note("counters outlive a launch: the first wait of the next one would pass too early")
+            .note("counters persist across launches: the first wait of the next launch would pass too early")
             .help(match awaited(program, flow) {
                 Some(end) if flow.waits.total() == 0 => {
-                    format!("let {to} wait on `{end}` before it goes on with what is signalled, or {signal}")
+                    format!("let {to} wait on `{end}` before it uses what is signaled, or {signal}")
                 }
-                Some(end) => format!("let {to} wait on `{end}` as often as is signalled, or {signal}"),
+                Some(end) => format!("let {to} wait on `{end}` as often as {from} signals, or {signal}"),
                 None => signal,
             }),
     }
@@ -75,7 +75,7 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
 pub(super) fn other_way(short: Option<&Way>, stray: Option<&Way>) -> String {
     match stray {
         Some((Some(from), Some(to))) if short != stray => format!(
-            "let ranks wait for those that signal them: rank {} signals rank {}, which does not wait for that",
+            "let each rank wait for the rank that signals it: rank {} signals rank {}, which does not wait for that signal",
             from.0, to.0
         ),
         _ => "signal and wait over the same channel".to_owned(),
@@ -194,8 +194,8 @@ pub(super) fn several_users(
         format!("{} blocks of rank {} {does} `{name}`: {shown}", blocks.len(), rank.0),
     )
     .note(match does {
-        "acquire" => "which of them a release lets go on would depend on the schedule",
-        _ => "which signal meets which wait would depend on the schedule",
+        "acquire" => "which of them a release unblocks would depend on the schedule",
+        _ => "which wait takes which signal would depend on the schedule",
     });
     let report = match places.find(|place| *place != first) {
         Some(second) => report.label("some of them here").and(second, "and here"),
@@ -206,7 +206,7 @@ pub(super) fn several_users(
         _ => "a channel",
     };
     report.help(format!(
-        "give each of the blocks {own} of its own: one more index of the family of `{}`",
+        "give each block {own} of its own: add an index to the family `{}`",
         family(name)
     ))
 }
@@ -292,37 +292,34 @@ pub(super) fn out_of_balance(
         Some(place) => report.and(place, there.1),
         None => report.and(declared, "the semaphore"),
     };
-    let report = report.note("its value outlives a launch, and must be the same after each");
+    let report = report.note("its value persists across launches, and must be the same after each");
     let windows = acquires.counts.keys().ne(releases.counts.keys());
     match (runs_up, acquires.total(), releases.total()) {
         (_, 1.., 1..) if windows => {
             report.help("do both in the same pipeline, once in each window, or both outside")
         }
         (true, 0, _) => report.help(format!(
-            "acquire `{name}` where a block must wait for this, or leave the release out"
+            "acquire `{name}` where a block must wait for this, or remove the release"
         )),
-        (true, ..) => report.help("acquire it as often as it is released, or leave a release out"),
-        (false, _, 0) => {
-            report.help(format!("release `{name}` where what the acquire waits for is done"))
-        }
-        (false, ..) => {
-            report.help("release it as often as it is acquired, or leave an acquire out")
-        }
+        (true, ..) => report.help("acquire it as often as it is released, or remove a release"),
+        (false, _, 0) => report
+            .help(format!("release `{name}` once the work that the acquire waits for is done")),
+        (false, ..) => report.help("release it as often as it is acquired, or remove an acquire"),
     }
 }
 
-/// Two threads of a block that use a counter without meeting in between.
+/// Two threads of a block that use a counter without synchronizing in between.
 pub(super) fn several_threads(program: &ir::Program, rank: RankId, one: &Unordered) -> Diagnostic {
     let block = program.ranks.lookup(rank).and_then(|rank| rank.blocks.lookup(one.block));
     let block = block.map_or("", |block| &*block.name);
     let (name, does) = (&one.name, one.does);
     let message = format!(
-        "two threads of block `{block}` of rank {} {does} `{name}` without meeting",
+        "two threads of block `{block}` of rank {} {does} `{name}` without synchronizing in between",
         rank.0
     );
     let (first, second) = (program.origins.at(one.first), program.origins.at(one.second));
     let report = Diagnostic::new(Code::E0605, second.clone(), message).note(
-        "entry k of a list is thread k's: which of the two comes first depends on the schedule",
+        "thread k handles entry k of a list: which of the two comes first depends on the schedule",
     );
     let report = if first == second { report } else { report.and(first, "the first") };
     report.help("put `sync;` between the two, or name the channels in the same order in both")
@@ -336,10 +333,10 @@ pub(super) fn unproved(
     origin: OriginId,
 ) -> Diagnostic {
     let message = format!(
-        "several blocks share `{name}` of rank {}: that none waits for ever is not proved",
+        "several blocks share `{name}` of rank {}: it is not proved that none of them waits forever",
         rank.0
     );
     Diagnostic::new(Code::W0502, program.origins.at(origin), message)
-        .note("which signal meets which wait depends on the schedule; one schedule was run to its end")
-        .note("orders and races are proved all the same: only what comes first in every schedule counts")
+        .note("which wait takes which signal depends on the schedule; one schedule was run to its end")
+        .note("order and the absence of races are proved nevertheless: only what comes first in every schedule counts")
 }

@@ -179,16 +179,16 @@ impl Ways<'_, '_> {
                 let report = self.label(report, one.get(..own(one)).unwrap_or(one), "comes in");
                 let report =
                     self.label(report, other.get(..own(other)).unwrap_or(other), "comes in again");
-                report.note(format!("one way: {}", self.names(one))).note(format!(
+                report.note(format!("one path: {}", self.names(one))).note(format!(
                     "{}: {}",
-                    if one == other { "the same once more" } else { "another" },
+                    if one == other { "the same path again" } else { "another" },
                     self.names(other)
                 ))
             }
             [path] if broken.missing.is_empty() => {
-                self.label(report, path, "goes").note(format!("its way: {}", self.names(path)))
+                self.label(report, path, "moves on").note(format!("its path: {}", self.names(path)))
             }
-            [path] => self.end(broken, path, self.label(report, path, "goes")),
+            [path] => self.end(broken, path, self.label(report, path, "moves on")),
             [..] => report,
         }
     }
@@ -221,8 +221,8 @@ impl Ways<'_, '_> {
         let end = path.last().and_then(|last| Some((*last, self.trace.row(*last)?)));
         let Some((last, row)) = end else { return report };
         let report = match row.moment {
-            Some(_) => report.note(format!("it comes as far as: {}", self.names(path))),
-            None => report.note(format!("nothing passes {} on", self.name(row))),
+            Some(_) => report.note(format!("it gets as far as: {}", self.names(path))),
+            None => report.note(format!("nothing forwards {}", self.name(row))),
         };
         let over = self.trace.overwritten(last).and_then(|over| over.moment);
         let report = report.help(self.way_out(broken, (last, row), over.is_some()));
@@ -239,16 +239,16 @@ impl Ways<'_, '_> {
         let target = format!("`output[{}]` of rank {}", broken.chunk, broken.rank.0);
         let before = if is_overwritten { ", before it is overwritten" } else { "" };
         if row.cell == at {
-            return "let what overwrites it add to what is there, or write elsewhere".to_owned();
+            return "let the operation that overwrites it reduce into it instead, or write elsewhere".to_owned();
         }
         if row.moment.is_none() {
-            return format!("let an operation take it to {target}{before}");
+            return format!("add an operation that moves it to {target}{before}");
         }
         match self.trace.last(at).filter(|last| *last > end && self.reduces(*last)) {
             Some(_) if row.cell.rank == at.rank && !is_overwritten => {
-                format!("let the `reduce` that writes {target} take {} too", self.name(row))
+                format!("let the `reduce` that writes {target} include {} too", self.name(row))
             }
-            Some(_) | None => format!("let an operation take it on to {target}{before}"),
+            Some(_) | None => format!("add an operation that moves it on to {target}{before}"),
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) fn show(
                 let text = format!("after it, {block} {}", nearest::told(past, told));
                 also(past, report, told, text)
             }
-            None => report.note(format!("after it, {block} tells nobody")),
+            None => report.note(format!("after it, {block} signals no one")),
         };
     }
     if let Some(at) = before {
@@ -41,7 +41,7 @@ pub(super) fn show(
                 let text = format!("before it, {block} {}", nearest::heard(past, heard));
                 also(past, report, heard, text)
             }
-            None => report.note(format!("before it, {block} hears of nobody")),
+            None => report.note(format!("before it, {block} waits for no one")),
         };
     }
     if let Some(first) = first.filter(|_| conflict.kind == Kind::Race) {
@@ -111,10 +111,10 @@ fn heard_late(
     let Some((heard, same, one)) = found else { return report };
     let block = nearest::block(past, heard);
     if !same {
-        return also(past, report, heard, format!("only {block} hears of it"));
+        return also(past, report, heard, format!("only {block} waits for it"));
     }
     let told = nearest::heard(past, heard);
-    let mut report = also(past, report, heard, format!("{block} {told} only after it"));
+    let mut report = also(past, report, heard, format!("{block} {told} only after its own access"));
     // Of two writes to one chunk, one should usually write another chunk.
     if conflict.first.write && conflict.second.write {
         return report;
@@ -123,12 +123,12 @@ fn heard_late(
     let chunk = (conflict.place.rank, buffer, cell / u64::from(past.parts().max(1)));
     let before = match pairs {
         [(write, _), _] if one == write && nearest::has_written(past, write, chunk) => format!(
-            "; or, where it is to read what was there before, let {} wait until it has",
+            "; or, if it is to read what was there before, let {} wait until it has",
             nearest::block(past, write)
         ),
         _ => String::new(),
     };
-    report.helps = vec![format!("let {block} wait for that before it goes on{before}")];
+    report.helps = vec![format!("let {block} wait for that before its own access{before}")];
     report
 }
 
@@ -138,13 +138,13 @@ fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Di
     let chunk = cell / u64::from(past.parts().max(1));
     let Some((writer, written)) = nearest::writer(past, (rank, buffer, chunk)) else {
         return report.note(format!(
-            "nothing writes to {} of rank {}",
+            "nothing writes to `{}` of rank {}",
             names::buffer(buffer),
             rank.0
         ));
     };
     let event = past.event(writer);
-    let only = if written == chunk { "only after it" } else { "here" };
+    let only = if written == chunk { "only after the read" } else { "here" };
     let name = names::chunk(past.program, rank, buffer, written);
     also(past, report, writer, format!("rank {} writes {name} {only}", event.rank))
 }

@@ -9,8 +9,7 @@ use crate::ir::{Action, Block, BlockId, Buffer, ChannelId, Link, Op, Program, Ra
 use crate::source::{At, Place};
 use crate::table::Id;
 
-const ONLY_PACKETS: &str =
-    "between them are packets, which order execution, and of memory only what they carry";
+const ONLY_PACKETS: &str = "only packets are between the two; they order execution, and of memory only the data that they carry";
 
 /// Makes reports of conflicts, with the facts about the program that they depend on.
 pub(super) struct Words<'a> {
@@ -83,10 +82,10 @@ impl<'a> Words<'a> {
         let report = match (conflict.relaxed, self.relaxed) {
             (true, true) => {
                 return report
-                    .note("what lies between them orders execution, not memory: a relaxed signal, or packets")
+                    .note("only a relaxed signal or packets are between the two; they order execution, not memory")
                     .help(match self.own_relaxed {
-                        true => "leave `relaxed` out of the signal and the wait between the two",
-                        false => "let a signal and a wait that are not relaxed lie between the two",
+                        true => "remove `relaxed` from the signal and the wait between the two",
+                        false => "put a signal and a wait that are not relaxed between the two",
                     });
             }
             (true, false) => report.note(ONLY_PACKETS),
@@ -98,12 +97,12 @@ impl<'a> Words<'a> {
         };
         match first.rank == second.rank {
             true => report.help(format!(
-                "{own}let {} release a semaphore when it is done, and {} acquire it first, or the other way round",
+                "{own}let {} release a semaphore when it is done, and {} acquire it first, or the other way around",
                 self.agent(first),
                 self.agent(second)
             )),
             false => report.help(format!(
-                "{own}let rank {} signal when it is done, and rank {} wait for that first, or the other way round",
+                "{own}let rank {} signal when it is done, and rank {} wait for that first, or the other way around",
                 first.rank.0, second.rank.0
             )),
         }
@@ -117,11 +116,11 @@ impl<'a> Words<'a> {
             false => format!("{} and {}", bare(first), bare(second)),
         };
         let message = format!(
-            "threads of one block {what} {place} of rank {} without meeting in between",
+            "threads of one block {what} {place} of rank {} without synchronizing in between",
             conflict.place.rank.0
         );
         self.meeting(Code::E0503, conflict, message)
-            .note("an operation is spread over all threads of its block, and each goes on when its part is done")
+            .note("an operation is spread over all threads of its block, and each thread continues as soon as its own part is done")
             .help("put `sync;` between the two, or leave synchronization inside blocks to the compiler")
     }
 
@@ -137,23 +136,23 @@ impl<'a> Words<'a> {
         let report = self.alone(Code::E0510, touch, message);
         let report = match conflict.place.buffer {
             Buffer::Input | Buffer::Output => report.note(format!(
-                "until rank {owner} starts, this memory is in use by what ran there before"
+                "until rank {owner} starts, what ran there before may still use this memory"
             )),
             Buffer::Scratch if self.at(before) == self.at(touch) => report.note(format!(
-                "until rank {owner} starts, rank {} may still be {} it in the launch before",
+                "until rank {owner} starts, rank {} may still be {} it in the previous launch",
                 before.rank.0,
                 doing(before)
             )),
             Buffer::Scratch => report.and(
                 self.at(before),
-                format!("{}, maybe still in the launch before", self.label(before)),
+                format!("{}, possibly still in the previous launch", self.label(before)),
             ),
         };
         report.help(match self.way(touch, conflict.place.rank) {
             Some(name) => format!(
-                "wait for a signal of rank {owner} first, over `{name}`; `relaxed` is enough"
+                "wait for a signal from rank {owner} first, over `{name}`; `relaxed` is enough"
             ),
-            None => format!("wait for a signal of rank {owner} first; `relaxed` is enough"),
+            None => format!("wait for a signal from rank {owner} first; `relaxed` is enough"),
         })
     }
 
@@ -198,28 +197,28 @@ impl<'a> Words<'a> {
         let report = self.alone(Code::E0512, touch, message)
             .note(format!("rank {owner}'s user may overwrite its buffers, or read them, as soon as its kernel has ended"));
         match (touch.rank == conflict.place.rank, conflict.relaxed) {
-            (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a strong answer of the peer"),
+            (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a signal in reply from the peer, without `relaxed`"),
             (false, true) if self.relaxed => report
-                .note("what lies between orders execution, not memory: a relaxed signal, or packets")
+                .note("only a relaxed signal or packets are in between; they order execution, not memory")
                 .help(match self.own_relaxed {
-                    true => "leave `relaxed` out of the last signal and wait",
+                    true => "remove `relaxed` from the last signal and wait",
                     false => "let a signal and a wait that are not relaxed come last",
                 }),
             (false, _) => report
-                .help(format!("signal rank {owner} after this, and let it wait before it ends; both without `relaxed`")),
+                .help(format!("signal rank {owner} after this, and let it wait for that before it ends; both without `relaxed`")),
         }
     }
 
     fn unwritten(&self, conflict: &Conflict) -> Diagnostic {
         let touch = &conflict.first;
         let message = format!(
-            "rank {} reads {}, which nobody has written",
+            "rank {} reads {}, which has not been written",
             touch.rank.0,
             self.whose(conflict, touch.rank)
         );
         self.alone(Code::E0520, touch, message)
-            .note("it holds what was left there, by an earlier launch or by anyone")
-            .help("write it first, in this launch, or read what is written")
+            .note("it holds whatever was left there, by an earlier launch or by anything else")
+            .help("write it first, in this launch, or read a chunk that is written")
     }
 
     fn twice(&self, conflict: &Conflict) -> Diagnostic {
@@ -230,7 +229,7 @@ impl<'a> Words<'a> {
             conflict.place.rank.0
         );
         self.meeting(Code::E0521, conflict, message)
-            .note("both carry the flag of the launch, and its reader takes whichever it finds")
+            .note("both carry the flag of the launch, and the reader takes whichever it finds")
             .help(match first.rank == second.rank {
                 true => "give each its own slot".to_string(),
                 false => format!(
@@ -245,7 +244,7 @@ impl<'a> Words<'a> {
         let launch = if self.program.options.double_scratch {
             "an earlier launch"
         } else {
-            "the launch before"
+            "the previous launch"
         };
         let message = format!(
             "rank {} {} {} while rank {} may still be {} it in {launch}",
@@ -257,11 +256,13 @@ impl<'a> Words<'a> {
         );
         let doubled = match self.program.options.double_scratch {
             true => "",
-            false => ", or take `double_scratch = true` for packets",
+            false => ", or set `double_scratch = true` for packets",
         };
         self.meeting(Code::E0515, conflict, message)
-            .note("scratch lives from launch to launch, and ranks do not start together")
-            .help(format!("let the reader answer before the launch ends{doubled}"))
+            .note(
+                "scratch keeps its contents from launch to launch, and ranks do not start together",
+            )
+            .help(format!("let the reader signal back before the launch ends{doubled}"))
     }
 
     /// A report of both accesses, the second one first.

@@ -27,7 +27,8 @@ pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
 fn of_circle(circle: &[Wait]) -> Vec<Vec<(Event, String)>> {
     let before = circle.iter().cycle().skip(circle.len().saturating_sub(1));
     let flow = |(wait, before): (&Wait, &Wait)| {
-        let gives = before.given_by.map(|event| (event, format!("would give {}", before.awaits)));
+        let gives =
+            before.given_by.map(|event| (event, format!("would provide {}", before.awaits)));
         let waits = (wait.event, format!("waits for {}", wait.awaits));
         std::iter::once(waits).chain(gives).collect()
     };

@@ -75,7 +75,7 @@ fn ensures(program: &Program, tables: &mut Tables) -> String {
     let simple =
         distinct.iter().all(|promises| promises.iter().all(|promise| promise.terms.len() == 1));
     if !simple || count > MOST_PROMISES {
-        return "    // What it ensures is left out: it is no simple list.\n".to_owned();
+        return "    // What it ensures is left out: it is not a simple list.\n".to_owned();
     }
     let mut column = |name: &str, value: fn(&Promise) -> Option<i64>| {
         let row = |promises: &&[Promise]| promises.iter().filter_map(value).collect();

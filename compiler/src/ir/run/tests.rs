@@ -59,7 +59,7 @@ fn a_wait_without_a_signal_is_stuck() {
     let p = program(2, 1, 1, 0)
         .mesh(ChannelKind::Memory)
         .block(|r| if r == 0 { vec![wait([to(0, 1)], false)] } else { vec![] });
-    let Outcome::Stuck(stuck) = run(&p, LIMIT) else { panic!("it waits for ever") };
+    let Outcome::Stuck(stuck) = run(&p, LIMIT) else { panic!("it waits forever") };
     let place: Vec<_> = stuck.iter().map(|s| (s.rank, s.block, s.awaits)).collect();
     assert_eq!(place, [(RankId(0), BlockId(0), Awaits::Signal(to(0, 1)))]);
 }

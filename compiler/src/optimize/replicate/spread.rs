@@ -232,10 +232,10 @@ impl Sets {
 
 fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {
     if unit.transfer.slice.is_some() {
-        return Some("is shared by a group, whose blocks would get other bytes");
+        return Some("is shared by a group, whose blocks would get different bytes");
     }
     if unit.piped {
-        return Some("goes through a pipeline, whose windows would be others");
+        return Some("goes through a pipeline, whose windows would change");
     }
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for access in memory::accesses(unit.transfer) {
@@ -245,7 +245,7 @@ fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {
         });
     }
     let crosses = |write: &Extent| reads.iter().any(|read| read.overlaps(write) && read != write);
-    writes.iter().any(crosses).then_some("reads chunks while it writes others of them")
+    writes.iter().any(crosses).then_some("reads and writes chunks that overlap but differ")
 }
 
 fn cut_all(cuts: &Cuts, number: &mut usize, ops: Vec<Op>) -> Vec<Op> {
@@ -342,10 +342,10 @@ fn part(placed: &Placed, at: u32, size: u32) -> Placed {
 
 fn too_many(rank: RankId, chunks: u32, copies: u32) -> Diagnostic {
     let message = format!(
-        "{copies} instances of {chunks} chunks on rank {} are more than a plan can count",
+        "{copies} instances of {chunks} chunks on rank {} are more than a plan can hold",
         rank.0
     );
-    Diagnostic::without_place(Code::E0808, message).help("ask for fewer `instances`")
+    Diagnostic::without_place(Code::E0808, message).help("use fewer `instances`")
 }
 
 /// Reports two accesses with which copies would touch each other's memory, and the operation that cannot be cut.
@@ -355,9 +355,9 @@ fn together(
     pair: (&Access, &Access),
     (stiff, why): (&Unit, &str),
 ) -> Diagnostic {
-    let message = format!("the {} instances of this program would not be apart", copies(program));
+    let message = format!("the {} instances of this program would overlap", copies(program));
     let mut report = Diagnostic::new(Code::E0808, program.origins.at(stiff.origin), message)
-        .label(format!("this would have to be cut, but it {why}"));
+        .label(format!("this would have to be split, but it {why}"));
     for access in [pair.0, pair.1] {
         let Some(unit) = units.get(access.unit) else { continue };
         let Some(owner) = program.ranks.lookup(access.extent.rank) else { continue };

@@ -104,7 +104,7 @@ fn sizes_differ(name: &str, (one, other): (u32, u32), place: Place) -> Diagnosti
     let (one, other) = (chunks(one), chunks(other));
     let message = format!("the operands of a `{name}` differ in size: {one} and {other}");
     Diagnostic::new(Code::E0309, place, message)
-        .help("give what is read and what is written one `size`")
+        .help("give what is read and what is written the same `size`")
 }
 
 fn plain_packets(name: &str, plain: &ir::Operand, place: Place) -> Diagnostic {
@@ -115,7 +115,7 @@ fn plain_packets(name: &str, plain: &ir::Operand, place: Place) -> Diagnostic {
         ir::Where::Switch(_) => " of a group".to_owned(),
     };
     let message =
-        format!("a `{name}` has packets in `{buffer}`{whose}, and packets lie in scratch only");
+        format!("a `{name}` has packets in `{buffer}`{whose}, and packets can only be in scratch");
     Diagnostic::new(Code::E0210, place, message)
         .help("a packet takes twice its payload, which only scratch has room for")
 }

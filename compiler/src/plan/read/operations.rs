@@ -106,7 +106,7 @@ impl Operations<'_, '_, '_> {
             "sem_acquire" => ir::Action::Acquire(self.semaphores(op)?),
             "sem_release" => ir::Action::Release(self.semaphores(op)?),
             "pipeline" if outermost => self.pipeline(op)?,
-            "pipeline" => return Err("a `pipeline` stands in another".into()),
+            "pipeline" => return Err("a `pipeline` is nested in another".into()),
             _ => ir::Action::Transfer(self.transfer(op)?),
         })
     }
@@ -115,10 +115,10 @@ impl Operations<'_, '_, '_> {
         let id = op.barrier_id.ok_or("`barrier_id` is missing")?;
         let arrivals = op.num_threadblocks.ok_or("`num_threadblocks` is missing")?;
         if !(0..MOST_BARRIERS).contains(&id) {
-            return Err(format!("{id} is no barrier id"));
+            return Err(format!("{id} is not a barrier id"));
         }
         let arrivals = u32::try_from(arrivals)
-            .map_err(|_| format!("{arrivals} is no number of thread blocks"))?;
+            .map_err(|_| format!("{arrivals} is not a number of thread blocks"))?;
         let (id, block) = (id as u32, ir::BlockId(self.at.block.unwrap_or(0)));
         let blocks = self.barriers.entry(id).or_default();
         if blocks.last() != Some(&block) {
@@ -161,8 +161,8 @@ impl Operations<'_, '_, '_> {
         let chunks = u32::try_from(window.num_chunks).ok().filter(|chunks| *chunks > 0);
         let body = self.body(&op.ops, false);
         Ok(ir::Action::Pipeline(ir::Pipeline {
-            unit: unit.ok_or(format!("{} is no `unit_size`", window.unit_size))?,
-            chunks: chunks.ok_or(format!("{} is no `num_chunks`", window.num_chunks))?,
+            unit: unit.ok_or(format!("{} is not a `unit_size`", window.unit_size))?,
+            chunks: chunks.ok_or(format!("{} is not a `num_chunks`", window.num_chunks))?,
             body,
         }))
     }
@@ -178,7 +178,7 @@ impl Operations<'_, '_, '_> {
             return Err(format!("`{}` lacks a source or a destination", op.name));
         }
         if !sides.fit(&sources, &destinations) {
-            return Err(format!("the operands of a `{}` are not where it takes them", op.name));
+            return Err(format!("the operands of a `{}` are not where it expects them", op.name));
         }
         let several = sources.len() > 1 || !sides.one_to_all();
         if several && sides.paired() && sources.len() != destinations.len() {
@@ -232,7 +232,7 @@ impl Operations<'_, '_, '_> {
                 };
                 if channels.iter().zip(peers).any(strays) {
                     return Err(format!(
-                        "`{}` writes to a rank to which the channel that it names does not lead",
+                        "`{}` writes to a rank that the channel it names does not lead to",
                         op.name
                     ));
                 }
@@ -284,7 +284,7 @@ impl Operations<'_, '_, '_> {
             None | Some("none") => Ok(None),
             Some(text) => super::channel_kind(text)
                 .map(Some)
-                .ok_or_else(|| format!("`{}` is no channel type", short(text))),
+                .ok_or_else(|| format!("`{}` is not a channel type", short(text))),
         }
     }
 
@@ -310,7 +310,10 @@ impl Operations<'_, '_, '_> {
             ir::Where::Local | ir::Where::Switch(_) => self.at.rank,
         };
         let (Ok(index), Ok(size)) = (u32::try_from(buff.index), u32::try_from(buff.size)) else {
-            return Err(format!("`index` {} and `size` {} are no chunks", buff.index, buff.size));
+            return Err(format!(
+                "`index` {} and `size` {} are not a range of chunks",
+                buff.index, buff.size
+            ));
         };
         let chunks = self.reader.plan.gpus.get(owner as usize).map_or(0, |gpu| match buffer {
             ir::Buffer::Input => gpu.input_chunks,
@@ -321,9 +324,11 @@ impl Operations<'_, '_, '_> {
         if size == 0 || last >= chunks {
             let name = buffer.word();
             return Err(match size {
-                0 => format!("`size` 0 at chunk {index} of `{name}` is nothing to move"),
-                1 => format!("chunk {index} does not lie in `{name}`, which has {chunks}"),
-                _ => format!("chunks {index} to {last} do not lie in `{name}`, which has {chunks}"),
+                0 => format!("`size` 0 at chunk {index} of `{name}` moves nothing"),
+                1 => format!("chunk {index} is outside `{name}`, which has {chunks}"),
+                _ => format!(
+                    "chunks {index} to {last} are not all inside `{name}`, which has {chunks}"
+                ),
             });
         }
         Ok(ir::Operand { place, buffer, index, size })
@@ -365,7 +370,7 @@ impl Operations<'_, '_, '_> {
             .as_deref()
             .ok_or("a buffer has no `type`, `buffer_id` or `switch_channel_id`")?;
         let buffer =
-            super::buffer(text).ok_or_else(|| format!("`{}` is no buffer type", short(text)))?;
+            super::buffer(text).ok_or_else(|| format!("`{}` is not a buffer type", short(text)))?;
         Ok((ir::Where::Local, buffer))
     }
 }
@@ -379,10 +384,10 @@ fn beyond(what: &str, kind: ir::ChannelKind, count: usize) -> Wrong {
         ir::ChannelKind::Switch => "switch",
     };
     match count {
-        0 => format!("the block lists no {what} for `{list}`, and this takes one"),
-        1 => format!("the block lists 1 {what} for `{list}`, and this takes one beyond it"),
+        0 => format!("the block lists no {what} for `{list}`, and this uses one"),
+        1 => format!("the block lists 1 {what} for `{list}`, and this uses one beyond it"),
         _ => {
-            format!("the block lists {count} {what}s for `{list}`, and this takes one beyond them")
+            format!("the block lists {count} {what}s for `{list}`, and this uses one beyond them")
         }
     }
 }

@@ -74,7 +74,9 @@ fn places_count_pipeline_bodies() {
     assert_eq!(found.message, "MSCCL++'s executor has no operation `glre`");
     let place = Place::Plan(PlanPlace { file: FileId(7), rank: 0, block: Some(0), op: Some(3) });
     assert_eq!(found.primary.map(|label| label.place), Some(place));
-    assert!(wrong(&pipeline.replace(nop, &pipeline.clone())).message.contains("stands in another"));
+    assert!(
+        wrong(&pipeline.replace(nop, &pipeline.clone())).message.contains("is nested in another")
+    );
 }
 
 #[test]
@@ -94,8 +96,8 @@ fn a_block_that_lists_no_channels_is_one_mistake() {
         let (_, found) = read(FileId(7), &plan(&ops).replacen("[0,1]", list, 1));
         found.into_iter().map(|report| (report.message, report.notes)).collect::<Vec<_>>()
     };
-    let none = "the block lists no channel for `memory`, and this takes one";
-    let one = "the block lists 1 channel for `memory`, and this takes one beyond it";
+    let none = "the block lists no channel for `memory`, and this uses one";
+    let one = "the block lists 1 channel for `memory`, and this uses one beyond it";
     assert_eq!(of("[]"), [(none.into(), vec!["the same in 2 other places".into()])]);
     assert_eq!(of("[0]"), [(one.into(), vec!["the same in 2 other places".into()])]);
 }
@@ -110,7 +112,7 @@ fn operands_that_do_not_fit() {
     let (local, remote) =
         (r#"{"type":"i","index":0,"size":1}"#, r#"{"buffer_id":0,"index":0,"size":1}"#);
     let cases = [
-        (buffers("put", local, local), "the operands of a `put` are not where it takes them"),
+        (buffers("put", local, local), "the operands of a `put` are not where it expects them"),
         (buffers("re", local, remote), "the operands of a `re` are those of a `res`"),
         (
             buffers("put", &format!("{local},{local}"), remote),
@@ -118,20 +120,20 @@ fn operands_that_do_not_fit() {
         ),
         (
             buffers("copy", local, r#"{"type":"o","index":1,"size":2}"#),
-            "chunks 1 to 2 do not lie in `output`, which has 2",
+            "chunks 1 to 2 are not all inside `output`, which has 2",
         ),
         (
             buffers("put", local, r#"{"buffer_id":4,"index":0,"size":1}"#),
-            "the block lists 1 remote buffer for `memory`, and this takes one beyond it",
+            "the block lists 1 remote buffer for `memory`, and this uses one beyond it",
         ),
-        (buffers("copy", local, r#"{"type":"x","index":1,"size":1}"#), "`x` is no buffer type"),
+        (buffers("copy", local, r#"{"type":"x","index":1,"size":1}"#), "`x` is not a buffer type"),
         (
             buffers("put", local, remote).replace("memory", "port"),
             "`put` does not name a port channel for each destination",
         ),
         (
             r#"{"name":"wait","channel_ids":[5],"channel_type":"port"}"#.into(),
-            "the block lists 1 channel for `port`, and this takes one beyond it",
+            "the block lists 1 channel for `port`, and this uses one beyond it",
         ),
         (
             r#"{"name":"sem_release","semaphore_ids":[1]}"#.into(),
@@ -139,7 +141,7 @@ fn operands_that_do_not_fit() {
         ),
         (
             r#"{"name":"barrier","barrier_id":9999999,"num_threadblocks":2}"#.into(),
-            "9999999 is no barrier id",
+            "9999999 is not a barrier id",
         ),
     ];
     for (ops, message) in cases {

@@ -14,7 +14,7 @@ impl Body<'_> {
     pub(super) fn indices_apart(&self, name: &str, first: Span) -> Diagnostic {
         let behind = self.file().and_then(|file| file.text.get(first.end as usize..));
         let gap = behind.and_then(|text| text.split_once('[')).map(|(gap, _)| gap);
-        let message = format!("the indices of `{name}` stand in one pair of brackets");
+        let message = format!("the indices of `{name}` belong in one pair of brackets");
         // A comment in between must not be lost.
         let Some(gap) = gap.filter(|gap| gap.trim().is_empty()) else {
             return Diagnostic::new(Code::E0205, first, message);
@@ -34,10 +34,9 @@ impl Body<'_> {
         let noun = if is_channel { "a switch channel" } else { "a rank" };
         if let Some(what) = self.something_else(name) {
             let message = format!("{noun} has no `{name}`: that is {what} of this rank");
-            return Some(
-                Diagnostic::new(Code::E0208, field.span, message)
-                    .help("only whole buffers are named so: `input`, `output`, a scratch region"),
-            );
+            return Some(Diagnostic::new(Code::E0208, field.span, message).help(
+                "only whole buffers can be named this way: `input`, `output`, a scratch region",
+            ));
         }
         let message = format!("{noun} has no `{name}`");
         let report = Diagnostic::new(Code::E0208, field.span, message);
@@ -75,11 +74,11 @@ impl Body<'_> {
         let (name, whole) = (&field.text, self.text(base.expr.span.to(field.span)));
         let message = format!("no buffer is called `{name}` here");
         let report = Diagnostic::new(Code::E0208, field.span, message)
-            .note("functions and procedures see what they are given, and the file");
+            .note("functions and procedures see only their parameters and the file");
         match whole.as_str() {
             "this" => report.help(format!("take it as a parameter: `{name}: buffer`")),
             whole => report.help(format!(
-                "take it as a parameter, `{name}: buffer`: {whole} is that of {} then",
+                "take it as a parameter, `{name}: buffer`: then {whole} is that of {}",
                 self.text(base.expr.span)
             )),
         }
@@ -112,7 +111,7 @@ impl Body<'_> {
         }
         match self.nature(&base.expr).side {
             Some(Side::Local) if field.text == "input" || field.text == "output" => {
-                report.help("the rank stands in front: `p.output[i]`")
+                report.help("write the rank in front: `p.output[i]`")
             }
             _ => report,
         }
@@ -161,9 +160,9 @@ impl Body<'_> {
         }
         match self.nature(&base.expr).buffer {
             Some(BufferName::Scratch(_)) => report
-                .help("to have several chunks for each index, declare it with one dimension more"),
+                .help("to have several chunks for each index, declare it with one more dimension"),
             Some(BufferName::Input | BufferName::Output) | None => {
-                report.help("index the buffer itself, with the first chunk added")
+                report.help("index the buffer itself, adding the first chunk")
             }
         }
     }
@@ -191,7 +190,7 @@ pub(in crate::resolve) fn wrong_arity(
     declaration: Span,
 ) -> Diagnostic {
     let message = if takes == 0 {
-        format!("`{name}` is a single one and takes no index")
+        format!("`{name}` is not a family and takes no index")
     } else {
         let is = if given == 1 { "is" } else { "are" };
         format!("`{name}` takes {}; {given} {is} given", counted(takes, "index", "indices"))
@@ -209,11 +208,11 @@ pub(super) fn one_dimension(name: &str, given: usize, span: Span) -> Diagnostic 
 /// `..` where all members are meant.
 pub(super) fn extent_of_family(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
-        .help("each member of a family is `*`")
+        .help("for each member of a family, write `*`")
 }
 
 /// The same in a list.
 pub(super) fn extent_of_list(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0204, span, "`..` is the whole extent of a buffer")
-        .help("each member of a list is `*`")
+        .help("for each member of a list, write `*`")
 }

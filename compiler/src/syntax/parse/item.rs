@@ -438,7 +438,7 @@ fn program_item<'t>(
 fn stray_declaration<'t>(values: &Values<'t>) -> Rule<'t, ()> {
     declaration(values)
         .map_with(|kind, e| {
-            misplaced(e, "cannot stand in a body", "declare it at the top level of the program");
+            misplaced(e, "is not allowed in a body", "declare it at the top level of the program");
             if let Some(kind) = kind {
                 let span = span(e);
                 let item = ProgramItem { docs: Vec::new(), attributes: Vec::new(), kind, span };
@@ -456,7 +456,7 @@ fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Opti
         .map_with(|(), e| {
             misplaced(
                 e,
-                "cannot stand outside a program",
+                "is not allowed outside a program",
                 "open a program around it: `program name(ranks: int = 8) { .. }`",
             );
             None
@@ -477,8 +477,8 @@ fn stray_in_collective<'t>(
         .map_with(|_, e| {
             misplaced(
                 e,
-                "cannot stand in a collective",
-                "which values a promise is for is said in it: `ensures for c in 0..n if rank == 0 { .. }`",
+                "is not allowed in a collective",
+                "say in the promise which values it is for: `ensures for c in 0..n if rank == 0 { .. }`",
             );
             None
         });
@@ -495,7 +495,7 @@ fn stray_statement<'t>(
         .map_with(|(), e| {
             misplaced(
                 e,
-                "cannot stand in a collective",
+                "is not allowed in a collective",
                 "a collective says what must hold; a program says how",
             );
             None
@@ -505,7 +505,7 @@ fn stray_statement<'t>(
 
 /// Keeps an item that is inside another one, and reports it.
 fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Extra>) {
-    misplaced(e, "cannot stand in another declaration", "move it to the top level of the file");
+    misplaced(e, "is not allowed in another declaration", "move it to the top level of the file");
     if let Some(kind) = kind {
         let span = span(e);
         let item = Item { docs: Vec::new(), attributes: Vec::new(), kind, span };
@@ -524,10 +524,13 @@ fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str, help: &
 
 fn late_inner_doc(token: &Token<'_>) -> Fault {
     let slashes = Span { end: token.span.start + 3, ..token.span };
-    let report =
-        Diagnostic::new(Code::E0101, token.span, "`//!` documents the file, at its beginning")
-            .help("`///` documents the declaration below")
-            .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
+    let report = Diagnostic::new(
+        Code::E0101,
+        token.span,
+        "`//!` documents the file and belongs at its beginning",
+    )
+    .help("`///` documents the declaration below")
+    .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
     Fault::new(token.span.start, Reach::Before, report)
 }
 

@@ -53,13 +53,13 @@ impl fmt::Display for Expected {
 /// What to write instead of a statement that begins with a name and this token.
 fn instead_of_expression(next: Kind) -> Option<&'static str> {
     match next {
-        Kind::Dot => Some(
-            "a statement begins with what is done: `signal channel;`, `put a -> b via channel;`",
-        ),
-        Kind::LeftBracket => {
-            Some("memory is written by `copy a -> b;`, and added to by `reduce b, a -> b;`")
+        Kind::Dot => {
+            Some("a statement begins with its verb: `signal channel;`, `put a -> b via channel;`")
         }
-        next if is_operator(next) => Some("a name keeps its value; `let` binds another one"),
+        Kind::LeftBracket => {
+            Some("to write memory, use `copy a -> b;`; to add to it, `reduce b, a -> b;`")
+        }
+        next if is_operator(next) => Some("a name keeps its value; bind another one with `let`"),
         _ => None,
     }
 }
@@ -67,7 +67,7 @@ fn instead_of_expression(next: Kind) -> Option<&'static str> {
 /// A token as it is shown in a message.
 fn shown(token: &Token<'_>) -> String {
     if token.kind == Kind::Doc || token.kind == Kind::InnerDoc {
-        return "a comment of documentation".to_owned();
+        return "a documentation comment".to_owned();
     }
     let text = if token.text.is_empty() { token.kind.text() } else { token.text };
     match text.char_indices().nth(40) {
@@ -122,34 +122,34 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
     let touches = before.is_some_and(|before| before.span.end == token.span.start);
     let report = match (token.kind, wanted) {
         (Kind::If, _) if behind == Kind::Ensures => report
-            .help("which values it is for is said behind `for`: `ensures for c in 0..n if rank == 0 { .. }`"),
+            .help("say which values it is for with `for`: `ensures for c in 0..n if rank == 0 { .. }`"),
         (Kind::Star, _) if behind == Kind::Star && touches => {
-            report.help("a power of two is `1 << n`; of others there is no operator")
+            report.help("write a power of two as `1 << n`; there is no operator for other powers")
         }
         (Kind::Name, _) if behind == Kind::Int && !touches => match unit_apart(before, token) {
             Some(help) => report.help(help),
             None => report,
         },
-        (Kind::LeftParen, _) if behind == Kind::For => report.help("a loop is `for i in 0..n { .. }`, without parentheses"),
+        (Kind::LeftParen, _) if behind == Kind::For => report.help("write a loop as `for i in 0..n { .. }`, without parentheses"),
         (Kind::Colon, Expected::Body) => report.help(foreign::BRACES),
         _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
         (Kind::Comma, Expected::Semicolon) => {
-            report.help("every declaration is one of its own: end it with `;`, and begin the next one with its word")
+            report.help("declare one thing at a time: end this declaration with `;`, and begin the next one with its keyword")
         }
         (Kind::Comma, Expected::ClosingOne(_)) => report
-            .help("parentheses stand around one value; operands have none: `copy a -> b;`"),
+            .help("parentheses go around a single value; operands have none: `copy a -> b;`"),
         (Kind::Colon, Expected::Closing(Kind::RightBracket)) => {
-            report.help("a range is `0..2`, or with a length `0 ..+ 2`")
+            report.help("write a range as `0..2`, or with a length as `0 ..+ 2`")
         }
-        (_, Expected::Choice) => report.help("one of two values is `if c { a } else { b }`"),
+        (_, Expected::Choice) => report.help("to choose between two values, write `if c { a } else { b }`"),
         (Kind::LeftParen, _) if before.is_some_and(|before| before.kind == Kind::Sync) => {
-            report.help("`sync` is a statement by itself: `sync;`")
+            report.help("`sync` is a statement of its own: `sync;`")
         }
         (Kind::Slash, wanted)
             if wanted != Expected::Semicolon
                 && before.is_none_or(|before| !is_operator(before.kind)) =>
         {
-            report.help("a comment begins with `//`, and ends with its line")
+            report.help("a comment begins with `//`, and ends at the end of the line")
         }
         _ => match foreign::behind_value(token.text) {
             Some(help) => report.help(help),
@@ -163,7 +163,7 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
 fn unit_apart(number: Option<&Token<'_>>, unit: &Token<'_>) -> Option<String> {
     let whole = format!("{}{}", number?.text, unit.text);
     match integer(&whole) {
-        Some(_) => Some(format!("a unit stands right behind its number: `{whole}`")),
+        Some(_) => Some(format!("write a unit right after its number: `{whole}`")),
         None => other_unit(unit.text).map(str::to_owned),
     }
 }
@@ -236,7 +236,7 @@ pub(super) fn missing_word(token: &Token<'_>, word: &str) -> Fault {
 /// Dimensions in a separate pair of brackets, after others.
 pub(super) fn brackets_apart(closer: &Token<'_>, opener: &Token<'_>) -> Fault {
     let between = closer.span.to(opener.span);
-    let report = Diagnostic::new(Code::E0101, between, "dimensions stand in one pair of brackets")
+    let report = Diagnostic::new(Code::E0101, between, "dimensions belong in one pair of brackets")
         .guess("write `, `", vec![Edit { span: between, text: ", ".to_owned() }]);
     Fault::new(between.start, Reach::Statement, report)
 }
@@ -244,7 +244,7 @@ pub(super) fn brackets_apart(closer: &Token<'_>, opener: &Token<'_>) -> Fault {
 /// A region of scratch that ends with its name, at `after`.
 pub(super) fn no_extent(after: Span) -> Fault {
     let one = vec![Edit { span: after, text: "[1]".to_owned() }];
-    let report = Diagnostic::new(Code::E0105, after, "a region says how many chunks it holds")
+    let report = Diagnostic::new(Code::E0105, after, "a region must say how many chunks it holds")
         .label("`[..]` is missing here")
         .guess("for one chunk, insert `[1]`", one);
     Fault::new(after.start, Reach::Statement, report)
@@ -258,7 +258,7 @@ pub(super) fn bare_option(setting: Span) -> Fault {
         Edit { span: before, text: "{ ".to_owned() },
         Edit { span: after, text: " }".to_owned() },
     ];
-    let report = Diagnostic::new(Code::E0105, setting, "options stand in braces")
+    let report = Diagnostic::new(Code::E0105, setting, "options belong in braces")
         .fix("write `options { .. }`", edits);
     Fault::new(setting.start, Reach::Statement, report)
 }
@@ -270,7 +270,7 @@ pub(super) fn in_no_braces(promise: Span, end: Option<Span>) -> Fault {
         Edit { span: Span { end: promise.start, ..promise }, text: "{ ".to_owned() },
         Edit { span: after, text: " }".to_owned() },
     ];
-    let report = Diagnostic::new(Code::E0105, promise, "a promise stands in braces")
+    let report = Diagnostic::new(Code::E0105, promise, "the body of `ensures` belongs in braces")
         .fix("write `ensures { .. }`", edits);
     Fault::new(promise.start, Reach::Before, report)
 }
@@ -297,8 +297,12 @@ pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expect
 
 /// `scratch` where memory is meant.
 pub(super) fn no_scratch(token: &Token<'_>) -> Fault {
-    let report = Diagnostic::new(Code::E0107, token.span, "`scratch` declares memory, and is none")
-        .help("declare it with a name, `scratch inbox[4];`, and write that: `inbox[0]`");
+    let report = Diagnostic::new(
+        Code::E0107,
+        token.span,
+        "`scratch` declares memory, and is not memory itself",
+    )
+    .help("declare it with a name, `scratch inbox[4];`, and write that: `inbox[0]`");
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
@@ -308,6 +312,6 @@ pub(super) fn reserved(token: &Token<'_>) -> Fault {
         token.span,
         format!("`{}` is reserved and cannot be a name", token.text),
     )
-    .help(format!("call it `{}_` or the like", token.text));
+    .help(format!("call it `{}_`, for example", token.text));
     Fault::new(token.span.start, Reach::Statement, report)
 }

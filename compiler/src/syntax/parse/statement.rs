@@ -432,7 +432,7 @@ fn operand<'t>(values: &Values<'t>, what: &'static str) -> Rule<'t, Operand> {
 
 fn doc_of_statement(doc: &Doc) -> Fault {
     let slashes = Span { end: doc.span.start + 3, ..doc.span };
-    let report = Diagnostic::new(Code::E0101, doc.span, "only declarations are documented")
+    let report = Diagnostic::new(Code::E0101, doc.span, "only declarations can be documented")
         .help("begin a comment with `//`")
         .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
     Fault::new(doc.span.start, Reach::Before, report)
@@ -477,7 +477,7 @@ fn loop_behind(statement: Span, through: Span, end: Span, text: &str) -> Fault {
         Edit { span: before, text: format!("for {text} {{ ") },
         Edit { span: Span { start: statement.end, ..end }, text: "; }".to_owned() },
     ];
-    let report = Diagnostic::new(Code::E0101, through, "a loop stands before what it repeats")
+    let report = Diagnostic::new(Code::E0101, through, "a loop comes before what it repeats")
         .fix(format!("write `for {text} {{ ..; }}`"), edits);
     Fault::new(through.start, Reach::Statement, report)
 }
@@ -486,7 +486,7 @@ fn no_assignment(name: &Name) -> Fault {
     let insertion = Span { end: name.span.start, ..name.span };
     let message = format!("no statement or declaration begins with `{}`", name.text);
     let report = Diagnostic::new(Code::E0106, name.span, message)
-        .help(format!("a name is bound with `let {} = ..;` and keeps its value", name.text))
+        .help(format!("bind a name with `let {} = ..;`; it keeps its value", name.text))
         .guess("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]);
     Fault::new(name.span.start, Reach::Statement, report)
 }
