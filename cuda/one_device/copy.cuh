@@ -1,11 +1,11 @@
-// What a program is measured by: a kernel that does nothing but read and write as many distinct bytes.
+// The yardstick for a program: a kernel that does nothing but read and write as many distinct bytes.
 #pragma once
 #include "times.cuh"
 
 constexpr int copy_threads = 512, copy_loads = 4;
 
-// Loads of a thread are in flight together, since that is what keeps memory busy. What is read beyond what is written is looked at, so
-// that it has to be read.
+// Each thread has several loads in flight, since that keeps memory busy. If more is read than written, the rest is combined into a value
+// that is tested, so that the compiler cannot leave the loads out.
 __global__ void __launch_bounds__(copy_threads) copy_kernel(const char *from, size_t read, char *to, size_t written) {
     const size_t first = 16 * (blockIdx.x * (size_t)blockDim.x + threadIdx.x), stride = 16 * ((size_t)gridDim.x * blockDim.x);
     const size_t both = read < written ? read : written;
@@ -27,13 +27,13 @@ __global__ void __launch_bounds__(copy_threads) copy_kernel(const char *from, si
         CCL_UNROLL
         for (int i = 0; i < copy_loads; ++i) seen |= data[i].word[0] | data[i].word[1] | data[i].word[2] | data[i].word[3];
     }
-    if (seen != 0) ccl::store(to, ccl::V4{{seen}});  // never: zeros are read
+    if (seen != 0) ccl::store(to, ccl::V4{{seen}});  // never happens, since zeros are read
     for (size_t at = both + first; at < written; at += stride) ccl::store(to + at, ccl::V16{});
 }
 
-// The columns of the copy: the median with an event after each, the mean of a batch without, how many percent of the copy's speed
-// the program has, by the medians; the median of the driver's own copy of half as many bytes as are read and written together.
-// Both copies are made at most 50 times, in memory of their own.
+// The columns of the copy: its median with an event after each launch, the mean of a batch without events, the program's speed in
+// percent of the copy's, by the medians; and the median of the driver's copy of as many bytes, which reads and writes half of the sum
+// each. Both copies are made at most 50 times, in memory of their own.
 static std::string time_copy(size_t read, size_t written, int count, float median) {
     count = std::min(count, 50);
     char *from = memory(std::max(read, written)), *to = memory(std::max(read, written));
