@@ -13,47 +13,33 @@
 //     tenths, most; with an event after each, which makes short ones longer;
 //   - the mean of as many without events in between, then that of the program's own launches, all of them in one graph (`-` if
 //     it cannot be run);
-//   - a copy of one rank's buffer on the device: median with events, mean without.
+//   - a kernel that copies as many distinct bytes as all ranks read and write together: median with events, mean without, how many
+//     percent of its speed the program has; the driver's copy of as many, median.
 // The status is 0 if all is right, 1 if something is not, 2 if CUDA or the program reports an error, 3 if a launch does not end.
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #include STRING(SOURCE)
-#include <algorithm>
-#include <chrono>
+#include "one_device/copy.cuh"
+#include "one_device/device.cuh"
+#include "one_device/reference.cuh"
+#include "one_device/report.cuh"
+#include "one_device/times.cuh"
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string>
 #include <thread>
 #include <type_traits>
-#include <unistd.h>
-#include <vector>
 
 namespace kernels = JOIN(NAME, _kernels);
 using Fixed = kernels::Program;
 using kernels::Made;
 using Handle = JOIN(NAME, _program);
-using Clock = std::chrono::steady_clock;
 
-static void accept(cudaError_t status, const char *what) {
-    if (status == cudaSuccess) return;
-    fprintf(stderr, "%s %u ranks: %s: %s\n", STRING(NAME), Fixed::ranks, what, cudaGetErrorString(status));
-    exit(2);
-}
 static void accept(ccl_status status, const char *what) {
     if (status == CCL_OK) return;
     fprintf(stderr, "%s %u ranks: %s: %s\n", STRING(NAME), Fixed::ranks, what, ccl_text(status));
     exit(2);
 }
-
-// What is being done now, as the beginning of a line of output, and how it went.
-static char doing[200];
-static void do_next(const char *how, const char *kind, size_t bytes) {
-    snprintf(doing, sizeof doing, "%s\t%u\t%u\t%s\t%s\t%zu", STRING(NAME), Fixed::ranks, Fixed::blocks, how, kind, bytes);
-}
-static void say(const char *verdict) { printf("%s\t%s", doing, verdict); }
 
 // ---- One launch for all ranks --------------------------------------------------------------------------------------
 
@@ -67,56 +53,10 @@ template <class K> __global__ void __launch_bounds__(Fixed::threads, 1) all_rank
     if (block < all.blocks[rank]) kernels::run<K>(kernels::Block(all.ranks[rank], block));
 }
 
-// ---- The reference -------------------------------------------------------------------------------------------------
-
-// Small whole numbers, so that sums are exact in every type.
-__device__ uint32_t number(uint32_t rank, size_t element, uint32_t launch) {
-    return (uint32_t)((rank * 5 + element * 3 + element / 1021 + launch * 7 + 1) % 13);
-}
-
-enum Collective { GATHER, REDUCE_ALL, REDUCE_SCATTER, TO_ALL, FROM_ROOT, TO_NEXT, UNKNOWN };
-
-static Collective collective(const char *name) {
-    static const struct { const char *name; Collective which; } known[] = {
-        {"allgather", GATHER}, {"allreduce", REDUCE_ALL}, {"reducescatter", REDUCE_SCATTER},
-        {"alltoall", TO_ALL}, {"broadcast", FROM_ROOT}, {"sendrecv", TO_NEXT}};
-    for (const auto &one : known)
-        if (strcmp(one.name, name) == 0) return one.which;
-    return UNKNOWN;
-}
-
-// Element i of a rank's output: n is the number of elements of an output.
-template <class Op> __device__ uint32_t expected(Collective which, uint32_t rank, size_t i, size_t n, uint32_t launch) {
-    const uint32_t ranks = Fixed::ranks;
-    switch (which) {
-    case GATHER: return number((uint32_t)(i / (n / ranks)), i % (n / ranks), launch);
-    case TO_ALL: return number((uint32_t)(i / (n / ranks)), rank * (n / ranks) + i % (n / ranks), launch);
-    case FROM_ROOT: return number(0, i, launch);
-    case TO_NEXT: return number((rank + ranks - 1) % ranks, i, launch);
-    default: break;
-    }
-    const size_t element = which == REDUCE_SCATTER ? rank * n + i : i;
-    uint32_t all = number(0, element, launch);
-    for (uint32_t r = 1; r < ranks; ++r) all = ccl::combined(Op(), all, number(r, element, launch));
-    return all;
-}
-
-template <class T> __device__ T element(uint32_t value) { return ccl::narrow<T>((decltype(ccl::wide(T())))value); }
-
-template <class T> __global__ void fill(T *input, size_t n, uint32_t rank, uint32_t launch) {
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        input[i] = element<T>(number(rank, i, launch));
-}
-template <class T, class Op>
-__global__ void compare(const T *output, size_t n, Collective which, uint32_t rank, uint32_t launch, unsigned long long *wrong) {
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        if (ccl::wide(output[i]) != ccl::wide(element<T>(expected<Op>(which, rank, i, n, launch)))) atomicAdd(wrong, 1ull);
-}
-
 // ---- Streams ---------------------------------------------------------------------------------------------------------
 
-// What all ranks do together is given to `home`, what they do apart to a stream for each.
-static cudaStream_t home, streams[Fixed::ranks];
+// What ranks do apart is given to a stream for each.
+static cudaStream_t streams[Fixed::ranks];
 static cudaEvent_t forked, joined[Fixed::ranks];
 
 static void make_streams() {
@@ -151,19 +91,11 @@ template <class F> static cudaGraphExec_t captured(F act) {
     return made;
 }
 
-static cudaLaunchConfig_t one_thread(cudaStream_t stream) { return {dim3(1), dim3(1), 0, stream, nullptr, 0}; }
-static cudaLaunchConfig_t many_threads(cudaStream_t stream) { return {dim3(1024), dim3(256), 0, stream, nullptr, 0}; }
-
-// ---- Launches that end, or do not ------------------------------------------------------------------------------------
-
-// Seconds that everything launched may take: kernels that wait for ever do not end by themselves.
-#ifndef PATIENCE
-#define PATIENCE 30
-#endif
+// ---- Who waits for whom, where launches do not end ---------------------------------------------------------------------
 
 static ccl_memory table[Fixed::ranks];
 
-// Who waits for whom, by the counters of each rank; read beside the kernels, which still run.
+// By the counters of each rank.
 static void tell_who_waits() {
     using Words = ccl::Words<Fixed>;
     static ccl::Word words[Words::count];
@@ -183,45 +115,7 @@ static void tell_who_waits() {
     }
 }
 
-// Returns when the device has done everything that `home` was given.
-static void finish() {
-    const auto begin = Clock::now();
-    cudaError_t status;
-    while ((status = cudaStreamQuery(home)) == cudaErrorNotReady) {
-        usleep(50);
-        if (Clock::now() - begin < std::chrono::seconds(PATIENCE)) continue;
-        say("HANGS\n");
-        tell_who_waits();
-        fflush(stdout);
-        _exit(3);
-    }
-    accept(status, doing);
-}
-
 // ---- What there is room for ------------------------------------------------------------------------------------------
-
-static char *memory(size_t bytes) {
-    char *at = nullptr;
-    if (bytes > 0) accept(cudaMalloc(&at, bytes), "cudaMalloc");
-    return at;
-}
-
-// Whether there is as much as needed; else a line says that it was not run.
-static bool suffices(size_t there, size_t needed, const char *what) {
-    if (needed <= there) return true;
-    say("not run");
-    printf(": %s: %zu are needed, %zu are there\n", what, needed, there);
-    return false;
-}
-
-// How many blocks of a kernel run at once.
-template <class F> static size_t blocks_at_once(F kernel) {
-    int device = 0, sms = 0, each = 0;
-    accept(cudaGetDevice(&device), "device");
-    accept(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), "device");
-    accept(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, Fixed::threads, 0), "occupancy");
-    return (size_t)sms * each;
-}
 
 // All that ranks have when each is launched for itself.
 static size_t blocks_of_all() {
@@ -230,15 +124,20 @@ static size_t blocks_of_all() {
     return all;
 }
 
-static size_t copied_bytes(size_t chunk) { return chunk * std::max(Fixed::input_chunks(0), Fixed::output_chunks(0)); }
+// What all ranks together read and write.
+static constexpr size_t read_chunks = JOIN(NAME, _read_chunks), written_chunks = JOIN(NAME, _written_chunks);
 
-static bool memory_fits(size_t bytes) {
+// The copy has memory of its own, when that of the program is free again.
+static bool memory_fits(size_t bytes, bool copied) {
     const size_t chunk = bytes / Fixed::message_chunks;
-    size_t room = 0, total = 0, needed = 2 * copied_bytes(chunk);
-    for (uint32_t r = 0; r < Fixed::ranks; ++r)
-        needed += chunk * (Fixed::input_chunks(r) + Fixed::output_chunks(r)) + Made::scratch_bytes(bytes);
-    accept(cudaMemGetInfo(&room, &total), "memory");
-    return suffices(room / 10 * 9, needed, "bytes of memory");
+    size_t needed = 0;
+    for (uint32_t r = 0; r < Fixed::ranks; ++r) {
+        const size_t input = Fixed::input_in_output ? 0 : Fixed::input_chunks(r);
+        const size_t output = Fixed::output_in_input ? 0 : Fixed::output_chunks(r);
+        needed += chunk * (input + output) + Made::scratch_bytes(bytes);
+    }
+    if (copied) needed = std::max(needed, 2 * chunk * std::max(read_chunks, written_chunks));
+    return room_for(needed);
 }
 
 // Waits until all ranks are here, or a second or so: it is longer if they come one after the other.
@@ -273,65 +172,11 @@ static bool streams_run_at_once() {
 
 // Whether ranks can be launched apart; else a line may say why not.
 template <class F> static bool apart_fits(F kernel, bool aloud) {
-    const size_t there = blocks_at_once(kernel), needed = blocks_of_all();
+    const size_t there = blocks_at_once(kernel, Fixed::threads), needed = blocks_of_all();
     if (needed > there) return aloud && suffices(there, needed, "blocks at once");
     static const bool at_once = streams_run_at_once();
     if (!at_once && aloud) say("not run: streams do not run at once here\n");
     return at_once;
-}
-
-// ---- Times -----------------------------------------------------------------------------------------------------------
-
-// Lets the device wait, so that what is launched meanwhile follows without a gap.
-__global__ void hold(long long cycles) {
-    const long long begin = clock64();
-    while (clock64() - begin < cycles) {}
-}
-
-// Microseconds of each of so many parts; `launches` in all, for which the device waits first.
-template <class F> static std::vector<float> parts(int count, int launches, F act) {
-    std::vector<cudaEvent_t> marks(count + 1);
-    std::vector<float> times(count);
-    for (cudaEvent_t &mark : marks) accept(cudaEventCreate(&mark), "event");
-    const cudaLaunchConfig_t config = one_thread(home);
-    accept(cudaLaunchKernelEx(&config, hold, launches * 30000ll), "hold");
-    accept(cudaEventRecord(marks[0], home), "event");
-    for (int i = 0; i < count; ++i) {
-        act();
-        accept(cudaEventRecord(marks[i + 1], home), "event");
-    }
-    finish();
-    for (int i = 0; i < count; ++i) {
-        accept(cudaEventElapsedTime(&times[i], marks[i], marks[i + 1]), "event");
-        times[i] *= 1000;
-    }
-    for (cudaEvent_t mark : marks) cudaEventDestroy(mark);
-    return times;
-}
-
-// Of each launch, ascending.
-template <class F> static std::vector<float> timed(int count, F act) {
-    std::vector<float> times = parts(count, count, act);
-    std::sort(times.begin(), times.end());
-    return times;
-}
-
-// The mean of launches, all of which `act` does.
-template <class F> static float mean(int count, F act) { return parts(1, count, act)[0] / count; }
-
-template <class F> static void repeat(int count, F act) {
-    for (int i = 0; i < count; ++i) act();
-}
-
-// Clocks go up when there is work: a fifth of a second of it before anything is timed, then a few launches of what is.
-template <class F> static void warm_up(F act) {
-    static bool warm = false;
-    const auto begin = Clock::now();
-    do {
-        repeat(warm ? 5 : 100, act);
-        finish();
-    } while (!warm && Clock::now() - begin < std::chrono::milliseconds(200));
-    warm = true;
 }
 
 // ---- A run -----------------------------------------------------------------------------------------------------------
@@ -368,7 +213,7 @@ template <class T, class Op> class Run {
 
   public:
     static bool fits_together() {
-        return suffices(blocks_at_once(all_ranks<K>), (size_t)Fixed::ranks * Fixed::blocks, "blocks at once");
+        return suffices(blocks_at_once(all_ranks<K>, Fixed::threads), (size_t)Fixed::ranks * Fixed::blocks, "blocks at once");
     }
     static bool fits_apart(bool aloud) { return apart_fits(kernels::Kernels::of<K>(), aloud); }
 
@@ -445,24 +290,11 @@ template <class T, class Op> class Run {
         return found == 0;
     }
 
-    // Measures 200 launches, or as many as take a second, and returns the rest of the line.
-    std::string measure(float milliseconds) {
-        const int count = std::min(200, std::max(10, (int)(1000 / milliseconds)));
-        const size_t bytes = copied_bytes(chunk), n = count;
-        char *from = memory(bytes), *to = memory(bytes);
-        const auto launch = [&] { together(); };
-        const auto copy = [&] { accept(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, home), "copy"); };
-        warm_up(launch);
-        const std::vector<float> times = timed(count, launch);
-        std::string line = '\t' + std::to_string(count);
-        for (size_t at : {n / 2, (size_t)0, n / 10, n * 9 / 10, n - 1}) line += column(times[at]);
-        line += column(mean(count, [&] { repeat(count, launch); }));
-        line += fits_apart(false) ? column(mean_of_graph(count)) : "\t-";
-        warm_up(copy);
-        line += column(timed(count, copy)[n / 2]);
-        line += column(mean(count, [&] { repeat(count, copy); }));
-        cudaFree(from), cudaFree(to);
-        return line;
+    // Measures launches: the columns, without those of the copy.
+    Times measure(int count) {
+        Times times = time_launches(count, [&] { together(); });
+        times.text += fits_apart(false) ? column(mean_of_graph(count)) : "\t-";
+        return times;
     }
 
   private:
@@ -504,16 +336,17 @@ template <class T, class Op> class Run {
         return microseconds;
     }
 
+    Place place(uint32_t r, uint32_t launch) const { return {given.which, Fixed::ranks, r, launch}; }
     void fill_one(uint32_t r, uint32_t launch, cudaStream_t stream) {
         const size_t output = chunk * Fixed::output_chunks(r);
         if (output > 0) accept(cudaMemsetAsync(outputs[r], 0xee, output, stream), "memset");
         const cudaLaunchConfig_t config = many_threads(stream);
-        accept(cudaLaunchKernelEx(&config, fill<T>, (T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), r, launch), "fill");
+        accept(cudaLaunchKernelEx(&config, fill<T>, (T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), place(r, launch)), "fill");
     }
     void compare_one(uint32_t r, uint32_t launch, cudaStream_t stream) {
         const cudaLaunchConfig_t config = many_threads(stream);
         accept(cudaLaunchKernelEx(&config, compare<T, Op>, (const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T),
-                                  given.which, r, launch, wrong),
+                                  place(r, launch), wrong),
                "compare");
     }
     void fill_all() {
@@ -523,11 +356,6 @@ template <class T, class Op> class Run {
         for (uint32_t r = 0; r < Fixed::ranks; ++r) compare_one(r, turn, home);
         turn += 1;
     }
-    static std::string column(float microseconds) {
-        char text[32];
-        snprintf(text, sizeof text, "\t%.1f", microseconds);
-        return text;
-    }
 };
 
 // ---- What is asked for -----------------------------------------------------------------------------------------------
@@ -535,18 +363,26 @@ template <class T, class Op> class Run {
 // Each says whether it came out right, or was not run.
 template <class T, class Op> static bool launch_together(const Case &given, bool measured) {
     do_next("together", given.kind, given.bytes);
-    if (!Run<T, Op>::fits_together() || !memory_fits(given.bytes)) return true;
-    Run<T, Op> run(given);
-    const float milliseconds = run.compare_together(3);
-    const std::string times = measured ? run.measure(milliseconds) : "";
-    if (measured) run.compare_together(1);
-    const bool right = run.judge();
-    printf("%s\n", times.c_str());
+    if (!Run<T, Op>::fits_together() || !memory_fits(given.bytes, measured)) return true;
+    bool right;
+    int count;
+    Times times = {};
+    {
+        Run<T, Op> run(given);
+        count = launches_of(run.compare_together(3));
+        if (measured) times = run.measure(count), run.compare_together(1);
+        right = run.judge();
+    }
+    if (measured) {
+        const size_t chunk = given.bytes / Fixed::message_chunks;
+        times.text += time_copy(chunk * read_chunks, chunk * written_chunks, count, times.median);
+    }
+    printf("%s\n", times.text.c_str());
     return right;
 }
 template <class T, class Op> static bool launch_apart(const Case &given) {
     do_next("apart", given.kind, given.bytes);
-    if (!memory_fits(given.bytes) || !Run<T, Op>::fits_apart(true)) return true;
+    if (!memory_fits(given.bytes, false) || !Run<T, Op>::fits_apart(true)) return true;
     Run<T, Op> run(given);
     run.compare_apart(5);
     bool right = run.judge();
@@ -604,12 +440,6 @@ static Action action_of(const char *word) {
     return NOTHING;
 }
 
-// A message of about so many bytes that chunks and packets divide.
-static size_t fitted(size_t bytes) {
-    const size_t grain = (Fixed::packets ? 8 : 16) * Fixed::message_chunks;
-    return std::max(bytes / grain * grain, grain);
-}
-
 int main(int count, char **words) {
     setvbuf(stdout, nullptr, _IOLBF, 0);  // what is said is not lost with the machine
     // Streams share queues unless there are enough of them, and a kernel that is loaded late waits for those that run.
@@ -620,18 +450,13 @@ int main(int count, char **words) {
         fprintf(stderr, "%s check|launch|time|touch LARGEST_BYTES\n", words[0]);
         return 2;
     }
+    subject = {STRING(NAME), Fixed::ranks, Fixed::blocks};
     const Collective which = collective(STRING(COLLECTIVE));
-    if (which == UNKNOWN) {
-        fprintf(stderr, "%s: there is no reference for its collective\n", STRING(NAME));
-        return 2;
-    }
+    if (which == UNKNOWN) return 2;
     make_streams();
     pthread_barrier_init(&everybody, nullptr, Fixed::ranks);
     bool right = true;
-    for (size_t at = 1 << 10, last = 0; at <= (size_t)atoll(words[2]); at *= 4) {
-        const size_t bytes = fitted(at);
-        if (bytes == last || bytes < Fixed::least_bytes || bytes > Fixed::most_bytes) continue;
-        right &= all_of(action, which, last = bytes);
-    }
+    for_sizes((size_t)atoll(words[2]), Fixed::message_chunks, Fixed::least_bytes, Fixed::most_bytes,
+              [&](size_t bytes) { right &= all_of(action, which, bytes); });
     return right ? 0 : 1;
 }

@@ -25,6 +25,7 @@ mod rare;
 mod roles;
 mod source;
 mod statement;
+mod traffic;
 mod turns;
 
 use crate::ir::{Program, ReduceOp};

@@ -232,13 +232,18 @@ inline cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
 
 extern "C" int ccl_cpu_launch(void (*kernel)(const void *), const void *arguments, size_t bytes, unsigned blocks, void *stream);
 
+// How many threads each block has.
+#ifndef CPU_THREADS
+#define CPU_THREADS 2
+#endif
+
 // The kernel of a program, with its arguments.
 extern "C" inline int cpu_launch_on_stream(void (*kernel)(const void *), const void *arguments, size_t bytes, unsigned blocks,
                                            void *stream) {
     CpuStream *const self = cpu_stream((CpuStream *)stream);
     const std::vector<char> given((const char *)arguments, (const char *)arguments + bytes);
     self->give([=] {
-        if (!self->machine) limit_waiting(1e9), self->machine = make_stream(self->number, 2);
+        if (!self->machine) limit_waiting(1e9), self->machine = make_stream(self->number, CPU_THREADS);
         ccl_cpu_launch(kernel, given.data(), given.size(), blocks, self->machine);
         settle(self->machine);
     });
@@ -250,7 +255,7 @@ template <class A> struct CpuLaunch {
     void (*kernel)(A);
     A given;
     static void run(const void *launch) {
-        blockIdx.x = ccl_cpu_self.block;
+        blockIdx.x = ccl_cpu_self.block, threadIdx.x = ccl_cpu_self.thread, blockDim.x = ccl_cpu_self.threads;
         const CpuLaunch &self = *(const CpuLaunch *)launch;
         self.kernel(self.given);
     }

@@ -5,6 +5,7 @@
 
 use super::Network;
 use super::layout::Layout;
+use super::traffic::Traffic;
 use crate::ir::{Buffer, Program};
 
 /// The text of the header. `name` is a C identifier.
@@ -79,16 +80,22 @@ fn types(program: &Program, layout: &Layout) -> String {
 }
 
 fn constants(program: &Program, layout: &Layout, name: &str) -> String {
+    let traffic = Traffic::of(program);
     let rows = [
-        ("ranks", program.ranks.len() as u32),
-        ("blocks", layout.blocks),
-        ("threads", program.options.threads),
-        ("message_chunks", layout.message_chunks),
-        ("group_count", layout.groups.len() as u32),
+        ("ranks", program.ranks.len() as u64),
+        ("blocks", layout.blocks.into()),
+        ("threads", program.options.threads.into()),
+        ("message_chunks", layout.message_chunks.into()),
+        ("group_count", layout.groups.len() as u64),
     ];
-    let rows: Vec<String> =
-        rows.iter().map(|(what, number)| format!("    {name}_{what} = {number}")).collect();
-    format!("enum {{\n{}\n}};\n", rows.join(",\n"))
+    let touched = [("read_chunks", traffic.read), ("written_chunks", traffic.written)];
+    let [rows, touched] = [rows.as_slice(), &touched].map(|rows| {
+        let row = |(what, number): &(&str, u64)| format!("    {name}_{what} = {number}");
+        rows.iter().map(row).collect::<Vec<_>>().join(",\n")
+    });
+    format!(
+        "enum {{\n{rows},\n    /* What a launch touches of all ranks' memory: what is touched again counts once, packets twice. */\n{touched}\n}};\n"
+    )
 }
 
 /// How input and output are related, in words.
