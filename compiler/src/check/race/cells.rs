@@ -5,18 +5,6 @@ use super::value::Value;
 use crate::ir::{Buffer, RankId};
 use smallvec::SmallVec;
 
-/// How the elements of an operand fall to a block's threads: two accesses that begin at the same cell and share alike
-/// are made by the same thread, element by element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Share {
-    /// 16 bytes each.
-    Wide,
-    /// A packet's payload each.
-    Payload,
-    /// Otherwise.
-    Other,
-}
-
 /// Who touched a cell since it was written last, that write included.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {

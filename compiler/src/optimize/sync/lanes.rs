@@ -1,8 +1,6 @@
 //! Which threads of a block do what in an operation: the facts that synchronisation inside a block follows from.
 //!
-//! - A data operation is spread over all threads: element i, counted from the operand's beginning, is thread i's,
-//!   modulo their number. An element is 16 bytes; in packet operations one packet's payload, in multimem operations it
-//!   depends on the type of the data.
+//! - A data operation is spread over all threads, element by element ([`crate::ir::threads`]).
 //! - Entry k of a `signal`, `wait`, `flush`, `acquire` or `release`, and pair k of a `put` over port channels, is
 //!   thread k's.
 //! - `read_put_packets` over port channels reads with all threads, lets them meet, then puts with thread k.
@@ -12,9 +10,10 @@
 use super::others::Others;
 use crate::ir::memory::{self, Access, Extent};
 use crate::ir::sharing::Sharing;
+use crate::ir::threads::Share;
 use crate::ir::{
-    Action, BlockId, Buffer, ChannelKind, List, Operand, Options, Rank, RankId, Signal, Slice,
-    Transfer, Verb,
+    Action, BlockId, Buffer, ChannelKind, List, Options, Rank, RankId, Signal, Slice, Transfer,
+    Verb,
 };
 use crate::table::Table;
 use smallvec::SmallVec;
@@ -32,17 +31,6 @@ pub(super) struct Scene<'a> {
     pub(super) others: &'a Others,
     /// What several blocks take from.
     pub(super) sharing: &'a Sharing,
-}
-
-/// How the elements of an operand fall to the threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Share {
-    /// 16 bytes each.
-    Wide,
-    /// One packet's payload each.
-    Payload,
-    /// Otherwise, or not by threads: never known to be the same thread's.
-    Other,
 }
 
 /// Cells that all threads touch together.
@@ -248,29 +236,14 @@ impl Effects {
 
 fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {
     let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
+    let share = Share::of(scene.options, transfer);
     for access in memory::accesses(transfer) {
-        let share = share(scene.options, transfer, &access);
         let Access { operand, write, packets, slice } = access;
         memory::cells(scene.ranks, scene.block.0, &operand, packets, &mut |extent| {
             touches.push(Touch { extent, write, packets, share, slice, mark });
         });
     }
     touches.into_iter()
-}
-
-/// How an operand's elements fall to threads. Below 16 bytes of alignment a copy begins with single words.
-fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
-    if transfer.verb.moves_packets() {
-        return Share::Payload;
-    }
-    let mut ends = transfer.sources.iter().chain([&access.operand]);
-    // Of either end of a store through the switch: what is read here falls to threads as what is stored.
-    let multimem = transfer.verb == Verb::Broadcast
-        || transfer.verb == Verb::Reduce && ends.any(Operand::is_switch);
-    match !multimem && options.alignment.is_multiple_of(16) {
-        true => Share::Wide,
-        false => Share::Other,
-    }
 }
 
 /// Whether the two touch a cell in a way that needs an order, by threads that are not known to be the same.
