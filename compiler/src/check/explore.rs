@@ -15,7 +15,9 @@ mod state;
 mod turn;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::Program;
+use crate::ir::run::{Awaits, Stuck};
+use crate::ir::sharing::Sharing;
+use crate::ir::{BlockId, OriginId, Program, RankId};
 use counter::Counter;
 use rustc_hash::FxHashSet;
 use scene::Scene;
@@ -65,22 +67,46 @@ fn stuck(scene: &Scene, state: &State, block: usize) -> Explored {
     let shared = counter::takes(op).find(|counter| scene.is_shared(rank, *counter));
     // Operations whose packets come in pieces are not told apart here.
     let Some(counter) = shared else { return Explored::Unknown };
-    let rank_row = scene.program.ranks.lookup(rank);
-    let name = rank_row.and_then(|rank| rank.blocks.lookup(row.id)).map_or("", |row| &*row.name);
-    let of = rank_row.and_then(|rank| match counter {
+    Explored::Stuck(Box::new(never_served(scene.program, (rank, row.id), op.origin, counter)))
+}
+
+/// What is said of blocks that come no further in some schedule that was run: that one of them waits for a counter that others
+/// take from, too. There is one wherever another schedule comes to its end: the first operation of that one that
+/// is not done here has all that it waits for, but what others took.
+pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic> {
+    let sharing = Sharing::of(program);
+    let one = stuck.iter().find(|one| sharing.is_awaited(one.rank, one.awaits))?;
+    let counter = match one.awaits {
+        Awaits::Signal(id) => Counter::Channel(id),
+        Awaits::Semaphore(id) => Counter::Semaphore(id),
+        Awaits::Barrier(_) | Awaits::Packets => return None,
+    };
+    Some(never_served(program, (one.rank, one.block), one.origin, counter))
+}
+
+/// A block that waits for ever for what others took.
+fn never_served(
+    program: &Program,
+    (rank, block): (RankId, BlockId),
+    origin: OriginId,
+    counter: Counter,
+) -> Diagnostic {
+    let row = program.ranks.lookup(rank);
+    let name = row.and_then(|rank| rank.blocks.lookup(block)).map_or("", |row| &*row.name);
+    let of = row.and_then(|rank| match counter {
         Counter::Channel(id) => rank.channels.lookup(id).map(|one| &*one.name),
         Counter::Semaphore(id) => rank.semaphores.lookup(id).map(|one| &*one.name),
     });
     let of = of.unwrap_or("");
     let message =
         format!("in some schedule block `{name}` of rank {} waits for `{of}` for ever", rank.0);
-    let report = Diagnostic::new(Code::E0601, scene.program.origins.at(op.origin), message);
-    Explored::Stuck(Box::new(match counter {
+    let report = Diagnostic::new(Code::E0601, program.origins.at(origin), message);
+    match counter {
         Counter::Channel(_) => report
             .note("several blocks wait on it: who comes first takes the first signal")
             .help("give each block one of its own: a family with one more index"),
         Counter::Semaphore(_) => report
             .note("several blocks acquire it: one that waits does not see a value that another takes away at once")
             .help("let one block acquire it, or give each block one of its own"),
-    }))
+    }
 }

@@ -46,6 +46,7 @@ mod proxy;
 mod reading;
 mod report;
 mod sight;
+mod standing;
 pub(super) mod step;
 mod sync;
 mod turn;
@@ -58,7 +59,7 @@ mod writers;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::{Grain, Rewritten};
+use crate::ir::run::{Grain, Rewritten, Stuck};
 use crate::source::Place;
 use agents::Agents;
 use clock::Lookup;
@@ -66,6 +67,7 @@ pub(super) use fold::Fold;
 use guarantee::Guarantees;
 use history::History;
 use launches::Launches;
+use machine::Cut;
 use std::collections::BTreeSet;
 use value::Inputs;
 use whole::Whole;
@@ -92,8 +94,10 @@ const MOST_CELLS: u64 = 20_000_000;
 pub(super) enum Races {
     /// These were found.
     Found(Vec<Diagnostic>),
-    /// The program is too large to be followed, or stood still.
+    /// The program is too large to be followed.
     Unknown,
+    /// In some schedule these blocks can never go on.
+    Standing(Vec<Stuck>),
 }
 
 /// Two statements whose accesses meet.
@@ -164,7 +168,7 @@ impl<'p> Folded<'p> {
     pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
         let whole = &self.whole;
         let Some(fold) = self.fold.at(grain) else { return Seen::Unclear };
-        let Some(after) = follow(whole, (&fold, grain), interrupt) else {
+        let Ok(after) = follow(whole, (&fold, grain), interrupt) else {
             return Seen::Unclear;
         };
         let inputs = Inputs { program: whole.program(), fold: &fold, grain };
@@ -181,8 +185,9 @@ pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &In
     let whole = Whole::as_written(program);
     let parts = rewritten.grain().cells_of_unit();
     match conflicts(&whole, rewritten, interrupt) {
-        Some(conflicts) => Races::Found(report::reports(program, parts, conflicts)),
-        None => Races::Unknown,
+        Ok(conflicts) => Races::Found(report::reports(program, parts, conflicts)),
+        Err(Cut::Standing(stuck)) => Races::Standing(stuck),
+        Err(Cut::Unknown) => Races::Unknown,
     }
 }
 
@@ -193,7 +198,7 @@ pub(super) fn are_none(
     interrupt: &Interrupt,
 ) -> bool {
     let whole = Whole::as_written(program);
-    conflicts(&whole, rewritten, interrupt).is_some_and(|found| found.is_empty())
+    conflicts(&whole, rewritten, interrupt).is_ok_and(|found| found.is_empty())
 }
 
 /// Everything that meets; none where that cannot be found out.
@@ -207,7 +212,7 @@ pub(super) fn met(
         return Some(BTreeSet::new());
     }
     let whole = Whole::as_written(program);
-    let conflicts = conflicts(&whole, rewritten, interrupt)?;
+    let conflicts = conflicts(&whole, rewritten, interrupt).ok()?;
     Some(report::met(program, &conflicts))
 }
 
@@ -216,13 +221,13 @@ fn conflicts<'p>(
     whole: &'p Whole<'p>,
     rewritten: &Rewritten,
     interrupt: &Interrupt,
-) -> Option<Vec<machine::Conflict<'p>>> {
+) -> Result<Vec<machine::Conflict<'p>>, Cut> {
     let mut after = follow(whole, (&Fold::none(), rewritten.grain()), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || rewritten.contains(conflict.place.rank, conflict.place.cell)
     });
-    Some(after.conflicts)
+    Ok(after.conflicts)
 }
 
 /// Whether the memory of the ranks that are followed is too much.
@@ -240,10 +245,10 @@ fn follow<'p>(
     whole: &'p Whole<'p>,
     (fold, grain): (&Fold, Grain),
     interrupt: &Interrupt,
-) -> Option<machine::After<'p>> {
+) -> Result<machine::After<'p>, Cut> {
     let program = whole.program();
     if is_too_large(program, fold, grain) {
-        return None;
+        return Err(Cut::Unknown);
     }
     let agents = Agents::new(program, fold.turn());
     let run = |shared: &Shared| machine::run(whole, (fold, &agents, shared), grain, interrupt);
@@ -262,7 +267,7 @@ fn follow<'p>(
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
     drop_settled(&mut after, fold, lookup);
-    Some(after)
+    Ok(after)
 }
 
 /// Drops what is said of places that two packets are written to where it is certain which is there last, and which of
@@ -279,20 +284,20 @@ fn drop_settled(after: &mut machine::After<'_>, fold: &Fold, lookup: Lookup<'_>)
 
 /// Runs until what packets with several writers tell is certain, and how the last run left things.
 fn settle<'p>(
-    run: impl Fn(&Shared) -> Option<(machine::After<'p>, History)>,
+    run: impl Fn(&Shared) -> Result<(machine::After<'p>, History), Cut>,
     agents: &Agents,
     guarantees: Guarantees,
-) -> Option<(Shared, machine::After<'p>, History)> {
+) -> Result<(Shared, machine::After<'p>, History), Cut> {
     let mut shared = Shared { guarantees, writers: Writers::default() };
     for _ in 0..MOST_ROUNDS {
         let (after, history) = run(&shared)?;
         let writers = Writers::of(Lookup { history: &history, agents }, &after);
         if writers == shared.writers {
-            return Some((shared, after, history));
+            return Ok((shared, after, history));
         }
         shared.writers = writers;
     }
     shared.writers = shared.writers.forgotten();
     let (after, history) = run(&shared)?;
-    Some((shared, after, history))
+    Ok((shared, after, history))
 }

@@ -5,6 +5,7 @@
 //! part of the program: where one block holds the lock `x` before it asks for `y`, and so does another, asking for both
 //! at once may stop both for ever.
 
+use super::run::Awaits;
 use super::{Action, Block, BlockId, ChannelId, Program, RankId, SemaphoreId, all_ops};
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,6 +53,16 @@ impl Sharing {
             | Action::Release(_)
             | Action::Transfer(_)
             | Action::Pipeline(_) => false,
+        }
+    }
+
+    /// Whether what a block of a rank waits for is what other blocks take, too.
+    #[must_use]
+    pub fn is_awaited(&self, rank: RankId, awaits: Awaits) -> bool {
+        match awaits {
+            Awaits::Signal(id) => self.waited.contains(&(rank, id)),
+            Awaits::Semaphore(id) => self.acquired.contains(&(rank, id)),
+            Awaits::Barrier(_) | Awaits::Packets => false,
         }
     }
 
