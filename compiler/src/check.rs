@@ -26,6 +26,7 @@ use crate::ir;
 use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
 use crate::phase::phase;
 use classes::Class;
+use explore::{Explored, Unsearched};
 use race::{Folded, Races, Seen};
 use std::cell::LazyCell;
 
@@ -266,9 +267,21 @@ fn shared(program: &ir::Program) -> Vec<Diagnostic> {
         return unproved;
     }
     match explore::explore(program) {
-        explore::Explored::Free => Vec::new(),
-        explore::Explored::Stuck(report) => vec![*report],
-        explore::Explored::Unknown => unproved,
+        Explored::Free => Vec::new(),
+        Explored::Stuck(report) => vec![*report],
+        Explored::Unknown(why) => unproved.into_iter().map(|one| not_searched(one, why)).collect(),
+    }
+}
+
+/// Why not all schedules are tried, and what to do about that.
+fn not_searched(report: Diagnostic, why: Unsearched) -> Diagnostic {
+    match why {
+        Unsearched::TooMany => report
+            .note("the program has too many schedules to try them all")
+            .help("check it with fewer ranks, blocks or instances: there all schedules are tried"),
+        Unsearched::Threads => report
+            .note("some block comes to it with several threads, each for itself: such schedules are not tried")
+            .help("name it alone in its operation, and put `sync;` before that where others were waited for"),
     }
 }
 

@@ -7,9 +7,12 @@
 //! Only what depends on the order is tried in every order: who draws which ticket of a channel; and of a semaphore each
 //! acquisition, release and look. An acquisition takes one away first and then looks until the value is back to what it
 //! was, if that was not positive, as MSCCL++'s device code does: what another takes in between is not seen. All else is
-//! done as soon as it can be, since it takes nothing from anyone.
+//! done as soon as it can be, since it takes nothing from anyone. Blocks that have nothing to do with each other are searched
+//! apart ([`parts`]), and what is done with one counter is tried before all else where nobody is still to come to it
+//! ([`Scene::tried`]).
 
 mod counter;
+mod parts;
 mod scene;
 mod state;
 mod turn;
@@ -33,12 +36,39 @@ pub(super) enum Explored {
     /// One does not.
     Stuck(Box<Diagnostic>),
     /// That cannot be said.
-    Unknown,
+    Unknown(Unsearched),
+}
+
+/// Why a program's schedules are not all tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unsearched {
+    /// There are too many.
+    TooMany,
+    /// Threads of a block would have to be told apart: they come to a shared counter each for itself.
+    Threads,
 }
 
 /// Searches a program in which these counters are shared.
 pub(super) fn explore(program: &Program) -> Explored {
-    let Some(scene) = Scene::new(program) else { return Explored::Unknown };
+    let mut left = MOST_STATES;
+    let mut unknown = None;
+    for part in parts::parts(program, scene::blocks(program)) {
+        let found = match Scene::new(program, part) {
+            Ok(scene) if scene.shares() => search(&scene, &mut left),
+            Ok(_) => Explored::Free,
+            Err(why) => Explored::Unknown(why),
+        };
+        match found {
+            Explored::Free => {}
+            Explored::Stuck(report) => return Explored::Stuck(report),
+            Explored::Unknown(why) => unknown = unknown.or(Some(why)),
+        }
+    }
+    unknown.map_or(Explored::Free, Explored::Unknown)
+}
+
+/// Searches a part of a program; `left` is how many states may still be looked at.
+fn search(scene: &Scene, left: &mut usize) -> Explored {
     let mut met = FxHashSet::default();
     let mut open = vec![scene.start()];
     while let Some(mut state) = open.pop() {
@@ -46,14 +76,14 @@ pub(super) fn explore(program: &Program) -> Explored {
         if !met.insert(state.clone()) {
             continue;
         }
-        if met.len() > MOST_STATES {
-            return Explored::Unknown;
-        }
-        let next: Vec<State> =
-            (0..scene.blocks.len()).filter_map(|block| scene.turn(&state, block)).collect();
+        let Some(less) = left.checked_sub(1) else {
+            return Explored::Unknown(Unsearched::TooMany);
+        };
+        *left = less;
+        let next = scene.tried(&state);
         let last = next.is_empty().then(|| scene.unfinished(&state)).flatten();
         if let Some(block) = last {
-            return stuck(&scene, &state, block);
+            return stuck(scene, &state, block);
         }
         open.extend(next);
     }
@@ -63,10 +93,11 @@ pub(super) fn explore(program: &Program) -> Explored {
 /// What is said of a block that comes no further.
 fn stuck(scene: &Scene, state: &State, block: usize) -> Explored {
     let row = scene.blocks.get(block).zip(scene.op(state, block));
-    let Some((row, (rank, op))) = row else { return Explored::Unknown };
+    let unknown = Explored::Unknown(Unsearched::Threads);
+    let Some((row, (rank, op))) = row else { return unknown };
     let shared = counter::takes(op).find(|counter| scene.is_shared(rank, *counter));
     // Operations whose packets come in pieces are not told apart here.
-    let Some(counter) = shared else { return Explored::Unknown };
+    let Some(counter) = shared else { return unknown };
     Explored::Stuck(Box::new(never_served(scene.program, (rank, row.id), op.origin, counter)))
 }
 
@@ -110,3 +141,6 @@ fn never_served(
             .help("let one block acquire it, or give each block one of its own"),
     }
 }
+
+#[cfg(test)]
+mod tests;
