@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::optimize::replicate;
+use crate::optimize::{replicate, split};
 use crate::plan::listing::{self, Form, listing};
 use crate::plan::{self, Block, Plan, read};
 use crate::resolve::program::ProgramId;
@@ -63,9 +63,13 @@ pub fn decompile(
     }
     let listing = listed(original);
     let mut why = None;
-    // What copies were made of is shorter than the copies.
+    // What copies were made of is shorter than the copies, and what was cut than its parts.
     let copied = if regular { replicate::undo(&program) } else { None };
-    for program in copied.into_iter().chain([program]) {
+    let forms = copied.into_iter().chain([program]).flat_map(|program| {
+        let whole = if regular { split::undo(&program) } else { None };
+        whole.into_iter().chain([program])
+    });
+    for program in forms {
         let subject = Subject::new(program, &listing, interrupt);
         match subject.written(regular, interrupt) {
             Ok(source) => return (Some(source), reports),
