@@ -24,9 +24,10 @@ mod ring;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::{self, Grain, Memory, Outcome};
+use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
 use crate::phase::phase;
 use classes::Class;
+use explore::{Explored, Unsearched};
 use race::{Folded, Races, Seen};
 use std::cell::LazyCell;
 
@@ -190,7 +191,7 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
         return Vec::new();
     }
     match outcome(|| run::run_in(program, parts, STEPS)) {
-        Outcome::Stuck(stuck) => deadlock::explain(program, parts, &stuck),
+        Outcome::Stuck(stuck) => deadlocks(program, parts, &stuck),
         Outcome::Finished(memory) => {
             let rewritten = memory.rewritten();
             let broken = broken(program, memory);
@@ -202,6 +203,7 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
             drop(racing);
             let races = match races {
                 Races::Found(races) => races,
+                Races::Standing(stuck) => return in_some_schedule(program, parts, &stuck),
                 Races::Unknown => not_made(program, "for races", interrupt),
             };
             let racing = races.iter().any(|report| report.severity == Severity::Error);
@@ -210,6 +212,23 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
             races.into_iter().chain(broken).chain(unproved.iter().cloned()).collect()
         }
         Outcome::TooLong => not_made(program, "for deadlocks, races and wrong outputs", interrupt),
+    }
+}
+
+/// Why the run on symbols comes to a stop. Where several blocks take from one counter, what seems to be missing may have gone
+/// to another one.
+fn deadlocks(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec<Diagnostic> {
+    let reports = deadlock::explain(program, parts, stuck);
+    let unanswered = reports.iter().any(|report| report.code == Code::E0602);
+    let taken = unanswered.then(|| explore::standing(program, stuck)).flatten();
+    taken.map_or(reports, |report| vec![report])
+}
+
+/// Why the run that looks for races comes to a stop where the run on symbols has come to its end.
+fn in_some_schedule(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec<Diagnostic> {
+    match explore::standing(program, stuck) {
+        Some(report) => vec![report],
+        None => deadlock::explain(program, parts, stuck),
     }
 }
 
@@ -248,9 +267,21 @@ fn shared(program: &ir::Program) -> Vec<Diagnostic> {
         return unproved;
     }
     match explore::explore(program) {
-        explore::Explored::Free => Vec::new(),
-        explore::Explored::Stuck(report) => vec![*report],
-        explore::Explored::Unknown => unproved,
+        Explored::Free => Vec::new(),
+        Explored::Stuck(report) => vec![*report],
+        Explored::Unknown(why) => unproved.into_iter().map(|one| not_searched(one, why)).collect(),
+    }
+}
+
+/// Why not all schedules are tried, and what to do about that.
+fn not_searched(report: Diagnostic, why: Unsearched) -> Diagnostic {
+    match why {
+        Unsearched::TooMany => report
+            .note("the program has too many schedules to try them all")
+            .help("check it with fewer ranks, blocks or instances: there all schedules are tried"),
+        Unsearched::Threads => report
+            .note("some block comes to it with several threads, each for itself: such schedules are not tried")
+            .help("name it alone in its operation, and put `sync;` before that where others were waited for"),
     }
 }
 

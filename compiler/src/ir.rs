@@ -13,6 +13,7 @@ pub mod print;
 pub mod region;
 pub mod run;
 pub mod sharing;
+pub mod threads;
 pub(crate) mod weave;
 
 mod channel;

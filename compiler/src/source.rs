@@ -99,6 +99,26 @@ impl From<Span> for At {
     }
 }
 
+/// What ends a line: `\n`, `\r`, or `\r\n` as one.
+pub const LINE_ENDS: [char; 2] = ['\n', '\r'];
+
+/// The offsets behind the ends of a text's lines.
+pub fn line_ends(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let bytes = text.as_bytes();
+    let is_end = move |at: &usize| match bytes.get(*at) {
+        Some(b'\n') => true,
+        Some(b'\r') => bytes.get(at + 1) != Some(&b'\n'),
+        Some(_) | None => false,
+    };
+    (0..bytes.len()).filter(is_end).map(|at| at + 1)
+}
+
+/// A text without the end of a line that it begins with; none where it begins with none.
+#[must_use]
+pub fn next_line(text: &str) -> Option<&str> {
+    text.strip_prefix("\r\n").or_else(|| text.strip_prefix(LINE_ENDS))
+}
+
 /// One file: its name as the user knows it, and its text.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
@@ -113,9 +133,8 @@ impl SourceFile {
     /// A file with its line index.
     #[must_use]
     pub fn new(name: String, text: Arc<str>) -> SourceFile {
-        let line_starts = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1))
-            .collect();
+        let line_starts =
+            std::iter::once(0).chain(line_ends(&text).map(|end| end as u32)).collect();
         SourceFile { name, text, line_starts }
     }
 
@@ -158,5 +177,23 @@ impl SourceMap {
     #[must_use]
     pub fn line(&self, span: Span) -> u32 {
         self.files[span.file].line_column(span.start).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SourceFile, next_line};
+
+    #[test]
+    fn a_line_ends_with_either_or_both() {
+        let file = SourceFile::new("a".to_owned(), "ab\rc\r\nd\n\re".into());
+        let places: Vec<(u32, u32)> = (0..10).map(|offset| file.line_column(offset)).collect();
+        let lines =
+            [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (4, 1), (5, 1)];
+        assert_eq!(places, lines);
+        assert_eq!(
+            [next_line("\r\na"), next_line("\r\r"), next_line("a")],
+            [Some("a"), Some("\r"), None]
+        );
     }
 }

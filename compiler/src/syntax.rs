@@ -19,7 +19,7 @@ pub mod unseen;
 
 use crate::diagnostic::Diagnostic;
 use crate::phase::phase;
-use crate::source::FileId;
+use crate::source::{FileId, LINE_ENDS};
 use balance::{Balanced, balance};
 use fault::Fault;
 use lookahead::begins_statement;
@@ -117,7 +117,7 @@ fn starts(text: &str, tokens: &[Token<'_>]) -> Vec<u32> {
             && (matches!(token.kind, Kind::Doc | Kind::Hash)
                 || begins_statement(tokens.get(i..).unwrap_or_default()));
         let before = text.get(..token.span.start as usize).filter(|_| begins)?;
-        Some(before.rfind('\n').unwrap_or(0) as u32)
+        Some(before.rfind(LINE_ENDS).unwrap_or(0) as u32)
     };
     tokens.iter().enumerate().filter_map(fence).collect()
 }

@@ -181,3 +181,39 @@ impl<I: Id, T> Rows<I, T> {
         index.checked_sub(1).map_or(0, end)..end(index)
     }
 }
+
+/// Numbers from 0 on, in sets that are united step by step. A set is known by its least number.
+#[derive(Clone, Debug)]
+pub struct Sets {
+    /// The parent of a set's first member is itself.
+    parent: Vec<usize>,
+}
+
+impl Sets {
+    /// So many numbers, each in a set of its own.
+    #[must_use]
+    pub fn new(count: usize) -> Sets {
+        Sets { parent: (0..count).collect() }
+    }
+
+    /// The set of a number.
+    pub fn find(&mut self, number: usize) -> usize {
+        let mut at = number;
+        while let Some(parent) = self.parent.get(at).copied().filter(|parent| *parent != at) {
+            let grandparent = self.parent.get(parent).copied().unwrap_or(parent);
+            if let Some(slot) = self.parent.get_mut(at) {
+                *slot = grandparent;
+            }
+            at = grandparent;
+        }
+        at
+    }
+
+    /// Puts two numbers, with all that are in their sets, in one.
+    pub fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        if let Some(slot) = self.parent.get_mut(a.max(b)) {
+            *slot = a.min(b);
+        }
+    }
+}

@@ -41,6 +41,18 @@ fn good_style_is_left_alone() {
 }
 
 #[test]
+fn lines_end_with_carriage_returns_too() {
+    for text in TEXTS {
+        for end in ["\r", "\r\n"] {
+            let other = text.replace('\n', end);
+            assert_eq!(comments(&other), comments(text), "{end:?}");
+            assert_eq!(tree(&other), tree(text), "{end:?}");
+            assert_eq!(format(&other).unwrap(), *text, "{end:?}");
+        }
+    }
+}
+
+#[test]
 fn the_library_and_the_examples_are_formatted() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders: Vec<PathBuf> =

@@ -68,9 +68,11 @@ impl Scan<'_> {
     fn rest(&mut self, line: usize) -> usize {
         let mut at = line;
         while let Some(&byte) = self.text.get(at) {
+            if let Some(next) = self.next_line(at) {
+                return next;
+            }
             at += 1;
             match byte {
-                b'\n' => return at,
                 b'(' | b'[' | b'{' => self.depth += 1,
                 b')' | b']' | b'}' => self.depth = self.depth.saturating_sub(1),
                 b'"' => at = self.string(at),
@@ -84,11 +86,10 @@ impl Scan<'_> {
     /// The offset behind a string, or of the end of its line.
     fn string(&self, from: usize) -> usize {
         let mut at = from;
-        while let Some(&byte) = self.text.get(at) {
+        while let Some(&byte) = self.text.get(at).filter(|_| self.next_line(at).is_none()) {
             match byte {
                 b'"' => return at + 1,
-                b'\n' => return at,
-                b'\\' if self.text.get(at + 1).is_some_and(|next| *next != b'\n') => at += 2,
+                b'\\' if at + 1 < self.text.len() && self.next_line(at + 1).is_none() => at += 2,
                 _ => at += 1,
             }
         }
@@ -96,8 +97,16 @@ impl Scan<'_> {
     }
 
     fn line_end(&self, from: usize) -> usize {
-        let rest = self.text.get(from..).unwrap_or_default();
-        rest.iter().position(|byte| *byte == b'\n').map_or(self.text.len(), |end| from + end + 1)
+        (from..self.text.len()).find_map(|at| self.next_line(at)).unwrap_or(self.text.len())
+    }
+
+    /// Where the next line begins, where one ends here.
+    fn next_line(&self, at: usize) -> Option<usize> {
+        match (self.text.get(at)?, self.text.get(at + 1)) {
+            (b'\r', Some(b'\n')) => Some(at + 2),
+            (b'\n' | b'\r', _) => Some(at + 1),
+            _ => None,
+        }
     }
 }
 
@@ -121,6 +130,19 @@ mod tests {
         let mut ends = cut(text);
         ends.push(text.len() as u32);
         ends.windows(2).map(|ends| &text[ends[0] as usize..ends[1] as usize]).collect()
+    }
+
+    #[test]
+    fn lines_end_with_carriage_returns_too() {
+        let text = "// {\nuse a::b; // \"\n\n// Of `y`.\nlet y = 1;\nprogram p() {\n}\n";
+        let count = pieces(text).len();
+        assert_eq!(count, 3);
+        for end in ["\r", "\r\n"] {
+            let other = text.replace('\n', end);
+            let back: Vec<String> =
+                pieces(&other).iter().map(|piece| piece.replace(end, "\n")).collect();
+            assert_eq!(back, pieces(text), "{end:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the end of its line means the end of the line, one beyond the last line the end of the text, and one inside a
 //! character its beginning, so that every position that a client sends is valid.
 
+use compiler::source::line_ends;
 use lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
 use std::sync::Arc;
 
@@ -69,13 +70,7 @@ impl Lines {
     /// The lines of a text.
     #[must_use]
     pub fn new(text: Arc<str>, encoding: Encoding) -> Lines {
-        let bytes = text.as_bytes();
-        let ends = |at: &usize| match bytes.get(*at) {
-            Some(b'\n') => true,
-            Some(b'\r') => bytes.get(at + 1) != Some(&b'\n'),
-            Some(_) | None => false,
-        };
-        let starts = (0..bytes.len()).filter(ends).map(|at| at as u32 + 1);
+        let starts = line_ends(&text).map(|end| end as u32);
         let starts = std::iter::once(0).chain(starts).collect();
         let short = match encoding {
             Encoding::Utf8 => Vec::new(),

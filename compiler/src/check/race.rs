@@ -47,6 +47,7 @@ mod proxy;
 mod reading;
 mod report;
 mod sight;
+mod standing;
 pub(super) mod step;
 mod sync;
 mod turn;
@@ -59,7 +60,7 @@ mod writers;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::{Grain, Rewritten};
+use crate::ir::run::{Grain, Rewritten, Stuck};
 use crate::source::Place;
 use agents::Agents;
 use clock::Lookup;
@@ -67,6 +68,7 @@ pub(super) use fold::Fold;
 use guarantee::Guarantees;
 use history::History;
 use launches::Launches;
+use machine::Cut;
 use std::collections::BTreeSet;
 use value::Inputs;
 use whole::Whole;
@@ -95,6 +97,8 @@ pub(super) enum Races {
     Found(Vec<Diagnostic>),
     /// The program is too large to be followed, or the run got stuck.
     Unknown,
+    /// In some schedule these blocks can never go on.
+    Standing(Vec<Stuck>),
 }
 
 /// Two statements whose accesses conflict.
@@ -166,7 +170,7 @@ impl<'p> Folded<'p> {
     pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
         let whole = &self.whole;
         let Some(fold) = self.fold.at(grain) else { return Seen::Unclear };
-        let Some(after) = follow(whole, (&fold, grain), interrupt) else {
+        let Ok(after) = follow(whole, (&fold, grain), interrupt) else {
             return Seen::Unclear;
         };
         let inputs = Inputs { program: whole.program(), fold: &fold, grain };
@@ -183,8 +187,9 @@ pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &In
     let whole = Whole::as_written(program);
     let parts = rewritten.grain().cells_of_unit();
     match conflicts(&whole, rewritten, interrupt) {
-        Some(conflicts) => Races::Found(report::reports(program, parts, conflicts)),
-        None => Races::Unknown,
+        Ok(conflicts) => Races::Found(report::reports(program, parts, conflicts)),
+        Err(Cut::Standing(stuck)) => Races::Standing(stuck),
+        Err(Cut::Unknown) => Races::Unknown,
     }
 }
 
@@ -195,7 +200,7 @@ pub(super) fn are_none(
     interrupt: &Interrupt,
 ) -> bool {
     let whole = Whole::as_written(program);
-    conflicts(&whole, rewritten, interrupt).is_some_and(|found| found.is_empty())
+    conflicts(&whole, rewritten, interrupt).is_ok_and(|found| found.is_empty())
 }
 
 /// All conflicts, as pairs of statements; none where they cannot be found.
@@ -209,7 +214,7 @@ pub(super) fn met(
         return Some(BTreeSet::new());
     }
     let whole = Whole::as_written(program);
-    let conflicts = conflicts(&whole, rewritten, interrupt)?;
+    let conflicts = conflicts(&whole, rewritten, interrupt).ok()?;
     Some(report::met(program, &conflicts))
 }
 
@@ -218,13 +223,13 @@ fn conflicts<'p>(
     whole: &'p Whole<'p>,
     rewritten: &Rewritten,
     interrupt: &Interrupt,
-) -> Option<Vec<machine::Conflict<'p>>> {
+) -> Result<Vec<machine::Conflict<'p>>, Cut> {
     let mut after = follow(whole, (&Fold::none(), rewritten.grain()), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || rewritten.contains(conflict.place.rank, conflict.place.cell)
     });
-    Some(after.conflicts)
+    Ok(after.conflicts)
 }
 
 /// Whether the followed ranks have too much memory.
@@ -242,10 +247,10 @@ fn follow<'p>(
     whole: &'p Whole<'p>,
     (fold, grain): (&Fold, Grain),
     interrupt: &Interrupt,
-) -> Option<machine::After<'p>> {
+) -> Result<machine::After<'p>, Cut> {
     let program = whole.program();
     if is_too_large(program, fold, grain) {
-        return None;
+        return Err(Cut::Unknown);
     }
     let agents = Agents::new(program, fold.turn());
     let run = |shared: &Shared| machine::run(whole, (fold, &agents, shared), grain, interrupt);
@@ -264,7 +269,7 @@ fn follow<'p>(
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
     drop_settled(&mut after, fold, lookup);
-    Some(after)
+    Ok(after)
 }
 
 /// Drops conflicts about packets written twice to one place where it is certain which one remains there, and which one
@@ -281,20 +286,20 @@ fn drop_settled(after: &mut machine::After<'_>, fold: &Fold, lookup: Lookup<'_>)
 
 /// Runs again and again until what packets with several writers tell is certain; returns the state after the last run.
 fn settle<'p>(
-    run: impl Fn(&Shared) -> Option<(machine::After<'p>, History)>,
+    run: impl Fn(&Shared) -> Result<(machine::After<'p>, History), Cut>,
     agents: &Agents,
     guarantees: Guarantees,
-) -> Option<(Shared, machine::After<'p>, History)> {
+) -> Result<(Shared, machine::After<'p>, History), Cut> {
     let mut shared = Shared { guarantees, writers: Writers::default() };
     for _ in 0..MOST_ROUNDS {
         let (after, history) = run(&shared)?;
         let writers = Writers::of(Lookup { history: &history, agents }, &after);
         if writers == shared.writers {
-            return Some((shared, after, history));
+            return Ok((shared, after, history));
         }
         shared.writers = writers;
     }
     shared.writers = shared.writers.forgotten();
     let (after, history) = run(&shared)?;
-    Some((shared, after, history))
+    Ok((shared, after, history))
 }

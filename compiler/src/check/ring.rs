@@ -14,6 +14,8 @@
 //! operands overlap without being the same; where ranks differ in the size of scratch; and for reductions of scratch of
 //! this rank, because MSCCL++'s executor reads the wrong sources after the first round of the ring.
 
+mod credit;
+
 use super::race;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome};
@@ -49,26 +51,37 @@ impl Ring {
     }
 }
 
-/// The properties that a ring must have, if a few windows are enough.
-#[must_use]
-pub(super) fn ring(program: &Program) -> Option<Ring> {
+/// Why no ring is known in which pipelines may wrap around.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unsafe {
+    /// The number of windows that the counters allow at once, if a ring of that size was too large to try.
+    pub(super) untried: Option<u64>,
+}
+
+/// The properties that a ring must have, or why none is known.
+pub(super) fn ring(program: &Program) -> Result<Ring, Unsafe> {
     if !program.options.reuse_resources || !is_plain(program) {
-        return None;
+        return Err(Unsafe::default());
     }
     let units = units(program);
     let common = units
         .iter()
-        .try_fold(1_u64, |common, unit| (common / run::gcd(common, *unit)).checked_mul(*unit))?;
+        .try_fold(1_u64, |common, unit| (common / run::gcd(common, *unit)).checked_mul(*unit));
+    let Some(common) = common.filter(|_| !units.is_empty()) else {
+        return Err(Unsafe::default());
+    };
     let cell = units.iter().fold(0, |least, unit| run::gcd(least, *unit));
     let safe = |ring: &u64| {
         (ring + 1..=2 * ring + 1)
             .all(|turns| Unrolled { common, cell, turns, ring: *ring }.is_safe(program))
     };
-    if units.is_empty() {
-        return None;
-    }
-    let windows = RINGS.iter().find(|ring| safe(ring))?;
-    Some(Ring { bytes: windows.checked_mul(common)?, units })
+    let most = RINGS.last().copied().unwrap_or(0);
+    let credits = credit::credits(program).into_iter().filter(|credit| *credit > most);
+    let is_tried = |ring: &u64| Unrolled { common, cell, turns: 1, ring: *ring }.is_tried(program);
+    let (larger, untried): (Vec<u64>, Vec<u64>) = credits.partition(is_tried);
+    let windows = RINGS.iter().chain(&larger).find(|ring| safe(ring));
+    let bytes = windows.and_then(|windows| windows.checked_mul(common));
+    bytes.map(|bytes| Ring { bytes, units }).ok_or(Unsafe { untried: untried.first().copied() })
 }
 
 /// The units of all pipelines.
@@ -125,6 +138,12 @@ struct Unrolled {
 }
 
 impl Unrolled {
+    /// Whether the programs for a ring of so many windows are small enough together.
+    fn is_tried(&self, program: &Program) -> bool {
+        let turns = (self.ring + 1).saturating_mul(self.ring.saturating_mul(3)) / 2;
+        turns.saturating_mul(self.steps(program)) <= MOST_STEPS
+    }
+
     fn is_safe(&self, program: &Program) -> bool {
         let Some(round) = self.program(program, self.ring) else { return false };
         let Some(straight) = self.program(program, u64::MAX) else {

@@ -279,7 +279,12 @@ fn clip(file: &SourceFile, span: Span) -> (usize, usize) {
 /// The text with the same number of characters, in which only `\n` ends a line and nothing moves the cursor. A blank is
 /// added, so that the end of the file can be pointed at.
 fn drawable(text: &str) -> String {
-    let mut drawn: String = text.chars().map(drawable_char).collect();
+    let mut chars = text.chars().peekable();
+    let mut drawn = String::with_capacity(text.len() + 1);
+    while let Some(c) = chars.next() {
+        let ends_line = c == '\r' && chars.peek() != Some(&'\n');
+        drawn.push(if ends_line { '\n' } else { drawable_char(c) });
+    }
     drawn.push(' ');
     drawn
 }

@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::optimize::replicate;
+use crate::optimize::{replicate, split};
 use crate::plan::listing::{self, Form, listing};
 use crate::plan::{self, Block, Plan, read};
 use crate::resolve::program::ProgramId;
@@ -65,7 +65,11 @@ pub fn decompile(
     let mut why = None;
     // The program of which the plan contains copies is shorter than the copies.
     let copied = if regular { replicate::undo(&program) } else { None };
-    for program in copied.into_iter().chain([program]) {
+    let forms = copied.into_iter().chain([program]).flat_map(|program| {
+        let whole = if regular { split::undo(&program) } else { None };
+        whole.into_iter().chain([program])
+    });
+    for program in forms {
         let subject = Subject::new(program, &listing, interrupt);
         match subject.written(regular, interrupt) {
             Ok(source) => return (Some(source), reports),

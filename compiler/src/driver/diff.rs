@@ -5,6 +5,8 @@
 //! * E0902: one of them is not a plan.
 //! * E0908: they differ; the first report says whether their outputs do, and whether they are proved.
 
+mod lists;
+
 use super::{Known, Target, contract, decompile, has_errors, verify};
 use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -14,6 +16,7 @@ use crate::ir::{Action, Block, OriginId, Program, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
+use lists::Parted;
 use std::borrow::Cow;
 
 /// The most differences that are reported.
@@ -80,40 +83,45 @@ pub fn diff(
         }
     }
     let differences = compare(&a, &b);
-    let message = match differences.len() {
-        0 if parted.is_none() => {
-            "the plans differ in where the threads of a block synchronize".to_owned()
-        }
-        0 => "the plans differ in lists that no operation uses".to_owned(),
-        1 => "the plans differ in one way".to_owned(),
-        count => format!("the plans differ in {count} ways"),
+    let unused = lists::parted(&one, &other, !differences.is_empty());
+    let message = match differing(differences.len(), unused.len()) {
+        Some(what) => format!("the plans differ in {what}"),
+        None => "the plans differ in where the threads of a block synchronize".to_owned(),
     };
     let proved = |which: &str, side: &Side<'_>| match errors(side, target, interrupt).as_slice() {
         [] => format!("the checks find nothing wrong with the {which} plan"),
         codes => format!("the checks find {} in the {which} plan", codes.join(", ")),
     };
-    let unused = parted.filter(|_| differences.is_empty());
-    let mut head = headline(left.file, message, unused)
+    let mut head = Diagnostic::without_place(Code::E0908, message)
         .note(outputs(&a, &b))
         .note(proved("first", left))
         .note(proved("second", right));
-    if differences.len() > MOST_TOLD {
+    if differences.len() + unused.len() > MOST_TOLD {
         head = head.note(format!("the first {MOST_TOLD} of them are shown"));
     }
     reports.push(head);
-    reports.extend(differences.iter().take(MOST_TOLD).map(|difference| told(&a, &b, difference)));
+    let differences = differences.iter().map(|difference| told(&a, &b, difference));
+    let unused = unused.iter().map(|list| list_told(left.file, list));
+    reports.extend(differences.chain(unused).take(MOST_TOLD));
     (Some(false), reports)
 }
 
 /// The first report; `unused` is where the listings differ, if no operation shows it.
-fn headline(file: FileId, message: String, unused: Option<decompile::Why>) -> Diagnostic {
-    let Some(decompile::Why::Differs { rank, block, lines: [one, other] }) = unused else {
-        return Diagnostic::without_place(Code::E0908, message);
+fn differing(things: usize, lists: usize) -> Option<String> {
+    let things = match things {
+        0 => None,
+        1 => Some("one thing".to_owned()),
+        count => Some(format!("{count} things")),
     };
-    let place = Place::Plan(PlanPlace { file, rank, block, op: None });
-    Diagnostic::new(Code::E0908, place, message)
-        .note(format!("the first plan has here:  {one}"))
-        .note(format!("the second plan has:  {other}"))
+    let lists = match lists {
+        0 => None,
+        1 => Some("one list that no operation uses".to_owned()),
+        count => Some(format!("{count} lists that no operation uses")),
+    };
+    match (things, lists) {
+        (Some(things), Some(lists)) => Some(format!("{things}, and in {lists}")),
+        (things, lists) => things.or(lists),
+    }
 }
 
 /// The codes of the errors that the checks find.
@@ -160,7 +168,26 @@ fn told(a: &Program, b: &Program, difference: &Difference) -> Diagnostic {
         (Some(only), None) | (None, Some(only)) => Diagnostic::new(Code::E0908, only, message),
         (None, None) => Diagnostic::without_place(Code::E0908, message),
     };
-    match difference.ranks.as_slice() {
+    also_on(report, &difference.ranks)
+}
+
+/// A list that no operation uses and in which the plans differ.
+fn list_told(file: FileId, Parted { place: (rank, block), lines, ranks }: &Parted) -> Diagnostic {
+    let place = Place::Plan(PlanPlace { file, rank: rank.0, block: *block, op: None });
+    let owner = match block {
+        Some(block) => format!("rank {}, block {block}", rank.0),
+        None => format!("rank {}", rank.0),
+    };
+    let [one, other] = lines;
+    let report = Diagnostic::new(Code::E0908, place, format!("{owner}: a list differs"))
+        .note(format!("the first plan has:  {one}"))
+        .note(format!("the second plan has:  {other}"));
+    also_on(report, ranks)
+}
+
+/// A report of the first of these ranks, for all of them.
+fn also_on(report: Diagnostic, on: &[RankId]) -> Diagnostic {
+    match on {
         [] | [_] => report,
         [_, others @ ..] => {
             report.note(format!("the same, apart from numbers, on {}", ranks(others)))

@@ -5,6 +5,7 @@
 //! and of other waits is part of the program: if two blocks hold the lock `x` before they ask for `y`, asking for both
 //! at once instead may make both wait forever.
 
+use super::run::Awaits;
 use super::{Action, Block, BlockId, ChannelId, Program, RankId, SemaphoreId, all_ops};
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,6 +53,16 @@ impl Sharing {
             | Action::Release(_)
             | Action::Transfer(_)
             | Action::Pipeline(_) => false,
+        }
+    }
+
+    /// Whether what a block of a rank waits for is what other blocks take, too.
+    #[must_use]
+    pub fn is_awaited(&self, rank: RankId, awaits: Awaits) -> bool {
+        match awaits {
+            Awaits::Signal(id) => self.waited.contains(&(rank, id)),
+            Awaits::Semaphore(id) => self.acquired.contains(&(rank, id)),
+            Awaits::Barrier(_) | Awaits::Packets => false,
         }
     }
 

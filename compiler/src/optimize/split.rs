@@ -11,21 +11,25 @@
 //!   operation, the last what applies after it.
 
 pub mod transfer;
+mod undo;
 
 use super::blocks;
 use super::operands::{CHANNELS, SEMAPHORES};
-use crate::ir::{Action, Alias, List, Op, Program, Signal, SyncOverride};
+use crate::ir::{Action, Alias, List, Op, Program, RankId, Signal, SyncOverride};
+pub use undo::undo;
 
 /// Cuts every operation to the executor's sizes.
 #[must_use]
 pub fn split(mut program: Program) -> Program {
-    let threads = program.options.threads.max(1) as usize;
-    blocks::rewrite(&mut program, |program, (rank, _), ops| {
-        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
-        let (channels, semaphores) = (CHANNELS.min(threads), SEMAPHORES.min(threads));
-        all(Room { alias, channels, semaphores }, ops)
-    });
+    blocks::rewrite(&mut program, |program, (rank, _), ops| all(room(program, rank), ops));
     program
+}
+
+fn room(program: &Program, rank: RankId) -> Room {
+    let threads = program.options.threads.max(1) as usize;
+    let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
+    let (channels, semaphores) = (CHANNELS.min(threads), SEMAPHORES.min(threads));
+    Room { alias, channels, semaphores }
 }
 
 /// The sizes to which the operations of a block are cut.

@@ -56,7 +56,7 @@ pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
 }
 
 /// A text without its numbers, which is the same for differences that are alike.
-fn skeleton(text: &str) -> String {
+pub(crate) fn skeleton(text: &str) -> String {
     text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::LIBRARY;
 use crate::diagnostic::Edit;
 use crate::diagnostic::change::Side;
-use crate::source::{Place, SourceFile, SourceMap, Span};
+use crate::source::{LINE_ENDS, Place, SourceFile, SourceMap, Span, next_line};
 use crate::syntax::token::{self, Kind, Token};
 
 /// A statement in one of the author's files.
@@ -151,11 +151,11 @@ impl<'a> Statement<'a> {
     fn whole(&self) -> Span {
         let rest = self.file.text.get(self.span.end as usize..).unwrap_or("");
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        let line_ends = rest.get(blanks..).is_some_and(|rest| rest.starts_with('\n'));
         let end = self.span.end + blanks as u32;
-        match self.indent().filter(|_| line_ends) {
-            Some(indent) => {
-                Span { start: self.span.start - indent.len() as u32, end: end + 1, ..self.span }
+        match self.indent().zip(rest.get(blanks..).and_then(next_line)) {
+            Some((indent, next)) => {
+                let start = self.span.start - indent.len() as u32;
+                Span { start, end: self.span.end + (rest.len() - next.len()) as u32, ..self.span }
             }
             None => Span { end, ..self.span },
         }
@@ -186,7 +186,7 @@ pub(super) fn moved(what: &Statement<'_>, past: &Statement<'_>, side: Side) -> O
 /// The blanks at the beginning of an offset's line, if there is nothing else before the offset.
 fn indent(file: &SourceFile, offset: u32) -> Option<&str> {
     let before = file.text.get(..offset as usize)?;
-    let line = before.rsplit('\n').next()?;
+    let line = before.rsplit(LINE_ENDS).next()?;
     line.trim().is_empty().then_some(line)
 }
 

@@ -14,7 +14,7 @@ use super::signature::{Effects, Needs, Signatures, Takes};
 use super::types::{Ty, Types};
 use super::usage::Uses;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::source::Span;
+use crate::source::{LINE_ENDS, Span, line_ends};
 use crate::syntax::ast;
 use crate::table::Table;
 use rustc_hash::FxHashMap;
@@ -333,7 +333,7 @@ impl<'a> Body<'a> {
     pub(super) fn text(&self, span: Span) -> String {
         let text = self.file().map_or("", |file| &file.text);
         match text.get(span.start as usize..span.end as usize) {
-            Some(text) if !text.is_empty() && text.len() <= 48 && !text.contains('\n') => {
+            Some(text) if !text.is_empty() && text.len() <= 48 && !text.contains(LINE_ENDS) => {
                 format!("`{text}`")
             }
             _ => "this".to_owned(),
@@ -345,7 +345,7 @@ impl<'a> Body<'a> {
         match self.file().filter(|file| file.file == span.file) {
             Some(file) => {
                 let before = file.text.get(..span.start as usize).unwrap_or("");
-                format!(" (line {})", before.matches('\n').count() + 1)
+                format!(" (line {})", line_ends(before).count() + 1)
             }
             None => String::new(),
         }

@@ -4,7 +4,7 @@
 //! such a name is treated as declared.
 
 use crate::diagnostic::Diagnostic;
-use crate::source::{FileId, Place, Ranges};
+use crate::source::{FileId, LINE_ENDS, Place, Ranges, line_ends};
 use crate::syntax::token::{self, Kind, Token};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -41,7 +41,7 @@ pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {
         }
         previous = word;
     }
-    let ends: Vec<u32> = text.match_indices('\n').map(|(offset, _)| offset as u32).collect();
+    let ends: Vec<u32> = line_ends(text).map(|end| end as u32 - 1).collect();
     let lines: Ranges = reports.iter().filter_map(|report| line(&ends, report)).collect();
     for (start, word) in words {
         if lines.meet(start as u32..(start + word.len()) as u32) {
@@ -58,7 +58,8 @@ pub(super) fn behind(file: FileId, text: &str, faults: &Ranges) -> Ranges {
     let lines: Vec<&Token<'_>> = tokens.iter().filter(|token| token.first).collect();
     let begins = |token: &&&Token<'_>| {
         let before = text.get(..token.span.start as usize);
-        ITEMS.contains(&token.text) && before.is_some_and(|it| it.is_empty() || it.ends_with('\n'))
+        ITEMS.contains(&token.text)
+            && before.is_some_and(|it| it.is_empty() || it.ends_with(LINE_ENDS))
     };
     let items: Vec<u32> = lines.iter().filter(begins).map(|token| token.span.start).collect();
     let end = text.len() as u32;

@@ -8,7 +8,7 @@
 use super::body::{Body, Bound, Known};
 use super::family::Declaration;
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::source::Span;
+use crate::source::{LINE_ENDS, Span, line_ends, next_line};
 use crate::syntax::ast;
 
 /// Uses of names and what they name, in the order in which they were resolved.
@@ -84,9 +84,8 @@ fn removal(statement: Span, text: &str) -> Edit {
     let before = text.get(..start).unwrap_or("").trim_end_matches(blank);
     let rest = text.get(end..).unwrap_or("");
     let after = rest.trim_start_matches(blank);
-    let alone = before.is_empty() || before.ends_with('\n');
-    let line = after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n'));
-    let span = match line.filter(|_| alone) {
+    let alone = before.is_empty() || before.ends_with(LINE_ENDS);
+    let span = match next_line(after).filter(|_| alone) {
         Some(next) => {
             Span { start: before.len() as u32, end: (text.len() - next.len()) as u32, ..statement }
         }
@@ -126,7 +125,8 @@ fn whole_line(item: &ast::Item, text: &str) -> Option<Span> {
         return None;
     }
     let behind = text.get(item.span.end as usize..).unwrap_or_default();
-    let line = behind.split_inclusive('\n').next().filter(|rest| rest.trim().is_empty());
+    let line = behind.get(..line_ends(behind).next().unwrap_or(behind.len()));
+    let line = line.filter(|rest| rest.trim().is_empty());
     Some(Span { end: item.span.end + line.map_or(0, str::len) as u32, ..item.span })
 }
 

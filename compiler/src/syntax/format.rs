@@ -15,7 +15,7 @@ mod space;
 
 use super::balance::{Balanced, balance};
 use super::token::{Kind, Token, tokens};
-use crate::source::FileId;
+use crate::source::{FileId, LINE_ENDS, line_ends};
 
 /// The width that a statement on one line may have.
 pub const WIDTH: usize = 100;
@@ -192,8 +192,9 @@ impl<'t> Printer<'t> {
     fn trail(&mut self, piece: &Piece<'t>) {
         let start = piece.token.span.start as usize;
         let before = self.text.get(..start).unwrap_or("");
-        let line =
-            before.rfind('\n').map_or(before, |newline| before.get(newline + 1..).unwrap_or(""));
+        let line = before
+            .rfind(LINE_ENDS)
+            .map_or(before, |newline| before.get(newline + 1..).unwrap_or(""));
         let column = line.chars().count();
         match self.lines.last_mut() {
             Some(line) if line.is_open() && !line.code.is_empty() => {
@@ -208,7 +209,7 @@ impl<'t> Printer<'t> {
     fn follows_blank(&self, piece: &Piece<'t>) -> bool {
         let before = self.text.get(..piece.token.span.start as usize).unwrap_or("");
         let space = before.len() - before.trim_end().len();
-        before.get(before.len() - space..).unwrap_or("").matches('\n').count() > 1
+        line_ends(before.get(before.len() - space..).unwrap_or("")).nth(1).is_some()
     }
 }
 

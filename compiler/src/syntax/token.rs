@@ -8,7 +8,7 @@
 use super::fault::{Fault, Reach};
 use super::unseen::visible;
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::source::{FileId, Span};
+use crate::source::{FileId, LINE_ENDS, Span};
 use logos::Logos;
 
 /// A token with its text.
@@ -65,13 +65,13 @@ macro_rules! kinds {
             #[regex(r"[0-9][0-9_]*\.[0-9][A-Za-z0-9_]*")]
             Int,
             /// `"text"`
-            #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
+            #[regex(r#""([^"\\\n\r]|\\[^\n\r])*""#)]
             Str,
             /// A string without its end.
-            #[regex(r#""([^"\\\n]|\\[^\n])*\\?"#)]
+            #[regex(r#""([^"\\\n\r]|\\[^\n\r])*\\?"#)]
             OpenStr,
             /// A comment of any kind.
-            #[regex(r"//[^\n]*", allow_greedy = true)]
+            #[regex(r"//[^\n\r]*", allow_greedy = true)]
             Comment,
             /// `/// text`
             Doc,
@@ -227,7 +227,7 @@ impl Lines<'_> {
     /// Whether a token that begins at `start` is the first on its line, and how far its line is indented.
     fn place(&mut self, start: usize) -> (bool, u32) {
         let between = self.text.get(self.seen..start).unwrap_or("");
-        if let Some(newline) = between.rfind('\n') {
+        if let Some(newline) = between.rfind(LINE_ENDS) {
             self.first = true;
             self.indent = (between.len() - newline - 1) as u32;
         } else if self.seen == 0 {

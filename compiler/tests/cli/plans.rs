@@ -345,6 +345,24 @@ fn what_plans_differ_in_is_named() {
 }
 
 #[test]
+fn every_list_in_which_plans_differ_is_named() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);
+    let plan = fs::read_to_string(folder.path("a.json")).unwrap();
+    let lists = plan.replacen(r#"["memory"]"#, r#"["memory","port"]"#, 2);
+    let [one, other] =
+        ["r1", "r2"].map(|rank| format!("the second plan has:  remote {rank}.o via mem port"));
+    folder.write("b.json", &lists);
+    let run = ends(folder.cclc("diff a.json b.json"), 1);
+    says(&run.stderr, &["the plans differ in 2 lists that no operation uses", &one, &other]);
+    let option = lists.replacen(r#""min_message_size":64"#, r#""min_message_size":128"#, 1);
+    folder.write("b.json", &option);
+    let run = ends(folder.cclc("diff a.json b.json"), 1);
+    let head = "the plans differ in one thing, and in 2 lists that no operation uses";
+    says(&run.stderr, &[head, "`min_message_size` is 64", &one, &other]);
+}
+
+#[test]
 fn a_plan_without_an_end_of_messages_is_written_back() {
     let barrier = "use std::collectives::barrier;
 program meet(ranks: int = 2) {

@@ -1,5 +1,6 @@
 //! The part of a search that does not change: the blocks, what they share, and who writes which packet.
 
+use super::Unsearched;
 use super::counter::{Counter, gives, packets, takes};
 use super::state::State;
 use crate::check::race::step::{Step, Steps};
@@ -13,7 +14,7 @@ const MOST_STEPS: usize = 4_000;
 pub(super) struct Block<'p> {
     pub(super) rank: RankId,
     pub(super) id: BlockId,
-    steps: Vec<Step<'p>>,
+    pub(super) steps: Vec<Step<'p>>,
 }
 
 /// The part of a search that does not change.
@@ -25,37 +26,62 @@ pub(super) struct Scene<'p> {
     semaphores: FxHashSet<(RankId, SemaphoreId)>,
     /// Who writes each packet: block and step.
     packets: FxHashMap<(RankId, u64), Vec<(usize, usize)>>,
+    /// Who does anything with a shared counter whose order matters, and at which step for the last time.
+    pub(super) users: FxHashMap<Drawn, Vec<(usize, usize)>>,
+}
+
+/// A counter of a rank that several blocks take from.
+pub(super) type Drawn = (RankId, Counter);
+
+/// All blocks of a program.
+pub(super) fn blocks(program: &Program) -> Vec<Block<'_>> {
+    let windows = run::windows(program);
+    let mut blocks = Vec::new();
+    for (rank, row) in program.ranks.entries() {
+        for (id, block) in row.blocks.entries() {
+            let steps = Steps::new(program, &windows, &block.ops, 1).iter(program).collect();
+            blocks.push(Block { rank, id, steps });
+        }
+    }
+    blocks
 }
 
 impl<'p> Scene<'p> {
-    pub(super) fn new(program: &'p Program) -> Option<Scene<'p>> {
-        let windows = run::windows(program);
-        let mut blocks = Vec::new();
-        for (rank, row) in program.ranks.entries() {
-            for (id, block) in row.blocks.entries() {
-                let steps = Steps::new(program, &windows, &block.ops, 1).iter(program).collect();
-                blocks.push(Block { rank, id, steps });
-            }
-        }
-        if blocks.iter().map(|block| block.steps.len()).sum::<usize>() > MOST_STEPS {
-            return None;
-        }
+    /// These blocks of a program, which have nothing to do with the others; or why they are not searched.
+    pub(super) fn new(
+        program: &'p Program,
+        blocks: Vec<Block<'p>>,
+    ) -> Result<Scene<'p>, Unsearched> {
         let mut scene = Scene {
             program,
             blocks,
             tickets: FxHashSet::default(),
             semaphores: FxHashSet::default(),
             packets: FxHashMap::default(),
+            users: FxHashMap::default(),
         };
-        scene.find_shared()?;
+        scene.find_shared();
+        if !scene.shares() {
+            return Ok(scene);
+        }
+        if scene.blocks.iter().map(|block| block.steps.len()).sum::<usize>() > MOST_STEPS {
+            return Err(Unsearched::TooMany);
+        }
+        if scene.blocks.iter().any(|block| scene.is_mixed(block) || scene.is_hasty(block)) {
+            return Err(Unsearched::Threads);
+        }
         scene.find_packets();
-        let hasty = scene.blocks.iter().any(|block| scene.is_hasty(block));
-        (!hasty).then_some(scene)
+        scene.find_users();
+        Ok(scene)
     }
 
-    /// Finds the counters that several blocks take from. None where an operation uses one of them in a list with
-    /// others: its threads would have to be modeled separately.
-    fn find_shared(&mut self) -> Option<()> {
+    /// Whether several of the blocks take from one counter. Otherwise all schedules end in the same state.
+    pub(super) fn shares(&self) -> bool {
+        !self.tickets.is_empty() || !self.semaphores.is_empty()
+    }
+
+    /// Finds the counters that several blocks take from.
+    fn find_shared(&mut self) {
         let mut users: FxHashMap<(RankId, Counter), FxHashSet<usize>> = FxHashMap::default();
         for (at, block) in self.blocks.iter().enumerate() {
             for step in &block.steps {
@@ -70,14 +96,15 @@ impl<'p> Scene<'p> {
                 Counter::Semaphore(id) => self.semaphores.insert((*rank, *id)),
             };
         }
-        let mixed = self.blocks.iter().any(|block| {
-            block.steps.iter().any(|step| {
-                let all = takes(step.op).chain(gives(step.op));
-                let shared = all.clone().filter(|counter| self.is_shared(block.rank, *counter));
-                shared.count() > 0 && all.count() > 1
-            })
-        });
-        (!mixed).then_some(())
+    }
+
+    /// Whether a block names a shared counter in a list with others: its threads would have to be told apart.
+    fn is_mixed(&self, block: &Block) -> bool {
+        block.steps.iter().any(|step| {
+            let all = takes(step.op).chain(gives(step.op));
+            let shared = all.clone().filter(|counter| self.is_shared(block.rank, *counter));
+            shared.count() > 0 && all.count() > 1
+        })
     }
 
     /// Whether a thread of a block takes from a shared counter before it has met other threads that waited earlier: it
@@ -102,6 +129,33 @@ impl<'p> Scene<'p> {
             Counter::Channel(id) => self.tickets.contains(&(rank, id)),
             Counter::Semaphore(id) => self.semaphores.contains(&(rank, id)),
         }
+    }
+
+    fn find_users(&mut self) {
+        for (at, block) in self.blocks.iter().enumerate() {
+            let mut last: FxHashMap<Drawn, usize> = FxHashMap::default();
+            for (number, step) in block.steps.iter().enumerate() {
+                last.extend(self.drawn_from(block.rank, step.op).map(|drawn| (drawn, number)));
+            }
+            for (drawn, number) in last {
+                self.users.entry(drawn).or_default().push((at, number));
+            }
+        }
+    }
+
+    /// The shared counter with which an operation does something whose order matters.
+    pub(super) fn drawn_from(&self, rank: RankId, op: &Op) -> Option<Drawn> {
+        let counter = match &op.action {
+            Action::Wait(signal) => Counter::Channel(*signal.channels.first()?),
+            Action::Acquire(list) | Action::Release(list) => Counter::Semaphore(*list.first()?),
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Flush(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => return None,
+        };
+        self.is_shared(rank, counter).then_some((rank, counter))
     }
 
     fn find_packets(&mut self) {

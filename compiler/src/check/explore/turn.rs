@@ -2,7 +2,7 @@
 //! do.
 
 use super::counter::{Counter, gives, takes};
-use super::scene::Scene;
+use super::scene::{Drawn, Scene};
 use super::state::State;
 use crate::ir::{Action, RankId};
 
@@ -75,6 +75,38 @@ impl Scene<'_> {
             state.pass(block);
         }
         served
+    }
+
+    /// What comes of the next things whose order matters, as far as they must be tried. Things that are done with different
+    /// counters change nothing for each other. So where all who still use a counter are at it, nothing that is done
+    /// elsewhere leads to something else being done with it first: then only what is done with that one is tried now,
+    /// and all else after it.
+    pub(super) fn tried(&self, state: &State) -> Vec<State> {
+        let turn = |block| Some((self.at_counter(state, block)?, self.turn(state, block)?));
+        let turns: Vec<(Drawn, State)> = (0..self.blocks.len()).filter_map(turn).collect();
+        let ready =
+            turns.iter().map(|(drawn, _)| *drawn).find(|one| self.have_all_come(state, *one));
+        let is_tried = |drawn: &Drawn| ready.is_none_or(|ready| ready == *drawn);
+        turns.into_iter().filter(|(drawn, _)| is_tried(drawn)).map(|(_, after)| after).collect()
+    }
+
+    /// The shared counter that a block is at.
+    fn at_counter(&self, state: &State, block: usize) -> Option<Drawn> {
+        let (rank, op) = self.op(state, block)?;
+        self.drawn_from(rank, op)
+    }
+
+    /// Whether all who still use a counter are at it, and do not come to it again by what others do: who has drawn a
+    /// ticket goes on when a signal comes.
+    fn have_all_come(&self, state: &State, drawn: Drawn) -> bool {
+        let users = self.users.get(&drawn).into_iter().flatten();
+        users.copied().all(|(block, last)| {
+            let at = state.at.get(block).map_or(0, |at| *at as usize);
+            let waits = state.drawn.get(block).is_some_and(Option::is_some);
+            let has_ticket = waits && matches!(drawn.1, Counter::Channel(_));
+            let is_there = self.at_counter(state, block) == Some(drawn);
+            at > last || is_there && (!has_ticket || at == last)
+        })
     }
 
     /// The state after a block has taken the next step whose order matters; none if it is not at such a step, or cannot

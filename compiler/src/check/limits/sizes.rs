@@ -18,7 +18,7 @@
 //!   before it is read, the two limits under `reuse_resources` do not apply.
 
 use super::super::names::size;
-use super::super::ring::{self, Ring};
+use super::super::ring::{self, Ring, Unsafe};
 use super::findings::place_at;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -41,7 +41,7 @@ enum Reason {
     Packets,
     Half,
     Slots,
-    Ring,
+    Ring(Unsafe),
     /// It could be larger if windows filled a slot evenly. They would with this many chunks of scratch; 0 if not with
     /// any number up to twice as many.
     Uneven {
@@ -69,7 +69,7 @@ pub(super) struct Bounds {
     plain_end: u64,
     packets_end: u64,
     /// The properties that a slot of scratch must have for pipelines to wrap around in it; none where they may not.
-    ring: Option<Ring>,
+    ring: Option<Result<Ring, Unsafe>>,
 }
 
 /// The rank that is checked.
@@ -82,7 +82,7 @@ struct Site<'a> {
 
 impl Bounds {
     pub(super) fn new(program: &ir::Program) -> Bounds {
-        Bounds { ring: ring::ring(program), ..Bounds::default() }
+        Bounds { ring: Some(ring::ring(program)), ..Bounds::default() }
     }
 
     pub(super) fn rank(&mut self, program: &ir::Program, id: ir::RankId, rank: &ir::Rank) {
@@ -157,7 +157,7 @@ impl Bounds {
     /// Whether the pipelines of a rank may wrap around in its slots of scratch.
     fn wraps(&self, program: &ir::Program, rank: &ir::Rank) -> bool {
         let whole = space(&program.options).is_multiple_of(u64::from(rank.scratch_chunks.max(1)));
-        whole && self.ring.as_ref().is_some_and(|ring| ring.is(slot(&program.options, rank)))
+        whole && self.ring().is_ok_and(|ring| ring.is(slot(&program.options, rank)))
     }
 
     /// Why they may not wrap around.
@@ -166,11 +166,21 @@ impl Bounds {
         let fits =
             |ring: &Ring, chunks: u64| space.is_multiple_of(chunks) && ring.is(space / chunks);
         let chunks = u64::from(rank.scratch_chunks.max(1));
-        let ring = self.ring.as_ref().filter(|ring| ring.has_room(slot(&program.options, rank)));
-        let enough = ring.map(|ring| {
-            (chunks + 1..=2 * chunks).find(|more| fits(ring, *more)).unwrap_or_default()
-        });
-        enough.map_or(Reason::Ring, |chunks| Reason::Uneven { chunks })
+        let ring = match self.ring() {
+            Ok(ring) if ring.has_room(slot(&program.options, rank)) => ring,
+            Ok(_) => return Reason::Ring(Unsafe::default()),
+            Err(why) => return Reason::Ring(why),
+        };
+        let enough = (chunks + 1..=2 * chunks).find(|more| fits(ring, *more));
+        Reason::Uneven { chunks: enough.unwrap_or_default() }
+    }
+
+    fn ring(&self) -> Result<&Ring, Unsafe> {
+        match &self.ring {
+            Some(Ok(ring)) => Ok(ring),
+            Some(Err(why)) => Err(*why),
+            None => Err(Unsafe::default()),
+        }
     }
 
     fn bound(
@@ -225,8 +235,8 @@ impl Bounds {
         let from_source =
             program.origins.rows.iter().any(|row| matches!(row.place, Place::Source(_)));
         let note = match (reason, from_source) {
-            (Reason::Ring | Reason::Uneven { .. }, true) => ring_note(largest, reason),
-            (Reason::Ring | Reason::Uneven { .. } | Reason::Slots, false) => {
+            (Reason::Ring(_) | Reason::Uneven { .. }, true) => ring_note(largest, reason),
+            (Reason::Ring(_) | Reason::Uneven { .. } | Reason::Slots, false) => {
                 endless_note(largest, reason)
             }
             (
@@ -350,7 +360,10 @@ fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {
 /// Adds what would allow pipelines to wrap around in scratch.
 fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
     match reason {
-        Reason::Ring => report.help(ANSWER),
+        Reason::Ring(Unsafe { untried: None }) => report.help(ANSWER),
+        Reason::Ring(Unsafe { untried: Some(windows) }) => report
+            .note(format!("{windows} windows may be on their way at once; so many are not tried in a program of this size"))
+            .help("let fewer windows be on their way: begin the semaphore with a smaller value, or signal less often before the pipeline"),
         Reason::Uneven { chunks: 0 } => report,
         Reason::Uneven { chunks } => report.help(format!(
             "let scratch have {chunks} chunks, with an unused region: then each slot is a whole number of windows"
@@ -373,7 +386,7 @@ fn why(reason: Reason) -> &'static str {
         Reason::Slots => {
             "under `reuse_resources` MSCCL++'s executor has 64 MiB of scratch for all chunks, 32 MiB with `double_scratch`: beyond that they would overlap"
         }
-        Reason::Ring => {
+        Reason::Ring(_) => {
             "under `reuse_resources` a pipeline wraps around to the first byte of its slot of scratch, and may overwrite what has not been read yet"
         }
         Reason::Uneven { .. } => {

@@ -1,10 +1,11 @@
 //! The cells that an operation reads and writes, element by element.
 
-use super::cells::{Place, Share};
+use super::cells::Place;
 use super::step::Step;
 use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
 use crate::ir::run::Grain;
-use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Verb, Where};
+use crate::ir::threads::Share;
+use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Where};
 use smallvec::SmallVec;
 
 /// The threads of a block that process an element: those that process all elements that are distributed alike and are
@@ -56,7 +57,7 @@ pub(super) fn elements(
     step: &Step,
     grain: Grain,
 ) -> Vec<Element> {
-    let share = share(transfer);
+    let share = Share::of(&program.options, transfer);
     let mut elements = Vec::new();
     for (entry, group) in groups(transfer).into_iter().enumerate() {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
@@ -112,27 +113,5 @@ impl Access {
     /// The same access, this many cells further on.
     fn further(&self, cells: u64) -> Access {
         Access { place: Place { cell: self.place.cell + cells, ..self.place }, ..*self }
-    }
-}
-
-/// How a transfer's elements are distributed over threads.
-fn share(transfer: &Transfer) -> Share {
-    let switch = transfer
-        .sources
-        .iter()
-        .chain(&transfer.destinations)
-        .any(|o| matches!(o.place, Where::Switch(_)));
-    match transfer.verb {
-        _ if switch => Share::Other,
-        Verb::Copy | Verb::Put | Verb::Get | Verb::Reduce => Share::Wide,
-        Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::ReducePackets => Share::Payload,
-        Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Broadcast
-        | Verb::BroadcastPackets => Share::Other,
     }
 }

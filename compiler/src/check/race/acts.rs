@@ -2,10 +2,10 @@
 
 use super::access::{Access, Element};
 use super::agents::{Agent, Agents};
-use super::cells::Share;
 use super::history::FlowId;
 use super::pages::Pages;
 use super::turn::{By, Turn};
+use crate::ir::threads::Share;
 use crate::ir::{Buffer, Op, RankId};
 
 /// One access to one cell.

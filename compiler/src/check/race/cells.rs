@@ -5,18 +5,6 @@ use super::value::Value;
 use crate::ir::{Buffer, RankId};
 use smallvec::SmallVec;
 
-/// How the elements of an operand are distributed over a block's threads: two accesses that begin at the same cell and
-/// have the same share are made by the same thread, element by element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Share {
-    /// 16 bytes per thread.
-    Wide,
-    /// A packet's payload per thread.
-    Payload,
-    /// Any other way.
-    Other,
-}
-
 /// The accesses to a cell since its last write, including that write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {

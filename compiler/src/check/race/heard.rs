@@ -2,9 +2,9 @@
 
 use super::access::Lane;
 use super::block::Block;
-use super::cells::Share;
 use super::history::Source;
 use super::writers::Slot;
+use crate::ir::threads::Share;
 use rustc_hash::FxHashMap;
 
 /// What threads wait for and have heard since they last met.

@@ -9,7 +9,7 @@ use super::access::{self, Element};
 use super::acts::{Acts, Touch};
 use super::agents::{Agent, Agents};
 use super::block::{Block, Blocks};
-use super::cells::{Cells, Place, Share};
+use super::cells::{Cells, Place};
 use super::clock::{Clock, Lookup};
 use super::fold::Fold;
 use super::heard::Halves;
@@ -24,7 +24,8 @@ use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
 use super::whole::Whole;
 use crate::interrupt::Interrupt;
-use crate::ir::run::Grain;
+use crate::ir::run::{Grain, Stuck};
+use crate::ir::threads::Share;
 use crate::ir::{Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, memory, run};
 use crate::table::{Id, Rows};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,6 +95,15 @@ pub(super) struct After<'p> {
     pub(super) conflicts: Vec<Conflict<'p>>,
 }
 
+/// Why a run does not come to its end.
+#[derive(Debug)]
+pub(super) enum Cut {
+    /// It is too long, or no longer wanted.
+    Unknown,
+    /// In its schedule these blocks can never go on.
+    Standing(Vec<Stuck>),
+}
+
 pub(super) struct Machine<'p, 'b> {
     pub(super) program: &'p Program,
     pub(super) fold: &'b Fold,
@@ -147,14 +157,14 @@ pub(super) fn run<'p>(
     (fold, agents, shared): (&Fold, &Agents, &Shared),
     grain: Grain,
     interrupt: &Interrupt,
-) -> Option<(After<'p>, History)> {
+) -> Result<(After<'p>, History), Cut> {
     let program = whole.program();
     let history = History::new(agents.count());
     let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
     let mut blocks = Blocks::new();
     for rank in fold.followed(program) {
         if interrupt.is_set() {
-            return None;
+            return Err(Cut::Unknown);
         }
         for ops in whole.blocks(rank) {
             let steps = Steps::new(program, whole.windows(), ops, grain.cells_of_unit());
@@ -166,13 +176,19 @@ pub(super) fn run<'p>(
     while moved {
         moved = false;
         if interrupt.is_set() {
-            return None;
+            return Err(Cut::Unknown);
         }
         for agent in 0..blocks.started() {
             moved |= machine.lead(&mut blocks, agent);
         }
     }
-    (machine.left > 0 && blocks.have_ended()).then(|| machine.finish())
+    if machine.left == 0 {
+        return Err(Cut::Unknown);
+    }
+    match blocks.have_ended() {
+        true => Ok(machine.finish()),
+        false => Err(Cut::Standing(machine.standing(whole, &blocks))),
+    }
 }
 
 impl<'c> Actor<'c, '_> {

@@ -4,7 +4,7 @@
 
 use super::access::{Access, Element};
 use super::acts::{Footprint, Touch};
-use super::cells::{Place, Share};
+use super::cells::Place;
 use super::clock::{Clock, Lookup};
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::What;
@@ -12,6 +12,7 @@ use super::machine::{Actor, Conflict, Kind, Machine};
 use super::turn::By;
 use super::value::Value;
 use crate::ir::Buffer;
+use crate::ir::threads::Share;
 use crate::table::Id;
 use smallvec::SmallVec;
 

@@ -7,7 +7,7 @@
 use super::access::{Access, Element, Lane};
 use super::acts::{Footprint, Touch};
 use super::block::Block;
-use super::cells::{Place, Share};
+use super::cells::Place;
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::What;
 use super::machine::{Actor, Conflict, Kind, Machine};
@@ -15,6 +15,7 @@ use super::pages::Pages;
 use super::turn::By;
 use super::value::Value;
 use super::writers::Slot;
+use crate::ir::threads::Share;
 use crate::ir::{Action, Op, RankId, Verb};
 use crate::table::Id;
 use rustc_hash::FxHashMap;

@@ -97,6 +97,13 @@ impl Counters {
         signals.chain(semaphores)
     }
 
+    fn get(&self, which: Which) -> Option<&Counter> {
+        match which {
+            Which::Channel(rank, channel) => self.signals.get(rank, channel.index()),
+            Which::Semaphore(rank, id) => self.semaphores.get(rank, id.index()),
+        }
+    }
+
     fn of(&mut self, which: Which) -> Option<&mut Counter> {
         match which {
             Which::Channel(rank, channel) => self.signals.get_mut(rank, channel.index()),
@@ -223,7 +230,7 @@ impl<'p> Machine<'p, '_> {
     ) -> bool {
         let rank = block.rank;
         let which = |channel: &ChannelId| Which::Channel(rank, *channel);
-        if !channels.iter().all(|channel| self.is_ready(which(channel), 0)) {
+        if self.missing_signal(rank, channels).is_some() {
             return false;
         }
         for (thread, channel) in (0..).zip(channels) {
@@ -236,10 +243,33 @@ impl<'p> Machine<'p, '_> {
         true
     }
 
+    /// The first of these channels on which there is no signal to take.
+    pub(super) fn missing_signal(&self, rank: RankId, channels: &[ChannelId]) -> Option<ChannelId> {
+        let there = |id: &ChannelId| self.is_ready(Which::Channel(rank, *id), 0);
+        channels.iter().copied().find(|id| !there(id))
+    }
+
+    /// The first of these semaphores that cannot be acquired.
+    pub(super) fn missing_release(
+        &self,
+        rank: RankId,
+        list: &[SemaphoreId],
+    ) -> Option<SemaphoreId> {
+        let there =
+            |id: &SemaphoreId| self.is_ready(Which::Semaphore(rank, *id), self.initial(rank, *id));
+        list.iter().copied().find(|id| !there(id))
+    }
+
+    /// How often a semaphore can be acquired before it is released.
+    fn initial(&self, rank: RankId, id: SemaphoreId) -> usize {
+        self.program.ranks[rank].semaphores[id].initial.max(0) as usize
+    }
+
     /// Whether there is one more to take, from a counter with initial value `start`.
-    fn is_ready(&mut self, which: Which, start: usize) -> bool {
-        let counter = self.counters.of(which);
-        counter.is_some_and(|counter| (counter.taken as usize) < counter.told.len() + start)
+    fn is_ready(&self, which: Which, start: usize) -> bool {
+        self.counters
+            .get(which)
+            .is_some_and(|counter| (counter.taken as usize) < counter.told.len() + start)
     }
 
     fn give(&mut self, which: Which, given: Given) {
@@ -280,14 +310,12 @@ impl<'p> Machine<'p, '_> {
     /// Acquires each semaphore, with a thread for each, if all can be acquired.
     pub(super) fn acquire(&mut self, block: &mut Block<'p>, list: &[SemaphoreId]) -> bool {
         let rank = block.rank;
-        let program = self.program;
-        let initial = |id: SemaphoreId| program.ranks[rank].semaphores[id].initial.max(0) as usize;
-        let which = |id: SemaphoreId| Which::Semaphore(rank, id);
-        if !list.iter().all(|id| self.is_ready(which(*id), initial(*id))) {
+        if self.missing_release(rank, list).is_some() {
             return false;
         }
         for (thread, id) in (0..).zip(list) {
-            for source in self.take(block, which(*id), initial(*id), (thread, false)) {
+            let start = self.initial(rank, *id);
+            for source in self.take(block, Which::Semaphore(rank, *id), start, (thread, false)) {
                 block.hear(thread, source);
             }
         }

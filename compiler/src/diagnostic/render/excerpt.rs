@@ -2,7 +2,7 @@
 //! megabytes.
 
 use super::printable;
-use crate::source::SourceFile;
+use crate::source::{LINE_ENDS, SourceFile};
 
 /// Lines with more bytes than this are not drawn whole.
 const MAX_LINE: usize = 1000;
@@ -34,6 +34,6 @@ pub(super) fn around(file: &SourceFile, (start, end): (usize, usize)) -> [String
 /// The range of an offset's line, without its line end.
 fn line(file: &SourceFile, offset: usize) -> std::ops::Range<usize> {
     let (before, after) = file.text.split_at_checked(offset).unwrap_or((&file.text, ""));
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    start..offset + after.find('\n').unwrap_or(after.len())
+    let start = before.rfind(LINE_ENDS).map_or(0, |newline| newline + 1);
+    start..offset + after.find(LINE_ENDS).unwrap_or(after.len())
 }

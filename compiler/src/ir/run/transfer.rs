@@ -3,7 +3,7 @@
 use super::memory::{Cell, Memory};
 use super::value::{Value, combine};
 use crate::ir::memory::{Group, covered, groups, source_is_packets, writes_packets};
-use crate::ir::{Link, Operand, OriginId, Program, RankId, Transfer, Where};
+use crate::ir::{ChannelKind, Link, Operand, OriginId, Program, RankId, Transfer, Where};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -35,6 +35,12 @@ pub(super) struct Progress {
 /// Processes every element whose packets are there; `done` says which ones were done before.
 pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Progress {
     let mut progress = Progress { finished: true, ..Progress::default() };
+    if job.transfer.via == Some(ChannelKind::Port) {
+        progress.finished = are_there(memory, job, &mut progress.looked);
+        if !progress.finished {
+            return progress;
+        }
+    }
     let mut element = 0;
     for group in groups(job.transfer) {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
@@ -59,6 +65,28 @@ pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Prog
         }
     }
     progress
+}
+
+/// Whether no packet is missing of what a transfer reads; `looked` counts the elements.
+fn are_there(memory: &Memory, job: &Job, looked: &mut u64) -> bool {
+    groups(job.transfer).iter().all(|group| {
+        let packets: SmallVec<[&Operand; 2]> = group
+            .sources
+            .iter()
+            .filter(|(index, _)| source_is_packets(job.transfer, *index))
+            .map(|(_, operand)| operand)
+            .collect();
+        let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
+        let length = memory.grain().cells(u64::from(size));
+        packets.is_empty()
+            || covered(job.transfer.slice, job.window.as_ref(), length).all(|at| {
+                *looked += 1;
+                packets.iter().all(|operand| {
+                    let cell = memory.grain().cells(u64::from(operand.index)) + at;
+                    places(job, operand).iter().all(|rank| memory.packet(*rank, cell).is_some())
+                })
+            })
+    })
 }
 
 /// The value of an element; none while one of its packets is missing.

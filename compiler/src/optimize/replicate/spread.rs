@@ -20,6 +20,7 @@ use crate::ir::{
 };
 use crate::optimize::blocks;
 use crate::optimize::operands::{self, Placed};
+use crate::table::Sets;
 use std::collections::BTreeMap;
 
 /// The transfers that must be cut, by their number in the program, with the chunks to which each is cut. Those of
@@ -166,7 +167,7 @@ fn resolve(
     accesses: &[Access],
     conflicts: &[(&Access, &Access)],
 ) -> Result<Cuts, Box<Diagnostic>> {
-    let mut sets = Sets { parent: (0..units.len()).collect() };
+    let mut sets = Sets::new(units.len());
     let written = |cluster: &&[Access]| cluster.iter().any(|access| access.write);
     for cluster in clusters(accesses).filter(written) {
         cluster.windows(2).for_each(|pair| {
@@ -202,32 +203,6 @@ fn resolve(
         cuts.insert(number, size);
     }
     Ok(cuts)
-}
-
-/// Sets of transfers that are cut alike (union-find); the parent of a set's first member is itself.
-struct Sets {
-    parent: Vec<usize>,
-}
-
-impl Sets {
-    fn find(&mut self, unit: usize) -> usize {
-        let mut at = unit;
-        while let Some(parent) = self.parent.get(at).copied().filter(|parent| *parent != at) {
-            let grandparent = self.parent.get(parent).copied().unwrap_or(parent);
-            if let Some(slot) = self.parent.get_mut(at) {
-                *slot = grandparent;
-            }
-            at = grandparent;
-        }
-        at
-    }
-
-    fn unite(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.find(a), self.find(b));
-        if let Some(slot) = self.parent.get_mut(a.max(b)) {
-            *slot = a.min(b);
-        }
-    }
 }
 
 fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {

@@ -12,9 +12,10 @@
 use super::others::Others;
 use crate::ir::memory::{self, Access, Extent};
 use crate::ir::sharing::Sharing;
+use crate::ir::threads::Share;
 use crate::ir::{
-    Action, BlockId, Buffer, ChannelKind, List, Operand, Options, Rank, RankId, Signal, Slice,
-    Transfer, Verb,
+    Action, BlockId, Buffer, ChannelKind, List, Options, Rank, RankId, Signal, Slice, Transfer,
+    Verb,
 };
 use crate::table::Table;
 use smallvec::SmallVec;
@@ -32,17 +33,6 @@ pub(super) struct Scene<'a> {
     pub(super) others: &'a Others,
     /// The counters from which several blocks take.
     pub(super) sharing: &'a Sharing,
-}
-
-/// How the elements of an operand are assigned to threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Share {
-    /// 16 bytes each.
-    Wide,
-    /// One packet's payload each.
-    Payload,
-    /// In another way, or not to threads: never known to be the same thread's.
-    Other,
 }
 
 /// Cells that all threads touch together.
@@ -248,29 +238,14 @@ impl Effects {
 
 fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {
     let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
+    let share = Share::of(scene.options, transfer);
     for access in memory::accesses(transfer) {
-        let share = share(scene.options, transfer, &access);
         let Access { operand, write, packets, slice } = access;
         memory::cells(scene.ranks, scene.block.0, &operand, packets, &mut |extent| {
             touches.push(Touch { extent, write, packets, share, slice, mark });
         });
     }
     touches.into_iter()
-}
-
-/// How an operand's elements are assigned to threads. Below 16 bytes of alignment a copy begins with single words.
-fn share(options: &Options, transfer: &Transfer, access: &Access) -> Share {
-    if transfer.verb.moves_packets() {
-        return Share::Payload;
-    }
-    let mut ends = transfer.sources.iter().chain([&access.operand]);
-    // For both ends of a store through the switch: what is read here is assigned to threads as what is stored.
-    let multimem = transfer.verb == Verb::Broadcast
-        || transfer.verb == Verb::Reduce && ends.any(Operand::is_switch);
-    match !multimem && options.alignment.is_multiple_of(16) {
-        true => Share::Wide,
-        false => Share::Other,
-    }
 }
 
 /// Whether both touch a cell in a way that needs an order, by threads that are not known to be the same.

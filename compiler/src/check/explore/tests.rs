@@ -1,0 +1,99 @@
+//! The search finds in parts, and with fewer turns tried, what it finds in whole programs with all turns.
+
+use super::scene::{Scene, blocks};
+use super::{Explored, explore};
+use crate::ir::build::{acquire, program, release, signal, to, wait};
+use crate::ir::run::{self, Outcome};
+use crate::ir::{Action, ChannelKind, Program};
+use rustc_hash::FxHashSet;
+
+/// How many programs are compared.
+const PROGRAMS: u32 = 600;
+
+/// A row of numbers without a pattern.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end as u64) as usize
+    }
+
+    fn insert(&mut self, ops: &mut Vec<Action>, action: Action) {
+        let at = self.below(ops.len() + 1);
+        ops.insert(at, action);
+    }
+}
+
+/// Two ranks of two or three blocks, which give and take from a few counters as often.
+fn any(numbers: &mut Numbers) -> Program {
+    let count = 2 + numbers.below(2);
+    let mut ranks = vec![vec![Vec::new(); count]; 2];
+    for _ in 0..3 + numbers.below(5) {
+        let rank = numbers.below(2);
+        let (from, into, given, taken) = match numbers.below(2) {
+            0 => {
+                let peer = 1 - rank;
+                let (there, here) = (to(peer as u32, rank as u32), to(rank as u32, peer as u32));
+                (peer, rank, signal([there], false), wait([here], false))
+            }
+            _ => {
+                let id = numbers.below(2) as u32;
+                (rank, rank, release(&[id]), acquire(&[id]))
+            }
+        };
+        let (one, other) = (numbers.below(count), numbers.below(count));
+        numbers.insert(&mut ranks[from][one], given);
+        numbers.insert(&mut ranks[into][other], taken);
+    }
+    let initial = numbers.below(2) as i64;
+    let empty = program(2, 1, 1, 0).mesh(ChannelKind::Memory).semaphores(2);
+    let mut all =
+        (0..count).fold(empty, |all, block| all.block(|rank| ranks[rank as usize][block].clone()));
+    let semaphores = all.ranks.iter_mut().flat_map(|rank| rank.semaphores.iter_mut());
+    semaphores.for_each(|semaphore| semaphore.initial = initial);
+    all
+}
+
+/// Whether some schedule stops half way, all of them tried.
+fn stops(program: &Program) -> bool {
+    let Ok(scene) = Scene::new(program, blocks(program)) else { panic!("no lists, few steps") };
+    let (mut met, mut open) = (FxHashSet::default(), vec![scene.start()]);
+    while let Some(mut state) = open.pop() {
+        scene.settle(&mut state);
+        if !met.insert(state.clone()) {
+            continue;
+        }
+        let turns = (0..scene.blocks.len()).filter_map(|block| scene.turn(&state, block));
+        let next: Vec<_> = turns.collect();
+        if next.is_empty() && scene.unfinished(&state).is_some() {
+            return true;
+        }
+        open.extend(next);
+    }
+    false
+}
+
+#[test]
+fn fewer_turns_find_the_same() {
+    let (mut numbers, mut found) = (Numbers(0x9e37_79b9_7f4a_7c15), [0, 0]);
+    for number in 0..PROGRAMS {
+        let program = any(&mut numbers);
+        let Ok(scene) = Scene::new(&program, blocks(&program)) else { continue };
+        // The search is for programs of which one schedule is known to come to its end.
+        let ends = run::run(&program, 1 << 20);
+        if !scene.shares() || !matches!(ends, Outcome::Finished(_)) {
+            continue;
+        }
+        let stuck = match explore(&program) {
+            Explored::Free => false,
+            Explored::Stuck(_) => true,
+            Explored::Unknown(why) => panic!("program {number} is small: {why:?}"),
+        };
+        assert_eq!(stuck, stops(&program), "program {number}: {program:#?}");
+        found[usize::from(stuck)] += 1;
+    }
+    assert!(found.iter().all(|count| *count > 20), "both kinds are met: {found:?}");
+}

@@ -1,0 +1,67 @@
+//! The blocks that a run leaves standing, and what each of them waits for.
+
+use super::block::{Block, Blocks};
+use super::machine::Machine;
+use super::whole::Whole;
+use crate::ir::run::{Awaits, Stuck, Windows};
+use crate::ir::{Action, BlockId, Op};
+
+/// The number of an operation in its block; in a pipeline, its number in the body and the turn, too.
+type Number = (u32, Option<(u32, u32)>);
+
+impl<'p> Machine<'p, '_> {
+    /// The blocks that have not come to their end.
+    pub(super) fn standing(&self, whole: &'p Whole<'p>, blocks: &Blocks<'p>) -> Vec<Stuck> {
+        let open = (0..blocks.started()).filter_map(|agent| blocks.get(agent));
+        open.filter_map(|block| self.stuck(whole, block)).collect()
+    }
+
+    fn stuck(&self, whole: &'p Whole<'p>, block: &Block<'p>) -> Option<Stuck> {
+        let id = BlockId(block.agent - self.agents.blocks(block.rank).start);
+        let row = self.program.ranks.lookup(block.rank)?.blocks.lookup(id)?;
+        let ops = whole.ops((block.rank, id), row);
+        let (operation, inner) = numbered(ops, whole.windows(), u64::from(block.at))?;
+        let op = block.step(self.program, 0)?.op;
+        let awaits = self.awaits(block, op);
+        let (rank, origin) = (block.rank, op.origin);
+        Some(Stuck { rank, block: id, origin, operation, inner, awaits })
+    }
+
+    fn awaits(&self, block: &Block<'p>, op: &Op) -> Awaits {
+        let missing = match &op.action {
+            Action::Wait(signal) => {
+                self.missing_signal(block.rank, &signal.channels).map(Awaits::Signal)
+            }
+            Action::Acquire(list) => self.missing_release(block.rank, list).map(Awaits::Semaphore),
+            Action::Barrier { id, .. } => Some(Awaits::Barrier(*id)),
+            Action::Sync
+            | Action::Signal(_)
+            | Action::Flush(_)
+            | Action::Release(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_) => None,
+        };
+        missing.unwrap_or(Awaits::Packets)
+    }
+}
+
+/// The operation of which a step is, where pipelines are unrolled.
+fn numbered(ops: &[Op], windows: &Windows, step: u64) -> Option<Number> {
+    let mut left = step;
+    for (number, op) in (0..).zip(ops) {
+        let Some(pipeline) = op.pipeline() else {
+            match left.checked_sub(1) {
+                None => return Some((number, None)),
+                Some(less) => left = less,
+            }
+            continue;
+        };
+        let body = pipeline.body.len() as u64;
+        let steps = body * windows.turns(pipeline);
+        if left < steps {
+            return Some((number, Some(((left % body) as u32, (left / body) as u32))));
+        }
+        left -= steps;
+    }
+    None
+}

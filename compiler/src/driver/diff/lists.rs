@@ -1,0 +1,131 @@
+//! Lists in which two plans differ and that no operation shows: of channels, remote buffers and semaphores.
+//!
+//! In: the listings of both plans in normal form, and whether their operations are told to differ already. Out: the lines
+//! that only one of them has, rank by rank and block by block, each with the line of its kind in the other plan. Ranks
+//! that differ alike are told once.
+
+use crate::ir::RankId;
+use crate::plan::compare::skeleton;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A rank, or one of its blocks.
+type Place = (RankId, Option<u32>);
+
+/// Lines that follow from what other ranks list.
+const DERIVED: [&str; 2] = ["exported", "unpaired"];
+
+/// Lines whose differences are told with those of operations.
+const TOLD: [&str; 4] = ["plan", "rank", "channels", "semaphores"];
+
+/// A list that is not the same in both plans.
+pub(super) struct Parted {
+    /// Where it is.
+    pub(super) place: Place,
+    /// What the first plan has there, and the second.
+    pub(super) lines: [String; 2],
+    /// The ranks on which it is so, up to numbers.
+    pub(super) ranks: Vec<RankId>,
+}
+
+/// The lines of a listing by what they are about, each once.
+type Sections<'l> = BTreeMap<Place, Section<'l>>;
+
+#[derive(Default, PartialEq, Eq)]
+struct Section<'l> {
+    lists: Vec<&'l str>,
+    operations: Vec<&'l str>,
+}
+
+/// All lists that differ. Where operations do, too, the lists that follow from them do not count.
+pub(super) fn parted(left: &str, right: &str, operations_differ: bool) -> Vec<Parted> {
+    let (left, right) = (sections(left), sections(right));
+    let none = Section::default();
+    let places: BTreeSet<Place> = left.keys().chain(right.keys()).copied().collect();
+    let sides =
+        |place: &Place| (left.get(place).unwrap_or(&none), right.get(place).unwrap_or(&none));
+    let does_other = |place: &Place| {
+        let (a, b) = sides(place);
+        operations_differ && a.operations != b.operations
+    };
+    let others: BTreeSet<Place> = places.iter().copied().filter(does_other).collect();
+    let mut found = Found::default();
+    for place in places.iter().filter(|place| !others.contains(place)) {
+        // What a rank lists is for all its blocks.
+        if place.1.is_none() && others.iter().any(|other| other.0 == place.0) {
+            continue;
+        }
+        let (a, b) = sides(place);
+        for lines in pairs(&a.lists, &b.lists) {
+            let is_told = lines.iter().any(|line| TOLD.iter().any(|kind| is_of(line, kind)));
+            if !(operations_differ && is_told) {
+                found.add(*place, lines);
+            }
+        }
+    }
+    found.lists
+}
+
+/// What was found, alike ranks together.
+#[derive(Default)]
+struct Found {
+    lists: Vec<Parted>,
+    /// The n-th difference of its sort on one rank is told with the n-th of that sort on another.
+    rows: BTreeMap<(String, usize), usize>,
+    counts: BTreeMap<(RankId, String), usize>,
+}
+
+impl Found {
+    fn add(&mut self, place: Place, lines: [String; 2]) {
+        let sort = skeleton(&lines.join("\n"));
+        let count = self.counts.entry((place.0, sort.clone())).or_insert(0);
+        let row = *self.rows.entry((sort, *count)).or_insert(self.lists.len());
+        *count += 1;
+        match self.lists.get_mut(row) {
+            Some(known) => known.ranks.push(place.0),
+            None => self.lists.push(Parted { place, lines, ranks: vec![place.0] }),
+        }
+    }
+}
+
+/// The lines that only one side has, with those of their kind that only the other one has.
+fn pairs(left: &[&str], right: &[&str]) -> Vec<[String; 2]> {
+    let kind = |line: &str| line.split(' ').next().map(str::to_owned);
+    let mut new: Vec<&str> = right.iter().copied().filter(|line| !left.contains(line)).collect();
+    let mut pairs = Vec::new();
+    for line in left.iter().filter(|line| !right.contains(line)) {
+        let other = new.iter().position(|other| kind(other) == kind(line));
+        let other = other.map_or("nothing", |at| new.remove(at));
+        pairs.push([(*line).to_owned(), other.to_owned()]);
+    }
+    pairs.extend(new.into_iter().map(|line| ["nothing".to_owned(), line.to_owned()]));
+    pairs
+}
+
+/// Whether a line begins with a word.
+fn is_of(line: &str, kind: &str) -> bool {
+    line.split(' ').next() == Some(kind)
+}
+
+/// A listing by ranks and blocks. It may say the same twice, for two sizes of chunks.
+fn sections(listing: &str) -> Sections<'_> {
+    let mut sections = Sections::new();
+    let mut place: Place = (RankId(0), None);
+    for line in listing.lines() {
+        let mut words = line.split(' ');
+        let (kind, number) = (words.next(), words.next().and_then(|word| word.parse().ok()));
+        match (kind, number) {
+            (Some("rank"), Some(rank)) => place = (RankId(rank), None),
+            (Some("tb"), Some(block)) => place.1 = Some(block),
+            _ => {}
+        }
+        let section = sections.entry(place).or_default();
+        let lines = match line.starts_with(' ') {
+            true => &mut section.operations,
+            false => &mut section.lists,
+        };
+        if !DERIVED.iter().any(|kind| is_of(line, kind)) && !lines.contains(&line.trim()) {
+            lines.push(line.trim());
+        }
+    }
+    sections
+}

@@ -1,0 +1,111 @@
+//! Splitting undone: what was cut to the executor's sizes is one operation again.
+//!
+//! In: a program. Out: the same, operations in a row as one wherever cutting that one gives these again.
+
+use super::{Room, pieces, room};
+use crate::ir::{Action, Op, Program, Signal, Transfer, Verb};
+use crate::optimize::blocks;
+
+/// The program that a split one may have been made from; none where nothing seems to have been cut.
+#[must_use]
+pub fn undo(program: &Program) -> Option<Program> {
+    let mut whole = program.clone();
+    blocks::rewrite(&mut whole, |program, (rank, _), ops| joined(room(program, rank), ops));
+    let count = |program: &Program| program.all_ops().count();
+    (count(&whole) < count(program)).then_some(whole)
+}
+
+fn joined(room: Room, ops: Vec<Op>) -> Vec<Op> {
+    let mut out: Vec<Op> = Vec::with_capacity(ops.len());
+    // What the last operation of these is cut to.
+    let mut parts: Vec<Action> = Vec::new();
+    for op in ops {
+        let whole = out.last().filter(|last| last.sync.is_none() && op.sync.is_none());
+        let whole = whole.and_then(|last| join(&last.action, &op.action)).filter(|whole| {
+            let cut = pieces(room, whole).unwrap_or_default();
+            cut.iter().eq(parts.iter().chain([&op.action]))
+        });
+        match (whole, out.last_mut()) {
+            (Some(whole), Some(last)) => {
+                last.action = whole;
+                parts.push(op.action);
+            }
+            _ => {
+                parts = vec![op.action.clone()];
+                out.push(op);
+            }
+        }
+    }
+    out
+}
+
+/// One operation that does what two do; none where there is none.
+fn join(one: &Action, more: &Action) -> Option<Action> {
+    match (one, more) {
+        (Action::Signal(one), Action::Signal(more)) => signals(one, more).map(Action::Signal),
+        (Action::Wait(one), Action::Wait(more)) => signals(one, more).map(Action::Wait),
+        (Action::Flush(one), Action::Flush(more)) => Some(Action::Flush(both(one, more))),
+        (Action::Acquire(one), Action::Acquire(more)) => Some(Action::Acquire(both(one, more))),
+        (Action::Release(one), Action::Release(more)) => Some(Action::Release(both(one, more))),
+        (Action::Transfer(one), Action::Transfer(more)) => {
+            transfers(one, more).map(Action::Transfer)
+        }
+        (
+            Action::Sync
+            | Action::Barrier { .. }
+            | Action::Signal(_)
+            | Action::Wait(_)
+            | Action::Flush(_)
+            | Action::Acquire(_)
+            | Action::Release(_)
+            | Action::Transfer(_)
+            | Action::Pipeline(_),
+            _,
+        ) => None,
+    }
+}
+
+fn signals(one: &Signal, more: &Signal) -> Option<Signal> {
+    let channels = both(&one.channels, &more.channels);
+    (one.relaxed == more.relaxed).then_some(Signal { channels, relaxed: one.relaxed })
+}
+
+fn both<T: Copy, L: FromIterator<T>>(one: &[T], more: &[T]) -> L {
+    one.iter().chain(more).copied().collect()
+}
+
+/// Pairs and more pairs, or a sum that goes on with what it has made. Of what is always cut to single pairs nobody knows whether
+/// it was one.
+fn transfers(one: &Transfer, more: &Transfer) -> Option<Transfer> {
+    let alike = |transfer: &Transfer| (transfer.verb, transfer.slice, transfer.reduce);
+    if alike(one) != alike(more) || one.via.zip(more.via).is_some_and(|(one, more)| one != more) {
+        return None;
+    }
+    let via = one.via.or(more.via);
+    let channels = both(&one.channels, &more.channels);
+    let (sources, destinations) = match one.verb {
+        Verb::Reduce | Verb::ReducePackets => {
+            let (first, rest) = more.sources.split_first()?;
+            let goes_on = one.destinations.as_slice() == [*first];
+            let sources = one.sources.iter().chain(rest).copied().collect();
+            (goes_on.then_some(sources)?, more.destinations.clone())
+        }
+        Verb::Copy
+        | Verb::Broadcast
+        | Verb::CopyPackets
+        | Verb::UnpackPackets
+        | Verb::BroadcastPackets => return None,
+        Verb::Put
+        | Verb::PutWithSignal
+        | Verb::PutWithSignalAndFlush
+        | Verb::Get
+        | Verb::PutPackets
+        | Verb::ReadPutPackets => {
+            let single = one.sources.len() == 1 && one.sources == more.sources;
+            let sources =
+                if single { one.sources.clone() } else { both(&one.sources, &more.sources) };
+            (sources, both(&one.destinations, &more.destinations))
+        }
+    };
+    Some(Transfer { sources, destinations, via, channels, ..one.clone() })
+}
