@@ -280,8 +280,8 @@ fn not_searched(report: Diagnostic, why: Unsearched) -> Diagnostic {
             .note("the program has too many schedules to try them all")
             .help("check it with fewer ranks, blocks or instances: there all schedules are tried"),
         Unsearched::Threads => report
-            .note("some block comes to it with several threads, each for itself: such schedules are not tried")
-            .help("name it alone in its operation, and put `sync;` before that where others were waited for"),
+            .note("the threads of a block take from it separately, in an operation with others: such schedules are not tried")
+            .help("use it alone in an operation, with `sync;` before it if the block has just waited for others"),
     }
 }
 

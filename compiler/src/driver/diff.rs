@@ -110,8 +110,8 @@ pub fn diff(
 fn differing(things: usize, lists: usize) -> Option<String> {
     let things = match things {
         0 => None,
-        1 => Some("one thing".to_owned()),
-        count => Some(format!("{count} things")),
+        1 => Some("one way".to_owned()),
+        count => Some(format!("{count} ways")),
     };
     let lists = match lists {
         0 => None,

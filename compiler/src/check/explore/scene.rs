@@ -98,7 +98,7 @@ impl<'p> Scene<'p> {
         }
     }
 
-    /// Whether a block names a shared counter in a list with others: its threads would have to be told apart.
+    /// Whether a block names a shared counter in a list with others: its threads would have to be modeled separately.
     fn is_mixed(&self, block: &Block) -> bool {
         block.steps.iter().any(|step| {
             let all = takes(step.op).chain(gives(step.op));

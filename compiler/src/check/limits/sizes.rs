@@ -362,8 +362,8 @@ fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
     match reason {
         Reason::Ring(Unsafe { untried: None }) => report.help(ANSWER),
         Reason::Ring(Unsafe { untried: Some(windows) }) => report
-            .note(format!("{windows} windows may be on their way at once; so many are not tried in a program of this size"))
-            .help("let fewer windows be on their way: begin the semaphore with a smaller value, or signal less often before the pipeline"),
+            .note(format!("{windows} windows may be in flight at once; that is too many to try in a program of this size"))
+            .help("let fewer windows be in flight: start the semaphore with a smaller value, or signal less often before the pipeline"),
         Reason::Uneven { chunks: 0 } => report,
         Reason::Uneven { chunks } => report.help(format!(
             "let scratch have {chunks} chunks, with an unused region: then each slot is a whole number of windows"
