@@ -12,7 +12,7 @@ static cudaStream_t home;
 static cudaLaunchConfig_t one_thread(cudaStream_t stream) { return {dim3(1), dim3(1), 0, stream, nullptr, 0}; }
 static cudaLaunchConfig_t many_threads(cudaStream_t stream) { return {dim3(1024), dim3(256), 0, stream, nullptr, 0}; }
 
-// Seconds that everything launched may take: kernels that wait for ever do not end by themselves.
+// Seconds that everything launched may take: kernels that wait forever do not end by themselves.
 #ifndef PATIENCE
 #define PATIENCE 30
 #endif

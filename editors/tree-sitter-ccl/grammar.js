@@ -357,19 +357,19 @@ module.exports = grammar({
 
     string: ($) => seq('"', repeat(choice($._string_text, $.escape)), token.immediate('"')),
 
-    _string_text: () => token.immediate(prec(1, /[^"\\\n]+/)),
+    _string_text: () => token.immediate(prec(1, /[^"\\\r\n]+/)),
 
     escape: () => token.immediate(/\\["\\]/),
 
     // Four or more slashes are an ordinary comment.
-    comment: () => token(choice(prec(3, /\/\/\/\/[^\n]*/), /\/\/[^\n]*/)),
+    comment: () => token(choice(prec(3, /\/\/\/\/[^\r\n]*/), /\/\/[^\r\n]*/)),
 
     doc_comment: ($) =>
-      choice(seq(token(prec(2, '///')), alias($._comment_text, $.text)), token(prec(3, /\/\/\/\r?\n/))),
+      choice(seq(token(prec(2, '///')), alias($._comment_text, $.text)), token(prec(3, /\/\/\/(\r?\n|\r)/))),
 
     file_comment: ($) =>
-      choice(seq(token(prec(2, '//!')), alias($._comment_text, $.text)), token(prec(3, /\/\/!\r?\n/))),
+      choice(seq(token(prec(2, '//!')), alias($._comment_text, $.text)), token(prec(3, /\/\/!(\r?\n|\r)/))),
 
-    _comment_text: () => token.immediate(prec(4, /[^\r\n][^\n]*/)),
+    _comment_text: () => token.immediate(prec(4, /[^\r\n]+/)),
   },
 });

@@ -139,7 +139,7 @@ int main(int count, char **words) {
         failed |= status;
         for (pid_t &process : processes) {
             if (process == ended) process = 0;
-            if (process > 0 && failed) kill(process, SIGTERM);  // it would wait for the others for ever
+            if (process > 0 && failed) kill(process, SIGTERM);  // it would wait for the others forever
         }
     }
     return failed != 0;

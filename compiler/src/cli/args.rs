@@ -473,14 +473,12 @@ pub(crate) fn complete(completions: &Completions) -> Result<Status, Failure> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(number).map_err(|_| "not a length of time".to_owned())
+    Duration::try_from_secs_f64(number).map_err(|_| "not a duration".to_owned())
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
     let bytes = token::integer(text).and_then(|bytes| u64::try_from(bytes).ok());
-    bytes
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| "what is wanted is a size, as `64MiB`".to_owned())
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size, such as `64MiB`".to_owned())
 }
 
 #[cfg(test)]

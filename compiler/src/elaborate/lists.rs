@@ -9,7 +9,7 @@ use crate::syntax::ast::Gathered;
 use std::ops::ControlFlow;
 
 impl<'a> Eval<'_, 'a> {
-    /// Runs `body` forevery combination of the binders' values, the last binder fastest.
+    /// Runs `body` for every combination of the binders' values, the last binder fastest.
     pub(super) fn for_each(
         &mut self,
         binders: &'a [Binder],

@@ -86,7 +86,7 @@ impl Body<'_> {
         let either = needs.rank || needs.ranks;
         let (refused, why) = match self.level {
             Level::Constant => {
-                (either, "a `let` at the top of a file is evaluated once, forevery program")
+                (either, "a `let` at the top of a file is evaluated once, for every program")
             }
             Level::ProgramDefault => {
                 (either, "a program's parameters are evaluated before anything else")

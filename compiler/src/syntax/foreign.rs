@@ -30,7 +30,7 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
         "for" => EACH,
         "where" | "when" => "filter a list with `if`: `p in list if c`",
         "in" | "not" => "to test whether a list holds a value, write `list.contains(value)`",
-        "step" | "by" => "forevery n-th member of a list, write `list.step(n)`: `(0..8).step(2)`",
+        "step" | "by" => "for every n-th member of a list, write `list.step(n)`: `(0..8).step(2)`",
         _ => return None,
     })
 }

@@ -358,7 +358,7 @@ fn every_list_in_which_plans_differ_is_named() {
     let option = lists.replacen(r#""min_message_size":64"#, r#""min_message_size":128"#, 1);
     folder.write("b.json", &option);
     let run = ends(folder.cclc("diff a.json b.json"), 1);
-    let head = "the plans differ in one thing, and in 2 lists that no operation uses";
+    let head = "the plans differ in one way, and in 2 lists that no operation uses";
     says(&run.stderr, &[head, "`min_message_size` is 64", &one, &other]);
 }
 

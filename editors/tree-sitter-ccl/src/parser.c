@@ -2476,18 +2476,6 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
           ('a' <= lookahead && lookahead <= 'z')) ADVANCE(58);
       END_STATE();
     case 1:
-      if (lookahead == '\n') SKIP(9);
-      if (lookahead == '"') ADVANCE(62);
-      if (lookahead == '/') ADVANCE(67);
-      if (lookahead == '\\') ADVANCE(16);
-      if (lookahead == '\t' ||
-          lookahead == '\f' ||
-          lookahead == '\r' ||
-          lookahead == ' ' ||
-          lookahead == 0xfeff) ADVANCE(66);
-      if (lookahead != 0) ADVANCE(69);
-      END_STATE();
-    case 2:
       ADVANCE_MAP(
         '!', 55,
         '"', 61,
@@ -2513,13 +2501,13 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
           lookahead == '\f' ||
           lookahead == '\r' ||
           lookahead == ' ' ||
-          lookahead == 0xfeff) SKIP(2);
+          lookahead == 0xfeff) SKIP(1);
       if (('0' <= lookahead && lookahead <= '9')) ADVANCE(60);
       if (('A' <= lookahead && lookahead <= 'Z') ||
           lookahead == '_' ||
           ('a' <= lookahead && lookahead <= 'z')) ADVANCE(58);
       END_STATE();
-    case 3:
+    case 2:
       ADVANCE_MAP(
         '!', 12,
         '%', 54,
@@ -2549,12 +2537,12 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
           lookahead == '\f' ||
           lookahead == '\r' ||
           lookahead == ' ' ||
-          lookahead == 0xfeff) SKIP(3);
+          lookahead == 0xfeff) SKIP(2);
       if (('A' <= lookahead && lookahead <= 'Z') ||
           lookahead == '_' ||
           ('a' <= lookahead && lookahead <= 'z')) ADVANCE(58);
       END_STATE();
-    case 4:
+    case 3:
       ADVANCE_MAP(
         '!', 12,
         '%', 54,
@@ -2584,10 +2572,22 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
           lookahead == '\f' ||
           lookahead == '\r' ||
           lookahead == ' ' ||
-          lookahead == 0xfeff) SKIP(4);
+          lookahead == 0xfeff) SKIP(3);
       if (('A' <= lookahead && lookahead <= 'Z') ||
           lookahead == '_' ||
           ('a' <= lookahead && lookahead <= 'z')) ADVANCE(58);
+      END_STATE();
+    case 4:
+      if (lookahead == '"') ADVANCE(62);
+      if (lookahead == '/') ADVANCE(65);
+      if (lookahead == '\\') ADVANCE(16);
+      if (lookahead == '\n' ||
+          lookahead == '\r') SKIP(9);
+      if (lookahead == '\t' ||
+          lookahead == '\f' ||
+          lookahead == ' ' ||
+          lookahead == 0xfeff) ADVANCE(64);
+      if (lookahead != 0) ADVANCE(67);
       END_STATE();
     case 5:
       if (lookahead == '&') ADVANCE(39);
@@ -2596,7 +2596,7 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
       if (lookahead == '.') ADVANCE(35);
       END_STATE();
     case 7:
-      if (lookahead == '/') ADVANCE(73);
+      if (lookahead == '/') ADVANCE(69);
       END_STATE();
     case 8:
       if (lookahead == '/') ADVANCE(7);
@@ -2622,14 +2622,14 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
           lookahead == 0xfeff) SKIP(9);
       END_STATE();
     case 10:
-      if (lookahead == '/') ADVANCE(85);
+      if (lookahead == '/') ADVANCE(81);
       if (lookahead == '\n' ||
           lookahead == '\r') SKIP(9);
       if (lookahead == '\t' ||
           lookahead == '\f' ||
           lookahead == ' ' ||
-          lookahead == 0xfeff) ADVANCE(84);
-      if (lookahead != 0) ADVANCE(86);
+          lookahead == 0xfeff) ADVANCE(79);
+      if (lookahead != 0) ADVANCE(82);
       END_STATE();
     case 11:
       if (lookahead == ':') ADVANCE(25);
@@ -2648,7 +2648,7 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
       END_STATE();
     case 16:
       if (lookahead == '"' ||
-          lookahead == '\\') ADVANCE(70);
+          lookahead == '\\') ADVANCE(68);
       END_STATE();
     case 17:
       if (eof) ADVANCE(18);
@@ -2807,7 +2807,7 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
       END_STATE();
     case 53:
       ACCEPT_TOKEN(anon_sym_SLASH);
-      if (lookahead == '/') ADVANCE(73);
+      if (lookahead == '/') ADVANCE(69);
       END_STATE();
     case 54:
       ACCEPT_TOKEN(anon_sym_PERCENT);
@@ -2849,159 +2849,143 @@ static bool ts_lex(TSLexer *lexer, TSStateId state) {
       END_STATE();
     case 63:
       ACCEPT_TOKEN(sym__string_text);
-      if (lookahead == '\n') ADVANCE(80);
+      if (lookahead == '!') ADVANCE(75);
+      if (lookahead == '/') ADVANCE(72);
       if (lookahead != 0 &&
+          lookahead != '\n' &&
+          lookahead != '\r' &&
+          lookahead != '!' &&
           lookahead != '"' &&
-          lookahead != '\\') ADVANCE(69);
+          lookahead != '\\') ADVANCE(67);
       END_STATE();
     case 64:
       ACCEPT_TOKEN(sym__string_text);
-      if (lookahead == '\n') ADVANCE(77);
+      if (lookahead == '/') ADVANCE(65);
+      if (lookahead == '\t' ||
+          lookahead == '\f' ||
+          lookahead == ' ' ||
+          lookahead == 0xfeff) ADVANCE(64);
       if (lookahead != 0 &&
+          lookahead != '\t' &&
+          lookahead != '\n' &&
+          lookahead != '\f' &&
+          lookahead != '\r' &&
           lookahead != '"' &&
-          lookahead != '\\') ADVANCE(69);
+          lookahead != '\\') ADVANCE(67);
       END_STATE();
     case 65:
       ACCEPT_TOKEN(sym__string_text);
-      if (lookahead == '!') ADVANCE(79);
-      if (lookahead == '/') ADVANCE(76);
+      if (lookahead == '/') ADVANCE(63);
       if (lookahead != 0 &&
           lookahead != '\n' &&
-          lookahead != '!' &&
+          lookahead != '\r' &&
           lookahead != '"' &&
-          lookahead != '\\') ADVANCE(69);
+          lookahead != '\\') ADVANCE(67);
       END_STATE();
     case 66:
       ACCEPT_TOKEN(sym__string_text);
-      if (lookahead == '/') ADVANCE(67);
-      if (lookahead == '\t' ||
-          lookahead == '\f' ||
-          lookahead == '\r' ||
-          lookahead == ' ' ||
-          lookahead == 0xfeff) ADVANCE(66);
+      if (lookahead == '"' ||
+          lookahead == '\\') ADVANCE(70);
       if (lookahead != 0 &&
-          lookahead != '\t' &&
           lookahead != '\n' &&
-          lookahead != '"' &&
-          lookahead != '\\') ADVANCE(69);
+          lookahead != '\r') ADVANCE(66);
       END_STATE();
     case 67:
       ACCEPT_TOKEN(sym__string_text);
-      if (lookahead == '/') ADVANCE(65);
       if (lookahead != 0 &&
           lookahead != '\n' &&
+          lookahead != '\r' &&
           lookahead != '"' &&
-          lookahead != '\\') ADVANCE(69);
+          lookahead != '\\') ADVANCE(67);
       END_STATE();
     case 68:
-      ACCEPT_TOKEN(sym__string_text);
-      if (lookahead == '"' ||
-          lookahead == '\\') ADVANCE(74);
-      if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(68);
-      END_STATE();
-    case 69:
-      ACCEPT_TOKEN(sym__string_text);
-      if (lookahead != 0 &&
-          lookahead != '\n' &&
-          lookahead != '"' &&
-          lookahead != '\\') ADVANCE(69);
-      END_STATE();
-    case 70:
       ACCEPT_TOKEN(sym_escape);
       END_STATE();
-    case 71:
+    case 69:
       ACCEPT_TOKEN(sym_comment);
-      if (lookahead == '\n') ADVANCE(80);
-      if (lookahead != 0) ADVANCE(74);
+      if (lookahead == '!') ADVANCE(75);
+      if (lookahead == '/') ADVANCE(71);
+      if (lookahead != 0 &&
+          lookahead != '\n' &&
+          lookahead != '\r') ADVANCE(70);
+      END_STATE();
+    case 70:
+      ACCEPT_TOKEN(sym_comment);
+      if (lookahead != 0 &&
+          lookahead != '\n' &&
+          lookahead != '\r') ADVANCE(70);
+      END_STATE();
+    case 71:
+      ACCEPT_TOKEN(anon_sym_SLASH_SLASH_SLASH);
+      if (lookahead == '\n') ADVANCE(73);
+      if (lookahead == '\r') ADVANCE(74);
+      if (lookahead == '/') ADVANCE(70);
       END_STATE();
     case 72:
-      ACCEPT_TOKEN(sym_comment);
-      if (lookahead == '\n') ADVANCE(77);
-      if (lookahead != 0) ADVANCE(74);
+      ACCEPT_TOKEN(anon_sym_SLASH_SLASH_SLASH);
+      if (lookahead == '\n') ADVANCE(73);
+      if (lookahead == '\r') ADVANCE(74);
+      if (lookahead == '/') ADVANCE(66);
       END_STATE();
     case 73:
-      ACCEPT_TOKEN(sym_comment);
-      if (lookahead == '!') ADVANCE(78);
-      if (lookahead == '/') ADVANCE(75);
-      if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(74);
-      END_STATE();
-    case 74:
-      ACCEPT_TOKEN(sym_comment);
-      if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(74);
-      END_STATE();
-    case 75:
-      ACCEPT_TOKEN(anon_sym_SLASH_SLASH_SLASH);
-      if (lookahead == '\n') ADVANCE(77);
-      if (lookahead == '\r') ADVANCE(72);
-      if (lookahead == '/') ADVANCE(74);
-      END_STATE();
-    case 76:
-      ACCEPT_TOKEN(anon_sym_SLASH_SLASH_SLASH);
-      if (lookahead == '\n') ADVANCE(77);
-      if (lookahead == '\r') ADVANCE(64);
-      if (lookahead == '/') ADVANCE(68);
-      END_STATE();
-    case 77:
       ACCEPT_TOKEN(aux_sym_doc_comment_token1);
       END_STATE();
-    case 78:
+    case 74:
+      ACCEPT_TOKEN(aux_sym_doc_comment_token1);
+      if (lookahead == '\n') ADVANCE(73);
+      END_STATE();
+    case 75:
       ACCEPT_TOKEN(anon_sym_SLASH_SLASH_BANG);
-      if (lookahead == '\n') ADVANCE(80);
-      if (lookahead == '\r') ADVANCE(71);
+      if (lookahead == '\n') ADVANCE(76);
+      if (lookahead == '\r') ADVANCE(77);
+      END_STATE();
+    case 76:
+      ACCEPT_TOKEN(aux_sym_file_comment_token1);
+      END_STATE();
+    case 77:
+      ACCEPT_TOKEN(aux_sym_file_comment_token1);
+      if (lookahead == '\n') ADVANCE(76);
+      END_STATE();
+    case 78:
+      ACCEPT_TOKEN(sym__comment_text);
+      if (lookahead == '!') ADVANCE(82);
+      if (lookahead == '/') ADVANCE(80);
+      if (lookahead != 0 &&
+          lookahead != '\n' &&
+          lookahead != '\r') ADVANCE(82);
       END_STATE();
     case 79:
-      ACCEPT_TOKEN(anon_sym_SLASH_SLASH_BANG);
-      if (lookahead == '\n') ADVANCE(80);
-      if (lookahead == '\r') ADVANCE(63);
+      ACCEPT_TOKEN(sym__comment_text);
+      if (lookahead == '/') ADVANCE(81);
+      if (lookahead == '\t' ||
+          lookahead == '\f' ||
+          lookahead == ' ' ||
+          lookahead == 0xfeff) ADVANCE(79);
+      if (lookahead != 0 &&
+          lookahead != '\t' &&
+          lookahead != '\n' &&
+          lookahead != '\f' &&
+          lookahead != '\r') ADVANCE(82);
       END_STATE();
     case 80:
-      ACCEPT_TOKEN(aux_sym_file_comment_token1);
+      ACCEPT_TOKEN(sym__comment_text);
+      if (lookahead == '/') ADVANCE(82);
+      if (lookahead != 0 &&
+          lookahead != '\n' &&
+          lookahead != '\r') ADVANCE(82);
       END_STATE();
     case 81:
       ACCEPT_TOKEN(sym__comment_text);
-      if (lookahead == '\r') ADVANCE(86);
-      if (lookahead == '/') ADVANCE(86);
+      if (lookahead == '/') ADVANCE(78);
       if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(86);
+          lookahead != '\n' &&
+          lookahead != '\r') ADVANCE(82);
       END_STATE();
     case 82:
       ACCEPT_TOKEN(sym__comment_text);
-      if (lookahead == '\r') ADVANCE(86);
       if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(86);
-      END_STATE();
-    case 83:
-      ACCEPT_TOKEN(sym__comment_text);
-      if (lookahead == '!') ADVANCE(82);
-      if (lookahead == '/') ADVANCE(81);
-      if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(86);
-      END_STATE();
-    case 84:
-      ACCEPT_TOKEN(sym__comment_text);
-      if (lookahead == '/') ADVANCE(85);
-      if (lookahead == '\t' ||
-          lookahead == '\f' ||
-          lookahead == '\r' ||
-          lookahead == ' ' ||
-          lookahead == 0xfeff) ADVANCE(84);
-      if (lookahead != 0 &&
-          lookahead != '\t' &&
-          lookahead != '\n') ADVANCE(86);
-      END_STATE();
-    case 85:
-      ACCEPT_TOKEN(sym__comment_text);
-      if (lookahead == '/') ADVANCE(83);
-      if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(86);
-      END_STATE();
-    case 86:
-      ACCEPT_TOKEN(sym__comment_text);
-      if (lookahead != 0 &&
-          lookahead != '\n') ADVANCE(86);
+          lookahead != '\n' &&
+          lookahead != '\r') ADVANCE(82);
       END_STATE();
     default:
       return false;
@@ -3868,133 +3852,133 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [3] = {.lex_state = 0, .reserved_word_set_id = 1},
   [4] = {.lex_state = 0, .reserved_word_set_id = 1},
   [5] = {.lex_state = 0, .reserved_word_set_id = 1},
-  [6] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [7] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [8] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [9] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [10] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [11] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [12] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [13] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [14] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [15] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [16] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [17] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [18] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [19] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [20] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [21] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [22] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [23] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [24] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [25] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [26] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [27] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [28] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [29] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [30] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [31] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [32] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [33] = {.lex_state = 2, .reserved_word_set_id = 3},
+  [6] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [7] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [8] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [9] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [10] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [11] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [12] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [13] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [14] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [15] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [16] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [17] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [18] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [19] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [20] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [21] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [22] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [23] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [24] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [25] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [26] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [27] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [28] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [29] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [30] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [31] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [32] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [33] = {.lex_state = 1, .reserved_word_set_id = 3},
   [34] = {.lex_state = 0, .reserved_word_set_id = 1},
-  [35] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [36] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [37] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [38] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [39] = {.lex_state = 2, .reserved_word_set_id = 3},
+  [35] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [36] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [37] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [38] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [39] = {.lex_state = 1, .reserved_word_set_id = 3},
   [40] = {.lex_state = 0, .reserved_word_set_id = 4},
-  [41] = {.lex_state = 2, .reserved_word_set_id = 3},
+  [41] = {.lex_state = 1, .reserved_word_set_id = 3},
   [42] = {.lex_state = 0, .reserved_word_set_id = 4},
-  [43] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [44] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [45] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [46] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [47] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [48] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [49] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [50] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [51] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [52] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [53] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [54] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [55] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [56] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [57] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [58] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [59] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [60] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [61] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [62] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [63] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [64] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [65] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [66] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [67] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [68] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [69] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [70] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [71] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [72] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [73] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [74] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [75] = {.lex_state = 2, .reserved_word_set_id = 2},
-  [76] = {.lex_state = 2, .reserved_word_set_id = 2},
+  [43] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [44] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [45] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [46] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [47] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [48] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [49] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [50] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [51] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [52] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [53] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [54] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [55] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [56] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [57] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [58] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [59] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [60] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [61] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [62] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [63] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [64] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [65] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [66] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [67] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [68] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [69] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [70] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [71] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [72] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [73] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [74] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [75] = {.lex_state = 1, .reserved_word_set_id = 2},
+  [76] = {.lex_state = 1, .reserved_word_set_id = 2},
   [77] = {.lex_state = 0, .reserved_word_set_id = 5},
   [78] = {.lex_state = 0, .reserved_word_set_id = 5},
   [79] = {.lex_state = 0, .reserved_word_set_id = 5},
   [80] = {.lex_state = 0, .reserved_word_set_id = 1},
-  [81] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [82] = {.lex_state = 2, .reserved_word_set_id = 3},
+  [81] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [82] = {.lex_state = 1, .reserved_word_set_id = 3},
   [83] = {.lex_state = 0, .reserved_word_set_id = 5},
   [84] = {.lex_state = 0, .reserved_word_set_id = 5},
   [85] = {.lex_state = 0, .reserved_word_set_id = 5},
   [86] = {.lex_state = 0, .reserved_word_set_id = 5},
   [87] = {.lex_state = 0, .reserved_word_set_id = 5},
   [88] = {.lex_state = 0, .reserved_word_set_id = 6},
-  [89] = {.lex_state = 3},
-  [90] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [91] = {.lex_state = 4},
-  [92] = {.lex_state = 3},
+  [89] = {.lex_state = 2},
+  [90] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [91] = {.lex_state = 3},
+  [92] = {.lex_state = 2},
   [93] = {.lex_state = 0, .reserved_word_set_id = 6},
-  [94] = {.lex_state = 4},
-  [95] = {.lex_state = 4},
-  [96] = {.lex_state = 4},
-  [97] = {.lex_state = 4},
-  [98] = {.lex_state = 4},
-  [99] = {.lex_state = 4},
-  [100] = {.lex_state = 4},
-  [101] = {.lex_state = 4},
-  [102] = {.lex_state = 4},
-  [103] = {.lex_state = 4},
-  [104] = {.lex_state = 4},
-  [105] = {.lex_state = 4},
+  [94] = {.lex_state = 3},
+  [95] = {.lex_state = 3},
+  [96] = {.lex_state = 3},
+  [97] = {.lex_state = 3},
+  [98] = {.lex_state = 3},
+  [99] = {.lex_state = 3},
+  [100] = {.lex_state = 3},
+  [101] = {.lex_state = 3},
+  [102] = {.lex_state = 3},
+  [103] = {.lex_state = 3},
+  [104] = {.lex_state = 3},
+  [105] = {.lex_state = 3},
   [106] = {.lex_state = 0, .reserved_word_set_id = 7},
-  [107] = {.lex_state = 4},
-  [108] = {.lex_state = 4},
-  [109] = {.lex_state = 4},
-  [110] = {.lex_state = 4},
-  [111] = {.lex_state = 4},
-  [112] = {.lex_state = 4},
-  [113] = {.lex_state = 4},
-  [114] = {.lex_state = 4},
-  [115] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [116] = {.lex_state = 4},
-  [117] = {.lex_state = 4},
-  [118] = {.lex_state = 4},
-  [119] = {.lex_state = 4},
+  [107] = {.lex_state = 3},
+  [108] = {.lex_state = 3},
+  [109] = {.lex_state = 3},
+  [110] = {.lex_state = 3},
+  [111] = {.lex_state = 3},
+  [112] = {.lex_state = 3},
+  [113] = {.lex_state = 3},
+  [114] = {.lex_state = 3},
+  [115] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [116] = {.lex_state = 3},
+  [117] = {.lex_state = 3},
+  [118] = {.lex_state = 3},
+  [119] = {.lex_state = 3},
   [120] = {.lex_state = 0, .reserved_word_set_id = 7},
-  [121] = {.lex_state = 4},
-  [122] = {.lex_state = 4},
-  [123] = {.lex_state = 4},
-  [124] = {.lex_state = 4},
-  [125] = {.lex_state = 4},
-  [126] = {.lex_state = 4},
-  [127] = {.lex_state = 4},
-  [128] = {.lex_state = 4},
-  [129] = {.lex_state = 4},
-  [130] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [131] = {.lex_state = 4},
-  [132] = {.lex_state = 4},
+  [121] = {.lex_state = 3},
+  [122] = {.lex_state = 3},
+  [123] = {.lex_state = 3},
+  [124] = {.lex_state = 3},
+  [125] = {.lex_state = 3},
+  [126] = {.lex_state = 3},
+  [127] = {.lex_state = 3},
+  [128] = {.lex_state = 3},
+  [129] = {.lex_state = 3},
+  [130] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [131] = {.lex_state = 3},
+  [132] = {.lex_state = 3},
   [133] = {.lex_state = 0, .reserved_word_set_id = 8},
   [134] = {.lex_state = 0, .reserved_word_set_id = 9},
   [135] = {.lex_state = 0, .reserved_word_set_id = 9},
@@ -4008,7 +3992,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [143] = {.lex_state = 0, .reserved_word_set_id = 9},
   [144] = {.lex_state = 0, .reserved_word_set_id = 1},
   [145] = {.lex_state = 0, .reserved_word_set_id = 1},
-  [146] = {.lex_state = 2, .reserved_word_set_id = 3},
+  [146] = {.lex_state = 1, .reserved_word_set_id = 3},
   [147] = {.lex_state = 0, .reserved_word_set_id = 1},
   [148] = {.lex_state = 0, .reserved_word_set_id = 1},
   [149] = {.lex_state = 0, .reserved_word_set_id = 9},
@@ -4033,48 +4017,48 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [168] = {.lex_state = 0, .reserved_word_set_id = 9},
   [169] = {.lex_state = 0, .reserved_word_set_id = 9},
   [170] = {.lex_state = 0, .reserved_word_set_id = 9},
-  [171] = {.lex_state = 4},
-  [172] = {.lex_state = 4},
-  [173] = {.lex_state = 4},
-  [174] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [175] = {.lex_state = 4},
-  [176] = {.lex_state = 4},
-  [177] = {.lex_state = 4},
-  [178] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [179] = {.lex_state = 4},
-  [180] = {.lex_state = 4},
-  [181] = {.lex_state = 3},
-  [182] = {.lex_state = 4},
+  [171] = {.lex_state = 3},
+  [172] = {.lex_state = 3},
+  [173] = {.lex_state = 3},
+  [174] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [175] = {.lex_state = 3},
+  [176] = {.lex_state = 3},
+  [177] = {.lex_state = 3},
+  [178] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [179] = {.lex_state = 3},
+  [180] = {.lex_state = 3},
+  [181] = {.lex_state = 2},
+  [182] = {.lex_state = 3},
   [183] = {.lex_state = 0, .reserved_word_set_id = 1},
   [184] = {.lex_state = 0, .reserved_word_set_id = 1},
-  [185] = {.lex_state = 4},
-  [186] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [187] = {.lex_state = 4},
-  [188] = {.lex_state = 4},
-  [189] = {.lex_state = 3},
-  [190] = {.lex_state = 3},
-  [191] = {.lex_state = 4},
-  [192] = {.lex_state = 4},
-  [193] = {.lex_state = 3},
-  [194] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [195] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [196] = {.lex_state = 2, .reserved_word_set_id = 3},
-  [197] = {.lex_state = 2},
-  [198] = {.lex_state = 2},
-  [199] = {.lex_state = 2},
-  [200] = {.lex_state = 2},
-  [201] = {.lex_state = 2},
-  [202] = {.lex_state = 2},
-  [203] = {.lex_state = 2},
-  [204] = {.lex_state = 2},
-  [205] = {.lex_state = 2},
+  [185] = {.lex_state = 3},
+  [186] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [187] = {.lex_state = 3},
+  [188] = {.lex_state = 3},
+  [189] = {.lex_state = 2},
+  [190] = {.lex_state = 2},
+  [191] = {.lex_state = 3},
+  [192] = {.lex_state = 3},
+  [193] = {.lex_state = 2},
+  [194] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [195] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [196] = {.lex_state = 1, .reserved_word_set_id = 3},
+  [197] = {.lex_state = 1},
+  [198] = {.lex_state = 1},
+  [199] = {.lex_state = 1},
+  [200] = {.lex_state = 1},
+  [201] = {.lex_state = 1},
+  [202] = {.lex_state = 1},
+  [203] = {.lex_state = 1},
+  [204] = {.lex_state = 1},
+  [205] = {.lex_state = 1},
   [206] = {.lex_state = 0},
   [207] = {.lex_state = 0},
   [208] = {.lex_state = 0},
   [209] = {.lex_state = 0},
   [210] = {.lex_state = 0},
-  [211] = {.lex_state = 2},
-  [212] = {.lex_state = 2},
+  [211] = {.lex_state = 1},
+  [212] = {.lex_state = 1},
   [213] = {.lex_state = 0},
   [214] = {.lex_state = 0},
   [215] = {.lex_state = 0},
@@ -4115,15 +4099,15 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [250] = {.lex_state = 0},
   [251] = {.lex_state = 0},
   [252] = {.lex_state = 0},
-  [253] = {.lex_state = 2},
+  [253] = {.lex_state = 1},
   [254] = {.lex_state = 0},
-  [255] = {.lex_state = 2},
-  [256] = {.lex_state = 2},
-  [257] = {.lex_state = 2},
+  [255] = {.lex_state = 1},
+  [256] = {.lex_state = 1},
+  [257] = {.lex_state = 1},
   [258] = {.lex_state = 0, .reserved_word_set_id = 2},
   [259] = {.lex_state = 0, .reserved_word_set_id = 2},
-  [260] = {.lex_state = 2},
-  [261] = {.lex_state = 2},
+  [260] = {.lex_state = 1},
+  [261] = {.lex_state = 1},
   [262] = {.lex_state = 0, .reserved_word_set_id = 10},
   [263] = {.lex_state = 0},
   [264] = {.lex_state = 0},
@@ -4136,14 +4120,14 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [271] = {.lex_state = 0},
   [272] = {.lex_state = 0, .reserved_word_set_id = 2},
   [273] = {.lex_state = 0, .reserved_word_set_id = 2},
-  [274] = {.lex_state = 1},
+  [274] = {.lex_state = 4},
   [275] = {.lex_state = 0},
   [276] = {.lex_state = 8},
-  [277] = {.lex_state = 1},
+  [277] = {.lex_state = 4},
   [278] = {.lex_state = 0, .reserved_word_set_id = 2},
   [279] = {.lex_state = 0},
-  [280] = {.lex_state = 2},
-  [281] = {.lex_state = 1},
+  [280] = {.lex_state = 1},
+  [281] = {.lex_state = 4},
   [282] = {.lex_state = 0},
   [283] = {.lex_state = 0},
   [284] = {.lex_state = 0},
@@ -4155,7 +4139,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [290] = {.lex_state = 0},
   [291] = {.lex_state = 0},
   [292] = {.lex_state = 0},
-  [293] = {.lex_state = 2, .reserved_word_set_id = 2},
+  [293] = {.lex_state = 1, .reserved_word_set_id = 2},
   [294] = {.lex_state = 0},
   [295] = {.lex_state = 0, .reserved_word_set_id = 2},
   [296] = {.lex_state = 0},
@@ -4177,7 +4161,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [312] = {.lex_state = 0},
   [313] = {.lex_state = 0},
   [314] = {.lex_state = 0},
-  [315] = {.lex_state = 1},
+  [315] = {.lex_state = 4},
   [316] = {.lex_state = 0},
   [317] = {.lex_state = 0},
   [318] = {.lex_state = 0},
@@ -4191,7 +4175,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [326] = {.lex_state = 0},
   [327] = {.lex_state = 0},
   [328] = {.lex_state = 0, .reserved_word_set_id = 2},
-  [329] = {.lex_state = 2},
+  [329] = {.lex_state = 1},
   [330] = {.lex_state = 0},
   [331] = {.lex_state = 0},
   [332] = {.lex_state = 0},
@@ -4200,7 +4184,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [335] = {.lex_state = 0},
   [336] = {.lex_state = 0},
   [337] = {.lex_state = 0},
-  [338] = {.lex_state = 2, .reserved_word_set_id = 2},
+  [338] = {.lex_state = 1, .reserved_word_set_id = 2},
   [339] = {.lex_state = 0},
   [340] = {.lex_state = 0},
   [341] = {.lex_state = 0},
@@ -4212,7 +4196,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [347] = {.lex_state = 0},
   [348] = {.lex_state = 0, .reserved_word_set_id = 2},
   [349] = {.lex_state = 0},
-  [350] = {.lex_state = 2, .reserved_word_set_id = 2},
+  [350] = {.lex_state = 1, .reserved_word_set_id = 2},
   [351] = {.lex_state = 0, .reserved_word_set_id = 2},
   [352] = {.lex_state = 0},
   [353] = {.lex_state = 0, .reserved_word_set_id = 2},
@@ -4243,12 +4227,12 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [378] = {.lex_state = 0},
   [379] = {.lex_state = 0},
   [380] = {.lex_state = 0},
-  [381] = {.lex_state = 2},
+  [381] = {.lex_state = 1},
   [382] = {.lex_state = 0},
   [383] = {.lex_state = 0, .reserved_word_set_id = 2},
   [384] = {.lex_state = 0},
   [385] = {.lex_state = 0},
-  [386] = {.lex_state = 2},
+  [386] = {.lex_state = 1},
   [387] = {.lex_state = 0},
   [388] = {.lex_state = 0},
   [389] = {.lex_state = 0},
@@ -4271,7 +4255,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [406] = {.lex_state = 0},
   [407] = {.lex_state = 10},
   [408] = {.lex_state = 0},
-  [409] = {.lex_state = 2},
+  [409] = {.lex_state = 1},
   [410] = {.lex_state = 0},
   [411] = {.lex_state = 0},
   [412] = {.lex_state = 0, .reserved_word_set_id = 2},
@@ -4280,7 +4264,7 @@ static const TSLexerMode ts_lex_modes[STATE_COUNT] = {
   [415] = {.lex_state = 0, .reserved_word_set_id = 2},
   [416] = {.lex_state = 0},
   [417] = {.lex_state = 0, .reserved_word_set_id = 2},
-  [418] = {.lex_state = 2},
+  [418] = {.lex_state = 1},
   [419] = {.lex_state = 0},
   [420] = {.lex_state = 0},
   [421] = {.lex_state = 0, .reserved_word_set_id = 2},

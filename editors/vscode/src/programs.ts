@@ -1,6 +1,7 @@
 /** Finds the program of a file that a command refers to. */
 
 import * as vscode from 'vscode';
+import { directives } from './directives';
 
 /** The names of a text's programs, with the lines on which they begin, from 0. */
 export function programsOf(text: string): { name: string; line: number }[] {
@@ -58,44 +59,15 @@ export async function targetOf(...named: unknown[]): Promise<Target | undefined>
   return { document, words: [...choice, ...(program ? parameters(document, program.line) : [])] };
 }
 
-/** The parameters in the settings that a program has; a comment above it overrides them, such as `// ccl: ranks=16`. */
+/** The parameters in the settings that a program has; comments above it override them, such as `// ccl: ranks=16`. */
 function parameters(document: vscode.TextDocument, line: number): string[] {
   const lines = document.getText().split('\n');
   const header = lines.slice(line).join('\n').split('{', 1)[0] ?? '';
   const given = vscode.workspace.getConfiguration('ccl', document.uri).get<Record<string, unknown>>('parameters', {});
   const known = Object.entries(given).filter(
-    ([name]) => /^\w+$/.test(name) && new RegExp(`\\b${name}\\b`).test(header),
+    ([name]) => /^\w+$/.test(name) && new RegExp(`\\b${name}\\s*:`).test(header),
   );
   const settings = new Map(known.map(([name, value]) => [name, String(value)]));
-  directive(lines, line).forEach(([name, value]) => settings.set(name, value));
+  directives(lines, line).forEach(([name, value]) => settings.set(name, value));
   return [...settings].flatMap(([name, value]) => ['-D', `${name}=${value}`]);
-}
-
-/** The parameters in the comment `// ccl: ..` above a line, among documentation and attributes. */
-function directive(lines: string[], line: number): [name: string, value: string][] {
-  for (let above = line - 1; above >= 0 && /^\s*(\/\/|#\[)/.test(lines[above] ?? ''); above -= 1) {
-    const said = /^\/\/ ccl:(.*)$/.exec(lines[above] ?? '')?.[1];
-    if (said !== undefined) {
-      return topLevel(said).map((setting) => {
-        const [name = '', ...value] = setting.split('=');
-        return [name.trim(), value.join('=').trim()];
-      });
-    }
-  }
-  return [];
-}
-
-/** The parts between commas that are not inside brackets. */
-function topLevel(text: string): string[] {
-  const parts = [''];
-  let depth = 0;
-  for (const character of text) {
-    depth += '([{'.includes(character) ? 1 : ')]}'.includes(character) ? -1 : 0;
-    if (character === ',' && depth === 0) {
-      parts.push('');
-    } else {
-      parts[parts.length - 1] += character;
-    }
-  }
-  return parts.map((part) => part.trim()).filter((part) => part !== '');
 }

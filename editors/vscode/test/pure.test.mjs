@@ -69,3 +69,23 @@ test('what is no report is passed over', async () => {
   const lines = [JSON.stringify(report), '{broken', 'text', JSON.stringify({ ...report, version: 2 })];
   assert.deepEqual(parseReports(lines.join('\n')).map(({ code }) => code), ['E0501']);
 });
+
+test('all comments above a program set its parameters, the lowest last', async () => {
+  const { directives } = await load('directives');
+  const text = [
+    '// ccl: ranks=9',
+    '',
+    '// ccl: ranks=4, table=[[1, 2], [0, 3]]',
+    '/// Documentation.',
+    '// ccl: ranks=8',
+    '#[allow(W0205)]',
+    'program p(ranks: int = 2, table: int[][] = []) {',
+  ];
+  const expected = [
+    ['ranks', '4'],
+    ['table', '[[1, 2], [0, 3]]'],
+    ['ranks', '8'],
+  ];
+  assert.deepEqual(directives(text, 6), expected);
+  assert.deepEqual(directives(text.slice(0, 3), 2), []);
+});

@@ -402,7 +402,7 @@ pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Calls `visit` forevery operation, those in pipelines too.
+/// Calls `visit` for every operation, those in pipelines too.
 pub fn each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
     all_ops(ops).for_each(visit);
 }

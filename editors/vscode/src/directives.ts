@@ -1,0 +1,31 @@
+/** Reads the comments above a program that set its parameters, such as `// ccl: ranks=16`, as the language server does. */
+
+/** The parameters in all such comments above a line, among documentation and attributes, from top to bottom. */
+export function directives(lines: string[], line: number): [name: string, value: string][] {
+  const found: [name: string, value: string][] = [];
+  for (let above = line - 1; above >= 0 && /^\s*(\/\/|#\[)/.test(lines[above] ?? ''); above -= 1) {
+    const settings = /^\/\/ ccl:(.*)$/.exec(lines[above]?.trimEnd() ?? '')?.[1];
+    found.unshift(...topLevel(settings ?? '').map(assignment));
+  }
+  return found;
+}
+
+function assignment(setting: string): [name: string, value: string] {
+  const [name = '', ...value] = setting.split('=');
+  return [name.trim(), value.join('=').trim()];
+}
+
+/** The parts between commas that are not inside brackets. */
+function topLevel(text: string): string[] {
+  const parts = [''];
+  let depth = 0;
+  for (const character of text) {
+    depth += '([{'.includes(character) ? 1 : ')]}'.includes(character) ? -1 : 0;
+    if (character === ',' && depth === 0) {
+      parts.push('');
+    } else {
+      parts[parts.length - 1] += character;
+    }
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
