@@ -140,7 +140,8 @@ fn programs_by_lot_are_refused_where_they_go_wrong() {
         let mixed = i % 16 == 0;
         let program = random::program(seed.wrapping_mul(1 << 32) + i, mixed);
         let what = format!("program {i} of seed {seed}");
-        let kind = if mixed { "random programs, packets over plain chunks" } else { "random programs" };
+        let kind =
+            if mixed { "random programs, packets over plain chunks" } else { "random programs" };
         let tally = tallies.entry(kind).or_default();
         surprises.extend(compare(&what, &program, seed, tally));
     }
