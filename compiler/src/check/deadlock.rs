@@ -238,7 +238,7 @@ fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) 
         .collect();
     report
         .note(format!("the barrier is for {arrivals} blocks; it is reached by {}", come.join(", ")))
-        .help("let as many blocks reach it as it is for, each the same number of times")
+        .help("let exactly that many blocks reach it, each the same number of times")
 }
 
 /// Adds the packet write that is nearest to the missing packets.

@@ -196,9 +196,7 @@ fn too_long(span: Span) -> Diagnostic {
 fn no_fold(span: Span, fold: Fold) -> Diagnostic {
     let what = match fold {
         Fold::Sum => "the sum does not fit a 64-bit integer",
-        Fold::Min | Fold::Max | Fold::All | Fold::Any => {
-            "an empty list has no least or greatest member"
-        }
+        Fold::Min | Fold::Max | Fold::All | Fold::Any => "an empty list has no minimum or maximum",
     };
     Diagnostic::new(Code::E0301, span, what)
 }
@@ -220,6 +218,5 @@ fn no_position(span: Span, value: &Value) -> Diagnostic {
 }
 
 fn bad_step(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0403, span, "a step must be positive")
-        .help("`.rev()` turns a list around")
+    Diagnostic::new(Code::E0403, span, "a step must be positive").help("`.rev()` reverses a list")
 }

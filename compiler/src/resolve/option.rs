@@ -265,8 +265,8 @@ fn wrong_kind(name: &ast::Name, kind: Kind, span: Span) -> Diagnostic {
 }
 
 fn not_a_word(name: &ast::Name, words: &[&str], span: Span) -> Diagnostic {
-    let message = format!("`{}` is one of {}", name.text, words.join(", "));
-    Diagnostic::new(Code::E0211, span, message).label("this is none of these words")
+    let message = format!("`{}` must be one of {}", name.text, words.join(", "));
+    Diagnostic::new(Code::E0211, span, message).label("this is not one of these words")
 }
 
 fn misspelt_case(setting: &ast::Name, name: &ast::Name, near: &str) -> Diagnostic {

@@ -457,6 +457,6 @@ pub(super) fn unknown_word(setting: &str, name: &ast::Name, words: &[&str]) -> D
     let report = Diagnostic::new(Code::E0211, name.span, message);
     match nearest(&name.text, words.iter().copied()) {
         Some(near) => meant(report, name.span, near),
-        None => report.help(format!("it is one of {}", words.join(", "))),
+        None => report.help(format!("it must be one of {}", words.join(", "))),
     }
 }
