@@ -16,7 +16,7 @@ pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &
     let scratch = if layout.scratch_chunks > 0
         && (layout.traits.plain_scratch || !program.options.double_scratch)
     {
-        "All launches must have the size that it was made for."
+        "All launches must have the size that it was created for."
     } else {
         "Launches may be smaller."
     };
@@ -63,7 +63,7 @@ fn size(program: &Program, layout: &Layout) -> String {
     let least = options.min_message_size.map(|bytes| format!("; {bytes} bytes or more"));
     let most = options.max_message_size.map(|bytes| format!("; {bytes} bytes at most"));
     let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
-    format!("{} chunks of equal size{each}{least}{most}", layout.message_chunks)
+    format!("chunks of equal size, {} in all{each}{least}{most}", layout.message_chunks)
 }
 
 /// What the type and the operation of a launch mean, in words.

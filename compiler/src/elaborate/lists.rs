@@ -204,10 +204,10 @@ fn no_fold(span: Span, fold: Fold) -> Diagnostic {
 fn no_element(span: Span, index: i64, len: i64) -> Diagnostic {
     let has = match len {
         0 => "it is empty".to_string(),
-        1 => "it has one member, 0".to_string(),
-        _ => format!("it has members 0 to {}", len - 1),
+        1 => "its only index is 0".to_string(),
+        _ => format!("its indices are 0 to {}", len - 1),
     };
-    Diagnostic::new(Code::E0403, span, format!("the list has no member {index}: {has}"))
+    Diagnostic::new(Code::E0403, span, format!("the list has no index {index}: {has}"))
 }
 
 fn no_position(span: Span, value: &Value) -> Diagnostic {

@@ -256,7 +256,7 @@ fn wrong_kind(name: &ast::Name, kind: Kind, span: Span) -> Diagnostic {
     let takes = match kind {
         Kind::Number => "a number",
         Kind::Truth => "`true` or `false`",
-        Kind::Text => "text in quotes",
+        Kind::Text => "a string in quotes",
         Kind::Words(_) => "a word",
         Kind::Bytes => "a range of bytes, such as `1KiB..=1GiB`",
         Kind::Map => "names with numbers, such as `{ nvls = 1 }`",

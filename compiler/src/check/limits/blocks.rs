@@ -266,7 +266,7 @@ fn too_many_channels(
         Some((family, _)) => format!("block {family}[.., t in 0..{parts}]"),
     };
     report.and(program.origins.at(most.origin), format!("{of} of them are `{}`", most.name)).help(format!(
-        "let {parts} blocks share `{}`, as `{block}`: `share(list, t, {parts})` of `std::patterns` is t's part of the list \
+        "let {parts} blocks share `{}`, as `{block}`: `share(list, t, {parts})` of `std::patterns` gives block t its part of the list \
          that it runs over",
         most.name
     ))

@@ -272,7 +272,7 @@ pub(super) fn out_of_balance(
     };
     let name = &semaphore.name;
     let message = format!(
-        "`{name}` of rank {} is {} and {} in a launch",
+        "in each launch, `{name}` of rank {} is {}, and {}",
         rank.0,
         done(acquires, "acquired"),
         done(releases, "released"),
