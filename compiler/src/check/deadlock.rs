@@ -243,7 +243,8 @@ fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) 
 
 /// Adds the packet write that is nearest to the missing packets.
 fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
-    let report = report.help("write to the slot that is read, or read the one that is written");
+    let report = report
+        .help("write packets to the slot that is read, or read the slot to which they are written");
     let nearest = past.unwritten_packet(one.moment).and_then(|at| past.nearest_packet(at));
     let Some(((rank, cell), writer)) = nearest else { return report };
     let (name, event) = (slot(past, rank, cell), past.event(writer));
