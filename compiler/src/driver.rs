@@ -229,7 +229,7 @@ fn made_here(report: Diagnostic) -> Diagnostic {
             "this is about the program after the compiler's passes; for the program as written it is proved"
         }
         false => {
-            "the compiler's passes introduced this, it is not in the program as written: please report it"
+            "the compiler's passes introduced this; it is not in the program as written: please report it"
         }
     };
     report.note(note)

@@ -73,7 +73,7 @@ def _ccl_check_test(context):
 
 ccl_check_test = rule(
     implementation = _ccl_check_test,
-    attrs = dict(_PROGRAM, define = attr.string_dict(doc = "Parameters, or ranges of them, as `2..=16`.")),
+    attrs = dict(_PROGRAM, define = attr.string_dict(doc = "Parameters, or ranges of them, such as `2..=16`.")),
     test = True,
     doc = "A test that the checks find nothing in a program.",
 )

@@ -354,12 +354,9 @@ fn finding(
 /// A help text that mentions command-line options, reworded for someone in an editor.
 fn for_editors(help: &str) -> String {
     help.replace("--max-operations", "the editor's setting `ccl.maxOperations`")
-        .replace(
-            "-D ranks_per_node=.. sets it",
-            "`// ccl: ranks_per_node=..` above the program sets it",
-        )
-        .replace("-D ", "above the program `// ccl: ")
-        .replace("=VALUE sets it", "=value` sets it")
+        .replace("`-D ranks_per_node=..`", "`// ccl: ranks_per_node=..` above the program")
+        .replace("`-D ", "`// ccl: ")
+        .replace("=VALUE`", "=value` above the program")
 }
 
 /// Sets where a finding that lies in another file is shown: at a related place in this file, or else at `home`.

@@ -121,7 +121,7 @@ fn a_limit_is_raised_by_the_setting_that_an_editor_has() {
     client.replace(URI, 2, &GATHER.replacen(" = 4", "", 1));
     let found = client.settled(URI, 2);
     let text = found[0]["message"].as_str().unwrap();
-    assert!(text.ends_with("help: above the program `// ccl: ranks=value` sets it"), "{text}");
+    assert!(text.ends_with("help: set it with `// ccl: ranks=value` above the program"), "{text}");
     client.finish();
 }
 

@@ -42,7 +42,7 @@ fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: Operand)
         Where::Remote(peer) => format!("`input[{}]` of rank {}", operand.index, peer.0),
         Where::Switch(_) => format!("`input[{}]` of a group of ranks", operand.index),
     };
-    let message = format!("rank {} writes {of}, and the collective is not in place", rank.0);
+    let message = format!("rank {} writes {of}, but the collective is not in place", rank.0);
     Diagnostic::new(Code::E0504, program.origins.at(op.origin), message)
         .note("the input belongs to the user, who does not expect it to change")
         .help("write to the output or to scratch, or mark the plan as in place")

@@ -238,12 +238,13 @@ fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) 
         .collect();
     report
         .note(format!("the barrier is for {arrivals} blocks; it is reached by {}", come.join(", ")))
-        .help("let as many blocks reach it as it is for, each the same number of times")
+        .help("let exactly that many blocks reach it, each the same number of times")
 }
 
 /// Adds the packet write that is nearest to the missing packets.
 fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
-    let report = report.help("write to the slot that is read, or read the one that is written");
+    let report = report
+        .help("write packets to the slot that is read, or read the slot to which they are written");
     let nearest = past.unwritten_packet(one.moment).and_then(|at| past.nearest_packet(at));
     let Some(((rank, cell), writer)) = nearest else { return report };
     let (name, event) = (slot(past, rank, cell), past.event(writer));

@@ -206,8 +206,8 @@ fn changed(
     finding.change = Some(change);
     match others {
         0 => finding,
-        1 => finding.note("1 other finding goes away with it"),
-        more => finding.note(format!("{more} other findings go away with it")),
+        1 => finding.note("the same change resolves 1 other finding"),
+        more => finding.note(format!("the same change resolves {more} other findings")),
     }
 }
 

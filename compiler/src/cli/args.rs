@@ -97,7 +97,7 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run a program on this machine's CPU, on actual data, in random schedules
     Run(Run),
-    /// Join the manifests of several plans
+    /// Combine the manifests of several plans
     Manifest(Manifest),
     /// Print the canonical listing of a plan
     List(List),
@@ -184,7 +184,7 @@ pub(crate) struct Check {
     /// Source files; `-` is standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Apply the fixes that are certain to the files, and check again
+    /// Apply the certain fixes to the files, and check again
     #[arg(long)]
     pub(crate) fix: bool,
     /// What the program will run on
@@ -206,7 +206,7 @@ pub(crate) struct Build {
     pub(crate) elaboration: Elaboration,
     /// What to write: `plan`, `map` (where the plan's operations come from, for `verify`), `manifest` (the data by which
     /// a runtime chooses the plan), `cuda` (the program as CUDA kernels), `deps` (a makefile with the files that were
-    /// read); each may have a path, as `deps=plan.d`
+    /// read); each may have a path, as in `deps=plan.d`
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
     pub(crate) emit: Vec<String>,
     /// What the kernels are written for
@@ -424,7 +424,7 @@ pub(crate) struct Fmt {
 /// `cclc explain`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The code, as `E0201`; without one, all codes are listed
+    /// The code, such as `E0201`; without one, all codes are listed
     pub(crate) code: Option<String>,
 }
 

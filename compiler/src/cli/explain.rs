@@ -18,6 +18,6 @@ fn unknown(id: &str) -> Failure {
     let near = nearest(&id.to_ascii_uppercase(), Code::ALL.iter().map(|code| code.id()));
     let hint = near.map(|code| format!("; did you mean `{code}`?")).unwrap_or_default();
     Failure::Usage(format!(
-        "there is no code `{id}`{hint}; `cclc explain` without a code lists all"
+        "there is no code `{id}`{hint}; `cclc explain` without a code lists all codes"
     ))
 }

@@ -200,7 +200,7 @@ fn tell(
     let how = match (all, promised) {
         (true, true) => "right",
         (true, false) => "finished, and nothing is promised about its result",
-        (false, _) => "not right",
+        (false, _) => "failed",
     };
     let launches = counted(u64::from(run.launches), "launch");
     let tried = match run.schedules {

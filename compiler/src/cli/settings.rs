@@ -336,7 +336,7 @@ fn repeated_option(name: &str) -> Failure {
 }
 
 fn bad_value(reporter: &Reporter, reports: &[Diagnostic], flag: &str, name: &str) -> Failure {
-    Failure::Usage(format!("`{flag} {name}=..` has no usable value\n{}", reporter.drawn(reports)))
+    Failure::Usage(format!("`{flag} {name}=..` cannot be used\n{}", reporter.drawn(reports)))
 }
 
 fn wrong_type(definition: &Definition, parameter: &Parameter) -> Failure {

@@ -43,7 +43,7 @@ pub(super) fn file(
     };
     text.push_str(&format!("program {name}(ranks: int = {ranks}{nodes}) {{\n"));
     text.push_str(&format!(
-        "require ranks == {ranks}, \"this is what one plan for {ranks} ranks does\";\n"
+        "require ranks == {ranks}, \"this program was made from a plan for {ranks} ranks\";\n"
     ));
     text.push_str(&format!("collective {collective}({});\n", arguments(program, known)));
     text.push_str(&options(&program.options, &name, style));

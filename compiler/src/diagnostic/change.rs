@@ -220,7 +220,7 @@ impl Change {
                 )
             }
             Change::Barrier { .. } => {
-                "put a barrier of all their blocks between the two".to_owned()
+                "put a barrier for all their blocks between the two statements".to_owned()
             }
             Change::InPlace { .. } => {
                 "if input and output are to share memory, say so: `in_place = true`".to_owned()
@@ -280,7 +280,7 @@ impl Change {
                 (*first, "the barrier comes after this".to_owned()),
                 (*second, "the barrier comes before this".to_owned()),
             ],
-            Change::Flush { at, signal: None } => vec![(*at, "here".to_owned())],
+            Change::Flush { at, signal: None } => vec![(*at, "use it here".to_owned())],
             Change::Join { .. }
             | Change::Strong { .. }
             | Change::Flush { .. }

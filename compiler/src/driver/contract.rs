@@ -170,7 +170,7 @@ pub(super) fn choose(
             report.notes.push(format!(
                 "`{name}` is assumed to be {value}: the sizes of the buffers do not determine it"
             ));
-            report.helps.push(format!("`-D {name}=..` sets it"));
+            report.helps.push(format!("set it with `-D {name}=..`"));
         }
     }
     reports
@@ -244,7 +244,7 @@ fn untold(program: &ir::Program, table: &Parameter) -> Diagnostic {
         "`{name}` of `{collective}` does not follow from the sizes of the buffers: what the outputs hold is not checked"
     );
     Diagnostic::without_place(Code::N0901, message).help(format!(
-        "`-D {name}=..` sets it; or build the plan with `--emit map`, which records it"
+        "set it with `-D {name}=..`; or build the plan with `--emit map`, which records it"
     ))
 }
 
@@ -286,7 +286,7 @@ fn taken(program: &ir::Program, parameter: &Open, value: i64) -> Diagnostic {
             "the sizes of its buffers do not determine it; with {}, the outputs would be wrong",
             parameter.value
         ))
-        .help(format!("`-D {name}=..` fixes the value"))
+        .help(format!("fix the value with `-D {name}=..`"))
 }
 
 #[cfg(test)]

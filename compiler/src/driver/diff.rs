@@ -201,7 +201,7 @@ fn ranks(ranks: &[RankId]) -> String {
 
 /// Says whether two plans compute the same.
 fn outputs(a: &Program, b: &Program) -> String {
-    let unknown = "it is not known whether they compute the same";
+    let unknown = "it is not known whether they compute the same outputs";
     let sizes = |program: &Program| -> Vec<u32> {
         program.ranks.iter().map(|rank| rank.output_chunks).collect()
     };
@@ -231,7 +231,7 @@ fn outputs(a: &Program, b: &Program) -> String {
                 .map(|(rank, _)| rank)
                 .collect();
             match differing.as_slice() {
-                [] => "they compute the same".to_owned(),
+                [] => "they compute the same outputs".to_owned(),
                 differing => {
                     let example = differing.first().and_then(|rank| {
                         let of = |all: &[Vec<Value>]| all.get(rank.0 as usize).cloned();

@@ -349,7 +349,7 @@ fn bad_extent(span: Span, count: i64) -> Diagnostic {
 
 fn to_itself(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0307, span, "this channel leads from a rank to itself")
-        .help("leave out the rank: `p in peers`, or a filter such as `if p != rank`")
+        .help("exclude this rank: with `p in peers`, or with a filter such as `if p != rank`")
 }
 
 fn not_ranks(span: Span, ranks: i64) -> Diagnostic {
@@ -366,6 +366,6 @@ fn not_in_group(span: Span) -> Diagnostic {
 }
 
 fn bad_initial(span: Span, value: i64) -> Diagnostic {
-    Diagnostic::new(Code::E0312, span, format!("a semaphore cannot start with {value}"))
+    Diagnostic::new(Code::E0312, span, format!("a semaphore cannot start at {value}"))
         .help("it counts releases that have not been acquired: 0 or more")
 }

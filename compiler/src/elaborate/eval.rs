@@ -525,7 +525,7 @@ fn overflow(span: Span) -> Diagnostic {
 }
 
 fn no_value(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0301, span, "an empty list has no least or greatest member")
+    Diagnostic::new(Code::E0301, span, "an empty list has no minimum or maximum")
 }
 
 fn wrong_kind(span: Span, wanted: &str) -> Diagnostic {
@@ -557,7 +557,7 @@ fn not_a_rank(span: Span, rank: i64, ranks: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0303,
         span,
-        format!("{rank} is not a rank: there are ranks 0 to {}", ranks - 1),
+        format!("{rank} is not a rank: the ranks are 0 to {}", ranks - 1),
     )
 }
 

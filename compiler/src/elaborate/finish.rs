@@ -268,7 +268,7 @@ fn bad_pin(span: Span, id: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0311,
         span,
-        format!("{id} is not a thread-block id: there are 0 to {MAX_BLOCK}"),
+        format!("{id} is not a thread-block id: ids are 0 to {MAX_BLOCK}"),
     )
 }
 

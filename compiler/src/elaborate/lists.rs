@@ -196,9 +196,7 @@ fn too_long(span: Span) -> Diagnostic {
 fn no_fold(span: Span, fold: Fold) -> Diagnostic {
     let what = match fold {
         Fold::Sum => "the sum does not fit a 64-bit integer",
-        Fold::Min | Fold::Max | Fold::All | Fold::Any => {
-            "an empty list has no least or greatest member"
-        }
+        Fold::Min | Fold::Max | Fold::All | Fold::Any => "an empty list has no minimum or maximum",
     };
     Diagnostic::new(Code::E0301, span, what)
 }
@@ -206,10 +204,10 @@ fn no_fold(span: Span, fold: Fold) -> Diagnostic {
 fn no_element(span: Span, index: i64, len: i64) -> Diagnostic {
     let has = match len {
         0 => "it is empty".to_string(),
-        1 => "it has one member, 0".to_string(),
-        _ => format!("it has members 0 to {}", len - 1),
+        1 => "its only index is 0".to_string(),
+        _ => format!("its indices are 0 to {}", len - 1),
     };
-    Diagnostic::new(Code::E0403, span, format!("the list has no member {index}: {has}"))
+    Diagnostic::new(Code::E0403, span, format!("the list has no index {index}: {has}"))
 }
 
 fn no_position(span: Span, value: &Value) -> Diagnostic {
@@ -220,6 +218,5 @@ fn no_position(span: Span, value: &Value) -> Diagnostic {
 }
 
 fn bad_step(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0403, span, "a step must be positive")
-        .help("`.rev()` turns a list around")
+    Diagnostic::new(Code::E0403, span, "a step must be positive").help("`.rev()` reverses a list")
 }

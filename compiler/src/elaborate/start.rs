@@ -225,7 +225,7 @@ fn missing(span: Span, name: &str) -> Diagnostic {
         span,
         format!("the parameter `{name}` has no default, and no value was given"),
     )
-    .help(format!("-D {name}=VALUE sets it"))
+    .help(format!("set it with `-D {name}=VALUE`"))
 }
 
 fn wrong_type(span: Span, name: &str) -> Diagnostic {
@@ -242,13 +242,13 @@ fn bad_nodes(span: Span, ranks: i64, width: i64) -> Diagnostic {
         span,
         format!("{ranks} ranks cannot be split into nodes of {width}: `ranks_per_node` must divide `ranks`"),
     )
-    .help("-D ranks_per_node=.. sets it")
+    .help("set it with `-D ranks_per_node=..`")
 }
 
 fn no_rank(span: Span, name: &str, rank: i64, ranks: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0303,
         span,
-        format!("`{name}` is {rank}, and there are ranks 0 to {}", ranks - 1),
+        format!("`{name}` is {rank}, but the ranks are 0 to {}", ranks - 1),
     )
 }

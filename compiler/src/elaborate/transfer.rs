@@ -437,7 +437,7 @@ fn count_text(size: u32) -> String {
 
 fn sizes_differ(first: Placed, other: Placed, a: &str, b: &str) -> Diagnostic {
     let (one, two) = (count_text(first.operand.size), count_text(other.operand.size));
-    Diagnostic::new(Code::E0309, other.span, format!("{b} is {two}, where {a} is {one}"))
+    Diagnostic::new(Code::E0309, other.span, format!("{b} is {two}, but {a} is {one}"))
         .and(first.span, one)
         .help("all operands of an operation must have the same size; `..+n` makes it explicit")
 }
@@ -448,7 +448,7 @@ fn plain_packets(span: Span) -> Diagnostic {
 }
 
 fn clobbered(span: Span, text: &str) -> Diagnostic {
-    Diagnostic::new(Code::E0504, span, format!("{text} is written, and the collective is not in place"))
+    Diagnostic::new(Code::E0504, span, format!("{text} is written, but the collective is not in place"))
         .note("the input belongs to the user, who does not expect it to change")
         .help("write to `output` or scratch; or set `in_place = true`; or accept it: `#[allow(clobber, \"why\")]`")
 }
@@ -488,7 +488,7 @@ fn no_way(
     let (place, message) = match (via, goes) {
         (Some(via), Some(goes)) => (
             via,
-            format!("this channel leads to rank {}, and {text} is on rank {}", goes.0, peer.0),
+            format!("this channel leads to rank {}, but {text} is on rank {}", goes.0, peer.0),
         ),
         (Some(via), None) => (via, nobody),
         (None, _) => (span, nobody),
@@ -512,8 +512,8 @@ fn wrong_side(verb: ir::Verb, span: Span, wants_peer: bool, does: &str) -> Diagn
                 "`{word}` {does} through a switch channel, as in `nvls.output[i]`, and this does not"
             )
         }
-        (true, _) => format!("`{word}` {does} another rank's memory, and this is this rank's"),
-        (false, _) => format!("`{word}` {does} this rank's memory, and this is not"),
+        (true, _) => format!("`{word}` {does} another rank's memory, but this is this rank's"),
+        (false, _) => format!("`{word}` {does} this rank's memory, but this is not"),
     };
     Diagnostic::new(Code::E0308, span, message)
         .help("use `copy` within a rank, `put` to a peer, `get` from a peer")

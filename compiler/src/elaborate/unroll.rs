@@ -453,7 +453,7 @@ fn bad_window(span: Span, what: &str, value: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0312,
         span,
-        format!("a pipeline's window has at least one of its {what}, not {value}"),
+        format!("the number of {what} in a pipeline's window must be at least 1, not {value}"),
     )
 }
 

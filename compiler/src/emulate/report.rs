@@ -36,7 +36,7 @@ fn wrong_value(program: &Program, wrong: &Wrong) -> Diagnostic {
             let labeled = report.label(format!("{} wrote it last", who(program, *last)));
             earlier(program, labeled, *last, before)
         }
-        None => report.label("nothing had written it"),
+        None => report.label("nothing had written it by then"),
     };
     report.note(format!("{} launch", ordinal(*launch)))
 }

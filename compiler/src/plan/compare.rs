@@ -93,7 +93,8 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         differences.push(Difference { message, ranks: vec![id], left: a, right: b });
     };
     let count = |what: &str, a: usize, b: usize| {
-        (a != b).then(|| format!("{a} {what} in the first plan, {b} in the second"))
+        (a != b)
+            .then(|| format!("the number of {what} is {a} in the first plan and {b} in the second"))
     };
     let chunks = [
         count("chunks of input", left.input_chunks as usize, right.input_chunks as usize),

@@ -61,14 +61,14 @@ fn unknown_attribute(name: &ast::Name) -> Diagnostic {
 }
 
 fn allowed_error(argument: &ast::Name, code: Code) -> Diagnostic {
-    let message = format!("{} is an error, and only warnings can be allowed", code.id());
+    let message = format!("{} is an error, but only warnings can be allowed", code.id());
     Diagnostic::new(Code::E0213, argument.span, message)
         .label(code.title())
         .help("`shared` and `clobber` accept what they name, where that is intended")
 }
 
 fn unknown_word(argument: &ast::Name) -> Diagnostic {
-    let message = format!("`allow` does not know `{}`", argument.text);
+    let message = format!("`allow` does not take `{}`", argument.text);
     let report = Diagnostic::new(Code::E0213, argument.span, message);
     match nearest(&argument.text, WORDS.iter().copied()) {
         Some(near) => report.label(format!("did you mean `{near}`?")),

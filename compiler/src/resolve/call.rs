@@ -494,13 +494,13 @@ fn too_many(callee: Callee, place: Span, takes: usize, given: usize) -> Diagnost
         counted(takes, "argument", "arguments")
     );
     Diagnostic::new(Code::E0205, place, message)
-        .label("one too many")
+        .label("no parameter is left for this")
         .and(callee.definition, format!("`{}` is declared here", callee.name))
 }
 
 fn too_few(callee: Callee, missing: &[&str]) -> Diagnostic {
     let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
-    let message = format!("`{}` needs {} too", callee.name, names.join(" and "));
+    let message = format!("`{}` needs an argument for {}", callee.name, names.join(" and "));
     Diagnostic::new(Code::E0205, callee.place, message)
         .and(callee.definition, format!("`{}` is declared here", callee.name))
 }

@@ -314,7 +314,7 @@ fn reduction(body: &mut Body, value: &ast::Expr) -> Option<Op> {
 }
 
 fn no_reduction(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0211, span, format!("`op` is one of {}", OPS.join(", ")))
+    Diagnostic::new(Code::E0211, span, format!("`op` must be one of {}", OPS.join(", ")))
 }
 
 fn implied_parameter(name: &ast::Name) -> Diagnostic {

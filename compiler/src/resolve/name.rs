@@ -206,7 +206,7 @@ impl Body<'_> {
             report = report
                 .note(format!("`{name}` is a collective, which can only be named by `collective`"));
         } else if self.level == Level::Function {
-            report = report.note("functions and procedures see only their parameters and the file");
+            report = report.note("functions and procedures see only their parameters and the declarations of the file");
             if matches!(name, "input" | "output") {
                 report = report.help(format!("take it as a parameter: `{name}: buffer`"));
             }

@@ -256,7 +256,7 @@ fn wrong_kind(name: &ast::Name, kind: Kind, span: Span) -> Diagnostic {
     let takes = match kind {
         Kind::Number => "a number",
         Kind::Truth => "`true` or `false`",
-        Kind::Text => "text in quotes",
+        Kind::Text => "a string in quotes",
         Kind::Words(_) => "a word",
         Kind::Bytes => "a range of bytes, such as `1KiB..=1GiB`",
         Kind::Map => "names with numbers, such as `{ nvls = 1 }`",
@@ -265,8 +265,8 @@ fn wrong_kind(name: &ast::Name, kind: Kind, span: Span) -> Diagnostic {
 }
 
 fn not_a_word(name: &ast::Name, words: &[&str], span: Span) -> Diagnostic {
-    let message = format!("`{}` is one of {}", name.text, words.join(", "));
-    Diagnostic::new(Code::E0211, span, message).label("this is none of these words")
+    let message = format!("`{}` must be one of {}", name.text, words.join(", "));
+    Diagnostic::new(Code::E0211, span, message).label("this is not one of these words")
 }
 
 fn misspelt_case(setting: &ast::Name, name: &ast::Name, near: &str) -> Diagnostic {

@@ -306,7 +306,7 @@ fn wrong_side(
             "within a rank, use `copy a -> b`; a group's buffer has its switch channel in front",
         ),
         (_, Side::Remote, "writes") if reduces(verb) => {
-            report.help("name a chunk of this rank first, then a peer's: it gets the same")
+            report.help("name a chunk of this rank first, then a peer's, which gets the same value")
         }
         (_, Side::Remote, "writes") => {
             report.help("to write a peer's memory: `put a -> p.b via channel`")
@@ -457,6 +457,6 @@ pub(super) fn unknown_word(setting: &str, name: &ast::Name, words: &[&str]) -> D
     let report = Diagnostic::new(Code::E0211, name.span, message);
     match nearest(&name.text, words.iter().copied()) {
         Some(near) => meant(report, name.span, near),
-        None => report.help(format!("it is one of {}", words.join(", "))),
+        None => report.help(format!("it must be one of {}", words.join(", "))),
     }
 }

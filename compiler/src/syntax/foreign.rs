@@ -51,7 +51,7 @@ pub fn statement(word: &str) -> Option<&'static str> {
         "assert" => "to check parameters, write `require condition, \"why\";`",
         "var" | "const" | "auto" | "mut" | "int" | "bool" => "bind a name with `let a = ..;`",
         "def" | "func" | "function" | "void" | "lambda" => {
-            "write a function as `fn f(x: int) -> int = x + 1;`, and name statements with `proc f() { .. }`"
+            "write a function as `fn f(x: int) -> int = x + 1;`, and a procedure as `proc f() { .. }`"
         }
         "return" => {
             "a function is a single expression, without `return`: `fn f(x: int) -> int = x + 1;`"

@@ -338,10 +338,10 @@ fn strange_characters(run: Token<'_>) -> Fault {
     let shown: String = run.text.chars().map(visible).collect();
     let what = if run.text.chars().count() == 1 { "this character" } else { "these characters" };
     let report = Diagnostic::new(Code::E0102, run.span, format!("`{shown}` has no meaning here"))
-        .label(format!("{what} can only be in comments and strings"));
+        .label(format!("{what} can be used only in comments and strings"));
     let report = match run.text {
         "?" => report.help("to choose between two values, write `if c { a } else { b }`"),
-        "'" => report.help("strings go between `\"`"),
+        "'" => report.help("strings are enclosed in `\"`"),
         _ => report,
     };
     let Some(meant) = lookalike(run.text).map(Kind::text) else {
@@ -379,7 +379,7 @@ fn bad_escape(token: Token<'_>) -> Option<Fault> {
 fn bad_number(token: Token<'_>) -> Fault {
     let unit = token.text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
     let report =
-        Diagnostic::new(Code::E0104, token.span, format!("`{}` is not a number", token.text));
+        Diagnostic::new(Code::E0104, token.span, format!("`{}` is not a valid number", token.text));
     let report = match (unit, other_unit(unit)) {
         ("" | "KiB" | "MiB" | "GiB", _) => Diagnostic::new(
             Code::E0104,

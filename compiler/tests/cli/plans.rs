@@ -81,7 +81,7 @@ fn plans_are_compared() {
         &run.stderr,
         &[
             "they compute the same",
-            "6 thread blocks in the first plan, 1 in the second",
+            "the number of thread blocks is 6 in the first plan and 1 in the second",
             "in block 3 of the first plan, in block 0 of the second: `unpack_packets",
             "on ranks 1 to 3",
         ],

@@ -91,7 +91,7 @@ fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
             "--seed 7 --schedules 1",
         ],
     );
-    says(&run.stdout, &["not right: after 0 of 16 schedules of 3 launches"]);
+    says(&run.stdout, &["failed: after 0 of 16 schedules of 3 launches"]);
     let again = folder.cclc("run a.ccl --unproved --type i32 --seed 7 --schedules 1");
     assert_eq!(run.stderr, again.stderr);
     let stuck = GOOD.replace("        signal mem[*];\n", "");

@@ -241,7 +241,7 @@ fn too_many_operations(name: &str, count: usize) -> Diagnostic {
     );
     Diagnostic::without_place(Code::E0801, message)
         .note("the synchronization of its threads and the bodies of its pipelines count too")
-        .help("spread the steps over several blocks that hand off by semaphore")
+        .help("spread the steps over several blocks, and order them with semaphores")
 }
 
 fn too_many_channels(
@@ -266,7 +266,7 @@ fn too_many_channels(
         Some((family, _)) => format!("block {family}[.., t in 0..{parts}]"),
     };
     report.and(program.origins.at(most.origin), format!("{of} of them are `{}`", most.name)).help(format!(
-        "let {parts} blocks share `{}`, as `{block}`: `share(list, t, {parts})` of `std::patterns` is t's part of the list \
+        "let {parts} blocks share `{}`, as `{block}`: `share(list, t, {parts})` of `std::patterns` gives block t its part of the list \
          that it runs over",
         most.name
     ))
@@ -285,7 +285,7 @@ fn too_many_barriers(count: usize) -> Diagnostic {
         format!("a rank has {count} barriers; MSCCL++'s executor has room for {BARRIERS}");
     Diagnostic::without_place(Code::E0804, message)
         .note("each set of blocks that synchronize needs a barrier of its own, once for each instance")
-        .help("let blocks hand off by semaphore, of which there may be any number")
+        .help("order blocks with semaphores, whose number is not limited")
 }
 
 fn too_many_semaphores(count: usize) -> Diagnostic {

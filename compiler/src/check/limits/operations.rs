@@ -328,7 +328,7 @@ fn not_a_sum(op: ir::ReduceOp) -> Diagnostic {
         ir::ReduceOp::Max => "max",
     };
     Diagnostic::without_place(Code::E0807, format!("MSCCL++'s executor has no reduction `{name}`"))
-        .note("it ignores the operation and computes a sum")
+        .note("it ignores `op` and computes a sum")
         .help("remove `op`, or set it to `sum`")
 }
 

@@ -35,9 +35,8 @@ pub(super) fn unequal(program: &ir::Program, flow: &Flow) -> Diagnostic {
     };
     let place = |user: &Use| user.last.map(|origin| program.origins.at(origin));
     let last = |user: &Use| if user.total() > 1 { ", for the last time" } else { "" };
-    let signals =
-        (place(flow.signals), format!("{from} signals over it here{}", last(flow.signals)));
-    let waits = (place(flow.waits), format!("{to} waits for it here{}", last(flow.waits)));
+    let signals = (place(flow.signals), format!("{from} signals here{}", last(flow.signals)));
+    let waits = (place(flow.waits), format!("{to} waits here{}", last(flow.waits)));
     let channel = program.origins.at(flow.origin);
     let (code, here, there) = match flow.is_short() {
         true => (Code::E0602, waits, signals),
@@ -273,7 +272,7 @@ pub(super) fn out_of_balance(
     };
     let name = &semaphore.name;
     let message = format!(
-        "`{name}` of rank {} is {} and {} in a launch",
+        "in each launch, `{name}` of rank {} is {}, and {}",
         rank.0,
         done(acquires, "acquired"),
         done(releases, "released"),

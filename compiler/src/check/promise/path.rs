@@ -176,9 +176,9 @@ impl Ways<'_, '_> {
                 let behind = one.iter().rev().zip(other.iter().rev());
                 let behind = behind.take_while(|(a, b)| a == b).count().saturating_sub(1);
                 let own = |path: &[u32]| path.len() - behind;
-                let report = self.label(report, one.get(..own(one)).unwrap_or(one), "comes in");
+                let report = self.label(report, one.get(..own(one)).unwrap_or(one), "moves");
                 let report =
-                    self.label(report, other.get(..own(other)).unwrap_or(other), "comes in again");
+                    self.label(report, other.get(..own(other)).unwrap_or(other), "moves again");
                 report.note(format!("one path: {}", self.names(one))).note(format!(
                     "{}: {}",
                     if one == other { "the same path again" } else { "another" },

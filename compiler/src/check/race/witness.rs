@@ -128,7 +128,7 @@ fn heard_late(
         ),
         _ => String::new(),
     };
-    report.helps = vec![format!("let {block} wait for that before its own access{before}")];
+    report.helps = vec![format!("let {block} wait for the other access before its own{before}")];
     report
 }
 

@@ -24,7 +24,7 @@ template <class P> struct Words {
 
 // The whole block executes every operation. Element i of an operation (16 bytes, or the data of one packet), counted
 // from the operation's beginning, belongs to thread i modulo the number of threads; entry k of a list of channels or
-// semaphores belongs to thread k. Where threads must meet in between, the kernel calls `sync`.
+// semaphores belongs to thread k. Where threads must synchronize in between, the kernel calls `sync`.
 template <class P> struct Block {
     const Arguments<P> &arguments;
     mutable uint32_t rank;
@@ -44,7 +44,7 @@ template <class P> struct Block {
 
     static CCL_DEVICE uint32_t thread() { return thread_number(); }
     static CCL_DEVICE uint32_t threads() { return thread_count<P::threads>(); }
-    // Lets the threads meet, and keeps no value computed from the rank in registers from one operation to the next.
+    // Synchronizes the threads, and keeps no value computed from the rank in registers from one operation to the next.
     CCL_DEVICE void sync() const {
         meet();
         forget(rank);
@@ -272,7 +272,7 @@ template <class P> struct Block {
     }
 
 #if defined(CCL_NVSHMEM)
-    // Ports. A put is in flight until it is flushed. The threads meet first, since a put sends
+    // Ports. A put is in flight until it is flushed. The threads synchronize first, since a put sends
     // what any of them has written. A network's signals and waits order what goes over the
     // network; fences order plain stores and loads with it.
     CCL_DEVICE uint32_t across(uint32_t peer) const { return ccl::across(peer, rank); }

@@ -35,7 +35,7 @@
 #define CCL_ROLLED
 // Provided by whatever runs kernels on a CPU.
 extern "C" {
-void ccl_cpu_meet(void);                                // the threads of a block meet
+void ccl_cpu_meet(void);                                // synchronizes the threads of a block
 void ccl_cpu_idle(const void *counter, uint64_t wanted); // a thread polls in vain; does not return after a timeout
 // A thread of `rank` has learned, in whatever way, that `from` has begun: all that
 // came before that happens before what follows.

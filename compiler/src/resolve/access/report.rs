@@ -73,8 +73,9 @@ impl Body<'_> {
     fn not_given(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
         let (name, whole) = (&field.text, self.text(base.expr.span.to(field.span)));
         let message = format!("no buffer is called `{name}` here");
-        let report = Diagnostic::new(Code::E0208, field.span, message)
-            .note("functions and procedures see only their parameters and the file");
+        let report = Diagnostic::new(Code::E0208, field.span, message).note(
+            "functions and procedures see only their parameters and the declarations of the file",
+        );
         match whole.as_str() {
             "this" => report.help(format!("take it as a parameter: `{name}: buffer`")),
             whole => report.help(format!(

@@ -209,7 +209,7 @@ pub(super) fn text<'t>() -> impl Parser<'t, Input<'t>, Str, Extra> + Clone {
 
 /// Reports that a text is missing.
 pub(super) fn no_text<'t>() -> impl Parser<'t, Input<'t>, Option<Str>, Extra> + Clone {
-    hole("a text in quotes").map(|_| None)
+    hole("a string in quotes").map(|_| None)
 }
 
 fn r#for<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {

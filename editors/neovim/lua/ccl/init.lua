@@ -1,6 +1,6 @@
 -- The language server for Neovim 0.7 and later: `require('ccl').setup()`.
 --
--- Options: `cmd`, the server's command line; `settings`, as `{ parameters = { ranks = 16 } }`; `on_attach`, called with
+-- Options: `cmd`, the server's command line; `settings`, such as `{ parameters = { ranks = 16 } }`; `on_attach`, called with
 -- the client and the buffer.
 local M = {}
 
