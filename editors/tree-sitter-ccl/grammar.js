@@ -1,5 +1,5 @@
 /**
- * * The grammar of ccl for editors. It follows `grammar/ccl.ebnf` production by production, with the same words and operator
+ * The grammar of ccl for editors. It follows `grammar/ccl.ebnf` production by production, with the same words and operator
  * levels. It differs where that gives better trees or a simpler grammar: documentation is a comment and allowed anywhere, a
  * `name` is an `identifier`, all binary operators make a `binary_expression`, and the words reserved for later versions are
  * names.

@@ -5,6 +5,7 @@
 //! switch loads or stores counts on each of its ranks. Signals count nothing.
 
 use crate::ir::memory::{self, Access, Extent};
+use crate::ir::run::gcd;
 use crate::ir::{Buffer, Op, Program, RankId, Slice};
 use std::collections::BTreeMap;
 
@@ -34,13 +35,8 @@ impl Traffic {
 fn parts(program: &Program) -> u64 {
     let slices = program.all_ops().filter_map(Op::transfer).filter_map(|transfer| transfer.slice);
     let mut counts = slices.map(|slice| u64::from(slice.count.max(1)));
-    let all = counts.try_fold(1, |all: u64, count| all.checked_mul(count / divisor(all, count)));
+    let all = counts.try_fold(1, |all: u64, count| all.checked_mul(count / gcd(all, count)));
     all.filter(|parts| *parts <= u64::from(u16::MAX)).unwrap_or(1)
-}
-
-/// The greatest common divisor.
-fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// Half-open ranges of each buffer of each rank, in parts of chunks, as they come.

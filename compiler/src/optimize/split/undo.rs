@@ -6,6 +6,10 @@ use super::{Room, pieces, room};
 use crate::ir::{Action, Op, Program, Signal, Transfer, Verb};
 use crate::optimize::blocks;
 
+/// The most parts that become one operation. The executor runs no more operations in a block, and all parts are compared
+/// again whenever one is added.
+const MOST_PARTS: usize = 64;
+
 /// The program that a split one may have been made from; none where nothing seems to have been cut.
 #[must_use]
 pub fn undo(program: &Program) -> Option<Program> {
@@ -21,6 +25,7 @@ fn joined(room: Room, ops: Vec<Op>) -> Vec<Op> {
     let mut parts: Vec<Action> = Vec::new();
     for op in ops {
         let whole = out.last().filter(|last| last.sync.is_none() && op.sync.is_none());
+        let whole = whole.filter(|_| parts.len() < MOST_PARTS);
         let whole = whole.and_then(|last| join(&last.action, &op.action)).filter(|whole| {
             let cut = pieces(room, whole).unwrap_or_default();
             cut.iter().eq(parts.iter().chain([&op.action]))
