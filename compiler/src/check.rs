@@ -203,7 +203,14 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
             drop(racing);
             let races = match races {
                 Races::Found(races) => races,
-                Races::Standing(stuck) => return in_some_schedule(program, parts, &stuck),
+                Races::Standing(stuck) => {
+                    let found = in_some_schedule(program, parts, &stuck);
+                    return if found.is_empty() {
+                        not_made(program, "for races", interrupt)
+                    } else {
+                        found
+                    };
+                }
                 Races::Unknown => not_made(program, "for races", interrupt),
             };
             let racing = races.iter().any(|report| report.severity == Severity::Error);
@@ -266,11 +273,13 @@ fn shared(program: &ir::Program) -> Vec<Diagnostic> {
     if unproved.is_empty() {
         return unproved;
     }
-    match explore::explore(program) {
-        Explored::Free => Vec::new(),
-        Explored::Stuck(report) => vec![*report],
-        Explored::Unknown(why) => unproved.into_iter().map(|one| not_searched(one, why)).collect(),
-    }
+    let why = match explore::explore(program) {
+        Explored::Stuck(report) => return vec![*report],
+        Explored::Unknown(why) => why,
+        Explored::Free if matching::threads_share(program) => Unsearched::Threads,
+        Explored::Free => return Vec::new(),
+    };
+    unproved.into_iter().map(|one| not_searched(one, why)).collect()
 }
 
 /// Why not all schedules are tried, and what to do about that.

@@ -28,6 +28,9 @@ use state::State;
 /// The most states that are visited.
 const MOST_STATES: usize = 50_000;
 
+/// The most numbers that the states of a part hold together: a state has some for each channel of all ranks.
+const MOST_NUMBERS: usize = 20_000_000;
+
 /// The result of a search.
 pub(super) enum Explored {
     /// Every schedule runs to its end.
@@ -75,7 +78,8 @@ fn search(scene: &Scene, left: &mut usize) -> Explored {
         if !met.insert(state.clone()) {
             continue;
         }
-        let Some(less) = left.checked_sub(1) else {
+        let is_small = met.len().saturating_mul(scene.size()) <= MOST_NUMBERS;
+        let Some(less) = left.checked_sub(1).filter(|_| is_small) else {
             return Explored::Unknown(Unsearched::TooMany);
         };
         *left = less;

@@ -297,10 +297,21 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
     report.primary.iter().chain(&report.secondary).map(Label::at).collect()
 }
 
+/// Whether two threads of a block take from one counter without meeting in between, as its author accepts.
+pub(super) fn threads_share(program: &ir::Program) -> bool {
+    let windows = ir::run::windows(program);
+    let mut sharing = program.ranks.iter().filter(|rank| rank.may_share());
+    sharing.any(|rank| !lanes::shared(program, &windows, rank).is_empty())
+}
+
 /// What is not proved about a program in which blocks share counters, as their authors accept.
 pub(super) fn unproved(program: &ir::Program) -> Vec<Diagnostic> {
     let mut found = Found::default();
+    let windows = ir::run::windows(program);
     for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
+        for one in lanes::shared(program, &windows, rank) {
+            found.add(report::unproved_threads(program, id, &one));
+        }
         let uses = uses_of(rank);
         for (channel, ends) in rank.channels.iter().zip(uses.channels.iter()) {
             let pushes = ends.signals.total() > 0 && ends.pushes.blocks.len() > 1;

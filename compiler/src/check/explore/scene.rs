@@ -4,7 +4,9 @@ use super::Unsearched;
 use super::counter::{Counter, gives, packets, takes};
 use super::state::State;
 use crate::check::race::step::{Step, Steps};
-use crate::ir::{self, Action, BlockId, ChannelId, Op, Program, RankId, SemaphoreId, run};
+use crate::ir::{
+    self, Action, BlockId, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId, run,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most operations of a program that is searched.
@@ -67,7 +69,9 @@ impl<'p> Scene<'p> {
         if scene.blocks.iter().map(|block| block.steps.len()).sum::<usize>() > MOST_STEPS {
             return Err(Unsearched::TooMany);
         }
-        if scene.blocks.iter().any(|block| scene.is_mixed(block) || scene.is_hasty(block)) {
+        let is_unsure =
+            |block| scene.is_mixed(block) || scene.is_hasty(block) || scene.is_loose(block);
+        if scene.blocks.iter().any(is_unsure) {
             return Err(Unsearched::Threads);
         }
         scene.find_packets();
@@ -107,21 +111,55 @@ impl<'p> Scene<'p> {
         })
     }
 
-    /// Whether a thread of a block takes from a shared counter before it has met other threads that waited earlier: it
-    /// may do so before these have finished waiting, and threads are not modeled separately here.
+    /// Whether a thread of a block takes from a shared counter, gives to any counter, or writes packets before it has
+    /// met other threads that waited earlier: it may do so before these have finished waiting, and threads are not
+    /// modeled separately here.
     fn is_hasty(&self, block: &Block) -> bool {
-        let mut others = false;
+        // Whether, since the threads last met, the first one has waited, and whether others have.
+        let (mut first, mut others) = (false, false);
         block.steps.iter().any(|step| {
             let op = step.op;
             if step.joined || matches!(op.action, Action::Sync | Action::Barrier { .. }) {
-                others = false;
+                (first, others) = (false, false);
             }
-            let hasty = others && takes(op).any(|counter| self.is_shared(block.rank, counter));
-            let mut reads = false;
-            packets(self.program, block.rank, op, false, &mut |_| reads = true);
-            others |= reads || takes(op).count() > 1;
+            let reads = self.moves_packets(block.rank, op, false);
+            let (taken, given) = (takes(op).count(), gives(op).count());
+            let by_first = given > 0 || takes(op).any(|one| self.is_shared(block.rank, one));
+            let by_others = given > 1 || self.moves_packets(block.rank, op, true);
+            let hasty = others && (by_first || by_others) || first && by_others;
+            first |= reads || taken > 0;
+            others |= reads || taken > 1;
             hasty
         })
+    }
+
+    /// Whether an operation of a block forwards some packets before others have arrived, or handles packets that several
+    /// blocks share out among themselves: here, an operation reads and writes all its packets at once.
+    fn is_loose(&self, block: &Block) -> bool {
+        block.steps.iter().any(|step| {
+            let Some(transfer) = step.op.transfer() else { return false };
+            let read = self.count_packets(block.rank, step.op, false);
+            let written = self.count_packets(block.rank, step.op, true);
+            let in_pieces = transfer.via != Some(ChannelKind::Port) && read > 1 && written > 1;
+            in_pieces || transfer.slice.is_some() && read + written > 0
+        })
+    }
+
+    fn moves_packets(&self, rank: RankId, op: &Op, write: bool) -> bool {
+        self.count_packets(rank, op, write) > 0
+    }
+
+    /// How many chunks of packets an operation reads, or writes.
+    fn count_packets(&self, rank: RankId, op: &Op, write: bool) -> usize {
+        let mut count = 0;
+        packets(self.program, rank, op, write, &mut |_| count += 1);
+        count
+    }
+
+    /// How many numbers a state holds.
+    pub(super) fn size(&self) -> usize {
+        let counters = |rank: &ir::Rank| rank.channels.len() + rank.semaphores.len();
+        self.program.ranks.iter().map(counters).sum::<usize>() + 2 * self.blocks.len()
     }
 
     pub(super) fn is_shared(&self, rank: RankId, counter: Counter) -> bool {

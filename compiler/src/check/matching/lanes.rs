@@ -36,6 +36,27 @@ pub(super) fn unordered(
     windows: &run::Windows,
     rank: &ir::Rank,
 ) -> Vec<Unordered> {
+    all_unordered(program, windows, rank, false)
+}
+
+/// Where threads of a block take from counters that may be shared.
+pub(super) fn shared(
+    program: &ir::Program,
+    windows: &run::Windows,
+    rank: &ir::Rank,
+) -> Vec<Unordered> {
+    let mut found = all_unordered(program, windows, rank, true);
+    found.retain(|one| one.does != USES);
+    found
+}
+
+/// The uses of counters that are shared, or of those that are not.
+fn all_unordered(
+    program: &ir::Program,
+    windows: &run::Windows,
+    rank: &ir::Rank,
+    shared: bool,
+) -> Vec<Unordered> {
     let signalled = signalled(rank);
     let mut last = LastUses::new(rank);
     let mut found = Vec::new();
@@ -49,7 +70,7 @@ pub(super) fn unordered(
                 let second = step.op.origin;
                 let before = last.put(which, (thread, second));
                 let Some((_, first)) = before.filter(|(other, _)| *other != thread) else { return };
-                let Some((name, does)) = named(rank, which) else { return };
+                let Some((name, does)) = named(rank, which, shared) else { return };
                 found.push(Unordered { name, does, block, first, second });
             });
         }
@@ -166,14 +187,18 @@ fn signalled(rank: &ir::Rank) -> Vec<bool> {
     found
 }
 
-/// The name of a counter, and the verb for its use; none where it may be shared.
-fn named(rank: &ir::Rank, which: Which) -> Option<(Arc<str>, &'static str)> {
-    let channel = |id| rank.channels.lookup(id).filter(|channel| !channel.shared);
+/// The verb for signals and puts, which do not wait.
+const USES: &str = "use";
+
+/// The name of a counter, and the verb for its use; none if it may be shared and `shared` is not set, or the other way
+/// round.
+fn named(rank: &ir::Rank, which: Which, shared: bool) -> Option<(Arc<str>, &'static str)> {
+    let channel = |id| rank.channels.lookup(id).filter(|channel| channel.shared == shared);
     match which {
-        Which::Signals(id) => Some((Arc::clone(&channel(id)?.name), "use")),
+        Which::Signals(id) => Some((Arc::clone(&channel(id)?.name), USES)),
         Which::Waits(id) => Some((Arc::clone(&channel(id)?.name), "wait on")),
         Which::Acquires(id) => {
-            let semaphore = rank.semaphores.lookup(id).filter(|semaphore| !semaphore.shared)?;
+            let semaphore = rank.semaphores.lookup(id).filter(|one| one.shared == shared)?;
             Some((Arc::clone(&semaphore.name), "acquire"))
         }
     }

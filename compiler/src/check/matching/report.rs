@@ -324,6 +324,15 @@ pub(super) fn several_threads(program: &ir::Program, rank: RankId, one: &Unorder
     report.help("put `sync;` between the two, or name the channels in the same order in both")
 }
 
+/// A counter that the threads of one block share, as its author accepts.
+pub(super) fn unproved_threads(program: &ir::Program, rank: RankId, one: &Unordered) -> Diagnostic {
+    let message = format!(
+        "threads of one block share `{}` of rank {}: it is not proved that none of them waits forever",
+        one.name, rank.0
+    );
+    Diagnostic::new(Code::W0502, program.origins.at(one.second), message)
+}
+
 /// A counter that blocks share, as its author accepts.
 pub(super) fn unproved(
     program: &ir::Program,
