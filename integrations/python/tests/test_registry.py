@@ -117,7 +117,7 @@ def test_modes_that_mscclpp_mixes_up_are_warned_of(folder, mscclpp):
 
 
 @pytest.mark.parametrize(
-    "text, says", [("{", "no manifest"), ("[]", "no manifest of version 1"), ('{"version": 2, "plans": []}', "of version 1")]
+    "text, says", [("{", "not a manifest"), ("[]", "not a manifest of version 1"), ('{"version": 2, "plans": []}', "of version 1")]
 )
 def test_what_is_no_manifest(folder, text, says):
     Path("m.json").write_text(text)
