@@ -37,6 +37,9 @@ enum Below {
     Each { domains: Vec<Domain>, starts: Vec<u64> },
 }
 
+/// The most members of a family whose indices are listed for reports; members of a larger one are only numbered.
+const MOST_NAMED: u64 = 1 << 22;
+
 /// A family whose rows differ is described in at most this many parts.
 const MOST_PARTS: usize = 64;
 
@@ -128,7 +131,9 @@ impl Domain {
             Selection::Below(end) => value < end,
             Selection::Whole => true,
         };
-        self.below(self.values().into_iter().find(selected)?)
+        let Domain::Dimension(dimension) = self else { return None };
+        let mut values = (0..dimension.values.len()).filter_map(|at| dimension.values.get(at));
+        self.below(values.find(selected)?)
     }
 
     /// The values of the first dimension; none for a leaf.
@@ -144,9 +149,8 @@ impl Domain {
     /// Parts in which all rows have the same values, each with the number of its first member; a single part if that
     /// holds for the whole family. If there would be too many parts, a single one without dimensions.
     pub(super) fn parts(&self) -> Vec<(u64, Dimensions)> {
-        self.even_parts()
-            .filter(|parts| parts.len() <= MOST_PARTS)
-            .unwrap_or_else(|| vec![(0, Vec::new())])
+        let parts = if self.len() > MOST_NAMED { None } else { self.even_parts() };
+        parts.filter(|parts| parts.len() <= MOST_PARTS).unwrap_or_else(|| vec![(0, Vec::new())])
     }
 
     fn even_parts(&self) -> Option<Vec<(u64, Dimensions)>> {
