@@ -19,6 +19,7 @@ mod levels;
 mod limits;
 mod list;
 mod load;
+mod lowering;
 mod manifest;
 mod new;
 pub(crate) mod output;

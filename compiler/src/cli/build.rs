@@ -2,6 +2,7 @@
 
 use super::args::{Build, Checks, Elaboration, Host};
 use super::load::{self, Loaded};
+use super::lowering::Lowering;
 use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, cuda, files, manifest, output, sweep};
@@ -61,7 +62,7 @@ fn plan(
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = proof(&build.elaboration, build.unproved);
-    let lowered = front.lowered(reporter, proof, driver::lower);
+    let lowered = front.lowered(reporter, proof, &Lowering::EXECUTOR);
     let Some(program) = lowered else { return Ok(None) };
     let plan = plan_path(build, wanted, program.program())?;
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
@@ -78,9 +79,8 @@ fn plan(
         ));
     }
     let entry = Entry::of(program.program());
-    let target = target(&build.elaboration);
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
-    let Some(made) = write_plan(reporter, front, program, target, plan_path)? else {
+    let Some(made) = write_plan(reporter, front, program, plan_path)? else {
         return Ok(None);
     };
     if let (Some(path), Some(map)) = (map_path, map) {
@@ -106,15 +106,14 @@ fn write_plan(
     reporter: &mut Reporter,
     front: &Front,
     program: Lowered,
-    target: Target,
     path: Option<&Path>,
 ) -> Result<Option<Made>, Failure> {
     let mut made = None;
     let ranks = program.program().ranks.len();
     let fill = |out: &mut dyn io::Write| {
         let mut out = map::Hashed::new(out);
-        let outcome = driver::write_plan(program, target, &mut out)?;
-        if !reporter.add(front.explained(target, ranks, outcome.diagnostics)) {
+        let outcome = driver::write_plan(program, front.target, &mut out)?;
+        if !reporter.add(front.explained(ranks, outcome.diagnostics)) {
             let message_size = (outcome.min_message_size, outcome.max_message_size);
             made = Some(Made { digest: out.digest(), message_size });
         }
@@ -130,20 +129,16 @@ fn write_plan(
     Ok(made)
 }
 
-/// A function from a resolved program to its final form.
-pub(crate) type Lower<T> =
-    fn(&Unit, ProgramId, &elaborate::Settings, Proof, &Interrupt) -> (Option<T>, Vec<Diagnostic>);
-
-/// The program that a file and the arguments select, lowered by `lower`.
+/// The program that a file and the arguments select, in the final form that `lowering` gives it.
 pub(crate) fn lowered<T>(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
     proof: Proof,
     path: &Path,
-    lower: Lower<T>,
+    lowering: &Lowering<T>,
 ) -> Result<Option<(Front, T)>, Failure> {
     let Some(mut front) = front(reporter, elaboration, path)? else { return Ok(None) };
-    let program = front.lowered(reporter, proof, lower);
+    let program = front.lowered(reporter, proof, lowering);
     Ok(program.map(|program| (front, program)))
 }
 
@@ -178,29 +173,31 @@ pub(crate) struct Front {
     pub(crate) program: ProgramId,
     /// The settings for its elaboration.
     pub(crate) settings: elaborate::Settings,
+    /// The target whose limits it must respect.
+    pub(crate) target: Target,
     /// Whether all checks ran and found nothing; false until the program is lowered.
     pub(crate) proved: bool,
 }
 
 impl Front {
-    /// The program, lowered by `lower`; none if there were errors, which are then in `reporter`.
+    /// The program in its final form; none if there were errors, which are then in `reporter`.
     /// Reports that it has already are not added again.
     pub(crate) fn lowered<T>(
         &mut self,
         reporter: &mut Reporter,
         proof: Proof,
-        lower: Lower<T>,
+        lowering: &Lowering<T>,
     ) -> Option<T> {
         let interrupt = reporter.interrupt.clone();
         let (program, mut diagnostics) =
-            lower(&self.loaded.unit, self.program, &self.settings, proof, &interrupt);
+            (lowering.lower)(&self.loaded.unit, self.program, &self.settings, proof, &interrupt);
         if reporter.is_stopped() {
             return None;
         }
         self.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);
         let look =
             |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
-                lower(unit, program, settings, proof, &interrupt).1
+                lowering.reports(unit, program, settings, (proof, self.target), &interrupt)
             };
         let subject = Subject {
             sources: &reporter.sources,
@@ -217,13 +214,8 @@ impl Front {
     }
 
     /// The reports about a target's limits, each with the number of ranks from which on the limit is exceeded.
-    fn explained(
-        &self,
-        target: Target,
-        ranks: usize,
-        mut found: Vec<Diagnostic>,
-    ) -> Vec<Diagnostic> {
-        let (unit, interrupt) = (&self.loaded.unit, Interrupt::default());
+    fn explained(&self, ranks: usize, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let (unit, target, interrupt) = (&self.loaded.unit, self.target, Interrupt::default());
         onset::explain(unit, self.program, &self.settings, target, &interrupt, ranks, &mut found);
         found
     }
@@ -241,7 +233,8 @@ pub(crate) fn front(
     };
     let program = load::the_program(&loaded.unit, elaboration, path)?;
     let settings = settings(reporter, elaboration, &given, &loaded, program)?;
-    Ok(Some(Front { loaded, program, settings, proved: false }))
+    let target = target(elaboration);
+    Ok(Some(Front { loaded, program, settings, target, proved: false }))
 }
 
 /// The settings for the elaboration of one program.

@@ -2,6 +2,7 @@
 
 use super::args::{Check, Elaboration, Target as Goal};
 use super::load::{self, Loaded};
+use super::lowering::Lowering;
 use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, build, fix, sweep};
@@ -96,7 +97,9 @@ fn one(
                 let explain = !sweep.varies();
                 for_executor(unit, program, &settings, (proof, target, explain), interrupt)
             }
-            Goal::Cuda => for_cuda(unit, program, &settings, (proof, target), interrupt),
+            Goal::Cuda => {
+                Lowering::KERNELS.reports(unit, program, &settings, (proof, target), interrupt)
+            }
         };
         if interrupt.is_set() {
             break;
@@ -115,12 +118,15 @@ fn one(
     // If nothing is left to check, nothing is shown to be correct.
     let found = if checked == 0 { refusals } else { gathered };
     let mut found = found.finish(sweep.varies());
-    let look = |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| match check
-        .target
-    {
-        Goal::Executor => for_executor(unit, program, settings, (proof, target, false), interrupt),
-        Goal::Cuda => for_cuda(unit, program, settings, (proof, target), interrupt),
-    };
+    let look =
+        |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| match check.target {
+            Goal::Executor => {
+                Lowering::EXECUTOR.reports(unit, program, settings, (proof, target), interrupt)
+            }
+            Goal::Cuda => {
+                Lowering::KERNELS.reports(unit, program, settings, (proof, target), interrupt)
+            }
+        };
     let sources = &reporter.sources;
     let subject = Subject { sources, unit, program, settings: &tried, look: &look, interrupt };
     trial::confirm(subject, &mut found);
@@ -150,18 +156,5 @@ fn for_executor(
             onset::explain(unit, program, settings, target, interrupt, ranks, &mut found);
         }
     }
-    found
-}
-
-/// The reports about one program as kernels.
-fn for_cuda(
-    unit: &Unit,
-    program: ProgramId,
-    settings: &Settings,
-    (proof, target): (Proof, Target),
-    interrupt: &Interrupt,
-) -> Vec<Diagnostic> {
-    let (kernels, mut found) = driver::lower_to_kernels(unit, program, settings, proof, interrupt);
-    found.extend(kernels.iter().flat_map(|kernels| driver::kernel_limits(kernels, target)));
     found
 }

@@ -3,6 +3,7 @@
 
 use super::args::{Build, Host};
 use super::build::{self, Front};
+use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, output};
 use compiler::cuda::mscclpp::module;
@@ -19,11 +20,11 @@ pub(crate) fn write(
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
-    let lower = match args.target {
-        Host::Cuda | Host::Mscclpp => driver::lower_to_kernels,
-        Host::Nvshmem => driver::lower_to_nvshmem,
+    let lowering = match args.target {
+        Host::Cuda | Host::Mscclpp => Lowering::KERNELS,
+        Host::Nvshmem => Lowering::NVSHMEM,
     };
-    let Some(kernels) = front.lowered(reporter, proof, lower) else {
+    let Some(kernels) = front.lowered(reporter, proof, &lowering) else {
         return Ok(None);
     };
     let path = match path.or(args.output.as_deref()) {
@@ -31,8 +32,7 @@ pub(crate) fn write(
         None => build::default_path(&kernels.program().options.name, "cu")?,
     };
     let name = file_name(&path)?;
-    let target = build::target(&args.elaboration);
-    let (files, reports) = driver::write_cuda(&kernels, target, &name, &reporter.sources);
+    let (files, reports) = driver::write_cuda(&kernels, front.target, &name, &reporter.sources);
     let broken = reporter.add_new(reports);
     let Some(files) = files.filter(|_| !broken) else { return Ok(None) };
     if args.target == Host::Mscclpp {

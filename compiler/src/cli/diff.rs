@@ -4,6 +4,7 @@
 
 use super::args::{Diff, Elaboration};
 use super::build::{self, Front};
+use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, Status, files, load, settings};
 use compiler::diagnostic::Severity;
@@ -101,11 +102,11 @@ fn program(
     let elaboration = Elaboration { define: defined.of(names), ..diff.elaboration.clone() };
     let given = settings::given(reporter, &elaboration)?;
     let settings = build::settings(reporter, &elaboration, &given, &loaded, program)?;
-    let mut front = Front { loaded, program, settings, proved: false };
-    let lowered = front.lowered(reporter, Proof::Skipped, driver::lower);
+    let target = Target { sms: elaboration.sms, worst: Severity::Note };
+    let mut front = Front { loaded, program, settings, target, proved: false };
+    let lowered = front.lowered(reporter, Proof::Skipped, &Lowering::EXECUTOR);
     let Some(lowered) = lowered else { return Ok(None) };
     let map = driver::map(&lowered, &reporter.sources);
-    let target = Target { sms: elaboration.sms, worst: Severity::Note };
     let mut bytes = Vec::new();
     let name = files::name(path);
     driver::write_plan(lowered, target, &mut bytes)

@@ -2,6 +2,7 @@
 
 use super::args::{Number, Reduction, Run, Target as Goal};
 use super::limits;
+use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, Status, build, files, output, settings, verify};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
@@ -60,10 +61,10 @@ fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failur
     }
     let proof = build::proof(&run.elaboration, run.unproved);
     let program = match run.target {
-        Goal::Executor => lowered(run, reporter, proof, driver::lower, driver::Lowered::program)?,
-        Goal::Cuda => {
-            lowered(run, reporter, proof, driver::lower_to_kernels, driver::Kernels::program)?
+        Goal::Executor => {
+            lowered(run, reporter, proof, &Lowering::EXECUTOR, driver::Lowered::program)?
         }
+        Goal::Cuda => lowered(run, reporter, proof, &Lowering::KERNELS, driver::Kernels::program)?,
     };
     Ok(program)
 }
@@ -76,10 +77,10 @@ fn lowered<T>(
     run: &Run,
     reporter: &mut Reporter,
     proof: Proof,
-    lower: build::Lower<T>,
+    lowering: &Lowering<T>,
     inside: fn(&T) -> &Program,
 ) -> Result<Option<Program>, Failure> {
-    let found = build::lowered(reporter, &run.elaboration, proof, &run.file, lower)?;
+    let found = build::lowered(reporter, &run.elaboration, proof, &run.file, lowering)?;
     Ok(found.map(|(_, lowered)| driver::runnable(inside(&lowered))))
 }
 

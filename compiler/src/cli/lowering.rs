@@ -1,0 +1,47 @@
+//! How a program gets its final form, for each kind of output.
+
+use compiler::diagnostic::Diagnostic;
+use compiler::driver::{self, Kernels, Lowered, Proof, Target};
+use compiler::elaborate::Settings;
+use compiler::interrupt::Interrupt;
+use compiler::resolve::program::{ProgramId, Unit};
+
+/// A function from a resolved program to its final form.
+type Lower<T> = fn(&Unit, ProgramId, &Settings, Proof, &Interrupt) -> (Option<T>, Vec<Diagnostic>);
+
+/// How a program gets its final form `T`, and the check that this form is within the limits of what runs it.
+pub(crate) struct Lowering<T> {
+    pub(super) lower: Lower<T>,
+    limits: fn(&T, Target) -> Vec<Diagnostic>,
+}
+
+impl Lowering<Lowered> {
+    /// For MSCCL++'s executor.
+    pub(crate) const EXECUTOR: Self = Lowering { lower: driver::lower, limits: driver::limits };
+}
+
+impl Lowering<Kernels> {
+    /// For kernels whose ports are mapped memory.
+    pub(crate) const KERNELS: Self =
+        Lowering { lower: driver::lower_to_kernels, limits: driver::kernel_limits };
+
+    /// For kernels whose ports use NVSHMEM.
+    pub(crate) const NVSHMEM: Self =
+        Lowering { lower: driver::lower_to_nvshmem, limits: driver::kernel_limits };
+}
+
+impl<T> Lowering<T> {
+    /// All reports about a program with these settings, including those about limits.
+    pub(crate) fn reports(
+        &self,
+        unit: &Unit,
+        program: ProgramId,
+        settings: &Settings,
+        (proof, target): (Proof, Target),
+        interrupt: &Interrupt,
+    ) -> Vec<Diagnostic> {
+        let (lowered, mut found) = (self.lower)(unit, program, settings, proof, interrupt);
+        found.extend(lowered.iter().flat_map(|lowered| (self.limits)(lowered, target)));
+        found
+    }
+}
