@@ -18,8 +18,9 @@ mod nearest;
 mod past;
 mod promise;
 mod race;
-mod weakest;
 mod ring;
+mod shared;
+mod weakest;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
@@ -27,7 +28,6 @@ use crate::ir;
 use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
 use crate::phase::phase;
 use classes::Class;
-use explore::{Explored, Unsearched};
 use race::{Folded, Races, Seen};
 use std::cell::LazyCell;
 
@@ -177,7 +177,7 @@ fn told(
 fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<Diagnostic> {
     let program = subject.program;
     let coarsest = run::coarsest(program, parts);
-    let unproved = LazyCell::new(|| shared(program));
+    let unproved = LazyCell::new(|| shared::check(program));
     let grain = coarsest.unwrap_or_else(|| Grain::parts(parts));
     let following = phase("races", "");
     let seen = subject.folded.as_ref().map(|folded| folded.look(grain, interrupt));
@@ -265,33 +265,6 @@ fn broken(program: &ir::Program, memory: Memory) -> Option<Memory> {
 fn outcome<T>(run: impl FnOnce() -> T) -> T {
     let _running = phase("run on symbols", "");
     run()
-}
-
-/// What is wrong or not proved about counters that blocks share, as their author accepts.
-fn shared(program: &ir::Program) -> Vec<Diagnostic> {
-    let unproved = matching::unproved(program);
-    if unproved.is_empty() {
-        return unproved;
-    }
-    let why = match explore::explore(program) {
-        Explored::Stuck(report) => return vec![*report],
-        Explored::Unknown(why) => why,
-        Explored::Free if matching::threads_share(program) => Unsearched::Threads,
-        Explored::Free => return Vec::new(),
-    };
-    unproved.into_iter().map(|one| not_searched(one, why)).collect()
-}
-
-/// Why not all schedules are tried, and what to do about that.
-fn not_searched(report: Diagnostic, why: Unsearched) -> Diagnostic {
-    match why {
-        Unsearched::TooMany => report
-            .note("the program has too many schedules to try them all")
-            .help("check it with fewer ranks, blocks or instances: there all schedules are tried"),
-        Unsearched::Threads => report
-            .note("the threads of a block take from it separately, in an operation with others: such schedules are not tried")
-            .help("use it alone in an operation, with `sync;` before it if the block has just waited for others"),
-    }
 }
 
 /// Writes to inputs, for a program that comes from a plan: in source, they are reported before.

@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 pub(crate) mod build;
+pub mod counter;
 pub mod memory;
 pub mod print;
 pub mod region;

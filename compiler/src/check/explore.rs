@@ -1,47 +1,55 @@
 //! Whether blocks that share a counter can deadlock: a search through all schedules of a small program.
 //!
 //! In: a program in which several blocks wait on one end of a channel, or acquire one semaphore, as its author accepts
-//! (`#[allow(shared, "why")]`), and which one schedule runs to its end. Out: every schedule does; or E0601, for one
-//! that does not; or the program is too large to tell.
+//! (`#[allow(shared, "why")]`), and which one schedule runs to its end. Out: E0601 for a schedule that does not; or the
+//! shared counters for which it is open whether there is one.
 //!
 //! Only steps whose order matters are tried in every order: which block draws which ticket of a channel; and each
 //! acquire, release and look at a semaphore. An acquire first decrements the semaphore and then looks at it until the
 //! value is back to what it was, if that was not positive, as MSCCL++'s device code does: it does not see a release
 //! that another block's acquire cancels in between. Everything else is done as soon as possible, since it takes nothing
 //! from other blocks.
+//!
+//! Blocks that have nothing to do with each other are searched separately. What may be tried is divided equally among
+//! these parts; what the small ones leave is divided among the others.
 
-mod counter;
+mod packets;
 mod parts;
 mod scene;
+mod search;
 mod state;
 mod turn;
+mod unsure;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::counter::{Counter, Owned, takes};
 use crate::ir::run::{Awaits, Stuck};
 use crate::ir::sharing::Sharing;
 use crate::ir::{BlockId, OriginId, Program, RankId};
-use counter::Counter;
-use rustc_hash::FxHashSet;
+use parts::Block;
+use rustc_hash::{FxHashMap, FxHashSet};
 use scene::Scene;
-use state::State;
+use search::{Progress, Search};
+use std::collections::BTreeSet;
 
-/// The most states that are visited.
+/// The most states that are visited in all parts of a program.
 const MOST_STATES: usize = 50_000;
 
-/// The most numbers that the states of a part hold together: a state has some for each channel of all ranks.
-const MOST_NUMBERS: usize = 20_000_000;
+/// The most places that these states hold together: a state has one for each block of its part.
+const MOST_PLACES: usize = 5_000_000;
 
 /// The result of a search.
 pub(super) enum Explored {
-    /// Every schedule runs to its end.
-    Free,
-    /// Some schedule does not.
+    /// Some schedule does not run to its end.
     Stuck(Box<Diagnostic>),
-    /// The search could not tell.
-    Unknown(Unsearched),
+    /// No such schedule was found; there may be one only because of these counters.
+    Searched(Undecided),
 }
 
-/// Why not all schedules of a program were tried.
+/// The counters that blocks share in the parts of a program whose schedules were not all tried, and why they were not.
+pub(super) type Undecided = FxHashMap<Owned, Unsearched>;
+
+/// Why not all schedules were tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unsearched {
     /// There are too many.
@@ -50,58 +58,104 @@ pub(super) enum Unsearched {
     Threads,
 }
 
-/// Searches the schedules of a program in which counters are shared.
-pub(super) fn explore(program: &Program) -> Explored {
-    let mut left = MOST_STATES;
-    let mut unknown = None;
-    for part in parts::parts(program, scene::blocks(program)) {
-        let found = match Scene::new(program, part) {
-            Ok(scene) if scene.shares() => search(&scene, &mut left),
-            Ok(_) => Explored::Free,
-            Err(why) => Explored::Unknown(why),
-        };
-        match found {
-            Explored::Free => {}
-            Explored::Stuck(report) => return Explored::Stuck(report),
-            Explored::Unknown(why) => unknown = unknown.or(Some(why)),
-        }
-    }
-    unknown.map_or(Explored::Free, Explored::Unknown)
+/// A part that is searched.
+struct Part<'p> {
+    search: Search<'p>,
+    /// The counters that its blocks share.
+    shared: Vec<Owned>,
+    /// Whether threads of a block take from one counter separately: then nothing is proved.
+    is_threaded: bool,
 }
 
-/// Searches a part of a program; `left` is how many states may still be looked at.
-fn search(scene: &Scene, left: &mut usize) -> Explored {
-    let mut met = FxHashSet::default();
-    let mut open = vec![scene.start()];
-    while let Some(mut state) = open.pop() {
-        scene.settle(&mut state);
-        if !met.insert(state.clone()) {
+/// Searches the schedules of a program in which counters are shared. The threads of the blocks in `threaded` take from
+/// one counter separately.
+pub(super) fn explore(program: &Program, threaded: &FxHashSet<(RankId, BlockId)>) -> Explored {
+    let sharing = Sharing::of(program);
+    let mut undecided = Undecided::default();
+    let mut parts = Vec::new();
+    for blocks in parts::parts(program) {
+        let shared = shared(&sharing, &blocks);
+        if shared.is_empty() {
             continue;
         }
-        let is_small = met.len().saturating_mul(scene.size()) <= MOST_NUMBERS;
-        let Some(less) = left.checked_sub(1).filter(|_| is_small) else {
-            return Explored::Unknown(Unsearched::TooMany);
-        };
-        *left = less;
-        let next = scene.tried(&state);
-        let last = next.is_empty().then(|| scene.unfinished(&state)).flatten();
-        if let Some(block) = last {
-            return stuck(scene, &state, block);
+        if let Some(why) = unsure::why(program, &sharing, &blocks) {
+            undecided.extend(shared.into_iter().map(|counter| (counter, why)));
+            continue;
         }
-        open.extend(next);
+        let is_threaded = blocks.iter().any(|block| threaded.contains(&(block.rank, block.id)));
+        let search = Search::new(Scene::new(program, &sharing, blocks));
+        parts.push(Part { search, shared, is_threaded });
     }
-    Explored::Free
+    let mut left = Left { states: MOST_STATES, places: MOST_PLACES };
+    loop {
+        let before = left.states;
+        match round(program, parts, &mut left, &mut undecided) {
+            Err(report) => return Explored::Stuck(report),
+            Ok(halfway) => parts = halfway,
+        }
+        if left.states == before {
+            break;
+        }
+    }
+    for part in parts {
+        undecided.extend(part.shared.into_iter().map(|one| (one, Unsearched::TooMany)));
+    }
+    Explored::Searched(undecided)
 }
 
-/// The report for a block that can go no further.
-fn stuck(scene: &Scene, state: &State, block: usize) -> Explored {
-    let row = scene.blocks.get(block).zip(scene.op(state, block));
-    let unknown = Explored::Unknown(Unsearched::Threads);
-    let Some((row, (rank, op))) = row else { return unknown };
-    let shared = counter::takes(op).find(|counter| scene.is_shared(rank, *counter));
-    // Then the block may only seem to be stuck: that an operation's packets may arrive in pieces is not modeled here.
-    let Some(counter) = shared else { return unknown };
-    Explored::Stuck(Box::new(never_served(scene.program, (rank, row.id), op.origin, counter)))
+/// The counters from which several blocks take.
+fn shared(sharing: &Sharing, blocks: &[Block]) -> Vec<Owned> {
+    let taken = blocks.iter().flat_map(|block| {
+        let counters = block.steps.iter().flat_map(|step| takes(&step.op.action));
+        counters.map(|counter| (block.rank, counter))
+    });
+    let shared: BTreeSet<Owned> =
+        taken.filter(|(rank, counter)| sharing.is_shared(*rank, *counter)).collect();
+    shared.into_iter().collect()
+}
+
+/// What may still be visited.
+#[derive(Clone, Copy)]
+struct Left {
+    states: usize,
+    places: usize,
+}
+
+impl Left {
+    /// How many states of this size each of so many parts may visit.
+    fn share(self, parts: usize, size: usize) -> usize {
+        (self.states / parts.max(1)).min(self.places / parts.max(1) / size.max(1))
+    }
+
+    fn spend(&mut self, states: usize, size: usize) {
+        self.states = self.states.saturating_sub(states);
+        self.places = self.places.saturating_sub(states.saturating_mul(size));
+    }
+}
+
+/// Lets each part visit its share of what is left. Returns the parts that need more, or the report of a deadlock.
+fn round<'p>(
+    program: &Program,
+    parts: Vec<Part<'p>>,
+    left: &mut Left,
+    undecided: &mut Undecided,
+) -> Result<Vec<Part<'p>>, Box<Diagnostic>> {
+    let (at_first, count) = (*left, parts.len());
+    let mut halfway = Vec::new();
+    for mut part in parts {
+        let (size, met) = (part.search.size(), part.search.met());
+        let progress = part.search.go_on(at_first.share(count, size));
+        left.spend(part.search.met() - met, size);
+        match progress {
+            Progress::Stuck(stuck) => return Err(Box::new(never_served(program, &stuck))),
+            Progress::Halfway => halfway.push(part),
+            Progress::Done if part.is_threaded || part.search.is_unsure => {
+                undecided.extend(part.shared.into_iter().map(|one| (one, Unsearched::Threads)));
+            }
+            Progress::Done => {}
+        }
+    }
+    Ok(halfway)
 }
 
 /// The report about blocks that are stuck in a schedule that was run: one of them waits for a counter from which other
@@ -115,16 +169,20 @@ pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic>
         Awaits::Semaphore(id) => Counter::Semaphore(id),
         Awaits::Barrier(_) | Awaits::Packets => return None,
     };
-    Some(never_served(program, (one.rank, one.block), one.origin, counter))
+    Some(never_served(program, &Unserved { rank: one.rank, block: one.block, origin: one.origin, counter }))
 }
 
 /// A block that waits forever for what others took.
-fn never_served(
-    program: &Program,
-    (rank, block): (RankId, BlockId),
+struct Unserved {
+    rank: RankId,
+    block: BlockId,
+    /// Where it waits.
     origin: OriginId,
     counter: Counter,
-) -> Diagnostic {
+}
+
+fn never_served(program: &Program, one: &Unserved) -> Diagnostic {
+    let Unserved { rank, block, origin, counter } = *one;
     let row = program.ranks.lookup(rank);
     let name = row.and_then(|rank| rank.blocks.lookup(block)).map_or("", |row| &*row.name);
     let of = row.and_then(|rank| match counter {

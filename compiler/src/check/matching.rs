@@ -7,8 +7,9 @@
 //! * E0605: one block signals over an end and one waits on it; where signals pass over a port channel, one block uses
 //!   it; one block acquires a semaphore. With several blocks, the schedule would decide which signal a wait receives.
 //!   The same goes for several threads of one block that do not meet in between ([`lanes`]);
-//! * W0502: where its author accepts that, freedom from deadlock is not proved beyond the one schedule that was run;
 //! * E0606: as many releases of a semaphore as acquires.
+//!
+//! Where its author accepts that the schedule decides, [`shared`](super::shared) takes over.
 //!
 //! An operation in a pipeline happens once for each window: such operations are counted separately, by window.
 
@@ -16,6 +17,7 @@ mod lanes;
 mod report;
 mod summary;
 
+pub(super) use lanes::Unordered;
 use super::found::Found;
 use super::names;
 use super::past::Past;
@@ -297,35 +299,12 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
     report.primary.iter().chain(&report.secondary).map(Label::at).collect()
 }
 
-/// Whether two threads of a block take from one counter without meeting in between, as its author accepts.
-pub(super) fn threads_share(program: &ir::Program) -> bool {
+/// Where two threads of a block take from one counter without meeting in between, as its author accepts.
+pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered)> {
     let windows = ir::run::windows(program);
-    let mut sharing = program.ranks.iter().filter(|rank| rank.may_share());
-    sharing.any(|rank| !lanes::shared(program, &windows, rank).is_empty())
-}
-
-/// What is not proved about a program in which blocks share counters, as their authors accept.
-pub(super) fn unproved(program: &ir::Program) -> Vec<Diagnostic> {
-    let mut found = Found::default();
-    let windows = ir::run::windows(program);
-    for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
-        for one in lanes::shared(program, &windows, rank) {
-            found.add(report::unproved_threads(program, id, &one));
-        }
-        let uses = uses_of(rank);
-        for (channel, ends) in rank.channels.iter().zip(uses.channels.iter()) {
-            let pushes = ends.signals.total() > 0 && ends.pushes.blocks.len() > 1;
-            if pushes || ends.signals.blocks.len() > 1 || ends.waits.blocks.len() > 1 {
-                found.add(report::unproved(program, id, &channel.name, channel.origin));
-            }
-        }
-        for (semaphore, counters) in rank.semaphores.iter().zip(uses.semaphores.iter()) {
-            if counters.acquires.blocks.len() > 1 {
-                found.add(report::unproved(program, id, &semaphore.name, semaphore.origin));
-            }
-        }
-    }
-    found.finish("place")
+    let ranks = program.ranks.entries().filter(|(_, rank)| rank.may_share());
+    let on = |(id, rank)| lanes::shared(program, &windows, rank).into_iter().map(move |one| (id, one));
+    ranks.flat_map(on).collect()
 }
 
 fn uses_of(rank: &ir::Rank) -> Uses {

@@ -5,18 +5,17 @@
 //! and of other waits is part of the program: if two blocks hold the lock `x` before they ask for `y`, asking for both
 //! at once instead may make both wait forever.
 
+use super::counter::{Counter, takes};
 use super::run::Awaits;
-use super::{Action, Block, BlockId, ChannelId, Program, RankId, SemaphoreId, all_ops};
+use super::{Action, Block, BlockId, ChannelId, Program, RankId, all_ops};
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::hash::Hash;
 
 /// The counters that several blocks take from, on every rank; empty in most programs.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
-    waited: FxHashSet<(RankId, ChannelId)>,
-    acquired: FxHashSet<(RankId, SemaphoreId)>,
-    /// The other ends of those channels.
+    taken: FxHashSet<(RankId, Counter)>,
+    /// The other ends of the channels among them.
     signalled: FxHashSet<(RankId, ChannelId)>,
 }
 
@@ -26,42 +25,43 @@ impl Sharing {
     pub fn of(program: &Program) -> Sharing {
         let mut sharing = Sharing::default();
         for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
-            let (channels, semaphores) = takers(&rank.blocks);
-            sharing.waited.extend(several(channels).map(|channel| (id, channel)));
-            sharing.acquired.extend(several(semaphores).map(|semaphore| (id, semaphore)));
+            let takers = takers(&rank.blocks).into_iter();
+            let several = takers.filter(|(_, (count, _))| *count > 1);
+            sharing.taken.extend(several.map(|(counter, _)| (id, counter)));
         }
-        let other = |(rank, id): &(RankId, ChannelId)| {
+        let other = |(rank, counter): &(RankId, Counter)| {
+            let Counter::Channel(id) = counter else { return None };
             let channel = program.ranks.lookup(*rank)?.channels.lookup(*id)?;
             channel.peer().zip(channel.partner)
         };
-        sharing.signalled = sharing.waited.iter().filter_map(other).collect();
+        sharing.signalled = sharing.taken.iter().filter_map(other).collect();
         sharing
+    }
+
+    /// Whether no counter is shared.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.taken.is_empty()
+    }
+
+    /// Whether several blocks of a rank take from a counter.
+    #[must_use]
+    pub fn is_shared(&self, rank: RankId, counter: Counter) -> bool {
+        self.taken.contains(&(rank, counter))
     }
 
     /// Whether an operation of a rank takes from a counter that other blocks take from, too.
     #[must_use]
     pub fn is_drawn(&self, rank: RankId, action: &Action) -> bool {
-        match action {
-            Action::Wait(signal) => {
-                signal.channels.iter().any(|id| self.waited.contains(&(rank, *id)))
-            }
-            Action::Acquire(list) => list.iter().any(|id| self.acquired.contains(&(rank, *id))),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Flush(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => false,
-        }
+        takes(action).any(|counter| self.is_shared(rank, counter))
     }
 
     /// Whether what a block of a rank waits for is what other blocks take, too.
     #[must_use]
     pub fn is_awaited(&self, rank: RankId, awaits: Awaits) -> bool {
         match awaits {
-            Awaits::Signal(id) => self.waited.contains(&(rank, id)),
-            Awaits::Semaphore(id) => self.acquired.contains(&(rank, id)),
+            Awaits::Signal(id) => self.is_shared(rank, Counter::Channel(id)),
+            Awaits::Semaphore(id) => self.is_shared(rank, Counter::Semaphore(id)),
             Awaits::Barrier(_) | Awaits::Packets => false,
         }
     }
@@ -74,7 +74,9 @@ impl Sharing {
             Action::Signal(signal) => {
                 signal.channels.iter().any(|id| self.signalled.contains(&(rank, *id)))
             }
-            Action::Release(list) => list.iter().any(|id| self.acquired.contains(&(rank, *id))),
+            Action::Release(list) => {
+                list.iter().any(|id| self.is_shared(rank, Counter::Semaphore(*id)))
+            }
             Action::Sync
             | Action::Barrier { .. }
             | Action::Flush(_)
@@ -84,38 +86,16 @@ impl Sharing {
     }
 }
 
-/// For each counter, how many blocks take from it, and the last of them.
-type Takers<T> = FxHashMap<T, (usize, usize)>;
-
-fn takers(blocks: &Table<BlockId, Block>) -> (Takers<ChannelId>, Takers<SemaphoreId>) {
-    let (mut channels, mut semaphores) = (Takers::default(), Takers::default());
+/// For each counter of a rank, how many blocks take from it, and the last of them.
+fn takers(blocks: &Table<BlockId, Block>) -> FxHashMap<Counter, (usize, usize)> {
+    let mut takers = FxHashMap::default();
     for (at, block) in blocks.iter().enumerate() {
-        for op in all_ops(&block.ops) {
-            match &op.action {
-                Action::Wait(signal) => {
-                    signal.channels.iter().for_each(|id| take(&mut channels, *id, at));
-                }
-                Action::Acquire(list) => list.iter().for_each(|id| take(&mut semaphores, *id, at)),
-                Action::Sync
-                | Action::Barrier { .. }
-                | Action::Signal(_)
-                | Action::Flush(_)
-                | Action::Release(_)
-                | Action::Transfer(_)
-                | Action::Pipeline(_) => {}
+        for counter in all_ops(&block.ops).flat_map(|op| takes(&op.action)) {
+            let row = takers.entry(counter).or_insert((1, at));
+            if row.1 != at {
+                *row = (row.0 + 1, at);
             }
         }
     }
-    (channels, semaphores)
-}
-
-fn take<T: Eq + Hash>(takers: &mut Takers<T>, id: T, block: usize) {
-    let row = takers.entry(id).or_insert((1, block));
-    if row.1 != block {
-        *row = (row.0 + 1, block);
-    }
-}
-
-fn several<T>(takers: Takers<T>) -> impl Iterator<Item = T> {
-    takers.into_iter().filter(|(_, (count, _))| *count > 1).map(|(id, _)| id)
+    takers
 }

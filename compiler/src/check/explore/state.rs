@@ -1,53 +1,63 @@
 //! How far every block has come in one schedule.
 
-use super::counter::Counter;
-use crate::ir::{ChannelId, RankId, SemaphoreId};
-use crate::table::Id;
+/// How far a block has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    /// The step that it is at.
+    pub(super) at: usize,
+    /// What it has drawn and is waiting with: its ticket, or the semaphore's value before it took one.
+    pub(super) drawn: Option<i64>,
+}
 
-/// How far every block has come.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// What has happened to a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Count {
+    /// How often it was given, its initial value included.
+    pub(super) given: i64,
+    /// How many waits or acquires began.
+    pub(super) begun: i64,
+}
+
+impl Count {
+    /// What is left; of a semaphore, its value.
+    pub(super) fn left(self) -> i64 {
+        self.given - self.begun
+    }
+}
+
+/// How far every block has come. The counts follow from the places.
+#[derive(Clone, Debug)]
 pub(super) struct State {
-    pub(super) at: Vec<u32>,
-    /// What each block has drawn and is waiting with: its ticket, or the semaphore's value before
-    /// it took one.
-    pub(super) drawn: Vec<Option<i64>>,
-    /// Signals that arrived, and waits that began, by rank and channel.
-    pub(super) signals: Vec<Vec<(u32, u32)>>,
-    pub(super) semaphores: Vec<Vec<i64>>,
+    pub(super) places: Vec<Place>,
+    pub(super) counts: Vec<Count>,
 }
 
 impl State {
+    pub(super) fn place(&self, block: usize) -> Place {
+        self.places.get(block).copied().unwrap_or_default()
+    }
+
+    pub(super) fn count(&self, counter: usize) -> Option<Count> {
+        self.counts.get(counter).copied()
+    }
+
     pub(super) fn pass(&mut self, block: usize) {
-        if let Some(at) = self.at.get_mut(block) {
-            *at += 1;
-        }
-        if let Some(drawn) = self.drawn.get_mut(block) {
-            *drawn = None;
+        if let Some(place) = self.places.get_mut(block) {
+            *place = Place { at: place.at + 1, drawn: None };
         }
     }
 
-    pub(super) fn channel(&mut self, rank: RankId, id: ChannelId) -> Option<&mut (u32, u32)> {
-        self.signals.get_mut(rank.index())?.get_mut(id.index())
-    }
-
-    pub(super) fn semaphore(&mut self, rank: RankId, id: SemaphoreId) -> Option<&mut i64> {
-        self.semaphores.get_mut(rank.index())?.get_mut(id.index())
-    }
-
-    /// Takes one from a counter that is not shared, if there is one; with `look`, only says whether
-    /// there is.
-    pub(super) fn take(&mut self, rank: RankId, counter: Counter, look: bool) -> bool {
-        match counter {
-            Counter::Channel(id) => self.channel(rank, id).is_some_and(|(came, begun)| {
-                let there = *came > *begun;
-                *begun += u32::from(there && !look);
-                there
-            }),
-            Counter::Semaphore(id) => self.semaphore(rank, id).is_some_and(|value| {
-                let there = *value > 0;
-                *value -= i64::from(there && !look);
-                there
-            }),
+    pub(super) fn draw(&mut self, block: usize, drawn: i64) {
+        if let Some(place) = self.places.get_mut(block) {
+            place.drawn = Some(drawn);
         }
+    }
+
+    pub(super) fn give(&mut self, counter: usize) {
+        self.counts.get_mut(counter).into_iter().for_each(|count| count.given += 1);
+    }
+
+    pub(super) fn take(&mut self, counter: usize) {
+        self.counts.get_mut(counter).into_iter().for_each(|count| count.begun += 1);
     }
 }

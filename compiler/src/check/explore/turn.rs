@@ -1,10 +1,8 @@
 //! The steps of a block: taken as soon as possible where they take nothing from others, and in every order where they
 //! do.
 
-use super::counter::{Counter, gives, takes};
-use super::scene::{Drawn, Scene};
+use super::scene::{Act, Scene, Turn};
 use super::state::State;
-use crate::ir::{Action, RankId};
 
 impl Scene<'_> {
     /// Takes all steps whose order does not matter, as far as possible.
@@ -22,150 +20,102 @@ impl Scene<'_> {
 
     /// Runs a block's next operation, if its order does not matter and it can run; says whether it did.
     fn free(&self, state: &mut State, block: usize) -> bool {
-        let Some((rank, op)) = self.op(state, block) else { return false };
-        let semaphore = |counter| matches!(counter, Counter::Semaphore(_));
-        let ordered = takes(op).any(|counter| self.is_shared(rank, counter))
-            || gives(op).any(|counter| semaphore(counter) && self.is_shared(rank, counter));
-        if ordered {
-            return self.served(state, block);
+        let Some(act) = self.act(state, block) else { return false };
+        if let Some((turn, counter)) = act.turn {
+            return turn == Turn::Wait && served(state, block, counter);
         }
-        let members = match &op.action {
-            Action::Barrier { id, .. } => {
-                let there = self.barrier(rank, *id);
-                let at_it = |other: &usize| {
-                    self.op(state, *other).is_some_and(|(_, other)| {
-                        matches!(&other.action, Action::Barrier { id: same, .. } if same == id)
-                    })
-                };
-                if !there.iter().all(at_it) {
-                    return false;
-                }
-                there
-            }
-            Action::Sync
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => vec![block],
-        };
-        if !takes(op).all(|counter| state.take(rank, counter, true))
-            || !self.has_packets(state, rank, op)
-        {
+        let mut left = act.takes.iter().filter_map(|counter| state.count(*counter));
+        if !left.all(|count| count.left() > 0) || !self.has_packets(state, act) {
             return false;
         }
-        takes(op).for_each(|counter| {
-            state.take(rank, counter, false);
-        });
-        gives(op).for_each(|counter| self.give(state, rank, counter));
-        members.iter().for_each(|member| state.pass(*member));
-        true
-    }
-
-    /// Lets a block that has drawn a ticket go on, if it is its turn.
-    fn served(&self, state: &mut State, block: usize) -> bool {
-        let drawn = state.drawn.get(block).copied().flatten();
-        let (Some(ticket), Some((rank, op))) = (drawn, self.op(state, block)) else { return false };
-        let Action::Wait(signal) = &op.action else { return false };
-        let came = signal.channels.first().and_then(|id| state.channel(rank, *id));
-        let served = came.is_some_and(|(came, _)| i64::from(*came) >= ticket);
-        if served {
+        let Some(barrier) = act.barrier else {
+            act.takes.iter().for_each(|counter| state.take(*counter));
+            act.gives.iter().for_each(|counter| state.give(*counter));
             state.pass(block);
+            return true;
+        };
+        let members = self.members(barrier);
+        let is_there = |member: &usize| {
+            self.act(state, *member).is_some_and(|act| act.barrier == Some(barrier))
+        };
+        let meet = members.iter().all(is_there);
+        if meet {
+            members.iter().for_each(|member| state.pass(*member));
         }
-        served
+        meet
     }
 
-    /// What comes of the next things whose order matters, as far as they must be tried. Things that are done with different
-    /// counters change nothing for each other. So where all who still use a counter are at it, nothing that is done
-    /// elsewhere leads to something else being done with it first: then only what is done with that one is tried now,
-    /// and all else after it.
-    pub(super) fn tried(&self, state: &State) -> Vec<State> {
-        let turn = |block| Some((self.at_counter(state, block)?, self.turn(state, block)?));
-        let turns: Vec<(Drawn, State)> = (0..self.blocks.len()).filter_map(turn).collect();
-        let ready =
-            turns.iter().map(|(drawn, _)| *drawn).find(|one| self.have_all_come(state, *one));
-        let is_tried = |drawn: &Drawn| ready.is_none_or(|ready| ready == *drawn);
-        turns.into_iter().filter(|(drawn, _)| is_tried(drawn)).map(|(_, after)| after).collect()
-    }
-
-    /// The shared counter that a block is at.
-    fn at_counter(&self, state: &State, block: usize) -> Option<Drawn> {
-        let (rank, op) = self.op(state, block)?;
-        self.drawn_from(rank, op)
+    /// The blocks that can do something next whose order matters, as far as that must be tried. Things that are done
+    /// with different counters change nothing for each other. So where all who still use a counter are at it, nothing
+    /// that is done elsewhere leads to something else being done with it first: then only what is done with that one is
+    /// tried now, and all else after it.
+    pub(super) fn tried(&self, state: &State) -> Vec<usize> {
+        let turns = || (0..self.blocks.len()).filter_map(|block| Some((block, self.can_turn(state, block)?)));
+        let ready = turns().map(|(_, counter)| counter).find(|one| self.have_all_come(state, *one));
+        let is_tried = |counter| ready.is_none_or(|ready| ready == counter);
+        turns().filter(|(_, counter)| is_tried(*counter)).map(|(block, _)| block).collect()
     }
 
     /// Whether all who still use a counter are at it, and do not come to it again by what others do: who has drawn a
     /// ticket goes on when a signal comes.
-    fn have_all_come(&self, state: &State, drawn: Drawn) -> bool {
-        let users = self.users.get(&drawn).into_iter().flatten();
+    fn have_all_come(&self, state: &State, counter: usize) -> bool {
+        let users = self.users.get(counter).into_iter().flatten();
         users.copied().all(|(block, last)| {
-            let at = state.at.get(block).map_or(0, |at| *at as usize);
-            let waits = state.drawn.get(block).is_some_and(Option::is_some);
-            let has_ticket = waits && matches!(drawn.1, Counter::Channel(_));
-            let is_there = self.at_counter(state, block) == Some(drawn);
-            at > last || is_there && (!has_ticket || at == last)
+            let place = state.place(block);
+            let turn = self.act(state, block).and_then(|act| act.turn);
+            let Some((turn, _)) = turn.filter(|(_, at)| *at == counter) else {
+                return place.at > last;
+            };
+            let has_ticket = turn == Turn::Wait && place.drawn.is_some();
+            !has_ticket || place.at == last
         })
     }
 
-    /// The state after a block has taken the next step whose order matters; none if it is not at such a step, or cannot
-    /// go on.
-    pub(super) fn turn(&self, state: &State, block: usize) -> Option<State> {
-        let (rank, op) = self.op(state, block)?;
-        let mut after = state.clone();
-        let drawn = state.drawn.get(block).copied().flatten();
-        match &op.action {
-            Action::Wait(signal) => {
-                let (_, begun) = after.channel(rank, *signal.channels.first()?)?;
-                if drawn.is_some() {
-                    return None;
-                }
-                *begun += 1;
-                let ticket = i64::from(*begun);
-                *after.drawn.get_mut(block)? = Some(ticket);
-            }
-            Action::Acquire(list) => {
-                let value = after.semaphore(rank, *list.first()?)?;
-                match drawn {
-                    Some(old) if *value >= old => after.pass(block),
-                    Some(_) => return None,
-                    None => {
-                        let old = *value;
-                        *value -= 1;
-                        match old > 0 {
-                            true => after.pass(block),
-                            false => *after.drawn.get_mut(block)? = Some(old),
-                        }
-                    }
-                }
-            }
-            Action::Release(list) => {
-                *after.semaphore(rank, *list.first()?)? += 1;
-                after.pass(block);
-            }
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Flush(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => return None,
-        }
-        let counters = takes(op).chain(gives(op));
-        counters.into_iter().any(|one| self.is_shared(rank, one)).then_some(after)
+    /// The shared counter with which a block can do something next whose order matters.
+    pub(super) fn can_turn(&self, state: &State, block: usize) -> Option<usize> {
+        let (turn, counter) = self.act(state, block)?.turn?;
+        let can = match (turn, state.place(block).drawn) {
+            (Turn::Wait, drawn) => drawn.is_none(),
+            (Turn::Acquire, Some(old)) => state.count(counter)?.left() >= old,
+            (Turn::Acquire, None) | (Turn::Release, _) => true,
+        };
+        can.then_some(counter)
     }
 
-    fn give(&self, state: &mut State, rank: RankId, counter: Counter) {
-        match counter {
-            Counter::Semaphore(id) => {
-                state.semaphore(rank, id).into_iter().for_each(|value| *value += 1);
+    /// The state after a block has done the next thing whose order matters; none if it can do no such thing.
+    pub(super) fn turn(&self, state: &State, block: usize) -> Option<State> {
+        let counter = self.can_turn(state, block)?;
+        let Act { turn, .. } = self.act(state, block)?;
+        let mut after = state.clone();
+        let count = state.count(counter)?;
+        match (turn.map(|(turn, _)| turn)?, state.place(block).drawn) {
+            (Turn::Wait, _) => {
+                after.take(counter);
+                after.draw(block, count.begun + 1);
             }
-            Counter::Channel(id) => {
-                let end = self.program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(id));
-                let other = end.and_then(|end| end.peer().zip(end.partner));
-                let came = other.and_then(|(peer, there)| state.channel(peer, there));
-                came.into_iter().for_each(|(came, _)| *came += 1);
+            (Turn::Acquire, Some(_)) => after.pass(block),
+            (Turn::Acquire, None) => {
+                after.take(counter);
+                match count.left() > 0 {
+                    true => after.pass(block),
+                    false => after.draw(block, count.left()),
+                }
+            }
+            (Turn::Release, _) => {
+                after.give(counter);
+                after.pass(block);
             }
         }
+        Some(after)
     }
+}
+
+/// Lets a block that has drawn a ticket go on, if it is its turn; says whether it did.
+fn served(state: &mut State, block: usize, counter: usize) -> bool {
+    let drawn = state.place(block).drawn;
+    let came = state.count(counter).zip(drawn).is_some_and(|(count, ticket)| count.given >= ticket);
+    if came {
+        state.pass(block);
+    }
+    came
 }

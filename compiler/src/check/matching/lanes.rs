@@ -9,17 +9,17 @@ use crate::table::Id;
 use std::sync::Arc;
 
 /// Two uses of a counter by two threads, in order.
-pub(super) struct Unordered {
+pub(in crate::check) struct Unordered {
     /// The counter's name.
-    pub(super) name: Arc<str>,
+    pub(in crate::check) name: Arc<str>,
     /// What the threads do with it, as a verb.
-    pub(super) does: &'static str,
+    pub(in crate::check) does: &'static str,
     /// The block of the threads.
-    pub(super) block: BlockId,
+    pub(in crate::check) block: BlockId,
     /// Where the first one uses it.
-    pub(super) first: OriginId,
+    pub(in crate::check) first: OriginId,
     /// Where the second one uses it.
-    pub(super) second: OriginId,
+    pub(in crate::check) second: OriginId,
 }
 
 /// A counter and how it is used.

@@ -323,28 +323,3 @@ pub(super) fn several_threads(program: &ir::Program, rank: RankId, one: &Unorder
     let report = if first == second { report } else { report.and(first, "the first") };
     report.help("put `sync;` between the two, or name the channels in the same order in both")
 }
-
-/// A counter that the threads of one block share, as its author accepts.
-pub(super) fn unproved_threads(program: &ir::Program, rank: RankId, one: &Unordered) -> Diagnostic {
-    let message = format!(
-        "threads of one block share `{}` of rank {}: it is not proved that none of them waits forever",
-        one.name, rank.0
-    );
-    Diagnostic::new(Code::W0502, program.origins.at(one.second), message)
-}
-
-/// A counter that blocks share, as its author accepts.
-pub(super) fn unproved(
-    program: &ir::Program,
-    rank: RankId,
-    name: &str,
-    origin: OriginId,
-) -> Diagnostic {
-    let message = format!(
-        "several blocks share `{name}` of rank {}: it is not proved that none of them waits forever",
-        rank.0
-    );
-    Diagnostic::new(Code::W0502, program.origins.at(origin), message)
-        .note("which wait takes which signal depends on the schedule; one schedule was run to its end")
-        .note("order and the absence of races are proved nevertheless: only what comes first in every schedule counts")
-}

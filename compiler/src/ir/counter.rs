@@ -1,0 +1,65 @@
+//! Counters: the ends of channels, and semaphores. Which of them an operation takes from, and which it gives to.
+
+use super::{Action, ChannelId, Op, Program, RankId, SemaphoreId};
+
+/// An end of a channel, or a semaphore, of one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Counter {
+    /// The end of a channel.
+    Channel(ChannelId),
+    /// A semaphore.
+    Semaphore(SemaphoreId),
+}
+
+/// A counter, and the rank that takes from it.
+pub type Owned = (RankId, Counter);
+
+/// The counters that an operation takes from.
+pub fn takes(action: &Action) -> impl Iterator<Item = Counter> + Clone + '_ {
+    let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match action {
+        Action::Wait(signal) => (&signal.channels, &[]),
+        Action::Acquire(list) => (&[], list),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Flush(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => (&[], &[]),
+    };
+    counters(channels, semaphores)
+}
+
+/// The counters that an operation gives to; of a channel, its own end.
+pub fn gives(action: &Action) -> impl Iterator<Item = Counter> + Clone + '_ {
+    let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match action {
+        Action::Signal(signal) => (&signal.channels, &[]),
+        Action::Transfer(transfer) if transfer.verb.signals() => (&transfer.channels, &[]),
+        Action::Release(list) => (&[], list),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => (&[], &[]),
+    };
+    counters(channels, semaphores)
+}
+
+/// The counters that an operation of a rank gives to: of a channel, the end that is waited on.
+pub fn given(program: &Program, rank: RankId, op: &Op) -> impl Iterator<Item = Owned> {
+    gives(&op.action).filter_map(move |counter| {
+        let Counter::Channel(id) = counter else { return Some((rank, counter)) };
+        let end = program.ranks.lookup(rank)?.channels.lookup(id)?;
+        Some((end.peer()?, Counter::Channel(end.partner?)))
+    })
+}
+
+fn counters<'a>(
+    channels: &'a [ChannelId],
+    semaphores: &'a [SemaphoreId],
+) -> impl Iterator<Item = Counter> + Clone + 'a {
+    let channels = channels.iter().map(|id| Counter::Channel(*id));
+    channels.chain(semaphores.iter().map(|id| Counter::Semaphore(*id)))
+}
