@@ -27,7 +27,7 @@ use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
 use crate::phase::phase;
-use classes::Class;
+use classes::{Class, Sought};
 use race::{Folded, Races, Seen};
 use std::cell::LazyCell;
 
@@ -130,25 +130,52 @@ fn found_in(
     drop(folding);
     known.0 = subject.folded.as_ref().map(|folded| folded.fold().clone());
     let found = with_parts(&subject, parts, interrupt);
-    if !found.is_empty() {
-        return weakest::mend(program, parts, found, interrupt);
-    }
+    let mut found = weakest::mend(program, parts, found, interrupt);
     for class in classes::others(program, parts) {
-        if interrupt.is_set() {
+        if interrupt.is_set() || has_errors(&found) {
             break;
         }
-        let found = match &class.program {
-            None => with_parts(&subject, class.parts, interrupt),
-            Some(other) => {
-                let other = Subject::new(other, ranks, known);
-                with_parts(&other, class.parts, interrupt)
+        let more = in_class(&subject, &class, (ranks, known), interrupt);
+        for report in told(program, &class, more, interrupt) {
+            if found.iter().all(|known| known.message != report.message) {
+                found.push(report);
             }
-        };
-        if !found.is_empty() {
-            return told(program, &class, found, interrupt);
         }
     }
-    Vec::new()
+    if found.is_empty() && run::windows(program).are_left_out() {
+        found.extend(without_windows(program));
+    }
+    found
+}
+
+fn has_errors(found: &[Diagnostic]) -> bool {
+    found.iter().any(|report| report.severity == Severity::Error)
+}
+
+/// What is found for a class of message sizes.
+fn in_class(
+    subject: &Subject<'_>,
+    class: &Class,
+    (ranks, known): (Ranks, &Known),
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    let program = class.program.as_ref().unwrap_or(subject.program);
+    match (class.sought, &class.program) {
+        (Sought::Ends, _) => standing(program, class.parts, interrupt),
+        (Sought::All, None) => with_parts(subject, class.parts, interrupt),
+        (Sought::All, Some(_)) => {
+            with_parts(&Subject::new(program, ranks, known), class.parts, interrupt)
+        }
+    }
+}
+
+/// Whether some block can never go on.
+fn standing(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Vec<Diagnostic> {
+    match outcome(|| run::run_in(program, parts, STEPS)) {
+        Outcome::Stuck(stuck) => deadlocks(program, parts, &stuck),
+        Outcome::Finished(_) => shared::check(program),
+        Outcome::TooLong => not_made(program, "for deadlocks in long messages", interrupt),
+    }
 }
 
 /// Reports that also say for which message sizes they hold. Suggested changes and witnesses belong to the program that
@@ -166,7 +193,7 @@ fn told(
     let seen = found.into_iter().map(|mut report| {
         report.witness = report.witness.filter(|_| class.program.is_none());
         if let Some(witness) = &mut report.witness {
-            witness.message_size = Some(class.size);
+            witness.message_size = class.size;
         }
         report.note(class.said.as_str())
     });
@@ -271,6 +298,14 @@ fn outcome<T>(run: impl FnOnce() -> T) -> T {
 #[must_use]
 pub fn written_inputs(program: &ir::Program) -> Vec<Diagnostic> {
     clobber::check(program)
+}
+
+/// The warning that pipelines were followed through a single window, if there are any.
+fn without_windows(program: &ir::Program) -> Option<Diagnostic> {
+    let pipeline = program.all_ops().find(|op| op.pipeline().is_some())?;
+    let message = "pipelines are checked with one window each: windows of these sizes end in too many different places";
+    let report = Diagnostic::new(Code::W0501, program.origins.at(pipeline.origin), message);
+    Some(report.help("let the `unit`s of all pipelines be small multiples of one size"))
 }
 
 /// The warning that says which check was not made, so that none is skipped silently.

@@ -13,10 +13,13 @@
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. The last of several windows may be shorter, but it is so in all operations
 //!   alike.
+//! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
+//!   windows as they may be ahead ([`run::Pace`]). Only whether all blocks come to their ends is checked there: with
+//!   fewer windows, less is waited for, so a race shows with few windows already.
 
 use super::names;
 use crate::ir::run;
-use crate::ir::{Action, Op, Operand, Program};
+use crate::ir::{Action, Op, Operand, Program, Signal};
 use std::collections::BTreeSet;
 
 /// A class of message sizes that are checked together, and the program to check for them.
@@ -25,10 +28,22 @@ pub(super) struct Class {
     pub(super) program: Option<Program>,
     /// The number of parts that a chunk is cut into.
     pub(super) parts: u32,
-    /// The smallest message of the class, in bytes.
-    pub(super) size: u64,
+    /// The smallest message of the class, in bytes; none where the program is another one, so that reports have no
+    /// witnesses.
+    pub(super) size: Option<u64>,
     /// The class in words, for a note of a report.
     pub(super) said: String,
+    /// What to look for.
+    pub(super) sought: Sought,
+}
+
+/// What is looked for in a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// Everything.
+    All,
+    /// Whether all blocks come to their ends.
+    Ends,
 }
 
 /// The most cells of all classes of slices together; of larger programs only one class is checked.
@@ -44,17 +59,58 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
             names::size(size),
             if units == 1 { "" } else { "s" }
         );
-        classes.push(Class { program: None, parts: units, size, said });
+        let sought = Sought::All;
+        classes.push(Class { program: None, parts: units, size: Some(size), said, sought });
     }
     if has_pipelines(program) {
         let straight = once(program);
         let said =
             "this happens when a message is no larger than a window of a pipeline".to_owned();
-        let parts = run::parts(&straight);
-        let size = unit(program).saturating_mul(least_units(program).into());
-        classes.push(Class { program: Some(straight), parts, size, said });
+        let (parts, sought) = (run::parts(&straight), Sought::All);
+        classes.push(Class { program: Some(straight), parts, size: None, said, sought });
+        classes.extend(long(program));
     }
     classes
+}
+
+/// The class of messages so long that pipelines that run ahead have to wait; none if no pipeline runs ahead, or no
+/// message of the plan is that long. Its program has the synchronization of all pipelines, but not the data that they
+/// move.
+fn long(program: &Program) -> Option<Class> {
+    let ahead = run::pace(program).ahead;
+    let windows = run::windows(program);
+    let turns = program.all_ops().filter_map(Op::pipeline).map(|one| windows.turns(one)).min()?;
+    // One window more than what may be ahead shows the wait, and another one what comes after it.
+    let factor = u32::try_from((ahead + 2).div_ceil(turns)).unwrap_or(u32::MAX);
+    let size = windows.bytes(factor)?.saturating_mul(program.message_chunks().into());
+    if ahead == 0 || factor == 1 || size > program.options.max_message_size.unwrap_or(u64::MAX) {
+        return None;
+    }
+    let mut long = program.clone();
+    for block in long.blocks_mut() {
+        block.ops.retain_mut(|op| {
+            let Action::Pipeline(pipeline) = &mut op.action else { return true };
+            pipeline.chunks = pipeline.chunks.saturating_mul(factor);
+            pipeline.body.retain_mut(only_synchronizes);
+            !pipeline.body.is_empty()
+        });
+    }
+    let said = format!(
+        "this happens for long messages, here of {}, for which a pipeline goes through {} windows",
+        names::size(size),
+        turns.saturating_mul(factor.into())
+    );
+    let (parts, sought) = (run::parts(&long), Sought::Ends);
+    Some(Class { program: Some(long), parts, size: None, said, sought })
+}
+
+/// Reduces an operation to its synchronization; false if there is none.
+fn only_synchronizes(op: &mut Op) -> bool {
+    let Action::Transfer(transfer) = &mut op.action else { return true };
+    let channels = std::mem::take(&mut transfer.channels);
+    let signals = transfer.verb.signals();
+    op.action = Action::Signal(Signal { channels, relaxed: false });
+    signals
 }
 
 /// The numbers of units per chunk for which slices are uneven in a way that may matter.

@@ -15,6 +15,7 @@
 mod grain;
 mod machine;
 mod memory;
+mod pace;
 mod promise;
 mod transfer;
 mod value;
@@ -23,6 +24,7 @@ use super::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, Semaph
 pub use grain::{Grain, coarsest};
 pub use machine::{Windows, each_op, gcd, windows};
 pub use memory::{Memory, Rewritten};
+pub use pace::{Pace, pace};
 pub use promise::{Broken, broken_promises};
 pub use value::{Contribution, Value};
 
@@ -94,11 +96,16 @@ pub fn run_at(program: &Program, grain: Grain, limit: u64) -> Outcome {
 /// [`MOST_PARTS`].
 #[must_use]
 pub fn parts(program: &Program) -> u32 {
+    parts_of(program, 1)
+}
+
+/// The same where `unit` chunks are treated as one.
+fn parts_of(program: &Program, unit: u32) -> u32 {
     let mut parts = u64::from(windows(program).parts);
     for transfer in program.all_ops().filter_map(Op::transfer) {
         let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
         for operand in transfer.destinations.iter().filter(|_| count > 1) {
-            let share = count / gcd(count, u64::from(operand.size).max(1));
+            let share = count / gcd(count, u64::from(operand.size / unit).max(1));
             let common = parts / gcd(parts, share) * share;
             parts = if common <= u64::from(MOST_PARTS) { common } else { parts };
         }

@@ -162,12 +162,13 @@ pub(super) fn run<'p>(
     let history = History::new(agents.count());
     let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
     let mut blocks = Blocks::new();
+    let windows = whole.windows().at(grain);
     for rank in fold.followed(program) {
         if interrupt.is_set() {
             return Err(Cut::Unknown);
         }
         for ops in whole.blocks(rank) {
-            let steps = Steps::new(program, whole.windows(), ops, grain.cells_of_unit());
+            let steps = Steps::new(program, &windows, ops, grain.cells_of_unit());
             let agent = blocks.start(rank, steps);
             machine.lead(&mut blocks, agent);
         }

@@ -20,7 +20,8 @@ impl<'p> Machine<'p, '_> {
         let id = BlockId(block.agent - self.agents.blocks(block.rank).start);
         let row = self.program.ranks.lookup(block.rank)?.blocks.lookup(id)?;
         let ops = whole.ops((block.rank, id), row);
-        let (operation, inner) = numbered(ops, whole.windows(), u64::from(block.at))?;
+        let (operation, inner) =
+            numbered(ops, whole.windows().at(self.grain), u64::from(block.at))?;
         let op = block.step(self.program, 0)?.op;
         let awaits = self.awaits(block, op);
         let (rank, origin) = (block.rank, op.origin);
@@ -46,7 +47,7 @@ impl<'p> Machine<'p, '_> {
 }
 
 /// The operation of which a step is, where pipelines are unrolled.
-fn numbered(ops: &[Op], windows: &Windows, step: u64) -> Option<Number> {
+fn numbered(ops: &[Op], windows: Windows, step: u64) -> Option<Number> {
     let mut left = step;
     for (number, op) in (0..).zip(ops) {
         let Some(pipeline) = op.pipeline() else {

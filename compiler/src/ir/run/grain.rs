@@ -1,6 +1,6 @@
 //! The granularity at which memory is modeled.
 
-use super::gcd;
+use super::{gcd, parts_of};
 use crate::ir::memory::covered;
 use crate::ir::{Action, Op, Program, Promise, Rank, all_ops};
 
@@ -49,6 +49,9 @@ impl Grain {
 /// The coarsest grain at which every operand, slice and buffer is a whole number of cells, with chunks cut into `parts`
 /// parts, and every promise is one about units: then whatever happens to a cell happens alike to everything in it. None
 /// if that is no coarser than those parts.
+///
+/// Where there are pipelines, only whole chunks are combined, all of them by the same number. The program is then the
+/// one with so many times fewer chunks: these have the parts that its own windows and slices need.
 #[must_use]
 pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
     // The common divisors of all chunk numbers, and of all ends of slices, in parts of chunks.
@@ -67,17 +70,27 @@ pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
             }
         }
     }
-    let cell = gcd(chunks.saturating_mul(u64::from(parts)), ends);
-    let shared = gcd(cell, u64::from(parts));
-    let unit = u32::try_from(cell / shared.max(1)).ok()?;
-    let grain = Grain { parts: parts / shared.max(1) as u32, unit };
+    let grain = match program.all_ops().any(|op| op.pipeline().is_some()) {
+        true => {
+            let unit = u32::try_from(chunks).ok()?.max(1);
+            Grain { parts: parts_of(program, unit), unit }
+        }
+        false => merged(gcd(chunks.saturating_mul(u64::from(parts)), ends), parts)?,
+    };
     let mut last: *const Promise = std::ptr::null();
     let alike = program.ranks.iter().all(|rank| {
         // Usually all ranks share one list.
         let before = std::mem::replace(&mut last, rank.promises.as_ptr());
-        before == last || is_alike(rank, unit)
+        before == last || is_alike(rank, grain.unit)
     });
-    (alike && cell > 1).then_some(grain)
+    (alike && grain != Grain::parts(parts)).then_some(grain)
+}
+
+/// The grain whose cells are `cell` parts of chunks each.
+fn merged(cell: u64, parts: u32) -> Option<Grain> {
+    let shared = gcd(cell, u64::from(parts)).max(1);
+    let unit = u32::try_from(cell / shared).ok()?;
+    Some(Grain { parts: parts / shared as u32, unit })
 }
 
 /// The common divisors of all chunk numbers, and of all ends of slices in parts of chunks, with those of one more
@@ -85,8 +98,8 @@ pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
 fn common((chunks, ends): (u64, u64), op: &Op, parts: u64) -> (u64, u64) {
     let transfer = match &op.action {
         Action::Transfer(transfer) => transfer,
-        // A window's extent is counted in bytes.
-        Action::Pipeline(_) => return (1, 1),
+        // A window's extent is counted in bytes, so it is a part of all chunks together.
+        Action::Pipeline(pipeline) => return (gcd(u64::from(pipeline.chunks), chunks), 0),
         Action::Sync
         | Action::Barrier { .. }
         | Action::Signal(_)

@@ -1,8 +1,9 @@
 //! The interpreter's scheduler: runs blocks, and wakes them when they can go on.
 
 use super::memory::Memory;
+use super::pace::pace;
 use super::transfer::{self, Job};
-use super::{Awaits, MOST_PARTS, Outcome, Stuck};
+use super::{Awaits, Grain, MOST_PARTS, Outcome, Stuck};
 use crate::ir::{
     Action, BarrierId, BlockId, ChannelId, Op, Pipeline, Program, Rank, RankId, SemaphoreId,
     all_ops,
@@ -58,6 +59,7 @@ impl<'a> Machine<'a> {
     pub(super) fn new(program: &'a Program, memory: Memory, limit: u64) -> Machine<'a> {
         let blocks: Vec<Running> =
             program.ranks.entries().flat_map(|(id, rank)| blocks(id, rank)).collect();
+        let windows = windows(program).at(memory.grain());
         Machine {
             program,
             memory,
@@ -65,7 +67,7 @@ impl<'a> Machine<'a> {
             ready: (0..blocks.len()).collect(),
             blocks,
             waiting: BTreeMap::new(),
-            windows: windows(program),
+            windows,
             left: limit,
         }
     }
@@ -332,6 +334,8 @@ impl<'a> Running<'a> {
 /// The size that a chunk is assumed to have, chosen so that every pipeline's windows are whole parts of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
+    /// How many chunks are treated as one: what is said of a chunk below is said of so many together.
+    unit: u32,
     /// The size of a chunk, in `scale`-ths of a byte.
     chunk: u64,
     /// How many of these make a byte.
@@ -341,34 +345,56 @@ pub struct Windows {
 }
 
 impl Windows {
+    /// The windows at a grain: where several chunks are treated as one, they get the size of one.
+    #[must_use]
+    pub fn at(self, grain: Grain) -> Windows {
+        Windows { unit: grain.chunks_of_unit().max(1), ..self }
+    }
+
+    /// Whether every pipeline processes everything in one window, because there is no size for which all windows are
+    /// whole.
+    #[must_use]
+    pub fn are_left_out(&self) -> bool {
+        self.chunk == 0
+    }
+
+    /// The size in bytes of so many chunks; none if pipelines process everything in one window.
+    #[must_use]
+    pub fn bytes(&self, chunks: u32) -> Option<u64> {
+        let size = self.chunk.saturating_mul(chunks.into());
+        (!self.are_left_out()).then(|| size.div_ceil(self.scale))
+    }
+
     /// The number of windows that a pipeline goes through.
     #[must_use]
     pub fn turns(&self, pipeline: &Pipeline) -> u64 {
-        let unit = if self.chunk == 0 { u64::MAX } else { self.unit(pipeline) };
-        u64::from(pipeline.chunks).saturating_mul(self.chunk).div_ceil(unit).max(1)
+        let window = if self.are_left_out() { u64::MAX } else { self.size(pipeline) };
+        let chunks = u64::from(pipeline.chunks / self.unit);
+        chunks.saturating_mul(self.chunk).div_ceil(window).max(1)
     }
 
-    fn unit(&self, pipeline: &Pipeline) -> u64 {
+    /// The size of a window, in `scale`-ths of a byte.
+    fn size(&self, pipeline: &Pipeline) -> u64 {
         pipeline.unit.max(1).saturating_mul(self.scale)
     }
 
     /// The cells of an operand, counted from its beginning, that a turn covers; chunks are cut into `parts`.
     #[must_use]
     pub fn window(&self, pipeline: &Pipeline, turn: u64, parts: u32) -> std::ops::Range<u64> {
-        if self.chunk == 0 {
+        if self.are_left_out() {
             return 0..u64::MAX / 2;
         }
         let cells =
             |size: u64| (u128::from(size) * u128::from(parts) / u128::from(self.chunk)) as u64;
-        let unit = self.unit(pipeline);
-        cells(turn.saturating_mul(unit))..cells(turn.saturating_add(1).saturating_mul(unit))
+        let size = self.size(pipeline);
+        cells(turn.saturating_mul(size))..cells(turn.saturating_add(1).saturating_mul(size))
     }
 }
 
-/// The size of a chunk that is a multiple of every unit, at least two of each. If an operation covers other chunks than
-/// its pipeline does, the size is larger by half the greatest common divisor of the units: then the operation's last
-/// window does not end where the pipeline does. If there is no such size, every pipeline processes everything in one
-/// window.
+/// The size of a chunk that is a multiple of every unit, at least two of each; more if pipelines wait for later windows
+/// of others ([`super::Pace::behind`]). If an operation covers other chunks than its pipeline does, the size is larger by half
+/// the greatest common divisor of the units: then the operation's last window does not end where the pipeline does. If
+/// there is no such size, every pipeline processes everything in one window.
 #[must_use]
 pub fn windows(program: &Program) -> Windows {
     let (mut least, mut common, mut scale) = (0, 1_u64, 1);
@@ -381,13 +407,14 @@ pub fn windows(program: &Program) -> Windows {
         }
     }
     if least == 0 {
-        return Windows { chunk: 0, scale, parts: 1 };
+        return Windows { unit: 1, chunk: 0, scale, parts: 1 };
     }
     let rest = if scale > 1 { least } else { 0 };
-    let chunk = common.saturating_mul(2 * scale).saturating_add(rest);
+    let turns = pace(program).behind.saturating_add(2);
+    let chunk = common.saturating_mul(turns.saturating_mul(scale)).saturating_add(rest);
     match u32::try_from(chunk / least) {
-        Ok(parts) if parts <= MOST_PARTS => Windows { chunk, scale, parts },
-        Ok(_) | Err(_) => Windows { chunk: 0, scale, parts: 1 },
+        Ok(parts) if parts <= MOST_PARTS => Windows { unit: 1, chunk, scale, parts },
+        Ok(_) | Err(_) => Windows { unit: 1, chunk: 0, scale, parts: 1 },
     }
 }
 
