@@ -147,7 +147,7 @@ fn stands(
     let reached = before && run.stand_at(wait);
     let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
     let finding = Finding::Deadlock {
-        circle: vec![Wait { event: past.event(wait), awaits, given_by: None }],
+        cycle: vec![Wait { event: past.event(wait), awaits, given_by: None }],
     };
     if !reached {
         return deadlock::show_any(past, report, finding);
