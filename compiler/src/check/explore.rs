@@ -169,7 +169,10 @@ pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic>
         Awaits::Semaphore(id) => Counter::Semaphore(id),
         Awaits::Barrier(_) | Awaits::Packets => return None,
     };
-    Some(never_served(program, &Unserved { rank: one.rank, block: one.block, origin: one.origin, counter }))
+    Some(never_served(
+        program,
+        &Unserved { rank: one.rank, block: one.block, origin: one.origin, counter },
+    ))
 }
 
 /// A block that waits forever for what others took.

@@ -17,7 +17,6 @@ mod lanes;
 mod report;
 mod summary;
 
-pub(super) use lanes::Unordered;
 use super::found::Found;
 use super::names;
 use super::past::Past;
@@ -25,6 +24,7 @@ use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
+pub(super) use lanes::Unordered;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -303,7 +303,8 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
 pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered)> {
     let windows = ir::run::windows(program);
     let ranks = program.ranks.entries().filter(|(_, rank)| rank.may_share());
-    let on = |(id, rank)| lanes::shared(program, &windows, rank).into_iter().map(move |one| (id, one));
+    let on =
+        |(id, rank)| lanes::shared(program, &windows, rank).into_iter().map(move |one| (id, one));
     ranks.flat_map(on).collect()
 }
 

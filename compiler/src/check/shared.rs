@@ -65,12 +65,7 @@ fn unproved_threads(program: &Program, rank: RankId, one: &Unordered) -> Diagnos
 }
 
 /// A counter that blocks share, as its author accepts.
-fn unproved(
-    program: &Program,
-    rank: RankId,
-    name: &str,
-    origin: OriginId,
-) -> Diagnostic {
+fn unproved(program: &Program, rank: RankId, name: &str, origin: OriginId) -> Diagnostic {
     let message = format!(
         "several blocks share `{name}` of rank {}: it is not proved that none of them waits forever",
         rank.0

@@ -278,9 +278,19 @@ fn group(machine: &Machine<'_>, agent: usize) -> (usize, usize) {
     (group, machine.rank_of(agent - machine.first_store_agent()))
 }
 
-/// Runs a program in every schedule, with stores visible at once; none if there are more than `limit` states.
+/// Runs a program in every schedule, with one thread a block; none if there are more than `limit` states.
 pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<Verdict> {
-    let size = Size { threads: 1, unit: 1, odd: 0, once: false };
+    exhaust_threads(program, 1, launches, limit)
+}
+
+/// Runs a program in every schedule, with stores visible at once; none if there are more than `limit` states.
+pub(crate) fn exhaust_threads(
+    program: &Program,
+    threads: usize,
+    launches: u32,
+    limit: usize,
+) -> Option<Verdict> {
+    let size = Size { threads, unit: threads as u32, odd: 0, once: false };
     let code = match code::code(program, size) {
         Ok(code) => code,
         Err(code::OutOfBounds { rank, block, at }) => {

@@ -3,19 +3,19 @@
 //! One to three ranks; one or two parts, whose blocks have nothing to do with each other: each part has blocks of its
 //! own on every rank, a memory channel between any two ranks, a semaphore and a barrier on each rank. Signals, releases,
 //! barriers and packets are inserted at random places together with what takes them, so that counters are balanced and
-//! many programs deadlock. Each chunk is written once. The interpreter runs every schedule of one launch, and some
-//! schedules of three launches with several threads; the emulator behind `cclc run` runs a few, too. `ORACLE_SHARED`
+//! many programs deadlock; programs of one part may name two channels in an operation. Each chunk is written once. The interpreter runs every schedule of one launch, and some
+//! schedules of three launches with more threads; the emulator behind `cclc run` runs a few, too. `ORACLE_SHARED`
 //! sets the number of programs, and `ORACLE_STATES` the most states of a program that are visited.
 
 use crate::agreement::{Tally, codes, compare, is_unproved, number, part, report};
 use crate::machine::Verdict;
 use crate::random::{Lot, empty, end, transfer};
-use crate::schedule::exhaust;
+use crate::schedule::exhaust_threads;
 use compiler::emulate::{Element, Outcome, Settings, Trial};
 use compiler::interrupt::Interrupt;
 use compiler::ir::{
-    Action, BarrierId, BlockId, Buffer, Joins, Op, Operand, OriginId, Program, RankId, SemaphoreId,
-    Signal, Verb, Where,
+    Action, BarrierId, BlockId, Buffer, ChannelId, Joins, Op, Operand, OriginId, Program, RankId,
+    SemaphoreId, Signal, Verb, Where,
 };
 use compiler::optimize::{self, Stage};
 use std::collections::BTreeMap;
@@ -33,6 +33,8 @@ struct Maker {
     ranks: u32,
     /// Blocks of a part on each rank.
     blocks: u32,
+    /// Whether operations name several channels.
+    listed: bool,
     /// How many packets each rank receives.
     packets: Vec<u32>,
 }
@@ -53,7 +55,8 @@ fn program(seed: u64) -> Program {
         rank.barriers = (0..parts).map(members).collect();
     }
     let packets = vec![0; ranks as usize];
-    let mut maker = Maker { lot, program, ranks, blocks, packets };
+    let listed = parts == 1 && lot.once_in(2);
+    let mut maker = Maker { lot, program, ranks, blocks, listed, packets };
     for part in 0..parts {
         for _ in 0..2 + maker.lot.below(4) {
             maker.item(part);
@@ -68,6 +71,7 @@ impl Maker {
         let away = self.lot.below(self.ranks - 1);
         let peer = (self.ranks > 1).then_some((rank + 1 + away) % self.ranks);
         match (self.lot.below(8), peer) {
+            (0, Some(peer)) if self.listed => self.lists(rank, peer),
             (0..=2, Some(peer)) => self.signal(part, rank, peer),
             (3, Some(peer)) => self.packet(part, rank, peer),
             (4, _) => self.meet(part, rank),
@@ -80,6 +84,18 @@ impl Maker {
         let over = |id| Signal { channels: [id].into_iter().collect(), relaxed };
         self.insert(part, rank, Action::Signal(over(end(rank, peer, part))));
         self.insert(part, peer, Action::Wait(over(end(peer, rank, part))));
+    }
+
+    /// Signals over two channels, each as an operation of its own or both in one, and a wait for both.
+    fn lists(&mut self, rank: u32, peer: u32) {
+        let over = |channels: &[ChannelId]| Signal { channels: channels.into(), relaxed: false };
+        let both = [end(rank, peer, 0), end(rank, peer, 1)];
+        match self.lot.once_in(2) {
+            true => self.insert(0, rank, Action::Signal(over(&both))),
+            false => both.iter().for_each(|id| self.insert(0, rank, Action::Signal(over(&[*id])))),
+        }
+        let ends = [end(peer, rank, 0), end(peer, rank, 1)];
+        self.insert(0, peer, Action::Wait(over(&ends)));
     }
 
     fn release(&mut self, part: u32, rank: u32) {
@@ -171,7 +187,10 @@ fn judge(program: &Program, kinds: &mut Kinds) -> Option<String> {
     if proved && hangs_emulated(program, launches) {
         return Some("proved, but the emulator hangs".to_owned());
     }
-    let verdict = exhaust(program, 1, number("ORACLE_STATES", 1500, 20_000) as usize);
+    // Where joins are implied, there is one after each operation, and the threads of a block do the same.
+    let threads = if program.joins == Joins::Explicit { 2 } else { 1 };
+    let most = number("ORACLE_STATES", 1500, 20_000) as usize;
+    let verdict = exhaust_threads(program, threads, 1, most);
     match &verdict {
         _ if !said && !proved => kinds.unproved += 1,
         None => kinds.large += 1,

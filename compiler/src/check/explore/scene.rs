@@ -57,9 +57,9 @@ impl<'p> Scene<'p> {
     /// These blocks of a program, which have nothing to do with the others.
     pub(super) fn new(program: &Program, sharing: &Sharing, blocks: Vec<Block<'p>>) -> Scene<'p> {
         let mut numbers = Numbers::new(program, sharing);
-        let acts = blocks.iter().map(|block| {
-            block.steps.iter().map(|step| numbers.act(block.rank, step.op)).collect()
-        });
+        let acts = blocks
+            .iter()
+            .map(|block| block.steps.iter().map(|step| numbers.act(block.rank, step.op)).collect());
         let acts: Vec<Vec<Act>> = acts.collect();
         let Numbers { initial, packets, barriers, .. } = numbers;
         let mut scene = Scene {
@@ -89,7 +89,11 @@ impl<'p> Scene<'p> {
         }
     }
 
-    fn find_members(&mut self, program: &Program, barriers: &FxHashMap<(RankId, BarrierId), usize>) {
+    fn find_members(
+        &mut self,
+        program: &Program,
+        barriers: &FxHashMap<(RankId, BarrierId), usize>,
+    ) {
         for ((rank, id), number) in barriers {
             let members = program.ranks.lookup(*rank).and_then(|rank| rank.barriers.lookup(*id));
             let is_member = |block: &Block| {
@@ -133,9 +137,8 @@ impl<'p> Scene<'p> {
     /// Whether all packets that a step reads have been written.
     pub(super) fn has_packets(&self, state: &State, act: &Act) -> bool {
         let is_done = |(block, at): &At| state.place(*block).at > *at;
-        let written = |packet: &usize| {
-            self.writers.get(*packet).is_some_and(|all| all.iter().any(is_done))
-        };
+        let written =
+            |packet: &usize| self.writers.get(*packet).is_some_and(|all| all.iter().any(is_done));
         act.reads.iter().all(written)
     }
 

@@ -50,7 +50,9 @@ impl Scene<'_> {
     /// that is done elsewhere leads to something else being done with it first: then only what is done with that one is
     /// tried now, and all else after it.
     pub(super) fn tried(&self, state: &State) -> Vec<usize> {
-        let turns = || (0..self.blocks.len()).filter_map(|block| Some((block, self.can_turn(state, block)?)));
+        let turns = || {
+            (0..self.blocks.len()).filter_map(|block| Some((block, self.can_turn(state, block)?)))
+        };
         let ready = turns().map(|(_, counter)| counter).find(|one| self.have_all_come(state, *one));
         let is_tried = |counter| ready.is_none_or(|ready| ready == counter);
         turns().filter(|(_, counter)| is_tried(*counter)).map(|(block, _)| block).collect()
