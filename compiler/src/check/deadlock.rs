@@ -48,21 +48,21 @@ pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec
     for _ in &standing {
         at = next(at).map_or(at, |arc| arc.to);
     }
-    let mut circle: Vec<(&Standing, Option<Arc>)> = Vec::new();
+    let mut cycle: Vec<(&Standing, Option<Arc>)> = Vec::new();
     let start = at;
     while let Some((one, arc)) = standing.get(at).zip(next(at)) {
-        circle.push((one, Some(arc)));
+        cycle.push((one, Some(arc)));
         at = arc.to;
         if at == start {
             break;
         }
     }
     // A proxy only passes on what it sends: the block that requested it does not stand still.
-    if circle.iter().any(|(one, _)| !past.sends_raw(one.moment)) {
-        circle.retain(|(one, _)| !past.sends_raw(one.moment));
+    if cycle.iter().any(|(one, _)| !past.sends_raw(one.moment)) {
+        cycle.retain(|(one, _)| !past.sends_raw(one.moment));
     }
-    let report = circle_report(&past, &circle);
-    report.map(|report| show(&past, &circle, report)).into_iter().collect()
+    let report = cycle_report(&past, &cycle);
+    report.map(|report| show(&past, &cycle, report)).into_iter().collect()
 }
 
 fn standing<'a>(past: &Past, stuck: &'a Stuck) -> Option<Standing<'a>> {
@@ -119,16 +119,16 @@ pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) ->
 }
 
 /// Adds a witness to a report: who waits for whom, and a schedule that leads there.
-fn show(past: &Past, circle: &[(&Standing, Option<Arc>)], mut report: Diagnostic) -> Diagnostic {
+fn show(past: &Past, cycle: &[(&Standing, Option<Arc>)], mut report: Diagnostic) -> Diagnostic {
     let mut run = Run::new(past);
-    let reached = circle.iter().all(|(one, _)| run.stand_at(one.moment));
+    let reached = cycle.iter().all(|(one, _)| run.stand_at(one.moment));
     let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
-    let waits = circle.iter().map(|(one, arc)| Wait {
+    let waits = cycle.iter().map(|(one, arc)| Wait {
         event: past.event(one.moment),
         awaits: what(past, one, *arc),
         given_by: arc.map(|arc| past.event(arc.given)),
     });
-    let finding = Finding::Deadlock { circle: waits.collect() };
+    let finding = Finding::Deadlock { cycle: waits.collect() };
     report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report
 }
@@ -266,16 +266,16 @@ fn in_short(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
     .help("check it with fewer chunks or ranks: then the report says who waits for whom")
 }
 
-fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Diagnostic> {
+fn cycle_report(past: &Past, cycle: &[(&Standing, Option<Arc>)]) -> Option<Diagnostic> {
     let program = past.program;
-    let (first, arc) = circle.first()?;
+    let (first, arc) = cycle.first()?;
     let mut report = Diagnostic::new(
         Code::E0601,
         program.origins.at(first.stuck.origin),
-        format!("deadlock: {} waits for {}", who(program, first.stuck), chain(program, circle)),
+        format!("deadlock: {} waits for {}", who(program, first.stuck), chain(program, cycle)),
     )
     .label(format!("waits for {}{}", what(past, first, *arc), situation(program, first.stuck)));
-    for (one, arc) in circle.iter().take(NAMED).skip(1) {
+    for (one, arc) in cycle.iter().take(NAMED).skip(1) {
         let text = format!(
             "{} waits for {}{}",
             who(program, one.stuck),
@@ -284,7 +284,7 @@ fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Dia
         );
         report = report.and(program.origins.at(one.stuck.origin), text);
     }
-    for (_, arc) in circle.iter().take(NAMED) {
+    for (_, arc) in cycle.iter().take(NAMED) {
         report = match arc {
             Some(arc) => with_giver(past, *arc, report),
             None => report,
@@ -294,13 +294,13 @@ fn circle_report(past: &Past, circle: &[(&Standing, Option<Arc>)]) -> Option<Dia
 }
 
 /// "block `b` of rank 1, and that one for the first": the blocks after the first, and back to it.
-fn chain(program: &ir::Program, circle: &[(&Standing, Option<Arc>)]) -> String {
+fn chain(program: &ir::Program, cycle: &[(&Standing, Option<Arc>)]) -> String {
     let others: Vec<String> =
-        circle.iter().skip(1).map(|(one, _)| who(program, one.stuck)).collect();
+        cycle.iter().skip(1).map(|(one, _)| who(program, one.stuck)).collect();
     match others.as_slice() {
         [] => "itself".to_string(),
         [next, ..] if others.len() >= NAMED => {
-            format!("{next}, and so on through {} blocks back to the first", circle.len())
+            format!("{next}, and so on through {} blocks back to the first", cycle.len())
         }
         others => format!("{}, which waits for the first", others.join(", which waits for ")),
     }

@@ -220,9 +220,9 @@ mod tests {
             step: Some(Step { operation: 3, inner: None }),
             place: Some(place),
         };
-        let circle = vec![Wait { event, awaits: "a signal".to_owned(), given_by: None }];
+        let cycle = vec![Wait { event, awaits: "a signal".to_owned(), given_by: None }];
         let mut report = Diagnostic::new(Code::E0601, place, "m");
-        report.witness = Some(Box::new(Witness::new(Finding::Deadlock { circle }, Vec::new())));
+        report.witness = Some(Box::new(Witness::new(Finding::Deadlock { cycle }, Vec::new())));
         let log = parsed(&sources, report);
         let thread = &log["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0];
         assert_eq!(thread["id"], "rank 1/block 2");

@@ -36,7 +36,7 @@ pub enum Finding {
     Deadlock {
         /// The blocks that wait, each for the next one and the last for the first; a single one if nobody provides what
         /// it waits for.
-        circle: Vec<Wait>,
+        cycle: Vec<Wait>,
     },
     /// A counter whose value at the end of a launch differs from the beginning.
     Counter {

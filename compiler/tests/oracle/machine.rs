@@ -147,9 +147,9 @@ pub(crate) struct Store {
 /// A block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
-    joined: usize,
+    pub(crate) joined: usize,
     /// How many barriers it has passed, and what it learned at the last one.
-    passed: u32,
+    pub(crate) passed: u32,
     learned: Rc<Post>,
     pub(crate) stores: Vec<Store>,
 }
@@ -206,7 +206,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) ranks: Vec<Rank>,
     pub(crate) inboxes: Vec<Inbox>,
     pub(crate) semaphores: Vec<Semaphore>,
-    arrived: Vec<Vec<(usize, Rc<Post>, u32)>>,
+    pub(crate) arrived: Vec<Vec<(usize, Rc<Post>, u32)>>,
     pub(crate) ports: Vec<Port>,
     pub(crate) users: Vec<View>,
     /// The first agent number in views that is not in use yet.
@@ -347,6 +347,16 @@ impl<'a> Machine<'a> {
     /// The launch that a block is in.
     pub(crate) fn launch(&self, block: usize) -> u32 {
         self.ranks[self.rank_of(block)].begun - 1
+    }
+
+    /// Whether the next step of an agent concerns nobody else: the only thread of a block joins itself.
+    pub(crate) fn is_alone(&self, agent: usize) -> bool {
+        let Some(thread) = self.threads.get(agent).filter(|_| self.code.threads == 1) else {
+            return false;
+        };
+        let runs = !thread.over && self.ranks[self.rank_of(agent)].begun > 0;
+        let step = self.code.blocks[agent].steps.get(thread.pc);
+        runs && step.is_some_and(|step| matches!(step.instr, Instr::Join))
     }
 
     fn thread(&mut self, i: usize) -> Result<Turn, Verdict> {

@@ -23,16 +23,16 @@ const ENDS: u32 = 3;
 /// The most operations of a block.
 const LONGEST: usize = 8;
 
-struct Lot(u64);
+pub(crate) struct Lot(pub(crate) u64);
 
 impl Lot {
     /// A number below `end`.
-    fn below(&mut self, end: u32) -> u32 {
+    pub(crate) fn below(&mut self, end: u32) -> u32 {
         (next(&mut self.0) >> 33) as u32 % end.max(1)
     }
 
     /// True once in `times` times.
-    fn once_in(&mut self, times: u32) -> bool {
+    pub(crate) fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
 }
@@ -64,7 +64,8 @@ pub(crate) fn program(seed: u64, mixed: bool) -> Program {
     program
 }
 
-fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
+/// A program without operations.
+pub(crate) fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
     let place = Place::Source(Span { file: FileId(0), start: 0, end: 0 });
     let rows: Vec<Origin> = vec![Origin { place, binding: None }];
     let explicit = lot.once_in(2);
@@ -120,7 +121,7 @@ fn ends(r: u32, p: u32) -> impl Iterator<Item = Channel> {
 }
 
 /// The `k`-th end of rank `r` to rank `p`.
-fn end(r: u32, p: u32, k: u32) -> ChannelId {
+pub(crate) fn end(r: u32, p: u32, k: u32) -> ChannelId {
     ChannelId((if p < r { p } else { p - 1 }) * ENDS + k)
 }
 
@@ -241,7 +242,7 @@ fn local(buffer: Buffer, lot: &mut Lot) -> Operand {
     Operand { place: Where::Local, buffer, index: lot.below(CHUNKS), size: 1 }
 }
 
-fn transfer(
+pub(crate) fn transfer(
     verb: Verb,
     sources: &[Operand],
     destinations: &[Operand],

@@ -68,7 +68,7 @@ fn at_size(program: &Program, report: &Value, size: Size) -> Result<(), String> 
             not_wrong(&verdict)?;
             // In a later launch, others may provide what is missing in this one.
             finish(&mut machine, &mut allowed, 1);
-            deadlock(&machine, &witness["circle"])
+            deadlock(&machine, &witness["cycle"])
         }
         Some("counter") => {
             let (mut machine, verdict, mut allowed) = run(&code, &nothing, Kind::Plain, 1, witness);
@@ -338,11 +338,11 @@ fn is_left_over(machine: &Machine<'_>, event: &Value) -> bool {
     })
 }
 
-fn deadlock(machine: &Machine<'_>, circle: &Value) -> Result<(), String> {
+fn deadlock(machine: &Machine<'_>, cycle: &Value) -> Result<(), String> {
     let Verdict::Deadlock { blocked, .. } = machine.end() else {
         return Err(format!("it ends with {:?}", machine.end()));
     };
-    for event in circle.as_array().expect("a cycle") {
+    for event in cycle.as_array().expect("a cycle") {
         let rank = number(&event["rank"]) as usize;
         let block = machine.code.ranks[rank].blocks.start + number(&event["block"]) as usize;
         let steps = &machine.code.blocks[block].steps;

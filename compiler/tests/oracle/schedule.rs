@@ -278,9 +278,19 @@ fn group(machine: &Machine<'_>, agent: usize) -> (usize, usize) {
     (group, machine.rank_of(agent - machine.first_store_agent()))
 }
 
-/// Runs a program in every schedule, with stores visible at once; none if there are more than `limit` states.
+/// Runs a program in every schedule, with one thread a block; none if there are more than `limit` states.
 pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<Verdict> {
-    let size = Size { threads: 1, unit: 1, odd: 0, once: false };
+    exhaust_threads(program, 1, launches, limit)
+}
+
+/// Runs a program in every schedule, with stores visible at once; none if there are more than `limit` states.
+pub(crate) fn exhaust_threads(
+    program: &Program,
+    threads: usize,
+    launches: u32,
+    limit: usize,
+) -> Option<Verdict> {
+    let size = Size { threads, unit: threads as u32, odd: 0, once: false };
     let code = match code::code(program, size) {
         Ok(code) => code,
         Err(code::OutOfBounds { rank, block, at }) => {
@@ -296,21 +306,24 @@ pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<
         }
         // Agents that cannot go on are parked before anything is chosen.
         let mut followers = Vec::new();
+        let before = contents(&machine);
         let mut ready = std::mem::take(&mut machine.ready);
         ready.sort_unstable();
-        for (at, agent) in ready.iter().enumerate() {
+        let alone = ready.iter().position(|agent| machine.is_alone(*agent));
+        let tried = alone.map_or(0..ready.len(), |at| at..at + 1);
+        for (at, agent) in ready.iter().enumerate().take(tried.end).skip(tried.start) {
             let mut after = machine.clone();
             after.ready = ready.clone();
             after.ready.swap_remove(at);
             after.ready.push(*agent);
             match after.turn(*agent) {
                 Err(verdict) => return Some(verdict),
-                Ok(true) => followers.push(after),
-                Ok(false) => {
-                    // Parking changes nothing that other agents can see, but it must not be lost.
-                    followers.push(after);
+                // Only parking changes nothing: then the agent does not matter until it is woken.
+                Ok(false) if contents(&after) == before => {
+                    followers = vec![after];
                     break;
                 }
+                Ok(_) => followers.push(after),
             }
         }
         if ready.is_empty() {
@@ -327,12 +340,31 @@ pub(crate) fn exhaust(program: &Program, launches: u32, limit: usize) -> Option<
 /// A hash of the parts of a state that determine how it can go on.
 fn fingerprint(machine: &Machine<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
+    contents(machine).hash(&mut hasher);
+    let mut ready = machine.ready.clone();
+    ready.sort_unstable();
+    ready.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A hash of the same parts, except for which agents wait.
+fn contents(machine: &Machine<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
     for thread in &machine.threads {
         (thread.pc, thread.lane, thread.element, thread.ticket).hash(&mut hasher);
         (thread.joins, thread.met, thread.over).hash(&mut hasher);
     }
     for rank in &machine.ranks {
         (rank.begun, rank.left).hash(&mut hasher);
+    }
+    for block in &machine.blocks {
+        (block.joined, block.passed).hash(&mut hasher);
+    }
+    for arrived in &machine.arrived {
+        for (block, _, _) in arrived {
+            block.hash(&mut hasher);
+        }
+        arrived.len().hash(&mut hasher);
     }
     for cell in &machine.cells {
         hash_held(&cell.held, &mut hasher);
@@ -349,9 +381,6 @@ fn fingerprint(machine: &Machine<'_>) -> u64 {
             hash_held(held, &mut hasher);
         }
     }
-    let mut ready = machine.ready.clone();
-    ready.sort_unstable();
-    ready.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -146,9 +146,8 @@ fn stands(
     let before = answered.iter().all(|other| run.reach(*other));
     let reached = before && run.stand_at(wait);
     let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
-    let finding = Finding::Deadlock {
-        circle: vec![Wait { event: past.event(wait), awaits, given_by: None }],
-    };
+    let finding =
+        Finding::Deadlock { cycle: vec![Wait { event: past.event(wait), awaits, given_by: None }] };
     if !reached {
         return deadlock::show_any(past, report, finding);
     }

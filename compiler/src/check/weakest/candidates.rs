@@ -17,13 +17,13 @@ const MOST_PAIRS: usize = 8;
 pub(super) fn candidates(past: &Past, finding: &Diagnostic) -> Vec<Change> {
     match finding.witness.as_ref().map(|witness| &witness.finding) {
         Some(Finding::Race(race)) => of_race(past, finding.code, race),
-        Some(Finding::Deadlock { circle }) => {
-            let waits = circle.iter().filter_map(|wait| moment(past, &wait.event));
+        Some(Finding::Deadlock { cycle }) => {
+            let waits = cycle.iter().filter_map(|wait| moment(past, &wait.event));
             let waits: Vec<Moment> = waits.collect();
             match (finding.code, waits.as_slice()) {
                 (Code::E0601, waits) => {
                     let turned = waits.iter().flat_map(|wait| turned(past, *wait));
-                    let given = circle.iter().filter_map(|wait| moment(past, &wait.given_by?));
+                    let given = cycle.iter().filter_map(|wait| moment(past, &wait.given_by?));
                     turned
                         .chain(given.filter_map(|given| after_giving(past, waits, given)))
                         .collect()

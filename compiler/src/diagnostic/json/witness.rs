@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 pub(super) fn object(sources: &SourceMap, witness: &Witness) -> Value {
     let mut object = match &witness.finding {
         Finding::Race(found) => race(sources, found),
-        Finding::Deadlock { circle } => {
-            let circle: Vec<Value> = circle.iter().map(|one| wait(sources, one)).collect();
-            json!({"kind": "deadlock", "circle": circle})
+        Finding::Deadlock { cycle } => {
+            let cycle: Vec<Value> = cycle.iter().map(|one| wait(sources, one)).collect();
+            json!({"kind": "deadlock", "cycle": cycle})
         }
         Finding::Counter { event: last, counter, left } => json!({
             "kind": "counter", "last": event(sources, last), "counter": counter, "left": left,

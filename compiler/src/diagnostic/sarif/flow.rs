@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
     let flows: Vec<Vec<(Event, String)>> = match &witness.finding {
         Finding::Race(race) => of_race(race),
-        Finding::Deadlock { circle } => of_circle(circle),
+        Finding::Deadlock { cycle } => of_cycle(cycle),
         Finding::Counter { event, counter, .. } => vec![vec![(*event, counter.clone())]],
         Finding::Users { does, counter, users } => {
             users.iter().map(|event| vec![(*event, format!("{does} {counter}"))]).collect()
@@ -24,15 +24,15 @@ pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
 }
 
 /// Each block waits, and after that would provide what the previous block waits for.
-fn of_circle(circle: &[Wait]) -> Vec<Vec<(Event, String)>> {
-    let before = circle.iter().cycle().skip(circle.len().saturating_sub(1));
+fn of_cycle(waits: &[Wait]) -> Vec<Vec<(Event, String)>> {
+    let before = waits.iter().cycle().skip(waits.len().saturating_sub(1));
     let flow = |(wait, before): (&Wait, &Wait)| {
         let gives =
             before.given_by.map(|event| (event, format!("would provide {}", before.awaits)));
         let waits = (wait.event, format!("waits for {}", wait.awaits));
         std::iter::once(waits).chain(gives).collect()
     };
-    circle.iter().zip(before).map(flow).collect()
+    waits.iter().zip(before).map(flow).collect()
 }
 
 fn of_race(race: &Race) -> Vec<Vec<(Event, String)>> {
