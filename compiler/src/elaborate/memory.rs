@@ -105,12 +105,9 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// The declarations of the rank that a buffer is on.
-    fn declared(&self, buffer: BufferValue) -> &Declared {
-        match buffer.place {
-            ir::Where::Local | ir::Where::Switch(_) => &self.own,
-            ir::Where::Remote(peer) => self.all.get(peer.index()).unwrap_or(&self.own),
-        }
+    /// The declarations of the rank that a buffer is on, by where it lies.
+    pub(super) fn declared(&self, place: ir::Where) -> &Declared {
+        place.peer().and_then(|peer| self.all.get(peer.index())).unwrap_or(&self.own)
     }
 
     fn one_slice(
@@ -119,7 +116,7 @@ impl<'a> Eval<'_, 'a> {
         selections: &[Selection],
         expr: &'a Expr,
     ) -> Evaluated<ir::Operand> {
-        let declared = self.declared(buffer);
+        let declared = self.declared(buffer.place);
         let found = match buffer.name {
             BufferName::Input => flat(declared.input_chunks, selections),
             BufferName::Output => flat(declared.output_chunks, selections),
@@ -176,7 +173,7 @@ impl<'a> Eval<'_, 'a> {
 
     /// The values that the dimension after `prefix` runs over.
     fn values_below(&self, buffer: BufferValue, prefix: &[Selection]) -> Vec<i64> {
-        let declared = self.declared(buffer);
+        let declared = self.declared(buffer.place);
         match buffer.name {
             BufferName::Input => (0..declared.input_chunks).collect(),
             BufferName::Output => (0..declared.output_chunks).collect(),

@@ -55,8 +55,8 @@ pub(super) fn packets(
 ) {
     let Action::Transfer(transfer) = &op.action else { return };
     for access in accesses(transfer).filter(|one| one.packets && one.write == write) {
-        cells(&program.ranks, rank, &access.operand, false, &mut |extent| {
+        for extent in cells(&program.ranks, rank, access.operand, false) {
             (extent.start..extent.end).for_each(|cell| visit((extent.rank, cell)));
-        });
+        }
     }
 }

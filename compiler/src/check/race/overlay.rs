@@ -48,7 +48,7 @@ pub(super) fn mixed(program: &Program) -> bool {
 /// Visits every extent of scratch that is accessed, and whether it holds packets.
 fn each_extent(program: &Program, visit: &mut dyn FnMut(Extent, bool)) {
     each_operand(program, &mut |here, operand, packets| {
-        cells(&program.ranks, here, operand, packets, &mut |extent| visit(extent, packets));
+        cells(&program.ranks, here, *operand, packets).for_each(|extent| visit(extent, packets));
     });
 }
 

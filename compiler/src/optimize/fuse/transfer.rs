@@ -244,11 +244,7 @@ fn own_channels(first: &Parts, second: &Parts) -> bool {
 
 impl Scene<'_> {
     fn extents(&self, placed: &Placed, packets: bool) -> SmallVec<[Extent; 2]> {
-        let mut extents = SmallVec::new();
-        memory::cells(&self.program.ranks, self.rank, &placed.operand, packets, &mut |extent| {
-            extents.push(extent)
-        });
-        extents
+        memory::cells(&self.program.ranks, self.rank, placed.operand, packets).collect()
     }
 
     /// Whether both are the same cells of this rank.
@@ -317,10 +313,10 @@ impl ScratchReads {
         for access in
             memory::accesses(transfer).filter(|a| !a.write && a.operand.buffer == Buffer::Scratch)
         {
-            memory::cells(&program.ranks, rank, &access.operand, access.packets, &mut |extent| {
+            for extent in memory::cells(&program.ranks, rank, access.operand, access.packets) {
                 self.starts.push((extent.rank, extent.start));
                 self.ends.push((extent.rank, extent.end));
-            });
+            }
         }
     }
 

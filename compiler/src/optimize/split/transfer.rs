@@ -151,7 +151,8 @@ fn sums(
     whole: &Parts,
     result: &Placed,
 ) -> Option<Vec<Vec<Placed>>> {
-    let overlaps = |placed: &&Placed| touch(alias, &placed.operand, &result.operand);
+    let overlaps =
+        |placed: &&Placed| memory::overlap_locally(alias, &placed.operand, &result.operand);
     let mut order: Vec<Placed> = Vec::new();
     if verb == Verb::Reduce {
         let locals = || whole.sources.iter().filter(|placed| placed.operand.is_local());
@@ -231,12 +232,4 @@ fn fits(verb: Verb, parts: &Parts) -> bool {
         && (1..=BUFFERS).contains(&parts.destinations.len())
         && ordered
         && parts.destinations.iter().enumerate().all(place)
-}
-
-/// Whether two local operands have a cell in common.
-fn touch(alias: Option<Alias>, a: &Operand, b: &Operand) -> bool {
-    let home = |operand: &Operand| memory::home(alias, operand.buffer, operand.index);
-    let ((a_buffer, a_start), (b_buffer, b_start)) = (home(a), home(b));
-    let (a_end, b_end) = (a_start + u64::from(a.size), b_start + u64::from(b.size));
-    a.is_local() && b.is_local() && a_buffer == b_buffer && a_start < b_end && b_start < a_end
 }

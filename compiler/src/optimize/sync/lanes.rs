@@ -241,9 +241,8 @@ fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item 
     let share = Share::of(scene.options, transfer);
     for access in memory::accesses(transfer) {
         let Access { operand, write, packets, slice } = access;
-        memory::cells(scene.ranks, scene.block.0, &operand, packets, &mut |extent| {
-            touches.push(Touch { extent, write, packets, share, slice, mark });
-        });
+        let extents = memory::cells(scene.ranks, scene.block.0, operand, packets);
+        touches.extend(extents.map(|extent| Touch { extent, write, packets, share, slice, mark }));
     }
     touches.into_iter()
 }
