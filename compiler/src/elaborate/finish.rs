@@ -5,7 +5,7 @@ use super::eval::{Eval, Shared};
 use super::new_eval;
 use super::pair::Paired;
 use super::unroll::{Around, Output, accepts};
-use super::world::{Declared, World};
+use super::world::{Declared, World, indexed};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::{BlockFamilyId, Implements, ProgramItem};
@@ -243,15 +243,6 @@ pub(super) fn warn_of_holes(world: World, shared: &mut Shared, ranks: &[ir::Rank
             shared.reports.add(Some(number as i64), String::new(), hole(family.span, &holes));
         }
     }
-}
-
-/// `mem[3]`, or `mem` if there are no indices.
-fn indexed(name: &str, indices: &[i64]) -> String {
-    if indices.is_empty() {
-        return name.to_string();
-    }
-    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
-    format!("{name}[{}]", indices.join(", "))
 }
 
 fn pinned_twice(id: i64, spans: [Span; 2], names: &[String; 2]) -> Diagnostic {

@@ -5,7 +5,7 @@
 //! on the higher rank are permuted among their ids.
 
 use super::declare::{End, Made};
-use super::world::{Declared, World};
+use super::world::{Declared, World, indexed};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::ChannelFamilyId;
@@ -197,12 +197,7 @@ fn order(made: &[Made], partners: &[Vec<Option<Place>>]) -> Vec<Vec<ir::ChannelI
 
 /// `far[3]` or `ahead`, in backquotes.
 fn end_text(world: World, family: ChannelFamilyId, indices: &[i64]) -> String {
-    let name = &world.program.channels[family].name;
-    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
-    match indices.is_empty() {
-        true => format!("`{name}`"),
-        false => format!("`{name}[{}]`", indices.join(", ")),
-    }
+    format!("`{}`", indexed(&world.program.channels[family].name, indices))
 }
 
 fn span_of(world: World, family: ChannelFamilyId) -> Span {
