@@ -14,7 +14,7 @@ pub mod transfer;
 mod undo;
 
 use super::blocks;
-use super::operands::{CHANNELS, SEMAPHORES};
+use crate::check::limits::{CHANNELS_OF_OPERATION, SEMAPHORES_OF_OPERATION};
 use crate::ir::{Action, Alias, List, Op, Program, RankId, Signal, SyncOverride};
 pub use undo::undo;
 
@@ -28,7 +28,8 @@ pub fn split(mut program: Program) -> Program {
 fn room(program: &Program, rank: RankId) -> Room {
     let threads = program.options.threads.max(1) as usize;
     let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
-    let (channels, semaphores) = (CHANNELS.min(threads), SEMAPHORES.min(threads));
+    let (channels, semaphores) =
+        (CHANNELS_OF_OPERATION.min(threads), SEMAPHORES_OF_OPERATION.min(threads));
     Room { alias, channels, semaphores }
 }
 

@@ -13,11 +13,12 @@
 //!
 //! What one of the two writes, the other may read only element by element: the same cells, from the same start.
 
+use crate::check::limits::BUFFERS_OF_OPERATION;
 use crate::ir::memory::{self, Extent};
 use crate::ir::{
     Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
 };
-use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
+use crate::optimize::operands::{self, Parts, Placed};
 use smallvec::SmallVec;
 
 /// What a decision needs to know in addition to the two operations.
@@ -104,7 +105,8 @@ fn chain(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let alike = a.verb == b.verb && a.reduce == b.reduce && shape(&first)? == shape(&second)?;
     let accumulates =
         scene.same(result, accumulator) && scene.same(result, second.destinations.first()?);
-    let fit = first.sources.len() + added.len() <= BUFFERS && second.destinations.len() <= BUFFERS;
+    let fit = first.sources.len() + added.len() <= BUFFERS_OF_OPERATION
+        && second.destinations.len() <= BUFFERS_OF_OPERATION;
     let packets = b.verb == Verb::ReducePackets;
     let unread = added.iter().all(|source| !scene.touch((result, false), (source, packets)));
     if alike
@@ -159,7 +161,7 @@ fn sent(
     result: &Placed,
 ) -> Option<Transfer> {
     let second = operands::parts(b);
-    let fit = first.destinations.len() + second.destinations.len() <= BUFFERS;
+    let fit = first.destinations.len() + second.destinations.len() <= BUFFERS_OF_OPERATION;
     let reads = second.sources.iter().all(|source| scene.same(source, result));
     let apart = scene.apart(&first.destinations, &second.destinations, a.verb);
     if b.via != Some(ChannelKind::Memory) || first.sources.len() < 2 || !fit || !reads || !apart {
