@@ -2,7 +2,7 @@
 //! header and the header that all programs share.
 
 use super::args::{Build, Host};
-use super::build::{self, Front};
+use super::build::{self, BuildInput};
 use super::report::Reporter;
 use super::{Failure, output};
 use compiler::cuda::mscclpp::module;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn write(
     args: &Build,
     path: Option<&Path>,
-    front: &mut Front,
+    input: &mut BuildInput,
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
@@ -23,7 +23,7 @@ pub(crate) fn write(
         Host::Cuda | Host::Mscclpp => driver::lower_to_kernels,
         Host::Nvshmem => driver::lower_to_nvshmem,
     };
-    let Some(kernels) = front.lowered(reporter, proof, lower) else {
+    let Some(kernels) = input.lowered(reporter, proof, lower) else {
         return Ok(None);
     };
     let path = match path.or(args.output.as_deref()) {

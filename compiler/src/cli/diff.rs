@@ -3,7 +3,7 @@
 //! A source file stands for the plan that is built from it; reports name its lines next to the places in that plan.
 
 use super::args::{Diff, Elaboration};
-use super::build::{self, Front};
+use super::build::{self, BuildInput};
 use super::report::Reporter;
 use super::{Failure, Status, files, load, settings};
 use compiler::diagnostic::Severity;
@@ -101,8 +101,8 @@ fn program(
     let elaboration = Elaboration { define: defined.of(names), ..diff.elaboration.clone() };
     let given = settings::given(reporter, &elaboration)?;
     let settings = build::settings(reporter, &elaboration, &given, &loaded, program)?;
-    let mut front = Front { loaded, program, settings, proved: false };
-    let lowered = front.lowered(reporter, Proof::Skipped, driver::lower);
+    let mut input = BuildInput { loaded, program, settings, proved: false };
+    let lowered = input.lowered(reporter, Proof::Skipped, driver::lower);
     let Some(lowered) = lowered else { return Ok(None) };
     let map = driver::map(&lowered, &reporter.sources);
     let target = Target { sms: elaboration.sms, worst: Severity::Note };

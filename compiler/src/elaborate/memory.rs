@@ -15,19 +15,19 @@ use crate::syntax::ast::RangeKind;
 use crate::table::Id;
 
 /// Why a slice is invalid.
-enum Bad {
+enum InvalidSlice {
     Outside { first: i64, len: i64, chunks: i64 },
     Empty,
     Scattered,
     NoMember(usize, i64),
 }
 
-impl From<Miss> for Bad {
-    fn from(miss: Miss) -> Bad {
+impl From<Miss> for InvalidSlice {
+    fn from(miss: Miss) -> InvalidSlice {
         match miss {
-            Miss::NoMember(dimension, value) => Bad::NoMember(dimension, value),
-            Miss::Scattered => Bad::Scattered,
-            Miss::Empty => Bad::Empty,
+            Miss::NoMember(dimension, value) => InvalidSlice::NoMember(dimension, value),
+            Miss::Scattered => InvalidSlice::Scattered,
+            Miss::Empty => InvalidSlice::Empty,
         }
     }
 }
@@ -125,7 +125,7 @@ impl<'a> Eval<'_, 'a> {
                     .domain
                     .run(selections)
                     .map(|run| shifted(run, family.first))
-                    .map_err(Bad::from),
+                    .map_err(InvalidSlice::from),
                 None => return Err(self.fail_at(String::new(), too_early(expr.span))),
             },
         };
@@ -329,10 +329,10 @@ impl<'a> Eval<'_, 'a> {
         })
     }
 
-    fn bad_slice(&mut self, buffer: BufferValue, bad: Bad, expr: &'a Expr) -> Failed {
+    fn bad_slice(&mut self, buffer: BufferValue, bad: InvalidSlice, expr: &'a Expr) -> Failed {
         let name = self.buffer_text(buffer);
         let diagnostic = match bad {
-            Bad::Outside { first, len, chunks } => {
+            InvalidSlice::Outside { first, len, chunks } => {
                 let report = outside(expr.span, &name, first, len, chunks);
                 let report = match (&self.world.program.collective, buffer.name) {
                     (Some(implements), BufferName::Input | BufferName::Output) if chunks == 0 => {
@@ -343,10 +343,10 @@ impl<'a> Eval<'_, 'a> {
                 let end = first.saturating_add(len);
                 return self.fail_past_end(expr, report, PastEnd { buffer: name, first, end });
             }
-            Bad::Empty if self.is_clause(expr) => no_chunks(expr.span, &name),
-            Bad::Empty => empty(expr.span, &name, is_from_to(expr)),
-            Bad::Scattered => scattered(expr.span, &name),
-            Bad::NoMember(dimension, value) => {
+            InvalidSlice::Empty if self.is_clause(expr) => no_chunks(expr.span, &name),
+            InvalidSlice::Empty => empty(expr.span, &name, is_from_to(expr)),
+            InvalidSlice::Scattered => scattered(expr.span, &name),
+            InvalidSlice::NoMember(dimension, value) => {
                 let has = self.values_below(buffer, &[]);
                 no_index(expr.span, &name, dimension, value, &has)
             }
@@ -429,7 +429,7 @@ fn shifted(run: Run, by: u64) -> Run {
 }
 
 /// A slice of a buffer without dimensions.
-fn flat(chunks: i64, selections: &[Selection]) -> Result<Run, Bad> {
+fn flat(chunks: i64, selections: &[Selection]) -> Result<Run, InvalidSlice> {
     let (first, len) = match selections.first() {
         None | Some(Selection::Whole) => (0, chunks),
         Some(Selection::One(index)) => (*index, 1),
@@ -438,11 +438,11 @@ fn flat(chunks: i64, selections: &[Selection]) -> Result<Run, Bad> {
         Some(Selection::Below(end)) => (0, *end),
     };
     if len <= 0 {
-        return Err(Bad::Empty);
+        return Err(InvalidSlice::Empty);
     }
     match first >= 0 && first.checked_add(len).is_some_and(|end| end <= chunks) {
         true => Ok(Run { first: first as u64, len: len as u64 }),
-        false => Err(Bad::Outside { first, len, chunks }),
+        false => Err(InvalidSlice::Outside { first, len, chunks }),
     }
 }
 

@@ -185,15 +185,15 @@ struct Line {
 /// The operations of each block, except those at which its threads meet, and the
 /// semaphores that they use, by first use.
 fn blocks(rank: &Rank) -> (Vec<Vec<Line>>, Vec<&Semaphore>) {
-    let mut teller = Teller { rank, semaphores: BTreeMap::new() };
+    let mut printer = OpPrinter { rank, semaphores: BTreeMap::new() };
     let lines = |block: &crate::ir::Block| {
         let mut lines = Vec::new();
-        block.ops.iter().for_each(|op| teller.lines(op, "", &mut lines));
+        block.ops.iter().for_each(|op| printer.lines(op, "", &mut lines));
         lines
     };
     let lines = rank.blocks.iter().map(lines).collect();
     let mut used: Vec<(usize, SemaphoreId)> =
-        teller.semaphores.into_iter().map(|(id, number)| (number, id)).collect();
+        printer.semaphores.into_iter().map(|(id, number)| (number, id)).collect();
     used.sort_unstable();
     let semaphores = used.into_iter().filter_map(|(_, id)| rank.semaphores.lookup(id));
     (lines, semaphores.collect())
@@ -258,13 +258,13 @@ fn mark(kept: &mut [bool], at: usize) {
 }
 
 /// Prints operations of a rank without the numbers that only name things.
-struct Teller<'a> {
+struct OpPrinter<'a> {
     rank: &'a Rank,
     /// Semaphores by first use.
     semaphores: BTreeMap<SemaphoreId, usize>,
 }
 
-impl Teller<'_> {
+impl OpPrinter<'_> {
     fn lines(&mut self, op: &Op, margin: &str, lines: &mut Vec<Line>) {
         let text = match &op.action {
             Action::Sync => return,

@@ -18,7 +18,7 @@ const DERIVED: [&str; 2] = ["exported", "unpaired"];
 const TOLD: [&str; 4] = ["plan", "rank", "channels", "semaphores"];
 
 /// A list that is not the same in both plans.
-pub(super) struct Parted {
+pub(super) struct ListDifference {
     /// Where it is.
     pub(super) place: Place,
     /// What the first plan has there, and the second.
@@ -37,7 +37,7 @@ struct Section<'l> {
 }
 
 /// All lists that differ. Where operations do, too, the lists that follow from them do not count.
-pub(super) fn parted(left: &str, right: &str, operations_differ: bool) -> Vec<Parted> {
+pub(super) fn differences(left: &str, right: &str, operations_differ: bool) -> Vec<ListDifference> {
     let (left, right) = (sections(left), sections(right));
     let none = Section::default();
     let places: BTreeSet<Place> = left.keys().chain(right.keys()).copied().collect();
@@ -68,7 +68,7 @@ pub(super) fn parted(left: &str, right: &str, operations_differ: bool) -> Vec<Pa
 /// What was found, alike ranks together.
 #[derive(Default)]
 struct Found {
-    lists: Vec<Parted>,
+    lists: Vec<ListDifference>,
     /// The n-th difference of its sort on one rank is told with the n-th of that sort on another.
     rows: BTreeMap<(String, usize), usize>,
     counts: BTreeMap<(RankId, String), usize>,
@@ -82,7 +82,7 @@ impl Found {
         *count += 1;
         match self.lists.get_mut(row) {
             Some(known) => known.ranks.push(place.0),
-            None => self.lists.push(Parted { place, lines, ranks: vec![place.0] }),
+            None => self.lists.push(ListDifference { place, lines, ranks: vec![place.0] }),
         }
     }
 }
