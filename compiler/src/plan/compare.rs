@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use crate::plan::names::protocol_name;
 use crate::table::Id;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
 /// For how many pairs of operations, at most, the order of two blocks is compared.
@@ -36,16 +36,11 @@ pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
     if left.ranks.len() != right.ranks.len() {
         return differences;
     }
-    // The n-th difference of a kind on one rank is reported with the n-th of that kind on the others.
-    let mut rows: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    let mut alike = Alike::default();
     for (id, rank) in left.ranks.entries() {
         let Some(other) = right.ranks.lookup(id) else { continue };
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for difference in of_rank(id, rank, other) {
-            let sort = skeleton(&difference.message);
-            let count = counts.entry(sort.clone()).or_insert(0);
-            let row = *rows.entry((sort, *count)).or_insert(differences.len());
-            *count += 1;
+            let row = alike.row(id, &difference.message, differences.len());
             match differences.get_mut(row) {
                 Some(known) => known.ranks.push(id),
                 None => differences.push(difference),
@@ -55,9 +50,24 @@ pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
     differences
 }
 
-/// A text without its numbers, which is the same for differences that are alike.
-pub(crate) fn skeleton(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+/// Finds differences that are the same on several ranks, apart from numbers: the n-th of a kind on one rank is reported
+/// with the n-th of that kind on the others.
+#[derive(Default)]
+pub(crate) struct Alike {
+    /// The row of the n-th difference of a kind; a kind is a message without its numbers.
+    rows: BTreeMap<(String, usize), usize>,
+    counts: BTreeMap<(RankId, String), usize>,
+}
+
+impl Alike {
+    /// The row of a rank's difference: `new` if no rank has had one like it so far.
+    pub(crate) fn row(&mut self, rank: RankId, message: &str, new: usize) -> usize {
+        let kind: String = message.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let count = self.counts.entry((rank, kind.clone())).or_insert(0);
+        let row = *self.rows.entry((kind, *count)).or_insert(new);
+        *count += 1;
+        row
+    }
 }
 
 fn heads(left: &Program, right: &Program) -> Vec<Difference> {
@@ -128,11 +138,15 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         gone.extend(only_left.into_iter().map(|line| (at, line)));
         new.extend(only_right.into_iter().map(|line| (at, line)));
     }
+    let mut places: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
+    for (at, (_, line)) in new.iter().enumerate() {
+        places.entry(&line.text).or_default().push_back(at);
+    }
     for (block, line) in gone {
-        let moved = new.iter().position(|(_, other)| other.text == line.text);
         let text = &line.text;
-        match moved.map(|at| new.remove(at)) {
-            Some((other, there)) if other == block => {
+        let moved = places.get_mut(text.as_str()).and_then(VecDeque::pop_front);
+        match moved.and_then(|at| new.get(at)) {
+            Some((other, there)) if *other == block => {
                 let what = format!("block {block} does this in another order: `{text}`");
                 add(what, Some(line.origin), Some(there.origin));
             }
@@ -149,7 +163,9 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
             ),
         }
     }
-    for (block, line) in new {
+    let mut only_new: Vec<usize> = places.into_values().flatten().collect();
+    only_new.sort_unstable();
+    for (block, line) in only_new.into_iter().filter_map(|at| new.get(at)) {
         let what = format!("block {block}, only in the second plan: `{}`", line.text);
         add(what, None, Some(line.origin));
     }
