@@ -102,6 +102,16 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         let message = format!("rank {}: {what}", id.0);
         differences.push(Difference { message, ranks: vec![id], left: a, right: b });
     };
+    counts(left, right, &mut add);
+    operations(left, right, &mut add);
+    differences
+}
+
+/// Takes what differs, and where it is in each of the plans.
+type Add<'a> = dyn FnMut(String, Option<OriginId>, Option<OriginId>) + 'a;
+
+/// What a rank has another number of.
+fn counts(left: &Rank, right: &Rank, add: &mut Add<'_>) {
     let count = |what: &str, a: usize, b: usize| {
         (a != b)
             .then(|| format!("the number of {what} is {a} in the first plan and {b} in the second"))
@@ -113,7 +123,6 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         count("thread blocks", left.blocks.len(), right.blocks.len()),
         count("semaphores", left.semaphores.len(), right.semaphores.len()),
     ];
-    let place = |rank: &Rank| rank.blocks.iter().next().map(|block| block.origin);
     chunks.into_iter().flatten().for_each(|what| add(what, place(left), place(right)));
     let (ours, theirs) = (channels(left), channels(right));
     for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
@@ -122,6 +131,16 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
             add(what, place(left), place(right));
         }
     }
+}
+
+/// Where a rank begins.
+fn place(rank: &Rank) -> Option<OriginId> {
+    rank.blocks.iter().next().map(|block| block.origin)
+}
+
+/// Operations that only one of the plans has, or has elsewhere, and initial values of semaphores, which are matched by
+/// the operations that use them.
+fn operations(left: &Rank, right: &Rank, add: &mut Add<'_>) {
     let (mut gone, mut new) = (Vec::new(), Vec::new());
     let ((a, ours), (b, theirs)) = (blocks(left), blocks(right));
     for (number, (one, other)) in ours.iter().zip(&theirs).enumerate() {
@@ -169,7 +188,6 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         let what = format!("block {block}, only in the second plan: `{}`", line.text);
         add(what, None, Some(line.origin));
     }
-    differences
 }
 
 /// How many channels a rank has of each kind to each peer, or over each group.
