@@ -23,7 +23,10 @@ fn joined(limits: Limits, ops: Vec<Op>) -> Vec<Op> {
     let mut out: Vec<Op> = Vec::with_capacity(ops.len());
     // What the last operation of these is cut to.
     let mut parts: Vec<Action> = Vec::new();
-    for op in ops {
+    for mut op in ops {
+        if let Action::Pipeline(pipeline) = &mut op.action {
+            pipeline.body = joined(limits, std::mem::take(&mut pipeline.body));
+        }
         let whole = out.last().filter(|last| last.sync.is_none() && op.sync.is_none());
         let whole = whole.filter(|_| parts.len() < MOST_PARTS);
         let whole = whole.and_then(|last| join(&last.action, &op.action)).filter(|whole| {
