@@ -81,8 +81,8 @@ impl Analyst {
             said: Default::default(),
         };
         thread::spawn(move || worker.run(&awake));
-        let teller = publisher.clone();
-        thread::spawn(move || settle(&jobs, &teller, &*disk));
+        let results = publisher.clone();
+        thread::spawn(move || settle(&jobs, &results, &*disk));
         Analyst { next, wake, publisher }
     }
 

@@ -38,9 +38,9 @@ pub(crate) enum Piece<'a> {
 
 /// The operations of a rank in an order that source text can have.
 pub(crate) fn weave(rank: &Rank) -> Vec<Piece<'_>> {
-    let rests =
+    let remaining =
         rank.blocks.entries().map(|(block, row)| Remaining { block, ops: &row.ops }).collect();
-    pieces(rank, rests)
+    pieces(rank, remaining)
 }
 
 /// The rest of a block.
@@ -55,13 +55,13 @@ enum SyncPoint<'a> {
     Pipeline(&'a Pipeline),
 }
 
-fn pieces<'a>(rank: &Rank, mut rests: Vec<Remaining<'a>>) -> Vec<Piece<'a>> {
+fn pieces<'a>(rank: &Rank, mut remaining: Vec<Remaining<'a>>) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     loop {
-        pieces.extend(rests.iter_mut().filter_map(run));
-        rests.retain(|rest| !rest.ops.is_empty());
-        let Some(members) = next(rank, &rests) else { return pieces };
-        pieces.push(meet(rank, &mut rests, members));
+        pieces.extend(remaining.iter_mut().filter_map(run));
+        remaining.retain(|rest| !rest.ops.is_empty());
+        let Some(members) = next(rank, &remaining) else { return pieces };
+        pieces.push(meet(rank, &mut remaining, members));
     }
 }
 
@@ -96,15 +96,15 @@ fn current<'a>(rest: &Remaining<'a>) -> Option<SyncPoint<'a>> {
 }
 
 /// The blocks that meet next. If no barrier is complete, which source never leads to, the first block goes on alone.
-fn next(rank: &Rank, rests: &[Remaining]) -> Option<BTreeSet<BlockId>> {
+fn next(rank: &Rank, remaining: &[Remaining]) -> Option<BTreeSet<BlockId>> {
     let mut best: Option<(BarrierId, BTreeSet<BlockId>)> = None;
-    for rest in rests {
+    for rest in remaining {
         let (id, members) = match current(rest)? {
             SyncPoint::Barrier(id) => (id, of(rank, id)),
-            SyncPoint::Pipeline(pipeline) => together(rank, rests, rest.block, pipeline),
+            SyncPoint::Pipeline(pipeline) => together(rank, remaining, rest.block, pipeline),
         };
         let comes = |member: &BlockId| {
-            let other = rests.iter().find(|other| other.block == *member).and_then(current);
+            let other = remaining.iter().find(|other| other.block == *member).and_then(current);
             match (current(rest), other) {
                 (Some(SyncPoint::Barrier(a)), Some(SyncPoint::Barrier(b))) => a == b,
                 (Some(SyncPoint::Pipeline(a)), Some(SyncPoint::Pipeline(b))) => {
@@ -119,7 +119,7 @@ fn next(rank: &Rank, rests: &[Remaining]) -> Option<BTreeSet<BlockId>> {
         }
     }
     best.map(|(_, members)| members)
-        .or_else(|| rests.first().map(|rest| BTreeSet::from([rest.block])))
+        .or_else(|| remaining.first().map(|rest| BTreeSet::from([rest.block])))
 }
 
 fn of(rank: &Rank, id: BarrierId) -> BTreeSet<BlockId> {
@@ -129,7 +129,7 @@ fn of(rank: &Rank, id: BarrierId) -> BTreeSet<BlockId> {
 /// The blocks whose pipelines belong together because they meet inside, and the lowest barrier there.
 fn together(
     rank: &Rank,
-    rests: &[Remaining],
+    remaining: &[Remaining],
     block: BlockId,
     pipeline: &Pipeline,
 ) -> (BarrierId, BTreeSet<BlockId>) {
@@ -140,7 +140,7 @@ fn together(
             let Some(SyncPoint::Barrier(id)) = sync_point(op) else { continue };
             lowest = lowest.min(id);
             for member in of(rank, id) {
-                let rest = rests.iter().find(|rest| rest.block == member);
+                let rest = remaining.iter().find(|rest| rest.block == member);
                 if let (true, Some(SyncPoint::Pipeline(other))) =
                     (members.insert(member), rest.and_then(current))
                 {
@@ -153,11 +153,11 @@ fn together(
 }
 
 /// The statement that the members share, removed from each of them.
-fn meet<'a>(rank: &Rank, rests: &mut [Remaining<'a>], members: BTreeSet<BlockId>) -> Piece<'a> {
+fn meet<'a>(rank: &Rank, remaining: &mut [Remaining<'a>], members: BTreeSet<BlockId>) -> Piece<'a> {
     let mut inner = Vec::new();
     let mut first: Option<&Pipeline> = None;
     let mut origin: Option<OriginId> = None;
-    for rest in rests.iter_mut().filter(|rest| members.contains(&rest.block)) {
+    for rest in remaining.iter_mut().filter(|rest| members.contains(&rest.block)) {
         origin = origin.or(rest.ops.first().map(|op| op.origin));
         if let Some(SyncPoint::Pipeline(pipeline)) = current(rest) {
             first = first.or(Some(pipeline));
