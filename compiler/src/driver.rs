@@ -265,7 +265,7 @@ pub fn write_plan(
     for id in program.ranks.ids() {
         let rank = replicate::rank(&program, id);
         checker.rank(id, &rank);
-        write::rank(&program, id, &rank, out)?;
+        write::rank(id, &rank, out)?;
     }
     let outcome = checker.finish();
     program.options.min_message_size = Some(outcome.min_message_size);

@@ -34,7 +34,7 @@ const ROUNDS: usize = 4;
 const MOST_ALONE: usize = 3;
 
 /// Checks a program: returns everything that is found with these settings.
-pub type Look<'a> = dyn Fn(&Unit, ProgramId, &Settings, Proof) -> Vec<Diagnostic> + 'a;
+pub type CheckFn<'a> = dyn Fn(&Unit, ProgramId, &Settings, Proof) -> Vec<Diagnostic> + 'a;
 
 /// A program, and how it was checked.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ pub struct Subject<'a> {
     /// The settings that it was elaborated with; every report was found with one of these.
     pub settings: &'a [Settings],
     /// How it was checked.
-    pub look: &'a Look<'a>,
+    pub check: &'a CheckFn<'a>,
     /// Set when nobody waits for the result any more.
     pub interrupt: &'a Interrupt,
 }
@@ -143,7 +143,7 @@ impl<'a> Trials<'a> {
                 None if situation.elsewhere => continue,
                 None => return None,
             }
-            let mut errors = self.look(version, &situation.settings, Proof::Needed);
+            let mut errors = self.check(version, &situation.settings, Proof::Needed);
             if self.subject.interrupt.is_set() {
                 return None;
             }
@@ -158,13 +158,13 @@ impl<'a> Trials<'a> {
 
     /// Whether all errors are about limits that the original program exceeds, too.
     fn are_known(&self, errors: &[Diagnostic], situation: &Situation) -> bool {
-        let known = self.look(&self.first, &situation.settings, Proof::Skipped);
+        let known = self.check(&self.first, &situation.settings, Proof::Skipped);
         errors.iter().all(|error| known.iter().any(|limit| limit.code == error.code))
     }
 
     /// The errors that the checks find; warnings and notes are left out.
-    fn look(&self, version: &Version, settings: &Settings, proof: Proof) -> Vec<Diagnostic> {
-        let mut found = (self.subject.look)(&version.unit, version.program, settings, proof);
+    fn check(&self, version: &Version, settings: &Settings, proof: Proof) -> Vec<Diagnostic> {
+        let mut found = (self.subject.check)(&version.unit, version.program, settings, proof);
         found.retain(|report| report.severity == Severity::Error);
         found
     }

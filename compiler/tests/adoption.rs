@@ -4,6 +4,8 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
 #[path = "support/folder.rs"]
 mod folder;
 

@@ -17,8 +17,11 @@
 mod annotations;
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
 
-use cclc::{Run, manifest};
+use cclc::Run;
+use files::{ccl_files, entries, manifest, stem};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,10 +43,7 @@ fn main() {
 fn cases() -> Vec<Trial> {
     let mut trials = Vec::new();
     for phase in entries(&manifest("tests/cases")).into_iter().filter(|path| path.is_dir()) {
-        for file in entries(&phase)
-            .into_iter()
-            .filter(|path| path.extension().is_some_and(|end| end == "ccl"))
-        {
+        for file in ccl_files(&phase) {
             let name = format!("{}/{}", stem(&phase), stem(&file));
             trials.push(Trial::test(name, move || case(&file).map_err(Failed::from)));
         }
@@ -61,8 +61,7 @@ fn clean_files() -> Vec<Trial> {
         "../examples/mscclpp/unit_tests",
         "../examples/systems",
     ];
-    let files = folders.iter().flat_map(|folder| entries(&manifest(folder)));
-    let sources = files.filter(|path| path.extension().is_some_and(|end| end == "ccl"));
+    let sources = folders.iter().flat_map(|folder| ccl_files(&manifest(folder)));
     let trial = |file: PathBuf| Trial::test(format!("clean/{}", stem(&file)), move || clean(&file));
     sources.map(trial).collect()
 }
@@ -235,17 +234,6 @@ fn difference(expected: &str, found: &str) -> String {
         }
     }
     "the texts differ in their ends of lines".to_owned()
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
-    let mut entries: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    entries
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Tests of the runner itself.

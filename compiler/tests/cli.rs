@@ -4,6 +4,8 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
 #[path = "support/folder.rs"]
 mod folder;
 #[path = "cli/hostile.rs"]
@@ -17,7 +19,8 @@ mod running;
 #[path = "cli/watch.rs"]
 mod watch;
 
-use cclc::{manifest, run};
+use cclc::run;
+use files::manifest;
 use folder::{Folder, GOOD, ends, says};
 use serde_json::Value;
 use std::fs;

@@ -6,6 +6,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
+#[path = "support/files.rs"]
+mod files;
+
 use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Proof, Source, Target};
 use compiler::elaborate::Settings;
@@ -16,9 +19,10 @@ use compiler::resolve::program::ProgramId;
 use compiler::source::{FileId, SourceMap};
 use compiler::syntax;
 use compiler::table::Id as _;
+use files::manifest;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The goldens that no program can express, with the code and a part of the report.
 const UNSAYABLE: &[(&str, &str, &str)] = &[
@@ -160,10 +164,6 @@ fn a_defect_comes_back() {
     }
 }
 
-fn manifest(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 fn goldens() -> Vec<PathBuf> {
     let entries = fs::read_dir(manifest("tests/goldens")).unwrap();
     let files = entries.map(|entry| entry.unwrap().path());
@@ -176,12 +176,8 @@ fn goldens() -> Vec<PathBuf> {
 /// The programs of the library's algorithms and of the examples, in single files without imports of their own.
 fn programs() -> BTreeMap<String, String> {
     let folders = ["../stdlib/ccl/algorithms", "../examples"];
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(manifest(folder)).unwrap());
-    entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|end| end == "ccl"))
-        .map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap()))
-        .collect()
+    let files = folders.iter().flat_map(|folder| files::ccl_files(&manifest(folder)));
+    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
 }
 
 fn decompiled(text: &str, regular: bool) -> (Option<Source>, Vec<Diagnostic>) {

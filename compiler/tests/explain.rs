@@ -5,6 +5,8 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
 
 use compiler::diagnostic::Code;
 

@@ -4,21 +4,17 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
 
-use cclc::{Run, manifest, run};
+use cclc::{Run, run};
+use files::{ccl_files, entries, manifest};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
-}
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -117,7 +113,7 @@ fn programs_are_mended() {
     let bless = std::env::var_os("BLESS").is_some();
     let programs = manifest("tests/fixes");
     let mut wrong = Vec::new();
-    for path in entries(&programs).into_iter().filter(|path| path.extension().unwrap() == "ccl") {
+    for path in ccl_files(&programs) {
         let folder = tempfile::tempdir().unwrap();
         let copied = folder.path().join(path.file_name().unwrap());
         fs::copy(&path, &copied).unwrap();

@@ -9,6 +9,8 @@
 
 #[path = "kernels/build.rs"]
 mod build;
+#[path = "support/files.rs"]
+mod files;
 #[path = "kernels/mutants.rs"]
 mod mutants;
 #[path = "kernels/promises.rs"]
@@ -16,6 +18,7 @@ mod promises;
 
 use build::{Run, Sanitizer, Subject};
 use compiler::driver::Proof;
+use files::{ccl_files, manifest, stem};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,14 +79,17 @@ const FORMULAIC: &[(&str, i64, i64)] = &[
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
-    for file in ccl_files("../stdlib/ccl/algorithms") {
+    for file in ccl_files(&manifest("../stdlib/ccl/algorithms")) {
         for ranks in [2, 4] {
             let subject = subject(&file, None, &[("ranks", ranks), ("ranks_per_node", ranks / 2)]);
             let name = format!("library/{}/{ranks}", stem(&file));
             trials.push(Trial::test(name, move || right(&subject)));
         }
     }
-    for file in ccl_files("tests/language").into_iter().chain(ccl_files("tests/kernels")) {
+    for file in ccl_files(&manifest("tests/language"))
+        .into_iter()
+        .chain(ccl_files(&manifest("tests/kernels")))
+    {
         for program in programs(&fs::read_to_string(&file).unwrap()) {
             for ranks in [2, 4] {
                 let subject =
@@ -100,14 +106,14 @@ fn main() {
     );
     trials.push(Trial::test("library/allgather_nodes_packets/9", move || right(&nodes)));
     for (file, ranks) in LOOPING {
-        let subject = subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
+        let subject = subject(&manifest(file), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
         let name = format!("loops/{}/{ranks}", stem(Path::new(file)));
         trials.push(Trial::test(name, move || in_loops(&subject)));
     }
     for (file, ranks, ranks_per_node) in FORMULAIC {
         let settings = [("ranks", *ranks), ("ranks_per_node", *ranks_per_node)];
-        for program in programs(&fs::read_to_string(folder(file)).unwrap()) {
-            let subject = subject(&folder(file), Some(&program), &settings);
+        for program in programs(&fs::read_to_string(manifest(file)).unwrap()) {
+            let subject = subject(&manifest(file), Some(&program), &settings);
             let name = format!("formulas/{program}/{ranks}");
             trials.push(Trial::test(name, move || by_formulas(&subject)));
         }
@@ -119,7 +125,7 @@ fn main() {
     }
     for (file, ranks) in NETWORKED {
         let mut subject =
-            subject(&folder(file), None, &[("ranks", *ranks), ("ranks_per_node", ranks / 2)]);
+            subject(&manifest(file), None, &[("ranks", *ranks), ("ranks_per_node", ranks / 2)]);
         subject.nvshmem = true;
         trials.push(Trial::test(format!("nvshmem/{}/{ranks}", stem(Path::new(file))), move || {
             over_network(&subject)
@@ -177,7 +183,7 @@ fn by_formulas(subject: &Subject) -> Result<(), Failed> {
 /// No program of a folder has a table, for few ranks or many; at least `least` programs are looked at.
 fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
     let mut seen = 0;
-    for file in ccl_files(name) {
+    for file in ccl_files(&manifest(name)) {
         for program in programs(&fs::read_to_string(&file)?) {
             for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
                 let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];
@@ -239,14 +245,14 @@ fn readable(name: &str) -> Result<(), Failed> {
     let mut subject = subject(&algorithm(name), None, &[]);
     subject.file = format!("stdlib/ccl/algorithms/{name}.ccl");
     let made = build::source(&subject, name)?;
-    let shown = folder("../docs/kernels").join(format!("{name}.cu"));
+    let shown = manifest("../docs/kernels").join(format!("{name}.cu"));
     if std::env::var_os("BLESS").is_some() {
         fs::write(&shown, &made)?;
     }
     if fs::read_to_string(&shown)? != made {
         return Err(Failed::from(format!("{} is not what is made", shown.display())));
     }
-    let by_hand = fs::read_to_string(folder("../docs/kernels/by_hand.cu"))?;
+    let by_hand = fs::read_to_string(manifest("../docs/kernels/by_hand.cu"))?;
     let prefix = format!("void {name}_");
     let roles: Vec<&str> =
         by_hand.lines().filter_map(|line| line.split_once(&prefix)?.1.split('(').next()).collect();
@@ -351,21 +357,5 @@ fn programs(text: &str) -> Vec<String> {
 fn algorithm(name: &str) -> PathBuf {
     let file = format!("{name}.ccl");
     let own = build::kernels(&file);
-    if own.exists() { own } else { folder("../stdlib/ccl/algorithms").join(file) }
-}
-
-fn ccl_files(name: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "ccl"));
-    files.sort();
-    files
-}
-
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap().to_string_lossy().into_owned()
+    if own.exists() { own } else { manifest("../stdlib/ccl/algorithms").join(file) }
 }

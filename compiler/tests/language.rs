@@ -5,7 +5,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
-use std::path::{Path, PathBuf};
+#[path = "support/files.rs"]
+mod files;
+
+use files::{ccl_files, manifest};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// The numbers of ranks that every program is compiled for.
@@ -196,20 +200,4 @@ fn accepts(file: &Path, program: &str, values: &[String]) {
 
 fn cclc<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cclc")).args(arguments).output().unwrap()
-}
-
-fn manifest(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-/// The `.ccl` files of a folder, sorted; there must be at least one.
-fn ccl_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ccl"))
-        .collect();
-    files.sort();
-    assert!(!files.is_empty(), "{}", folder.display());
-    files
 }

@@ -9,6 +9,12 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
+#[path = "support/random.rs"]
+mod random;
+#[path = "support/tree.rs"]
+mod tree;
 
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Diagnostic, Severity};
@@ -20,9 +26,12 @@ use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
 use compiler::{ir, syntax};
+use files::{all_ccl_files, manifest};
+use random::Random;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use tree::without_spans;
 
 /// The most operations to which a broken text is elaborated.
 const MAX_OPERATIONS: u64 = 20_000;
@@ -227,27 +236,15 @@ fn is_full() -> bool {
 
 /// Every `.ccl` file of the project.
 fn texts() -> Vec<Text> {
-    let mut paths = Vec::new();
-    for folder in ["tests/cases", "tests/language", "../stdlib/ccl", "../examples"] {
-        collect(&cclc::manifest(folder), &mut paths);
-    }
+    let folders = ["tests/cases", "tests/language", "../stdlib/ccl", "../examples"];
+    let mut paths: Vec<PathBuf> =
+        folders.iter().flat_map(|folder| all_ccl_files(&manifest(folder))).collect();
     paths.sort();
     let text = |path: PathBuf| Text {
         name: path.display().to_string(),
         text: fs::read_to_string(path).unwrap(),
     };
     paths.into_iter().map(text).collect()
-}
-
-fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            collect(&path, paths);
-        } else if path.extension().is_some_and(|end| end == "ccl") {
-            paths.push(path);
-        }
-    }
 }
 
 fn load(name: &str, text: &str) -> (SourceMap, Unit, bool) {
@@ -366,15 +363,6 @@ fn survive(name: &str, text: &str) {
     assert!(result.is_ok(), "{name}: a panic with the text\n{text}");
 }
 
-/// A tree's text without spans.
-fn without_spans(tree: &impl std::fmt::Debug) -> String {
-    let text = format!("{tree:?}");
-    let mut parts = text.split("Span { ");
-    let mut bare = parts.next().unwrap_or_default().to_owned();
-    bare.extend(parts.map(|part| part.split_once(" }").map_or(part, |(_, rest)| rest)));
-    bare
-}
-
 /// The comments of a text, in order, without the blanks around them.
 fn comments(text: &str) -> Vec<String> {
     let comment = |line: &str| {
@@ -386,19 +374,6 @@ fn comments(text: &str) -> Vec<String> {
         start.and_then(|(at, _)| line.get(at..)).map(|comment| comment.trim_end().to_owned())
     };
     text.lines().filter_map(comment).collect()
-}
-
-/// A pseudorandom sequence that is the same in every run.
-struct Random(u64);
-
-impl Random {
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        // A linear congruential generator with Knuth's multiplier; the high bits are good enough.
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end.max(1)
-    }
 }
 
 /// What mutations insert: every word and sign of the language, and some that do not belong to it.

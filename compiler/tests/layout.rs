@@ -2,10 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a text that is not formatted fails the test")]
 
+#[path = "support/files.rs"]
+mod files;
+#[path = "support/random.rs"]
+mod random;
+#[path = "support/tree.rs"]
+mod tree;
+
 use compiler::source::FileId;
 use compiler::syntax::{format, parse, token};
+use files::{all_ccl_files, manifest};
+use random::Random;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 const TEXTS: &[&str] =
     &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
@@ -14,10 +22,7 @@ const TEXTS: &[&str] =
 fn tree(text: &str) -> String {
     let (tree, reports) = parse(FileId(0), text);
     assert_eq!(reports, [], "{text}");
-    let printed = format!("{tree:?}");
-    let mut parts = printed.split("Span { file: FileId(0), ");
-    let first = parts.next().unwrap().to_owned();
-    parts.fold(first, |all, part| all + part.split_once('}').unwrap().1)
+    tree::without_spans(&tree)
 }
 
 fn comments(text: &str) -> Vec<String> {
@@ -54,37 +59,25 @@ fn lines_end_with_carriage_returns_too() {
 
 #[test]
 fn the_library_and_the_examples_are_formatted() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut folders: Vec<PathBuf> =
-        ["stdlib/ccl", "examples", "benches"].map(|folder| root.join(folder)).into();
-    let mut looked_at = 0;
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "ccl") {
-                let text = fs::read_to_string(&path).unwrap();
-                assert!(format(&text).unwrap() == text, "{}: run `cclc fmt` on it", path.display());
-                looked_at += 1;
-            }
-        }
+    let folders = ["../stdlib/ccl", "../examples", "../benches"];
+    let files: Vec<_> =
+        folders.iter().flat_map(|folder| all_ccl_files(&manifest(folder))).collect();
+    for path in &files {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(format(&text).unwrap() == text, "{}: run `cclc fmt` on it", path.display());
     }
-    assert!(looked_at > 30, "only {looked_at} files");
+    assert!(files.len() > 30, "only {} files", files.len());
 }
 
 #[test]
 fn any_layout_of_the_same_tokens_means_the_same() {
-    let mut seed = 1u64;
-    let mut dice = |sides: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % sides
-    };
+    let mut random = Random(1);
     for round in 0..60 {
         let text = TEXTS[round % TEXTS.len()];
         let mut mangled = String::new();
         for token in token::tokens(FileId(0), text).tokens {
             mangled += token.text;
-            mangled += match dice(12) {
+            mangled += match random.below(12) {
                 _ if token.text.starts_with("//") => "\n",
                 0 => "\n",
                 1 => "\n\n\n\t",

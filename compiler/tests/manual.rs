@@ -7,11 +7,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
+#[path = "support/files.rs"]
+mod files;
 #[path = "manual/links.rs"]
 mod links;
 #[path = "manual/page.rs"]
 mod page;
 
+use files::{ccl_files, entries, manifest};
 use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Block, Command, Piece};
 use std::collections::BTreeSet;
@@ -69,7 +72,7 @@ fn main() -> ExitCode {
 }
 
 fn root() -> PathBuf {
-    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap()
+    fs::canonicalize(manifest("..")).unwrap()
 }
 
 /// The pages, by their paths from the project's root.
@@ -81,13 +84,6 @@ fn pages(root: &Path) -> Vec<String> {
     let files = folders.iter().filter(|folder| folder.is_dir()).flat_map(|folder| entries(folder));
     let pages = files.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
     pages.map(|path| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()).collect()
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
 }
 
 /// Checks a page, or with `BLESS=1` updates it.
@@ -270,9 +266,8 @@ impl Reader<'_> {
     /// A fragment must occur, apart from blanks and comments, in a program that a test compiles.
     fn is_compiled_elsewhere(&mut self, block: &Block<'_>) {
         let fragment = code(&block.lines);
-        let files = COMPILED.iter().flat_map(|folder| entries(&self.root.join(folder)));
-        let programs = files.filter(|path| path.extension().is_some_and(|ending| ending == "ccl"));
-        let found = programs.into_iter().any(|path| {
+        let mut programs = COMPILED.iter().flat_map(|folder| ccl_files(&self.root.join(folder)));
+        let found = programs.any(|path| {
             let text = fs::read_to_string(path).unwrap();
             has_lines(&code(&text.lines().collect::<Vec<_>>()), &fragment)
         });

@@ -5,8 +5,11 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
 
-use cclc::{Run, manifest};
+use cclc::Run;
+use files::{ccl_files, manifest};
 use std::path::{Path, PathBuf};
 
 /// Verbs that wait for something from elsewhere.
@@ -21,9 +24,7 @@ fn picture(file: &Path, more: &[&str]) -> Run {
 }
 
 fn library() -> Vec<PathBuf> {
-    let folder = std::fs::read_dir(manifest("../stdlib/ccl/algorithms")).unwrap();
-    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
+    let files = ccl_files(&manifest("../stdlib/ccl/algorithms"));
     assert!(files.len() > 10);
     files
 }

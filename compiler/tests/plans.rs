@@ -2,11 +2,15 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
+#[path = "support/random.rs"]
+mod random;
+
 use compiler::check;
 use compiler::diagnostic::Change;
 use compiler::interrupt::Interrupt;
 use compiler::plan::listing::{Form, Settings, listing};
 use compiler::source::FileId;
+use random::Random;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -107,17 +111,6 @@ fn one_mistake_is_one_finding() {
     let strong = changes.iter().filter(|change| matches!(change, Change::Strong { .. }));
     let flush = changes.iter().filter(|change| matches!(change, Change::Flush { .. }));
     assert!(strong.count() >= 8 && flush.count() >= 2, "{changes:?}");
-}
-
-/// A pseudorandom sequence that is the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound.max(1)
-    }
 }
 
 /// One random change to a text: a number, a word from elsewhere, a piece removed or doubled.

@@ -5,6 +5,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
+#[path = "support/files.rs"]
+mod files;
+
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Proof, Target};
 use compiler::elaborate::Settings;
@@ -12,9 +15,10 @@ use compiler::interrupt::Interrupt;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
 use compiler::{resolve, syntax};
+use files::{ccl_files, manifest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A program of the library or of the pages, with the node width, and whether it is in place if it can be either; the
@@ -30,8 +34,9 @@ const RANKS: std::ops::RangeInclusive<u32> = 2..=17;
 fn programs_meet_limits_only_where_the_table_says() {
     // For each shape of a program, the numbers of ranks that it supports, each with the codes that are reported.
     let mut found: BTreeMap<String, BTreeMap<u32, BTreeSet<&str>>> = BTreeMap::new();
-    let library = files("../stdlib/ccl/algorithms").into_iter().map(|file| ("library", file));
-    let pages = files("tests/language").into_iter().map(|file| ("pages", file));
+    let library =
+        ccl_files(&manifest("../stdlib/ccl/algorithms")).into_iter().map(|file| ("library", file));
+    let pages = ccl_files(&manifest("tests/language")).into_iter().map(|file| ("pages", file));
     for (place, file) in library.chain(pages) {
         let unit = load(&file);
         for id in unit.programs.ids() {
@@ -167,13 +172,4 @@ fn load(path: &Path) -> Unit {
     let (unit, reports) = driver::load(main, &mut sources, &mut read);
     assert!(!driver::has_errors(&reports), "{}: {reports:?}", path.display());
     unit
-}
-
-fn files(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|end| end == "ccl")).collect();
-    files.sort();
-    files
 }

@@ -5,10 +5,13 @@
 
 #[path = "support/cclc.rs"]
 mod cclc;
+#[path = "support/files.rs"]
+mod files;
 #[path = "kernels/mutants.rs"]
 mod mutants;
 
-use cclc::{Run, manifest};
+use cclc::Run;
+use files::manifest;
 use mutants::{MUTANTS, Mutant};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +31,7 @@ const WAYS: [&str; 4] = [
 fn the_library_is_right_in_every_schedule() {
     let mut wrong = Vec::new();
     let mut count = 0;
-    for file in ccl_files() {
+    for file in files::ccl_files(&library()) {
         let text = fs::read_to_string(&file).unwrap();
         for way in WAYS {
             let fits = |word: &&str| {
@@ -100,11 +103,4 @@ fn run(file: &Path, words: &str, more: &str) -> Run {
 
 fn library() -> PathBuf {
     manifest("../stdlib/ccl/algorithms")
-}
-
-fn ccl_files() -> Vec<PathBuf> {
-    let entries = fs::read_dir(library()).unwrap();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
 }

@@ -76,13 +76,13 @@ impl Analyst {
             next: next.clone(),
             publisher: publisher.clone(),
             settler,
-            relied: BTreeMap::new(),
+            dependencies: BTreeMap::new(),
             carried: BTreeMap::new(),
             said: Default::default(),
         };
         thread::spawn(move || worker.run(&awake));
-        let teller = publisher.clone();
-        thread::spawn(move || settle(&jobs, &teller, &*disk));
+        let results = publisher.clone();
+        thread::spawn(move || settle(&jobs, &results, &*disk));
         Analyst { next, wake, publisher }
     }
 
@@ -103,9 +103,9 @@ struct Worker {
     next: Arc<Mutex<Option<Job>>>,
     publisher: Publisher,
     /// The channel to the thread that checks whole files.
-    settler: Sender<(Doubts, Interrupt)>,
+    settler: Sender<(Recheck, Interrupt)>,
     /// What each file depended on when it was last checked.
-    relied: BTreeMap<Url, Relied>,
+    dependencies: BTreeMap<Url, Dependencies>,
     /// The latest findings of the checks for each file.
     carried: BTreeMap<Url, Carried>,
     /// The settings, and the messages already shown about them.
@@ -114,7 +114,7 @@ struct Worker {
 
 /// Everything besides its text that a file's diagnostics depend on.
 #[derive(PartialEq)]
-struct Relied {
+struct Dependencies {
     /// The version of the text at which this was recorded.
     version: i32,
     settings: Arc<Settings>,
@@ -123,7 +123,7 @@ struct Relied {
 }
 
 /// Files with errors, and everything needed to check them without a snapshot.
-struct Doubts {
+struct Recheck {
     subjects: Vec<Subject>,
     texts: BTreeMap<String, Text>,
     settings: Arc<Settings>,
@@ -134,10 +134,10 @@ struct Doubts {
 
 impl Worker {
     fn run(&mut self, awake: &Receiver<()>) {
-        let mut doubts: Option<Doubts> = None;
+        let mut recheck: Option<Recheck> = None;
         let mut settling = Interrupt::default();
         loop {
-            let woken = match &doubts {
+            let woken = match &recheck {
                 Some(_) => awake.recv_timeout(REST),
                 None => awake.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
@@ -146,12 +146,12 @@ impl Worker {
                     let job = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
                     let Some(job) = job else { continue };
                     settling.set();
-                    doubts = self.look(job);
+                    recheck = self.look(job);
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     settling = Interrupt::default();
-                    if let Some(doubts) = doubts.take() {
-                        let _ = self.settler.send((doubts, settling.clone()));
+                    if let Some(recheck) = recheck.take() {
+                        let _ = self.settler.send((recheck, settling.clone()));
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -160,7 +160,7 @@ impl Worker {
     }
 
     /// Does a job unless it is cancelled; returns the files that must be checked as a whole.
-    fn look(&mut self, job: Job) -> Option<Doubts> {
+    fn look(&mut self, job: Job) -> Option<Recheck> {
         let Job { subjects, snapshot } = job;
         let mut doubtful = Vec::new();
         self.carried.retain(|url, _| snapshot.open.contains_key(url));
@@ -177,8 +177,9 @@ impl Worker {
             for (subject, types) in &sound {
                 self.proofs(&snapshot, subject, types);
             }
-            let relied = |subject: &Subject| (subject.url.clone(), Relied::on(&snapshot, subject));
-            (subjects.iter().map(relied).collect(), unmet(&snapshot, &subjects))
+            let dependencies =
+                |subject: &Subject| (subject.url.clone(), Dependencies::on(&snapshot, subject));
+            (subjects.iter().map(dependencies).collect(), unmet(&snapshot, &subjects))
         };
         // A cancelled job is followed by another one about the same files. If a job panics, only its diagnostics are
         // lost.
@@ -187,11 +188,11 @@ impl Worker {
         if !matches!(looked, Ok(Err(_))) {
             self.publisher.idle();
         }
-        let (relied, unmet) = looked.ok()?.ok()?;
-        self.rely(relied);
+        let (dependencies, unmet) = looked.ok()?.ok()?;
+        self.rely(dependencies);
         let settings = Configuration::get(&snapshot.database).settings(&snapshot.database);
         self.say_once(&settings, unmet);
-        (!doubtful.is_empty()).then(|| Doubts {
+        (!doubtful.is_empty()).then(|| Recheck {
             subjects: doubtful,
             texts: snapshot.database.texts(),
             settings,
@@ -214,12 +215,12 @@ impl Worker {
     }
 
     /// Records what files depend on; notifies the publisher if that has changed for a file whose text has not.
-    fn rely(&mut self, relied: BTreeMap<Url, Relied>) {
-        let old = std::mem::replace(&mut self.relied, relied);
-        let stale = |(url, new): (&Url, &Relied)| {
+    fn rely(&mut self, dependencies: BTreeMap<Url, Dependencies>) {
+        let old = std::mem::replace(&mut self.dependencies, dependencies);
+        let stale = |(url, new): (&Url, &Dependencies)| {
             old.get(url).is_some_and(|old| old.version == new.version && old != new)
         };
-        if self.relied.iter().any(stale) {
+        if self.dependencies.iter().any(stale) {
             self.publisher.stale();
         }
     }
@@ -305,8 +306,8 @@ fn unmet(snapshot: &Snapshot, subjects: &[Subject]) -> Vec<String> {
     led.collect()
 }
 
-impl Relied {
-    fn on(snapshot: &Snapshot, subject: &Subject) -> Relied {
+impl Dependencies {
+    fn on(snapshot: &Snapshot, subject: &Subject) -> Dependencies {
         let database = &snapshot.database;
         let mut texts = BTreeMap::new();
         for part in analysis::parts(database, database.document(&subject.name)) {
@@ -319,29 +320,29 @@ impl Relied {
             }
         }
         let settings = Configuration::get(database).settings(database);
-        Relied { version: subject.version, settings, texts }
+        Dependencies { version: subject.version, settings, texts }
     }
 }
 
 /// Checks whole files, one job after the other.
-fn settle(jobs: &Receiver<(Doubts, Interrupt)>, publisher: &Publisher, disk: &Disk) {
-    while let Ok((doubts, interrupt)) = jobs.recv() {
+fn settle(jobs: &Receiver<(Recheck, Interrupt)>, publisher: &Publisher, disk: &Disk) {
+    while let Ok((recheck, interrupt)) = jobs.recv() {
         // If the check of a file panics, the findings of its declarations stay.
         let _ =
-            panic::catch_unwind(AssertUnwindSafe(|| whole(&doubts, &interrupt, publisher, disk)));
+            panic::catch_unwind(AssertUnwindSafe(|| whole(&recheck, &interrupt, publisher, disk)));
     }
 }
 
-fn whole(doubts: &Doubts, interrupt: &Interrupt, publisher: &Publisher, disk: &Disk) {
-    for subject in &doubts.subjects {
-        let (texts, settings) = (&doubts.texts, &doubts.settings);
+fn whole(recheck: &Recheck, interrupt: &Interrupt, publisher: &Publisher, disk: &Disk) {
+    for subject in &recheck.subjects {
+        let (texts, settings) = (&recheck.texts, &recheck.settings);
         let found = diagnostics::whole(&subject.name, texts, &disk, settings, interrupt);
         if interrupt.is_set() {
             return;
         }
         let text = |name: &str| texts.get(name).cloned()?.ok();
-        let lines = |name: &str| Some(Arc::new(Lines::new(text(name)?, doubts.encoding)));
-        let url = |name: &str| actor::url(&doubts.open, &doubts.workspace, name);
+        let lines = |name: &str| Some(Arc::new(Lines::new(text(name)?, recheck.encoding)));
+        let url = |name: &str| actor::url(&recheck.open, &recheck.workspace, name);
         let context = Context::new(&lines, &url);
         let problems = problems::problems(&context, &subject.name, &found);
         publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);

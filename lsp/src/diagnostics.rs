@@ -44,12 +44,12 @@ pub struct Finding {
     /// Possible fixes, in words.
     pub helps: Vec<String>,
     /// A fix that the editor can make.
-    pub fix: Option<Mending>,
+    pub fix: Option<QuickFix>,
 }
 
 /// A change of files that fixes something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mending {
+pub struct QuickFix {
     /// What it does, in the imperative.
     pub title: String,
     /// Whether it is certain to be right.
@@ -256,14 +256,14 @@ pub(crate) fn confirm(
     reports: &mut [Diagnostic],
 ) {
     let target = settings.target();
-    let look =
+    let check =
         |unit: &Unit, program: ProgramId, elaboration: &elaborate::Settings, proof: Proof| {
             let (lowered, mut found) = driver::lower(unit, program, elaboration, proof, interrupt);
             found.extend(lowered.iter().flat_map(|lowered| driver::limits(lowered, target)));
             found
         };
     let settings = std::slice::from_ref(elaboration);
-    let subject = Subject { sources, unit, program, settings, look: &look, interrupt };
+    let subject = Subject { sources, unit, program, settings, check: &check, interrupt };
     trial::confirm(subject, reports);
 }
 
@@ -328,7 +328,7 @@ fn finding(
     let related = report.secondary.iter();
     // Where an import goes is known only for the whole file.
     let is_here = |edit: &&Edit| Place::Source(edit.span) == primary.place;
-    let mending = |fix: &Fix| Mending {
+    let quick_fix = |fix: &Fix| QuickFix {
         title: fix.title.clone(),
         sure: fix.certainty == Certainty::Sure,
         edits: (fix.edits.iter())
@@ -347,7 +347,7 @@ fn finding(
         related: related.filter_map(|label| Some((spot(label)?, label.text.clone()))).collect(),
         notes: report.notes.clone(),
         helps: report.helps.iter().map(|help| for_editors(help)).collect(),
-        fix: report.fix.as_ref().map(mending),
+        fix: report.fix.as_ref().map(quick_fix),
     })
 }
 
@@ -382,7 +382,7 @@ fn here(name: &str, start: u32, range: &Range<u32>) -> Spot {
 
 /// The warning about something that is ignored in the declaration that begins at `start`.
 fn complaint(complaint: &Complaint, spot: Spot, name: &str, start: u32) -> Finding {
-    let mending = |(title, range, text): (String, Range<u32>, String)| Mending {
+    let quick_fix = |(title, range, text): (String, Range<u32>, String)| QuickFix {
         title,
         sure: true,
         edits: vec![(here(name, start, &range), text)],
@@ -398,6 +398,6 @@ fn complaint(complaint: &Complaint, spot: Spot, name: &str, start: u32) -> Findi
         related: Vec::new(),
         notes: Vec::new(),
         helps: vec![complaint.help.clone()],
-        fix: complaint.fix.clone().map(mending),
+        fix: complaint.fix.clone().map(quick_fix),
     }
 }

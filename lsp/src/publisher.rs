@@ -75,7 +75,7 @@ pub enum View {
 }
 
 /// Sends a notice to the client; the next notice waits until this one has been sent.
-pub type Tell = dyn Fn(Notice) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
+pub type Notify = dyn Fn(Notice) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 /// What is known of a file.
 #[derive(Clone, Debug)]
@@ -118,11 +118,17 @@ impl Publisher {
     /// A publisher, and its [`Work`], which the caller must run. A client that `pulls` requests diagnostics, and is
     /// not sent any.
     #[must_use]
-    pub fn new(tell: Arc<Tell>, pulls: bool) -> (Publisher, Work) {
+    pub fn new(notify: Arc<Notify>, pulls: bool) -> (Publisher, Work) {
         let (queue, messages) = unbounded_channel();
         let state: Arc<Mutex<State>> = Arc::default();
-        let work =
-            Work { messages, state: state.clone(), held: BTreeMap::new(), busy: None, tell, pulls };
+        let work = Work {
+            messages,
+            state: state.clone(),
+            held: BTreeMap::new(),
+            busy: None,
+            notify,
+            pulls,
+        };
         (Publisher { queue, state }, work)
     }
 
@@ -205,7 +211,7 @@ pub struct Work {
     held: BTreeMap<Url, (Instant, Known)>,
     /// The check that is running.
     busy: Option<Busy>,
-    tell: Arc<Tell>,
+    notify: Arc<Notify>,
     pulls: bool,
 }
 
@@ -243,11 +249,11 @@ impl Work {
                 Some(Message::Stale) => {
                     self.refresh(&[View::Lenses, View::Hints, View::Tokens]).await;
                 }
-                Some(Message::Say(text)) => (self.tell)(Notice::Message(text)).await,
+                Some(Message::Say(text)) => (self.notify)(Notice::Message(text)).await,
                 Some(Message::Busy(with)) => self.set_busy(with),
                 Some(Message::Idle) => {
                     if self.busy.take().is_some_and(|busy| busy.begun) {
-                        (self.tell)(Notice::Progress(Progress::End)).await;
+                        (self.notify)(Notice::Progress(Progress::End)).await;
                     }
                 }
                 None => return,
@@ -277,7 +283,7 @@ impl Work {
         let begun = std::mem::replace(&mut busy.begun, true);
         let with = busy.with.clone();
         let progress = if begun { Progress::Report(with) } else { Progress::Begin(with) };
-        (self.tell)(Notice::Progress(progress)).await;
+        (self.notify)(Notice::Progress(progress)).await;
     }
 
     async fn take(&mut self, url: Url, known: Known) {
@@ -312,13 +318,13 @@ impl Work {
 
     async fn say(&self, url: Url, known: Known) {
         for notice in self.note(url, known) {
-            (self.tell)(notice).await;
+            (self.notify)(notice).await;
         }
     }
 
     async fn refresh(&self, views: &[View]) {
         for view in views {
-            (self.tell)(Notice::Refresh(*view)).await;
+            (self.notify)(Notice::Refresh(*view)).await;
         }
     }
 
@@ -366,7 +372,7 @@ impl Work {
             state.lenses.remove(&url);
         }
         if !self.pulls {
-            (self.tell)(Notice::Diagnostics(url, None, Vec::new())).await;
+            (self.notify)(Notice::Diagnostics(url, None, Vec::new())).await;
         }
     }
 }

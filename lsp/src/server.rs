@@ -5,7 +5,7 @@
 
 mod capabilities;
 mod client;
-mod painted;
+mod sent_tokens;
 pub(crate) mod reader;
 
 use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
@@ -24,8 +24,8 @@ use crate::workspace::Workspace;
 use capabilities::{Abilities, capabilities, folders};
 use lsp_types as lsp;
 use lsp_types::{Position, Url};
-use painted::Painted;
 use reader::hand_on;
+use sent_tokens::SentTokens;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -61,7 +61,7 @@ struct Ccl {
     /// Set once the client has sent `initialize`.
     session: OnceLock<Session>,
     /// The semantic tokens that the client has.
-    painted: Painted,
+    sent_tokens: SentTokens,
 }
 
 struct Session {
@@ -74,7 +74,7 @@ struct Session {
 
 impl Ccl {
     fn new(client: Client, exit: Exit) -> Ccl {
-        Ccl { client, exit, session: OnceLock::new(), painted: Painted::default() }
+        Ccl { client, exit, session: OnceLock::new(), sent_tokens: SentTokens::default() }
     }
 
     fn tell(&self, command: Command) {
@@ -165,8 +165,8 @@ impl LanguageServer for Ccl {
                 exit(1);
             });
         }
-        let teller = client::teller(self.client.clone(), abilities);
-        let (publisher, work) = Publisher::new(teller, abilities.pulls);
+        let notifier = client::notifier(self.client.clone(), abilities);
+        let (publisher, work) = Publisher::new(notifier, abilities.pulls);
         tokio::spawn(work.run());
         let actor = actor::start(workspace, encoding, settings, publisher.clone());
         let wrong = Mutex::new(wrong);
@@ -203,7 +203,7 @@ impl LanguageServer for Ccl {
     }
 
     async fn did_close(&self, params: lsp::DidCloseTextDocumentParams) {
-        self.painted.forget(&params.text_document.uri);
+        self.sent_tokens.forget(&params.text_document.uri);
         self.tell(Command::Close(params.text_document.uri));
     }
 
@@ -366,7 +366,7 @@ impl LanguageServer for Ccl {
     ) -> Result<Option<lsp::SemanticTokensResult>> {
         let url = params.text_document.uri;
         let data = self.about(url.clone(), tokens::all).await?;
-        Ok(Some(self.painted.whole(url, data).into()))
+        Ok(Some(self.sent_tokens.whole(url, data).into()))
     }
 
     async fn semantic_tokens_full_delta(
@@ -375,7 +375,7 @@ impl LanguageServer for Ccl {
     ) -> Result<Option<lsp::SemanticTokensFullDeltaResult>> {
         let (url, known) = (params.text_document.uri, params.previous_result_id);
         let data = self.about(url.clone(), tokens::all).await?;
-        Ok(Some(self.painted.changed(url, &known, data)))
+        Ok(Some(self.sent_tokens.changed(url, &known, data)))
     }
 
     async fn semantic_tokens_range(

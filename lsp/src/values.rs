@@ -1,6 +1,6 @@
 //! Values as text: the value of an expression on each rank, short enough to be shown next to the code.
 
-use compiler::elaborate::observe::{Observed, Worth};
+use compiler::elaborate::observe::{Observed, ObservedValue};
 use compiler::ir;
 use compiler::source::Span;
 use compiler::table::Id as _;
@@ -31,9 +31,9 @@ pub fn values(observed: &Observed, span: Span, program: Option<&ir::Program>) ->
     let each: Vec<(u32, String)> = observed
         .values
         .range((span, Some(0))..=(span, Some(u32::MAX)))
-        .filter_map(|((_, rank), worths)| Some((*rank, worths)).and_then(|(r, w)| Some((r?, w))))
-        .map(|(rank, worths)| {
-            (rank, several(worths, program.and_then(|all| all.ranks.lookup(ir::RankId(rank)))))
+        .filter_map(|((_, rank), values)| Some((*rank, values)).and_then(|(r, w)| Some((r?, w))))
+        .map(|(rank, values)| {
+            (rank, several(values, program.and_then(|all| all.ranks.lookup(ir::RankId(rank)))))
         })
         .filter(|(_, text)| !text.is_empty())
         .collect();
@@ -79,8 +79,8 @@ impl Values {
     }
 }
 
-fn several(worths: &[Worth], rank: Option<&ir::Rank>) -> String {
-    let texts: Vec<String> = worths.iter().map(|worth| text(worth, rank)).collect();
+fn several(values: &[ObservedValue], rank: Option<&ir::Rank>) -> String {
+    let texts: Vec<String> = values.iter().map(|value| text(value, rank)).collect();
     cut(&texts, SEVERAL, texts.len() as u64).join(", ")
 }
 
@@ -98,26 +98,26 @@ fn cut(texts: &[String], most: usize, count: u64) -> Vec<String> {
 
 /// A value as it would be written in ccl.
 #[must_use]
-pub fn text(worth: &Worth, rank: Option<&ir::Rank>) -> String {
-    match worth {
-        Worth::Int(value) => value.to_string(),
-        Worth::Bool(value) => value.to_string(),
-        Worth::Text(text) => format!("{text:?}"),
-        Worth::Chunk(operand) => chunk(operand, rank),
-        Worth::Channel(id) => {
+pub fn text(value: &ObservedValue, rank: Option<&ir::Rank>) -> String {
+    match value {
+        ObservedValue::Int(value) => value.to_string(),
+        ObservedValue::Bool(value) => value.to_string(),
+        ObservedValue::Text(text) => format!("{text:?}"),
+        ObservedValue::Chunk(operand) => chunk(operand, rank),
+        ObservedValue::Channel(id) => {
             let channel = rank.and_then(|rank| rank.channels.lookup(*id));
             channel.map_or_else(|| format!("channel {}", id.index()), |row| row.name.to_string())
         }
-        Worth::Semaphore(id) => {
+        ObservedValue::Semaphore(id) => {
             let semaphore = rank.and_then(|rank| rank.semaphores.lookup(*id));
             semaphore
                 .map_or_else(|| format!("semaphore {}", id.index()), |row| row.name.to_string())
         }
-        Worth::List(members, count) => list(members, *count, rank),
+        ObservedValue::List(members, count) => list(members, *count, rank),
     }
 }
 
-fn list(members: &[Worth], count: u64, rank: Option<&ir::Rank>) -> String {
+fn list(members: &[ObservedValue], count: u64, rank: Option<&ir::Rank>) -> String {
     if let (Some((first, last)), true) = (consecutive(members), members.len() as u64 == count) {
         return format!("{first}..{}", last + 1);
     }
@@ -126,15 +126,15 @@ fn list(members: &[Worth], count: u64, rank: Option<&ir::Rank>) -> String {
 }
 
 /// The first and last of three or more consecutive numbers.
-fn consecutive(members: &[Worth]) -> Option<(i64, i64)> {
-    let mut numbers = members.iter().map(|worth| match worth {
-        Worth::Int(value) => Some(*value),
-        Worth::Bool(_)
-        | Worth::Text(_)
-        | Worth::Chunk(_)
-        | Worth::Channel(_)
-        | Worth::Semaphore(_)
-        | Worth::List(..) => None,
+fn consecutive(members: &[ObservedValue]) -> Option<(i64, i64)> {
+    let mut numbers = members.iter().map(|value| match value {
+        ObservedValue::Int(value) => Some(*value),
+        ObservedValue::Bool(_)
+        | ObservedValue::Text(_)
+        | ObservedValue::Chunk(_)
+        | ObservedValue::Channel(_)
+        | ObservedValue::Semaphore(_)
+        | ObservedValue::List(..) => None,
     });
     let first = numbers.next()??;
     let mut last = first;
@@ -197,7 +197,10 @@ mod tests {
     #[test]
     fn lists_are_shown_by_their_ends() {
         let ints = |list: &[i64]| {
-            Worth::List(list.iter().map(|n| Worth::Int(*n)).collect(), list.len() as u64)
+            ObservedValue::List(
+                list.iter().map(|n| ObservedValue::Int(*n)).collect(),
+                list.len() as u64,
+            )
         };
         assert_eq!(text(&ints(&[0, 1, 2, 3]), None), "0..4");
         assert_eq!(text(&ints(&[3, 4]), None), "[3, 4]");
@@ -206,7 +209,7 @@ mod tests {
         assert_eq!(text(&ints(&odd), None), "[1, 3, 5, 7, 9, 11, 13, .., 39]");
         // Only the beginning of a longer list is known.
         assert_eq!(
-            text(&Worth::List(vec![Worth::Int(0); 64], 90), None),
+            text(&ObservedValue::List(vec![ObservedValue::Int(0); 64], 90), None),
             "[0, 0, 0, 0, 0, 0, 0, ..]"
         );
     }

@@ -7,8 +7,8 @@ use super::found::Found;
 use super::past::{Past, Run};
 use crate::diagnostic::witness::{Cells, Clobber, Finding, Witness};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::memory::{Access, accesses};
-use crate::ir::{self, BlockId, Buffer, Link, Operand, RankId, Where};
+use crate::ir::memory::{Access, accesses, ranks_of};
+use crate::ir::{self, BlockId, Buffer, Operand, RankId, Where};
 use std::cell::LazyCell;
 
 /// Checks every operation.
@@ -57,18 +57,7 @@ fn show(
     mut report: Diagnostic,
 ) -> Diagnostic {
     let Some(moment) = past.first_from(rank, block, op.origin) else { return report };
-    let owner = match operand.place {
-        Where::Local => rank,
-        Where::Remote(peer) => peer,
-        Where::Switch(channel) => {
-            let row = past.program.ranks.lookup(rank);
-            let link = row.and_then(|row| row.channels.lookup(channel)).map(|row| &row.link);
-            match link {
-                Some(Link::Switch(group)) => group.ranks.first().copied().unwrap_or(rank),
-                Some(Link::Memory(_) | Link::Port(_)) | None => rank,
-            }
-        }
-    };
+    let owner = ranks_of(&past.program.ranks, rank, operand.place).next().unwrap_or(rank);
     let memory = Cells {
         rank: owner.0,
         buffer: Buffer::Input.word(),

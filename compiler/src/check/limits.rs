@@ -26,7 +26,10 @@ mod tests;
 use super::calls;
 use crate::diagnostic::Diagnostic;
 use crate::ir;
-pub use blocks::{CHANNELS_OF_BLOCK, REMOTE_BUFFERS};
+pub use blocks::{
+    BUFFERS_OF_OPERATION, CHANNELS_OF_BLOCK, CHANNELS_OF_OPERATION, REMOTE_BUFFERS,
+    SEMAPHORES_OF_OPERATION,
+};
 use std::borrow::Cow;
 
 /// What differs between machines.

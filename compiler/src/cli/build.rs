@@ -29,19 +29,19 @@ const MANIFEST: &str = "manifest.json";
 /// Builds one program: its plan, if anything except kernels is requested, then its kernels.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
     let wanted = wanted(build)?;
-    let Some(mut front) = front(reporter, &build.elaboration, &build.file)? else {
+    let Some(mut input) = input(reporter, &build.elaboration, &build.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
     let mut made = Vec::new();
     let others = [&wanted.plan, &wanted.map, &wanted.manifest];
     if wanted.cuda.is_none() || others.iter().any(|kind| kind.is_some()) {
-        let Some(plan) = plan(build, &wanted, &mut front, reporter)? else {
+        let Some(plan) = plan(build, &wanted, &mut input, reporter)? else {
             return Ok(reporter.finish().max(Status::Errors));
         };
         made.push(plan);
     }
     if let Some(path) = &wanted.cuda {
-        let Some(source) = cuda::write(build, path.as_deref(), &mut front, reporter)? else {
+        let Some(source) = cuda::write(build, path.as_deref(), &mut input, reporter)? else {
             return Ok(reporter.finish().max(Status::Errors));
         };
         made.push(source);
@@ -58,11 +58,11 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
 fn plan(
     build: &Build,
     wanted: &Wanted,
-    front: &mut Front,
+    input: &mut BuildInput,
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = proof(&build.elaboration, build.unproved);
-    let lowered = front.lowered(reporter, proof, &Lowering::EXECUTOR);
+    let lowered = input.lowered(reporter, proof, &Lowering::EXECUTOR);
     let Some(program) = lowered else { return Ok(None) };
     let plan = plan_path(build, wanted, program.program())?;
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
@@ -80,7 +80,7 @@ fn plan(
     }
     let entry = Entry::of(program.program());
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
-    let Some(made) = write_plan(reporter, front, program, plan_path)? else {
+    let Some(made) = write_plan(reporter, input, program, plan_path)? else {
         return Ok(None);
     };
     if let (Some(path), Some(map)) = (map_path, map) {
@@ -88,13 +88,13 @@ fn plan(
         output::write(&path, |out| map.write(out).map(|()| true))?;
     }
     if let Some(path) = manifest {
-        manifest::write_one(&path, &plan, entry, made, front.proved)?;
+        manifest::write_one(&path, &plan, entry, made, input.proved)?;
     }
     Ok(Some(plan))
 }
 
 /// A plan that was written, or would have been.
-pub(crate) struct Made {
+pub(crate) struct BuiltPlan {
     /// The digest of its bytes.
     pub(crate) digest: String,
     /// The smallest and the largest message that it serves, in bytes.
@@ -104,18 +104,18 @@ pub(crate) struct Made {
 /// Writes the plan, if nothing is wrong with it and it is requested; none if something is wrong with it.
 fn write_plan(
     reporter: &mut Reporter,
-    front: &Front,
+    input: &BuildInput,
     program: Lowered,
     path: Option<&Path>,
-) -> Result<Option<Made>, Failure> {
+) -> Result<Option<BuiltPlan>, Failure> {
     let mut made = None;
     let ranks = program.program().ranks.len();
     let fill = |out: &mut dyn io::Write| {
         let mut out = map::Hashed::new(out);
-        let outcome = driver::write_plan(program, front.target, &mut out)?;
-        if !reporter.add(front.explained(ranks, outcome.diagnostics)) {
+        let outcome = driver::write_plan(program, input.target, &mut out)?;
+        if !reporter.add(input.explained(ranks, outcome.diagnostics)) {
             let message_size = (outcome.min_message_size, outcome.max_message_size);
-            made = Some(Made { digest: out.digest(), message_size });
+            made = Some(BuiltPlan { digest: out.digest(), message_size });
         }
         Ok(made.is_some())
     };
@@ -136,10 +136,10 @@ pub(crate) fn lowered<T>(
     proof: Proof,
     path: &Path,
     lowering: &Lowering<T>,
-) -> Result<Option<(Front, T)>, Failure> {
-    let Some(mut front) = front(reporter, elaboration, path)? else { return Ok(None) };
-    let program = front.lowered(reporter, proof, lowering);
-    Ok(program.map(|program| (front, program)))
+) -> Result<Option<(BuildInput, T)>, Failure> {
+    let Some(mut input) = input(reporter, elaboration, path)? else { return Ok(None) };
+    let program = input.lowered(reporter, proof, lowering);
+    Ok(program.map(|program| (input, program)))
 }
 
 /// Whether a program with this report is nevertheless proved to be correct.
@@ -166,7 +166,7 @@ pub(crate) fn target(elaboration: &Elaboration) -> Target {
 }
 
 /// One program of one file with one set of parameters, ready to be elaborated.
-pub(crate) struct Front {
+pub(crate) struct BuildInput {
     /// The file.
     pub(crate) loaded: Loaded,
     /// The program.
@@ -179,7 +179,7 @@ pub(crate) struct Front {
     pub(crate) proved: bool,
 }
 
-impl Front {
+impl BuildInput {
     /// The program in its final form; none if there were errors, which are then in `reporter`.
     /// Reports that it has already are not added again.
     pub(crate) fn lowered<T>(
@@ -195,7 +195,7 @@ impl Front {
             return None;
         }
         self.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);
-        let look =
+        let check =
             |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
                 lowering.reports(unit, program, settings, (proof, self.target), &interrupt)
             };
@@ -204,7 +204,7 @@ impl Front {
             unit: &self.loaded.unit,
             program: self.program,
             settings: std::slice::from_ref(&self.settings),
-            look: &look,
+            check: &check,
             interrupt: &interrupt,
         };
         trial::confirm(subject, &mut diagnostics);
@@ -222,11 +222,11 @@ impl Front {
 }
 
 /// Reads a file and the arguments; none if there were errors, which are then in `reporter`.
-pub(crate) fn front(
+pub(crate) fn input(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
     path: &Path,
-) -> Result<Option<Front>, Failure> {
+) -> Result<Option<BuildInput>, Failure> {
     let given = settings::given(reporter, elaboration)?;
     let Some(loaded) = load::load(reporter, elaboration, path).filter(|file| !file.broken) else {
         return Ok(None);
@@ -234,7 +234,7 @@ pub(crate) fn front(
     let program = load::the_program(&loaded.unit, elaboration, path)?;
     let settings = settings(reporter, elaboration, &given, &loaded, program)?;
     let target = target(elaboration);
-    Ok(Some(Front { loaded, program, settings, target, proved: false }))
+    Ok(Some(BuildInput { loaded, program, settings, target, proved: false }))
 }
 
 /// The settings for the elaboration of one program.

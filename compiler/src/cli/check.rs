@@ -128,7 +128,7 @@ fn one(
             }
         };
     let sources = &reporter.sources;
-    let subject = Subject { sources, unit, program, settings: &tried, look: &look, interrupt };
+    let subject = Subject { sources, unit, program, settings: &tried, check: &look, interrupt };
     trial::confirm(subject, &mut found);
     reporter.add(found);
     if sweep.varies() {

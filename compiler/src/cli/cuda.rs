@@ -2,7 +2,7 @@
 //! header and the header that all programs share.
 
 use super::args::{Build, Host};
-use super::build::{self, Front};
+use super::build::{self, BuildInput};
 use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, output};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn write(
     args: &Build,
     path: Option<&Path>,
-    front: &mut Front,
+    input: &mut BuildInput,
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
@@ -24,7 +24,7 @@ pub(crate) fn write(
         Host::Cuda | Host::Mscclpp => Lowering::KERNELS,
         Host::Nvshmem => Lowering::NVSHMEM,
     };
-    let Some(kernels) = front.lowered(reporter, proof, &lowering) else {
+    let Some(kernels) = input.lowered(reporter, proof, &lowering) else {
         return Ok(None);
     };
     let path = match path.or(args.output.as_deref()) {
@@ -32,7 +32,7 @@ pub(crate) fn write(
         None => build::default_path(&kernels.program().options.name, "cu")?,
     };
     let name = file_name(&path)?;
-    let (files, reports) = driver::write_cuda(&kernels, front.target, &name, &reporter.sources);
+    let (files, reports) = driver::write_cuda(&kernels, input.target, &name, &reporter.sources);
     let broken = reporter.add_new(reports);
     let Some(files) = files.filter(|_| !broken) else { return Ok(None) };
     if args.target == Host::Mscclpp {

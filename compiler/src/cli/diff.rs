@@ -3,7 +3,7 @@
 //! A source file stands for the plan that is built from it; reports name its lines next to the places in that plan.
 
 use super::args::{Diff, Elaboration};
-use super::build::{self, Front};
+use super::build::{self, BuildInput};
 use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, Status, files, load, settings};
@@ -103,8 +103,8 @@ fn program(
     let given = settings::given(reporter, &elaboration)?;
     let settings = build::settings(reporter, &elaboration, &given, &loaded, program)?;
     let target = Target { sms: elaboration.sms, worst: Severity::Note };
-    let mut front = Front { loaded, program, settings, target, proved: false };
-    let lowered = front.lowered(reporter, Proof::Skipped, &Lowering::EXECUTOR);
+    let mut input = BuildInput { loaded, program, settings, target, proved: false };
+    let lowered = input.lowered(reporter, Proof::Skipped, &Lowering::EXECUTOR);
     let Some(lowered) = lowered else { return Ok(None) };
     let map = driver::map(&lowered, &reporter.sources);
     let mut bytes = Vec::new();

@@ -18,13 +18,13 @@ use std::path::Path;
 /// Prints the program.
 pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failure> {
     let elaboration = &dump.elaboration;
-    let Some(front) = build::front(reporter, elaboration, &dump.file)? else {
+    let Some(input) = build::input(reporter, elaboration, &dump.file)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
     let (program, diagnostics) = elaborate::elaborate(
-        &front.loaded.unit,
-        front.program,
-        &front.settings,
+        &input.loaded.unit,
+        input.program,
+        &input.settings,
         &reporter.interrupt,
     );
     if reporter.is_stopped() {

@@ -4,7 +4,7 @@
 //! that folder, any other plan by its absolute path.
 
 use super::args;
-use super::build::Made;
+use super::build::BuiltPlan;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
 use compiler::diagnostic::{Code, Diagnostic};
@@ -40,7 +40,7 @@ pub(crate) fn write_one(
     path: &Path,
     plan: &Path,
     entry: Entry,
-    made: Made,
+    made: BuiltPlan,
     proved: bool,
 ) -> Result<(), Failure> {
     let folder = folder(path).map_err(|error| lost(path, &error))?;

@@ -250,10 +250,7 @@ fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statem
     match first.place {
         Where::Local => line.text(&format!("b.{buffer}(")).many(Kind::Chunk, chunks).text(")"),
         Where::Remote(_) => {
-            let ranks = run.iter().filter_map(|operand| match operand.place {
-                Where::Remote(rank) => Some(rank.0),
-                Where::Local | Where::Switch(_) => None,
-            });
+            let ranks = run.iter().filter_map(|operand| operand.place.peer().map(|peer| peer.0));
             let line = line.text(&format!("b.{buffer}(")).even(Kind::Chunk, chunks).text(", ");
             line.many(Kind::Rank, ranks.collect()).text(")")
         }

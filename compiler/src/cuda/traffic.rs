@@ -45,10 +45,10 @@ struct Touched(BTreeMap<(RankId, Buffer), Vec<(u64, u64)>>);
 
 impl Touched {
     fn add(&mut self, program: &Program, here: RankId, access: &Access, parts: u64) {
-        memory::cells(&program.ranks, here, &access.operand, access.packets, &mut |extent| {
+        for extent in memory::cells(&program.ranks, here, access.operand, access.packets) {
             let range = share(extent, access.slice, parts);
             self.0.entry((extent.rank, extent.buffer)).or_default().push(range);
-        });
+        }
     }
 
     /// How many chunks there are, each counted once.

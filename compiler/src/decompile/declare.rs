@@ -63,7 +63,7 @@ pub(super) fn file(
     text + &written.tables + "\n" + &declarations + "\n" + &written.text + "}\n"
 }
 
-/// Words that cannot name a program.
+/// Words that cannot name a program: those of the language, and names that decompiled programs use themselves.
 const RESERVED: &[&str] = &[
     "use",
     "as",
@@ -431,4 +431,17 @@ fn uses(rank: &Rank, op: &Op) -> Vec<(ChannelId, Use)> {
 /// Each operation with its block, including those in pipelines.
 fn ops(rank: &Rank) -> impl Iterator<Item = (BlockId, &Op)> {
     rank.blocks.entries().flat_map(|(id, block)| all_ops(&block.ops).map(move |op| (id, op)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RESERVED;
+
+    #[test]
+    fn reserved_words_name_no_program() {
+        let reserved = grammar::WORDS.iter().filter(|word| word.kind.is_reserved());
+        let free: Vec<&str> =
+            reserved.map(|word| word.text).filter(|word| !RESERVED.contains(word)).collect();
+        assert!(free.is_empty(), "not in RESERVED: {free:?}");
+    }
 }

@@ -16,7 +16,7 @@ use crate::ir::{Action, Block, OriginId, Program, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
-use lists::Parted;
+use lists::ListDifference;
 use std::borrow::Cow;
 
 /// The most differences that are reported.
@@ -83,7 +83,7 @@ pub fn diff(
         }
     }
     let differences = compare(&a, &b);
-    let unused = lists::parted(&one, &other, !differences.is_empty());
+    let unused = lists::differences(&one, &other, !differences.is_empty());
     let message = match differing(differences.len(), unused.len()) {
         Some(what) => format!("the plans differ in {what}"),
         None => "the plans differ in where the threads of a block synchronize".to_owned(),
@@ -172,7 +172,10 @@ fn told(a: &Program, b: &Program, difference: &Difference) -> Diagnostic {
 }
 
 /// A list that no operation uses and in which the plans differ.
-fn list_told(file: FileId, Parted { place: (rank, block), lines, ranks }: &Parted) -> Diagnostic {
+fn list_told(
+    file: FileId,
+    ListDifference { place: (rank, block), lines, ranks }: &ListDifference,
+) -> Diagnostic {
     let place = Place::Plan(PlanPlace { file, rank: rank.0, block: *block, op: None });
     let owner = match block {
         Some(block) => format!("rank {}, block {block}", rank.0),

@@ -6,6 +6,7 @@
 use super::domain::Domain;
 use super::eval::{Eval, Evaluated};
 use super::value::{Value, list_of};
+use super::world::indexed;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::{BlockFamilyId, Index};
@@ -260,20 +261,14 @@ impl<'a> Eval<'_, 'a> {
 
 fn too_late(span: Span, open: Span, name: &str, indices: &[i64]) -> Diagnostic {
     let block = indexed(name, indices);
-    Diagnostic::new(Code::W0302, span, format!("block {block} is opened too late to be included"))
+    Diagnostic::new(Code::W0302, span, format!("block `{block}` is opened too late to be included"))
         .label("opened here")
         .and(open, format!("this includes only the blocks of `{name}` that were opened before it"))
         .help(format!("declare the family, `block {name}[..];`, before both"))
 }
 
-/// "`name[1, 2]`".
-fn indexed(name: &str, indices: &[i64]) -> String {
-    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
-    format!("`{name}[{}]`", indices.join(", "))
-}
-
 fn no_block(span: Span, name: &str, indices: &[i64]) -> Diagnostic {
     let block = indexed(name, indices);
-    Diagnostic::new(Code::E0304, span, format!("there is no block {block} here"))
+    Diagnostic::new(Code::E0304, span, format!("there is no block `{block}` here"))
         .help(format!("the declaration of `{name}` says which blocks there are"))
 }

@@ -55,7 +55,7 @@ pub(super) struct Declaration {
 
 /// What the first pass makes, in addition to what is looked up by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Made {
+pub(super) struct FirstPass {
     /// Channel ends, in order of declaration.
     pub(super) ends: Vec<End>,
     /// Semaphores, in order of declaration.
@@ -64,8 +64,8 @@ pub(super) struct Made {
 
 impl<'a> Eval<'_, 'a> {
     /// Goes through the program's top level.
-    pub(super) fn declare(&mut self) -> Made {
-        let mut made = Made::default();
+    pub(super) fn declare(&mut self) -> FirstPass {
+        let mut made = FirstPass::default();
         let world = self.world;
         for item in &world.program.body {
             // The failure has been reported. Other declarations can still be made, but not after a requirement that
@@ -78,7 +78,7 @@ impl<'a> Eval<'_, 'a> {
         made
     }
 
-    fn declare_item(&mut self, item: &'a ProgramItem, made: &mut Made) -> Evaluated<()> {
+    fn declare_item(&mut self, item: &'a ProgramItem, made: &mut FirstPass) -> Evaluated<()> {
         let program = self.world.program;
         match item {
             ProgramItem::Scratch(id) => self.declare_region(*id),
@@ -143,7 +143,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    fn declare_channels(&mut self, id: ChannelFamilyId, made: &mut Made) -> Evaluated<()> {
+    fn declare_channels(&mut self, id: ChannelFamilyId, made: &mut FirstPass) -> Evaluated<()> {
         let family = &self.world.program.channels[id];
         let domain = self.domain(&family.dimensions, family.span)?;
         let first = made.ends.len() as u64;
@@ -215,7 +215,7 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    fn declare_semaphores(&mut self, id: SemaphoreFamilyId, made: &mut Made) -> Evaluated<()> {
+    fn declare_semaphores(&mut self, id: SemaphoreFamilyId, made: &mut FirstPass) -> Evaluated<()> {
         let family = &self.world.program.semaphores[id];
         let domain = self.domain(&family.dimensions, family.span)?;
         let first = made.semaphores.len() as u64;

@@ -1,11 +1,11 @@
 //! Turns what one rank has declared and unrolled into a rank of the concrete program.
 
-use super::declare::Made;
+use super::declare::FirstPass;
 use super::eval::{Eval, Shared};
 use super::new_eval;
 use super::pair::Paired;
 use super::unroll::{Around, Output, accepts};
-use super::world::{Declared, World};
+use super::world::{Declared, World, indexed};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::{BlockFamilyId, Implements, ProgramItem};
@@ -21,7 +21,7 @@ const MAX_BLOCK: i64 = u16::MAX as i64;
 /// Adds the final rows of the channels to the declarations.
 pub(super) fn with_channels(
     declared: Vec<Declared>,
-    made: &[Made],
+    made: &[FirstPass],
     paired: &Paired,
 ) -> Vec<Rc<Declared>> {
     let all = declared.into_iter().zip(made).zip(&paired.rows);
@@ -58,7 +58,7 @@ impl<'a> Eval<'_, 'a> {
     pub(super) fn finish_rank(
         mut self,
         out: &mut Output,
-        made: &[Made],
+        made: &[FirstPass],
         paired: &Paired,
     ) -> ir::Rank {
         let rank = self.rank.unwrap_or(0) as usize;
@@ -153,7 +153,7 @@ impl<'a> Eval<'_, 'a> {
     fn channel_table(
         &self,
         out: &mut Output,
-        made: &Made,
+        made: &FirstPass,
         paired: &Paired,
         rank: usize,
     ) -> Table<ir::ChannelId, ir::Channel> {
@@ -180,7 +180,7 @@ impl<'a> Eval<'_, 'a> {
     fn semaphore_table(
         &self,
         out: &mut Output,
-        made: &Made,
+        made: &FirstPass,
     ) -> Table<ir::SemaphoreId, ir::Semaphore> {
         let program = self.world.program;
         let semaphore = |declaration: &super::declare::Declaration| {
@@ -243,15 +243,6 @@ pub(super) fn warn_of_holes(world: World, shared: &mut Shared, ranks: &[ir::Rank
             shared.reports.add(Some(number as i64), String::new(), hole(family.span, &holes));
         }
     }
-}
-
-/// `mem[3]`, or `mem` if there are no indices.
-fn indexed(name: &str, indices: &[i64]) -> String {
-    if indices.is_empty() {
-        return name.to_string();
-    }
-    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
-    format!("{name}[{}]", indices.join(", "))
 }
 
 fn pinned_twice(id: i64, spans: [Span; 2], names: &[String; 2]) -> Diagnostic {

@@ -15,19 +15,19 @@ use crate::syntax::ast::RangeKind;
 use crate::table::Id;
 
 /// Why a slice is invalid.
-enum Bad {
+enum InvalidSlice {
     Outside { first: i64, len: i64, chunks: i64 },
     Empty,
     Scattered,
     NoMember(usize, i64),
 }
 
-impl From<Miss> for Bad {
-    fn from(miss: Miss) -> Bad {
+impl From<Miss> for InvalidSlice {
+    fn from(miss: Miss) -> InvalidSlice {
         match miss {
-            Miss::NoMember(dimension, value) => Bad::NoMember(dimension, value),
-            Miss::Scattered => Bad::Scattered,
-            Miss::Empty => Bad::Empty,
+            Miss::NoMember(dimension, value) => InvalidSlice::NoMember(dimension, value),
+            Miss::Scattered => InvalidSlice::Scattered,
+            Miss::Empty => InvalidSlice::Empty,
         }
     }
 }
@@ -105,12 +105,9 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// The declarations of the rank that a buffer is on.
-    fn declared(&self, buffer: BufferValue) -> &Declared {
-        match buffer.place {
-            ir::Where::Local | ir::Where::Switch(_) => &self.own,
-            ir::Where::Remote(peer) => self.all.get(peer.index()).unwrap_or(&self.own),
-        }
+    /// The declarations of the rank that a buffer is on, by where it lies.
+    pub(super) fn declared(&self, place: ir::Where) -> &Declared {
+        place.peer().and_then(|peer| self.all.get(peer.index())).unwrap_or(&self.own)
     }
 
     fn one_slice(
@@ -119,7 +116,7 @@ impl<'a> Eval<'_, 'a> {
         selections: &[Selection],
         expr: &'a Expr,
     ) -> Evaluated<ir::Operand> {
-        let declared = self.declared(buffer);
+        let declared = self.declared(buffer.place);
         let found = match buffer.name {
             BufferName::Input => flat(declared.input_chunks, selections),
             BufferName::Output => flat(declared.output_chunks, selections),
@@ -128,7 +125,7 @@ impl<'a> Eval<'_, 'a> {
                     .domain
                     .run(selections)
                     .map(|run| shifted(run, family.first))
-                    .map_err(Bad::from),
+                    .map_err(InvalidSlice::from),
                 None => return Err(self.fail_at(String::new(), too_early(expr.span))),
             },
         };
@@ -176,7 +173,7 @@ impl<'a> Eval<'_, 'a> {
 
     /// The values that the dimension after `prefix` runs over.
     fn values_below(&self, buffer: BufferValue, prefix: &[Selection]) -> Vec<i64> {
-        let declared = self.declared(buffer);
+        let declared = self.declared(buffer.place);
         match buffer.name {
             BufferName::Input => (0..declared.input_chunks).collect(),
             BufferName::Output => (0..declared.output_chunks).collect(),
@@ -332,10 +329,10 @@ impl<'a> Eval<'_, 'a> {
         })
     }
 
-    fn bad_slice(&mut self, buffer: BufferValue, bad: Bad, expr: &'a Expr) -> Failed {
+    fn bad_slice(&mut self, buffer: BufferValue, bad: InvalidSlice, expr: &'a Expr) -> Failed {
         let name = self.buffer_text(buffer);
         let diagnostic = match bad {
-            Bad::Outside { first, len, chunks } => {
+            InvalidSlice::Outside { first, len, chunks } => {
                 let report = outside(expr.span, &name, first, len, chunks);
                 let report = match (&self.world.program.collective, buffer.name) {
                     (Some(implements), BufferName::Input | BufferName::Output) if chunks == 0 => {
@@ -346,10 +343,10 @@ impl<'a> Eval<'_, 'a> {
                 let end = first.saturating_add(len);
                 return self.fail_past_end(expr, report, PastEnd { buffer: name, first, end });
             }
-            Bad::Empty if self.is_clause(expr) => no_chunks(expr.span, &name),
-            Bad::Empty => empty(expr.span, &name, is_from_to(expr)),
-            Bad::Scattered => scattered(expr.span, &name),
-            Bad::NoMember(dimension, value) => {
+            InvalidSlice::Empty if self.is_clause(expr) => no_chunks(expr.span, &name),
+            InvalidSlice::Empty => empty(expr.span, &name, is_from_to(expr)),
+            InvalidSlice::Scattered => scattered(expr.span, &name),
+            InvalidSlice::NoMember(dimension, value) => {
                 let has = self.values_below(buffer, &[]);
                 no_index(expr.span, &name, dimension, value, &has)
             }
@@ -432,7 +429,7 @@ fn shifted(run: Run, by: u64) -> Run {
 }
 
 /// A slice of a buffer without dimensions.
-fn flat(chunks: i64, selections: &[Selection]) -> Result<Run, Bad> {
+fn flat(chunks: i64, selections: &[Selection]) -> Result<Run, InvalidSlice> {
     let (first, len) = match selections.first() {
         None | Some(Selection::Whole) => (0, chunks),
         Some(Selection::One(index)) => (*index, 1),
@@ -441,11 +438,11 @@ fn flat(chunks: i64, selections: &[Selection]) -> Result<Run, Bad> {
         Some(Selection::Below(end)) => (0, *end),
     };
     if len <= 0 {
-        return Err(Bad::Empty);
+        return Err(InvalidSlice::Empty);
     }
     match first >= 0 && first.checked_add(len).is_some_and(|end| end <= chunks) {
         true => Ok(Run { first: first as u64, len: len as u64 }),
-        false => Err(Bad::Outside { first, len, chunks }),
+        false => Err(InvalidSlice::Outside { first, len, chunks }),
     }
 }
 

@@ -23,7 +23,7 @@ pub const NOTES: usize = 1 << 17;
 
 /// A value of an expression, or of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Worth {
+pub enum ObservedValue {
     /// A number or a rank.
     Int(i64),
     /// A Boolean.
@@ -37,7 +37,7 @@ pub enum Worth {
     /// A semaphore of the rank.
     Semaphore(ir::SemaphoreId),
     /// A list: its first members, and how many it has.
-    List(Vec<Worth>, u64),
+    List(Vec<ObservedValue>, u64),
 }
 
 /// The values that were recorded.
@@ -45,14 +45,14 @@ pub enum Worth {
 pub struct Observed {
     /// By place (of an expression, or where a name is bound) and by rank; no rank for what is evaluated once. In the
     /// order of evaluation, each value once.
-    pub values: BTreeMap<(Span, Option<u32>), Vec<Worth>>,
+    pub values: BTreeMap<(Span, Option<u32>), Vec<ObservedValue>>,
 }
 
 /// The values recorded so far.
 #[derive(Debug)]
 pub(super) struct Notes {
     file: FileId,
-    values: FxHashMap<(Span, Option<u32>), Vec<Worth>>,
+    values: FxHashMap<(Span, Option<u32>), Vec<ObservedValue>>,
     count: usize,
 }
 
@@ -71,7 +71,7 @@ impl Notes {
     pub(super) fn once(&mut self, others: Notes) {
         self.count += others.count;
         let others = others.values.into_iter();
-        self.values.extend(others.map(|((span, _), worths)| ((span, None), worths)));
+        self.values.extend(others.map(|((span, _), values)| ((span, None), values)));
     }
 
     /// All values, by place and rank.
@@ -87,8 +87,8 @@ impl Notes {
         if known.len() >= MANY {
             return;
         }
-        if let Some(worth) = worth(value).filter(|worth| !known.contains(worth)) {
-            known.push(worth);
+        if let Some(value) = observed(value).filter(|value| !known.contains(value)) {
+            known.push(value);
             self.count += 1;
         }
     }
@@ -112,21 +112,21 @@ impl Eval<'_, '_> {
 
 /// The value to keep. Nothing is kept for blocks, which have no ids before all of them are known, or for buffers,
 /// whose names say what they are.
-fn worth(value: &Value) -> Option<Worth> {
+fn observed(value: &Value) -> Option<ObservedValue> {
     Some(match value {
         Value::Unset | Value::Buffer(_) | Value::Block(_) => return None,
-        Value::Int(value) => Worth::Int(*value),
-        Value::Bool(value) => Worth::Bool(*value),
-        Value::Str(text) => Worth::Text(text.to_string()),
-        Value::Chunk(chunk) => Worth::Chunk(*chunk),
-        Value::Channel(id) => Worth::Channel(*id),
-        Value::Semaphore(id) => Worth::Semaphore(*id),
+        Value::Int(value) => ObservedValue::Int(*value),
+        Value::Bool(value) => ObservedValue::Bool(*value),
+        Value::Str(text) => ObservedValue::Text(text.to_string()),
+        Value::Chunk(chunk) => ObservedValue::Chunk(*chunk),
+        Value::Channel(id) => ObservedValue::Channel(*id),
+        Value::Semaphore(id) => ObservedValue::Semaphore(*id),
         Value::List(list) => members(list)?,
     })
 }
 
-fn members(list: &List) -> Option<Worth> {
-    let members: Option<Vec<Worth>> =
-        list.iter().take(MEMBERS).map(|member| worth(&member)).collect();
-    Some(Worth::List(members?, list.len().unsigned_abs()))
+fn members(list: &List) -> Option<ObservedValue> {
+    let members: Option<Vec<ObservedValue>> =
+        list.iter().take(MEMBERS).map(|member| observed(&member)).collect();
+    Some(ObservedValue::List(members?, list.len().unsigned_abs()))
 }

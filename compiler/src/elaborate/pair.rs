@@ -4,8 +4,8 @@
 //! declaration. If several channels of a kind connect two ranks, the order on the lower rank decides, and the ends
 //! on the higher rank are permuted among their ids.
 
-use super::declare::{End, Made};
-use super::world::{Declared, World};
+use super::declare::{End, FirstPass};
+use super::world::{Declared, World, indexed};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::ChannelFamilyId;
@@ -29,7 +29,7 @@ type Place = (usize, usize);
 pub(super) fn pair(
     world: World,
     declared: &[Declared],
-    made: &[Made],
+    made: &[FirstPass],
 ) -> Result<Paired, Vec<(i64, Diagnostic)>> {
     let mut partners: Vec<Vec<Option<Place>>> = Vec::with_capacity(made.len());
     let mut reports = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn pair(
 fn partner(
     world: World,
     declared: &[Declared],
-    made: &[Made],
+    made: &[FirstPass],
     rank: usize,
     end: &End,
 ) -> Result<Option<Place>, Box<Diagnostic>> {
@@ -103,7 +103,7 @@ fn partner(
 /// The end with these indices in a rank's family, and its number.
 fn find<'m>(
     declared: &[Declared],
-    made: &'m [Made],
+    made: &'m [FirstPass],
     rank: usize,
     family: ChannelFamilyId,
     indices: &[i64],
@@ -124,7 +124,7 @@ fn peer_of(link: &ir::Link) -> Option<usize> {
 fn check_groups(
     world: World,
     declared: &[Declared],
-    made: &[Made],
+    made: &[FirstPass],
     reports: &mut Vec<(i64, Diagnostic)>,
 ) {
     for (rank, ends) in made.iter().enumerate() {
@@ -143,8 +143,8 @@ fn check_groups(
 
 /// Each rank sets up its groups in the order of declaration, each group together with its other members, so all
 /// members must declare their groups in the same order.
-fn crossed_groups(world: World, made: &[Made]) -> Option<(i64, Diagnostic)> {
-    let switches = |ends: &'_ Made| -> Vec<(usize, Arc<ir::SwitchGroup>)> {
+fn crossed_groups(world: World, made: &[FirstPass]) -> Option<(i64, Diagnostic)> {
+    let switches = |ends: &'_ FirstPass| -> Vec<(usize, Arc<ir::SwitchGroup>)> {
         let group = |(number, end): (usize, &End)| match &end.link {
             ir::Link::Switch(group) => Some((number, Arc::clone(group))),
             ir::Link::Memory(_) | ir::Link::Port(_) => None,
@@ -162,7 +162,7 @@ fn crossed_groups(world: World, made: &[Made]) -> Option<(i64, Diagnostic)> {
 }
 
 /// The final row of every end.
-fn order(made: &[Made], partners: &[Vec<Option<Place>>]) -> Vec<Vec<ir::ChannelId>> {
+fn order(made: &[FirstPass], partners: &[Vec<Option<Place>>]) -> Vec<Vec<ir::ChannelId>> {
     let mut rows: Vec<Vec<ir::ChannelId>> = Vec::with_capacity(made.len());
     for (rank, ends) in made.iter().enumerate() {
         let mut own: Vec<ir::ChannelId> =
@@ -197,12 +197,7 @@ fn order(made: &[Made], partners: &[Vec<Option<Place>>]) -> Vec<Vec<ir::ChannelI
 
 /// `far[3]` or `ahead`, in backquotes.
 fn end_text(world: World, family: ChannelFamilyId, indices: &[i64]) -> String {
-    let name = &world.program.channels[family].name;
-    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
-    match indices.is_empty() {
-        true => format!("`{name}`"),
-        false => format!("`{name}[{}]`", indices.join(", ")),
-    }
+    format!("`{}`", indexed(&world.program.channels[family].name, indices))
 }
 
 fn span_of(world: World, family: ChannelFamilyId) -> Span {
@@ -261,7 +256,7 @@ fn mismatch(
 }
 
 /// Suggests the end that names this one, if there is one, as the end to name.
-fn way_out(world: World, made: &[Made], rank: usize, peer: usize, end: &End) -> String {
+fn way_out(world: World, made: &[FirstPass], rank: usize, peer: usize, end: &End) -> String {
     let names = |other: &&End| {
         peer_of(&other.link) == Some(rank)
             && other

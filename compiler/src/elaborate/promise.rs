@@ -163,10 +163,7 @@ impl<'a> Eval<'_, 'a> {
             Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Input && chunk.size == size => chunk,
             _ => return Err(self.fail(value, no_input(value.span))),
         };
-        let rank = match chunk.place {
-            ir::Where::Remote(rank) => rank.0,
-            ir::Where::Local | ir::Where::Switch(_) => self.rank.unwrap_or(0) as u32,
-        };
+        let rank = chunk.place.peer().map_or(self.rank.unwrap_or(0) as u32, |peer| peer.0);
         append(terms, rank, chunk.index);
         Ok(())
     }

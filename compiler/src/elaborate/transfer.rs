@@ -408,10 +408,7 @@ impl<'a> Eval<'_, 'a> {
     }
 
     fn region_name(&self, operand: ir::Operand) -> &'a str {
-        let declared = match operand.place {
-            ir::Where::Local | ir::Where::Switch(_) => &self.own,
-            ir::Where::Remote(peer) => self.all.get(peer.index()).unwrap_or(&self.own),
-        };
+        let declared = self.declared(operand.place);
         let mut regions = self.world.program.scratch.iter().zip(&declared.regions);
         let holds = |family: &super::world::Family| {
             let at = u64::from(operand.index);

@@ -95,6 +95,15 @@ impl World<'_> {
     }
 }
 
+/// `mem[3]`, or `mem` if there are no indices.
+pub(super) fn indexed(name: &str, indices: &[i64]) -> String {
+    if indices.is_empty() {
+        return name.to_string();
+    }
+    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
+    format!("{name}[{}]", indices.join(", "))
+}
+
 fn ints(list: impl Iterator<Item = i64>) -> Value {
     Value::List(List::Ints(list.collect::<Rc<[i64]>>()))
 }

@@ -2,9 +2,9 @@
 
 use super::code::{Code, Step};
 use super::data::Data;
-use super::memory::{Beyond, Memory, Spot, Watch, pages};
+use super::memory::{Memory, OutOfBounds, Spot, Watch, pages};
 use super::proxy::{Proxy, Request};
-use super::schedule::{Lot, Ready, Shape};
+use super::schedule::{Ready, Shape, SplitMix64};
 use super::thread::Thread;
 use super::{Awaits, Outcome, Stuck, Trial, Writer};
 use crate::interrupt::Interrupt;
@@ -24,7 +24,7 @@ pub(super) struct Machine<'t, 'p> {
     pub(super) data: &'t mut Data,
     pub(super) memory: Memory,
     pub(super) shape: Shape,
-    pub(super) lot: Lot,
+    pub(super) random: SplitMix64,
     pub(super) ready: Ready,
     pub(super) threads: Vec<Thread>,
     pub(super) blocks: Vec<BlockState>,
@@ -74,12 +74,12 @@ pub(super) struct BlockState {
     /// How many threads are at the point where all are to meet.
     pub(super) met: usize,
     /// What it has stored to other ranks and is not there yet.
-    pub(super) late: VecDeque<Late>,
+    pub(super) late: VecDeque<DelayedStore>,
     pub(super) late_bytes: u64,
 }
 
 /// A store that comes late.
-pub(super) struct Late {
+pub(super) struct DelayedStore {
     /// Which of the block's threads stored it, and how often that thread had met the others by then.
     pub(super) thread: usize,
     pub(super) meetings: u64,
@@ -97,8 +97,8 @@ impl<'t, 'p> Machine<'t, 'p> {
         watch: Option<Watch>,
     ) -> Machine<'t, 'p> {
         let (program, settings) = (trial.program, trial.settings);
-        let mut lot = Lot::new(seed);
-        let shape = Shape::drawn(&mut lot, settings.chunk_bytes);
+        let mut random = SplitMix64::new(seed);
+        let shape = Shape::drawn(&mut random, settings.chunk_bytes);
         let (ranks, blocks) = states(program);
         let channels = program.ranks.iter().map(|rank| rank.channels.len()).sum();
         let mut groups: Vec<u32> =
@@ -113,7 +113,7 @@ impl<'t, 'p> Machine<'t, 'p> {
             data: &mut trial.data,
             memory: Memory::new(program, settings.chunk_bytes, watch),
             shape,
-            lot,
+            random,
             ready: Ready::new(seed, &groups),
             threads: (0..blocks.len() * shape.threads).map(|_| Thread::default()).collect(),
             blocks,
@@ -299,7 +299,7 @@ impl<'t, 'p> Machine<'t, 'p> {
     /// The result of an access; one that leaves its buffer ends the run.
     pub(super) fn allowed<T>(
         &mut self,
-        done: Result<T, Beyond>,
+        done: Result<T, OutOfBounds>,
         writer: Writer,
         spot: Spot,
     ) -> Option<T> {
@@ -310,7 +310,7 @@ impl<'t, 'p> Machine<'t, 'p> {
     }
 
     /// Holds a store back; if there are too many, the first ones are carried out.
-    pub(super) fn keep(&mut self, block: usize, late: Late) {
+    pub(super) fn keep(&mut self, block: usize, late: DelayedStore) {
         if let Some(state) = self.blocks.get_mut(block) {
             state.late_bytes += late.data.len() as u64;
             state.late.push_back(late);
@@ -338,14 +338,14 @@ impl<'t, 'p> Machine<'t, 'p> {
         let agent = block * self.shape.threads + thread;
         let meetings = self.threads.get(agent).map_or(0, |thread| thread.meetings);
         let Some(state) = self.blocks.get_mut(block) else { return };
-        let knows = |late: &Late| late.thread == thread || late.meetings < meetings;
-        let (known, unknown): (VecDeque<Late>, _) =
+        let knows = |late: &DelayedStore| late.thread == thread || late.meetings < meetings;
+        let (known, unknown): (VecDeque<DelayedStore>, _) =
             std::mem::take(&mut state.late).into_iter().partition(knows);
         state.late = unknown;
         known.into_iter().for_each(|late| self.store_late(block, late));
     }
 
-    fn store_late(&mut self, block: usize, late: Late) {
+    fn store_late(&mut self, block: usize, late: DelayedStore) {
         if let Some(state) = self.blocks.get_mut(block) {
             state.late_bytes -= late.data.len() as u64;
         }

@@ -30,7 +30,7 @@ impl Spot {
 }
 
 /// An access that leaves its buffer.
-pub(super) struct Beyond;
+pub(super) struct OutOfBounds;
 
 /// All ranks' memory.
 pub(super) struct Memory {
@@ -111,10 +111,10 @@ impl Memory {
     }
 
     /// Reads plain bytes.
-    pub(super) fn read(&self, spot: Spot, bytes: u64, launch: u32) -> Result<&[u8], Beyond> {
-        let (buffer, from) = self.home(spot, 1, launch).ok_or(Beyond)?;
+    pub(super) fn read(&self, spot: Spot, bytes: u64, launch: u32) -> Result<&[u8], OutOfBounds> {
+        let (buffer, from) = self.home(spot, 1, launch).ok_or(OutOfBounds)?;
         let range = from as usize..from.saturating_add(bytes) as usize;
-        self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(Beyond)
+        self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(OutOfBounds)
     }
 
     /// Writes plain bytes.
@@ -124,7 +124,7 @@ impl Memory {
         bytes: &[u8],
         launch: u32,
         writer: Writer,
-    ) -> Result<(), Beyond> {
+    ) -> Result<(), OutOfBounds> {
         self.note(spot, bytes.len() as u64, writer);
         self.place(spot, 1, bytes.len() as u64, launch)?.copy_from_slice(bytes);
         Ok(())
@@ -137,10 +137,10 @@ impl Memory {
         spot: Spot,
         bytes: u64,
         launch: u32,
-    ) -> Result<Result<Vec<u8>, u64>, Beyond> {
-        let (buffer, from) = self.home(spot, 2, launch).ok_or(Beyond)?;
+    ) -> Result<Result<Vec<u8>, u64>, OutOfBounds> {
+        let (buffer, from) = self.home(spot, 2, launch).ok_or(OutOfBounds)?;
         let range = from as usize..from.saturating_add(2 * bytes) as usize;
-        let words = self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(Beyond)?;
+        let words = self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(OutOfBounds)?;
         let mut data = Vec::with_capacity(bytes as usize);
         for [a, b, c, d, f0, f1, f2, f3] in words.as_chunks().0 {
             if u32::from_le_bytes([*f0, *f1, *f2, *f3]) != flag(launch) {
@@ -157,7 +157,7 @@ impl Memory {
         spot: Spot,
         data: &[u8],
         launch: u32,
-    ) -> Result<(), Beyond> {
+    ) -> Result<(), OutOfBounds> {
         let words = self.place(spot, 2, 2 * data.len() as u64, launch)?;
         for (to, from) in words.as_chunks_mut().0.iter_mut().zip(data.as_chunks().0) {
             let ([a, b, c, d], [f0, f1, f2, f3]) = (*from, flag(launch).to_le_bytes());
@@ -174,11 +174,11 @@ impl Memory {
         packets: bool,
         launch: u32,
         writer: Writer,
-    ) -> Result<(), Beyond> {
+    ) -> Result<(), OutOfBounds> {
         let factor = if packets { 2 } else { 1 };
-        let (buffer, start) = self.home(from, factor, launch).ok_or(Beyond)?;
+        let (buffer, start) = self.home(from, factor, launch).ok_or(OutOfBounds)?;
         let range = start as usize..start.saturating_add(factor * bytes) as usize;
-        let moved = self.rank(from.rank)?.buffer(buffer).get(range).ok_or(Beyond)?.to_vec();
+        let moved = self.rank(from.rank)?.buffer(buffer).get(range).ok_or(OutOfBounds)?.to_vec();
         self.note(to, bytes, writer);
         self.place(to, factor, factor * bytes, launch)?.copy_from_slice(&moved);
         Ok(())
@@ -231,8 +231,8 @@ impl Memory {
         }
     }
 
-    fn rank(&self, rank: RankId) -> Result<&RankMemory, Beyond> {
-        self.ranks.get(rank.0 as usize).ok_or(Beyond)
+    fn rank(&self, rank: RankId) -> Result<&RankMemory, OutOfBounds> {
+        self.ranks.get(rank.0 as usize).ok_or(OutOfBounds)
     }
 
     /// The buffer in which a place is stored, and the byte there.
@@ -249,11 +249,11 @@ impl Memory {
         factor: u64,
         bytes: u64,
         launch: u32,
-    ) -> Result<&mut [u8], Beyond> {
-        let (buffer, from) = self.home(spot, factor, launch).ok_or(Beyond)?;
+    ) -> Result<&mut [u8], OutOfBounds> {
+        let (buffer, from) = self.home(spot, factor, launch).ok_or(OutOfBounds)?;
         let range = from as usize..from.saturating_add(bytes) as usize;
-        let rank = self.ranks.get_mut(spot.rank.0 as usize).ok_or(Beyond)?;
-        rank.buffer_mut(buffer).get_mut(range).ok_or(Beyond)
+        let rank = self.ranks.get_mut(spot.rank.0 as usize).ok_or(OutOfBounds)?;
+        rank.buffer_mut(buffer).get_mut(range).ok_or(OutOfBounds)
     }
 }
 

@@ -19,11 +19,11 @@ const CHANGES: u64 = 200;
 
 /// Random numbers (SplitMix64).
 #[derive(Clone, Debug)]
-pub(super) struct Lot(u64);
+pub(super) struct SplitMix64(u64);
 
-impl Lot {
-    pub(super) fn new(seed: u64) -> Lot {
-        Lot(mixed(seed ^ 0x5eed))
+impl SplitMix64 {
+    pub(super) fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(mixed(seed ^ 0x5eed))
     }
 
     pub(super) fn next(&mut self) -> u64 {
@@ -56,12 +56,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn drawn(lot: &mut Lot, chunk_bytes: u64) -> Shape {
-        let pieces = 1 << lot.below(u64::from(PIECES.ilog2()) + 1);
+    pub(super) fn drawn(random: &mut SplitMix64, chunk_bytes: u64) -> Shape {
+        let pieces = 1 << random.below(u64::from(PIECES.ilog2()) + 1);
         Shape {
-            threads: 1 + lot.below(4) as usize,
+            threads: 1 + random.below(4) as usize,
             piece: chunk_bytes.div_ceil(pieces).next_multiple_of(16).min(LARGEST),
-            late: lot.below(2) == 1,
+            late: random.below(2) == 1,
         }
     }
 }
@@ -70,12 +70,12 @@ impl Shape {
 pub(super) struct Ready {
     heap: BinaryHeap<Reverse<(u64, usize)>>,
     order: Order,
-    lot: Lot,
+    random: SplitMix64,
 }
 
 enum Order {
     Turn(u64),
-    Lot,
+    Random,
     /// By priority, the lowest number first.
     Drawn(Vec<u64>),
 }
@@ -83,18 +83,18 @@ enum Order {
 impl Ready {
     /// Nobody can continue yet; `groups` has the rank of every agent.
     pub(super) fn new(seed: u64, groups: &[u32]) -> Ready {
-        let mut lot = Lot::new(seed.rotate_left(32));
+        let mut random = SplitMix64::new(seed.rotate_left(32));
         let order = match seed % 4 {
             0 => Order::Turn(0),
-            1 => Order::Lot,
-            2 => Order::Drawn(groups.iter().map(|_| lot.next()).collect()),
+            1 => Order::Random,
+            2 => Order::Drawn(groups.iter().map(|_| random.next()).collect()),
             _ => {
-                let first = lot.next();
+                let first = random.next();
                 let of = |group: u32| mixed(first ^ u64::from(group)) & !0xffff_ffff;
-                Order::Drawn(groups.iter().map(|group| of(*group) | lot.next() >> 32).collect())
+                Order::Drawn(groups.iter().map(|group| of(*group) | random.next() >> 32).collect())
             }
         };
-        Ready { heap: BinaryHeap::new(), order, lot }
+        Ready { heap: BinaryHeap::new(), order, random }
     }
 
     /// Adds an agent that can continue.
@@ -104,12 +104,12 @@ impl Ready {
                 *turn += 1;
                 *turn
             }
-            Order::Lot => self.lot.next(),
+            Order::Random => self.random.next(),
             Order::Drawn(numbers) => {
-                if self.lot.below(CHANGES) == 0
+                if self.random.below(CHANGES) == 0
                     && let Some(number) = numbers.get_mut(agent)
                 {
-                    *number = self.lot.next();
+                    *number = self.random.next();
                 }
                 numbers.get(agent).copied().unwrap_or_default()
             }

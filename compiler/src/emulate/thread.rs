@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::code::{Kind, Step};
-use super::machine::{Key, Late, Machine};
+use super::machine::{DelayedStore, Key, Machine};
 use super::memory::{Spot, page};
 use super::proxy::{Put, Request};
 use super::transfer::{Move, Side, moves, wakes};
@@ -43,7 +43,7 @@ enum Turn {
 
 /// Where a thread is.
 #[derive(Clone, Copy)]
-struct Here {
+struct Position {
     agent: usize,
     block: usize,
     thread: usize,
@@ -77,12 +77,12 @@ impl<'p> Machine<'_, 'p> {
         let state = self.blocks.get(block)?;
         let (rank, launch) = (state.rank, self.ranks.get(state.rank.0 as usize)?.launch);
         let writer = Writer { rank, block: state.block, origin: step.op.origin };
-        let here = Here { agent, block, thread, rank, launch, writer };
+        let here = Position { agent, block, thread, rank, launch, writer };
         match &step.op.action {
             Action::Sync => Some(self.meet(here)),
             Action::Barrier { id, arrivals } => self.arrive(here, *id, *arrivals),
-            Action::Signal(signal) => self.tell(here, signal),
-            Action::Wait(signal) => self.hear(here, &signal.channels),
+            Action::Signal(signal) => self.signal_all(here, signal),
+            Action::Wait(signal) => self.wait_for_all(here, &signal.channels),
             Action::Acquire(semaphores) => self.acquire(here, semaphores),
             Action::Release(semaphores) => self.release(here, semaphores),
             // The executor does nothing for a separate flush.
@@ -97,14 +97,14 @@ impl<'p> Machine<'_, 'p> {
 
     /// The thread's next entry of a list. Entries are divided among the threads in
     /// turn, as far as they are handled at all.
-    fn own<'l, T>(&self, here: Here, list: &'l [T]) -> Option<&'l T> {
+    fn own<'l, T>(&self, here: Position, list: &'l [T]) -> Option<&'l T> {
         let entry = self.threads.get(here.agent).map_or(0, |thread| thread.entry);
         let own = here.thread + entry * self.shape.threads;
         list.get(own).filter(|_| own < self.entries)
     }
 
     /// The thread is done with one entry of a list.
-    fn done(&mut self, here: Here) -> Turn {
+    fn done(&mut self, here: Position) -> Turn {
         if let Some(thread) = self.threads.get_mut(here.agent) {
             thread.entry += 1;
             (thread.piece, thread.ticket) = (0, None);
@@ -112,7 +112,7 @@ impl<'p> Machine<'_, 'p> {
         Turn::On
     }
 
-    fn meet(&mut self, here: Here) -> Turn {
+    fn meet(&mut self, here: Position) -> Turn {
         if self.all_are_here(here.block) {
             self.pass(here.block);
         }
@@ -135,7 +135,7 @@ impl<'p> Machine<'_, 'p> {
         }
     }
 
-    fn arrive(&mut self, here: Here, id: BarrierId, arrivals: u32) -> Option<Turn> {
+    fn arrive(&mut self, here: Position, id: BarrierId, arrivals: u32) -> Option<Turn> {
         if !self.all_are_here(here.block) {
             return Some(Turn::Stands);
         }
@@ -149,7 +149,7 @@ impl<'p> Machine<'_, 'p> {
         Some(Turn::Stands)
     }
 
-    fn tell(&mut self, here: Here, signal: &Signal) -> Option<Turn> {
+    fn signal_all(&mut self, here: Position, signal: &Signal) -> Option<Turn> {
         let Some(channel) = self.own(here, &signal.channels) else { return Some(Turn::Next) };
         let port = self.is_port(here.rank, *channel);
         if port || !signal.relaxed {
@@ -169,7 +169,7 @@ impl<'p> Machine<'_, 'p> {
         channel.is_some_and(|channel| channel.kind() == ChannelKind::Port)
     }
 
-    fn hear(&mut self, here: Here, channels: &[ChannelId]) -> Option<Turn> {
+    fn wait_for_all(&mut self, here: Position, channels: &[ChannelId]) -> Option<Turn> {
         let Some(channel) = self.own(here, channels) else { return Some(Turn::Next) };
         let rank = self.ranks.get_mut(here.rank.0 as usize)?;
         let waits = rank.waits.get_mut(channel.0 as usize)?;
@@ -183,7 +183,7 @@ impl<'p> Machine<'_, 'p> {
         Some(self.done(here))
     }
 
-    fn acquire(&mut self, here: Here, semaphores: &[SemaphoreId]) -> Option<Turn> {
+    fn acquire(&mut self, here: Position, semaphores: &[SemaphoreId]) -> Option<Turn> {
         let Some(id) = self.own(here, semaphores) else { return Some(Turn::Next) };
         let rank = self.ranks.get_mut(here.rank.0 as usize)?;
         let value = rank.semaphores.get_mut(id.0 as usize)?;
@@ -194,7 +194,7 @@ impl<'p> Machine<'_, 'p> {
         Some(self.done(here))
     }
 
-    fn release(&mut self, here: Here, semaphores: &[SemaphoreId]) -> Option<Turn> {
+    fn release(&mut self, here: Position, semaphores: &[SemaphoreId]) -> Option<Turn> {
         let Some(id) = self.own(here, semaphores) else { return Some(Turn::Next) };
         self.store_known(here.block, here.thread);
         let rank = self.ranks.get_mut(here.rank.0 as usize)?;
@@ -205,7 +205,12 @@ impl<'p> Machine<'_, 'p> {
     }
 
     /// The moves of the thread's operation, computed once.
-    fn moves(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Rc<[Move]>> {
+    fn moves(
+        &mut self,
+        here: Position,
+        step: &Step<'p>,
+        transfer: &Transfer,
+    ) -> Option<Rc<[Move]>> {
         let (program, chunk_bytes) = (self.program, self.chunk_bytes);
         let thread = self.threads.get_mut(here.agent)?;
         let moves = thread.moves.get_or_insert_with(|| {
@@ -214,7 +219,7 @@ impl<'p> Machine<'_, 'p> {
         Some(Rc::clone(moves))
     }
 
-    fn transfer(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
+    fn transfer(&mut self, here: Position, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
         let moves = self.moves(here, step, transfer)?;
         let thread = self.threads.get(here.agent)?;
         let Some(one) = moves.get(thread.entry) else { return Some(Turn::Next) };
@@ -230,7 +235,7 @@ impl<'p> Machine<'_, 'p> {
             return Some(Turn::Waits(key));
         }
         self.threads.get_mut(here.agent)?.piece += 1;
-        if self.shape.late && self.lot.below(COMES) == 0 {
+        if self.shape.late && self.random.below(COMES) == 0 {
             self.store_first(here.block);
         }
         Some(Turn::On)
@@ -239,7 +244,7 @@ impl<'p> Machine<'_, 'p> {
     /// Reads, combines and writes some bytes of a move; or returns what to wait for first.
     fn piece(
         &mut self,
-        here: Here,
+        here: Position,
         kind: Kind,
         one: &Move,
         (start, bytes): (u64, u64),
@@ -271,7 +276,7 @@ impl<'p> Machine<'_, 'p> {
 
     fn load(
         &mut self,
-        here: Here,
+        here: Position,
         side: &Side,
         spot: Spot,
         bytes: u64,
@@ -285,7 +290,7 @@ impl<'p> Machine<'_, 'p> {
         self.allowed(found, here.writer, spot).map(Ok)
     }
 
-    fn store(&mut self, here: Here, side: &Side, spot: Spot, data: &[u8]) -> Option<()> {
+    fn store(&mut self, here: Position, side: &Side, spot: Spot, data: &[u8]) -> Option<()> {
         if side.packets {
             let done = self.memory.write_packets(spot, data, here.launch);
             self.allowed(done, here.writer, spot)?;
@@ -295,7 +300,7 @@ impl<'p> Machine<'_, 'p> {
         } else if self.shape.late && spot.rank != here.rank {
             let meetings = self.threads.get(here.agent)?.meetings;
             let (thread, launch, writer) = (here.thread, here.launch, here.writer);
-            let late = Late { thread, meetings, spot, data: data.to_vec(), launch, writer };
+            let late = DelayedStore { thread, meetings, spot, data: data.to_vec(), launch, writer };
             self.keep(here.block, late);
         } else {
             let done = self.memory.write(spot, data, here.launch, here.writer);
@@ -305,7 +310,7 @@ impl<'p> Machine<'_, 'p> {
     }
 
     /// Requests puts from proxies; pair k is thread k's.
-    fn push(&mut self, here: Here, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
+    fn push(&mut self, here: Position, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
         let moves = self.moves(here, step, transfer)?;
         let own = self.own(here, &moves).zip(self.own(here, &transfer.channels));
         let Some((one, channel)) = own else { return Some(Turn::Next) };
@@ -323,7 +328,13 @@ impl<'p> Machine<'_, 'p> {
         Some(self.done(here))
     }
 
-    fn request(&mut self, here: Here, verb: Verb, one: &Move, channel: ChannelId) -> Option<u64> {
+    fn request(
+        &mut self,
+        here: Position,
+        verb: Verb,
+        one: &Move,
+        channel: ChannelId,
+    ) -> Option<u64> {
         let (from, to) = (one.reads.first()?, one.writes.first()?);
         let put = Put {
             from: *from.spots.first()?,

@@ -1,7 +1,7 @@
 //! How an operation that moves data is carried out: which bytes are read, combined and written.
 
 use super::memory::Spot;
-use crate::ir::memory::{covered, extents, groups, source_is_packets, writes_packets};
+use crate::ir::memory::{covered, groups, ranks_of, source_is_packets, writes_packets};
 use crate::ir::{Buffer, Operand, Program, RankId, ReduceOp, Transfer};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -73,9 +73,8 @@ fn part(transfer: &Transfer, window: Option<&Range<u64>>, bytes: u64) -> Range<u
 /// two buffers that share memory holds it.
 fn spots(program: &Program, here: RankId, operand: &Operand, chunk: u64) -> SmallVec<[Spot; 1]> {
     let (buffer, offset) = (operand.buffer, u64::from(operand.index) * chunk);
-    let mut ranks: SmallVec<[RankId; 1]> = SmallVec::new();
-    extents(&program.ranks, here, operand, &mut |extent| ranks.push(extent.rank));
-    ranks.into_iter().map(|rank| Spot { rank, buffer, offset }).collect()
+    let ranks = ranks_of(&program.ranks, here, operand.place);
+    ranks.map(|rank| Spot { rank, buffer, offset }).collect()
 }
 
 /// Whether packets are written that someone may wait for.

@@ -3,7 +3,9 @@
 //! In place, one of input and output is a part of the other; both names lead to the same cells here. A switch operand
 //! lies on every rank of its group. Packets take up twice the space of their payload, from twice the offset on.
 
-use super::{Alias, Buffer, ChannelKind, Operand, Rank, RankId, Slice, Transfer, Verb, Where};
+use super::{
+    Alias, Buffer, ChannelKind, Link, Operand, Rank, RankId, Slice, Transfer, Verb, Where,
+};
 use crate::table::Table;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -43,47 +45,59 @@ pub fn home(alias: Option<Alias>, buffer: Buffer, index: u32) -> (Buffer, u64) {
     }
 }
 
-/// The cells behind an operand of rank `here`, one extent for each rank that it lies on. As packets, it takes up twice
+/// The ranks on which an operand of rank `here` lies: several for the group of a switch.
+pub fn ranks_of(
+    ranks: &Table<RankId, Rank>,
+    here: RankId,
+    place: Where,
+) -> impl Iterator<Item = RankId> + Clone {
+    let group = |channel| match &ranks.lookup(here)?.channels.lookup(channel)?.link {
+        Link::Switch(group) => Some(group.ranks.as_slice()),
+        Link::Memory(_) | Link::Port(_) => None,
+    };
+    let (single, group) = match place {
+        Where::Local => (Some(here), None),
+        Where::Remote(peer) => (Some(peer), None),
+        Where::Switch(channel) => (None, group(channel)),
+    };
+    single.into_iter().chain(group.unwrap_or_default().iter().copied())
+}
+
+/// The chunks behind an operand of rank `here`, one extent for each rank on which it lies.
+pub fn extents(
+    ranks: &Table<RankId, Rank>,
+    here: RankId,
+    operand: Operand,
+) -> impl Iterator<Item = Extent> {
+    ranks_of(ranks, here, operand.place).filter_map(move |id| {
+        let (buffer, start) = home(ranks.lookup(id)?.alias, operand.buffer, operand.index);
+        Some(Extent { rank: id, buffer, start, end: start + u64::from(operand.size) })
+    })
+}
+
+/// The cells behind an operand of rank `here`, one extent for each rank on which it lies. As packets, it takes up twice
 /// the space, from twice the offset on.
 pub fn cells(
     ranks: &Table<RankId, Rank>,
     here: RankId,
-    operand: &Operand,
+    operand: Operand,
     packets: bool,
-    visit: &mut dyn FnMut(Extent),
-) {
+) -> impl Iterator<Item = Extent> {
     let factor = if packets { 2 } else { 1 };
-    extents(ranks, here, operand, &mut |e| {
-        visit(Extent { start: e.start * factor, end: e.end * factor, ..e })
-    });
+    extents(ranks, here, operand).map(move |extent| Extent {
+        start: extent.start * factor,
+        end: extent.end * factor,
+        ..extent
+    })
 }
 
-/// The chunks behind an operand of rank `here`, one extent for each rank that it lies on.
-pub fn extents(
-    ranks: &Table<RankId, Rank>,
-    here: RankId,
-    operand: &Operand,
-    visit: &mut dyn FnMut(Extent),
-) {
-    let mut on = |id: RankId| {
-        if let Some(rank) = ranks.lookup(id) {
-            let (buffer, start) = home(rank.alias, operand.buffer, operand.index);
-            visit(Extent { rank: id, buffer, start, end: start + u64::from(operand.size) });
-        }
-    };
-    match operand.place {
-        Where::Local => on(here),
-        Where::Remote(peer) => on(peer),
-        Where::Switch(channel) => {
-            let link = ranks
-                .lookup(here)
-                .and_then(|rank| rank.channels.lookup(channel))
-                .map(|channel| &channel.link);
-            if let Some(super::Link::Switch(group)) = link {
-                group.ranks.iter().for_each(|member| on(*member));
-            }
-        }
-    }
+/// Whether two operands are both local and have a chunk in common.
+#[must_use]
+pub fn overlap_locally(alias: Option<Alias>, a: &Operand, b: &Operand) -> bool {
+    let home = |operand: &Operand| home(alias, operand.buffer, operand.index);
+    let ((a_buffer, a_start), (b_buffer, b_start)) = (home(a), home(b));
+    let (a_end, b_end) = (a_start + u64::from(a.size), b_start + u64::from(b.size));
+    a.is_local() && b.is_local() && a_buffer == b_buffer && a_start < b_end && b_start < a_end
 }
 
 /// Whether source `index` of a transfer is read as packets. `put_packets` over a port, which only occurs in plans that

@@ -163,7 +163,7 @@ impl Operand {
     /// Whether it is a peer's.
     #[must_use]
     pub fn is_remote(&self) -> bool {
-        matches!(self.place, Where::Remote(_))
+        self.place.peer().is_some()
     }
 
     /// Whether it is that of a switch channel's group.
@@ -182,6 +182,17 @@ pub enum Where {
     Remote(RankId),
     /// That of every rank of a switch channel's group.
     Switch(ChannelId),
+}
+
+impl Where {
+    /// The peer, if it is a peer's.
+    #[must_use]
+    pub fn peer(self) -> Option<RankId> {
+        match self {
+            Where::Remote(peer) => Some(peer),
+            Where::Local | Where::Switch(_) => None,
+        }
+    }
 }
 
 /// A block's part of an operation that a group shares: part `index` of `count`.

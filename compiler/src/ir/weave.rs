@@ -38,47 +38,49 @@ pub(crate) enum Piece<'a> {
 
 /// The operations of a rank in an order that source text can have.
 pub(crate) fn weave(rank: &Rank) -> Vec<Piece<'_>> {
-    let strands =
-        rank.blocks.entries().map(|(block, row)| Strand { block, ops: &row.ops }).collect();
-    pieces(rank, strands)
+    let remaining =
+        rank.blocks.entries().map(|(block, row)| Remaining { block, ops: &row.ops }).collect();
+    pieces(rank, remaining)
 }
 
 /// The rest of a block.
-struct Strand<'a> {
+struct Remaining<'a> {
     block: BlockId,
     ops: &'a [Op],
 }
 
 /// A statement at which a block waits for others.
-enum Joint<'a> {
+enum SyncPoint<'a> {
     Barrier(BarrierId),
     Pipeline(&'a Pipeline),
 }
 
-fn pieces<'a>(rank: &Rank, mut strands: Vec<Strand<'a>>) -> Vec<Piece<'a>> {
+fn pieces<'a>(rank: &Rank, mut remaining: Vec<Remaining<'a>>) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     loop {
-        pieces.extend(strands.iter_mut().filter_map(run));
-        strands.retain(|strand| !strand.ops.is_empty());
-        let Some(members) = next(rank, &strands) else { return pieces };
-        pieces.push(meet(rank, &mut strands, members));
+        pieces.extend(remaining.iter_mut().filter_map(run));
+        remaining.retain(|rest| !rest.ops.is_empty());
+        let Some(members) = next(rank, &remaining) else { return pieces };
+        pieces.push(meet(rank, &mut remaining, members));
     }
 }
 
 /// A block's operations up to the next place where it meets others.
-fn run<'a>(strand: &mut Strand<'a>) -> Option<Piece<'a>> {
-    let length = strand.ops.iter().position(|op| joint(op).is_some()).unwrap_or(strand.ops.len());
-    let (ops, rest) = strand.ops.split_at(length);
-    strand.ops = rest;
-    (!ops.is_empty()).then_some(Piece::Block { block: strand.block, ops })
+fn run<'a>(rest: &mut Remaining<'a>) -> Option<Piece<'a>> {
+    let length = rest.ops.iter().position(|op| sync_point(op).is_some()).unwrap_or(rest.ops.len());
+    let (ops, after) = rest.ops.split_at(length);
+    rest.ops = after;
+    (!ops.is_empty()).then_some(Piece::Block { block: rest.block, ops })
 }
 
-fn joint(op: &Op) -> Option<Joint<'_>> {
+fn sync_point(op: &Op) -> Option<SyncPoint<'_>> {
     match &op.action {
-        Action::Barrier { id, .. } => Some(Joint::Barrier(*id)),
-        Action::Pipeline(pipeline) => {
-            pipeline.body.iter().any(|op| joint(op).is_some()).then_some(Joint::Pipeline(pipeline))
-        }
+        Action::Barrier { id, .. } => Some(SyncPoint::Barrier(*id)),
+        Action::Pipeline(pipeline) => pipeline
+            .body
+            .iter()
+            .any(|op| sync_point(op).is_some())
+            .then_some(SyncPoint::Pipeline(pipeline)),
         Action::Sync
         | Action::Signal(_)
         | Action::Wait(_)
@@ -89,35 +91,35 @@ fn joint(op: &Op) -> Option<Joint<'_>> {
     }
 }
 
-fn current<'a>(strand: &Strand<'a>) -> Option<Joint<'a>> {
-    strand.ops.first().and_then(joint)
+fn current<'a>(rest: &Remaining<'a>) -> Option<SyncPoint<'a>> {
+    rest.ops.first().and_then(sync_point)
 }
 
 /// The blocks that meet next. If no barrier is complete, which source never leads to, the first block goes on alone.
-fn next(rank: &Rank, strands: &[Strand]) -> Option<BTreeSet<BlockId>> {
+fn next(rank: &Rank, remaining: &[Remaining]) -> Option<BTreeSet<BlockId>> {
     let mut best: Option<(BarrierId, BTreeSet<BlockId>)> = None;
-    for strand in strands {
-        let (id, members) = match current(strand)? {
-            Joint::Barrier(id) => (id, of(rank, id)),
-            Joint::Pipeline(pipeline) => together(rank, strands, strand.block, pipeline),
+    for rest in remaining {
+        let (id, members) = match current(rest)? {
+            SyncPoint::Barrier(id) => (id, of(rank, id)),
+            SyncPoint::Pipeline(pipeline) => together(rank, remaining, rest.block, pipeline),
         };
         let comes = |member: &BlockId| {
-            let other = strands.iter().find(|other| other.block == *member).and_then(current);
-            match (current(strand), other) {
-                (Some(Joint::Barrier(a)), Some(Joint::Barrier(b))) => a == b,
-                (Some(Joint::Pipeline(a)), Some(Joint::Pipeline(b))) => {
+            let other = remaining.iter().find(|other| other.block == *member).and_then(current);
+            match (current(rest), other) {
+                (Some(SyncPoint::Barrier(a)), Some(SyncPoint::Barrier(b))) => a == b,
+                (Some(SyncPoint::Pipeline(a)), Some(SyncPoint::Pipeline(b))) => {
                     (a.unit, a.chunks) == (b.unit, b.chunks)
                 }
                 (_, _) => false,
             }
         };
         let lower = best.as_ref().is_none_or(|(best, _)| id < *best);
-        if lower && members.contains(&strand.block) && members.iter().all(comes) {
+        if lower && members.contains(&rest.block) && members.iter().all(comes) {
             best = Some((id, members));
         }
     }
     best.map(|(_, members)| members)
-        .or_else(|| strands.first().map(|strand| BTreeSet::from([strand.block])))
+        .or_else(|| remaining.first().map(|rest| BTreeSet::from([rest.block])))
 }
 
 fn of(rank: &Rank, id: BarrierId) -> BTreeSet<BlockId> {
@@ -127,7 +129,7 @@ fn of(rank: &Rank, id: BarrierId) -> BTreeSet<BlockId> {
 /// The blocks whose pipelines belong together because they meet inside, and the lowest barrier there.
 fn together(
     rank: &Rank,
-    strands: &[Strand],
+    remaining: &[Remaining],
     block: BlockId,
     pipeline: &Pipeline,
 ) -> (BarrierId, BTreeSet<BlockId>) {
@@ -135,12 +137,12 @@ fn together(
     let mut new = vec![pipeline];
     while let Some(pipeline) = new.pop() {
         for op in &pipeline.body {
-            let Some(Joint::Barrier(id)) = joint(op) else { continue };
+            let Some(SyncPoint::Barrier(id)) = sync_point(op) else { continue };
             lowest = lowest.min(id);
             for member in of(rank, id) {
-                let strand = strands.iter().find(|strand| strand.block == member);
-                if let (true, Some(Joint::Pipeline(other))) =
-                    (members.insert(member), strand.and_then(current))
+                let rest = remaining.iter().find(|rest| rest.block == member);
+                if let (true, Some(SyncPoint::Pipeline(other))) =
+                    (members.insert(member), rest.and_then(current))
                 {
                     new.push(other);
                 }
@@ -151,17 +153,17 @@ fn together(
 }
 
 /// The statement that the members share, removed from each of them.
-fn meet<'a>(rank: &Rank, strands: &mut [Strand<'a>], members: BTreeSet<BlockId>) -> Piece<'a> {
+fn meet<'a>(rank: &Rank, remaining: &mut [Remaining<'a>], members: BTreeSet<BlockId>) -> Piece<'a> {
     let mut inner = Vec::new();
     let mut first: Option<&Pipeline> = None;
     let mut origin: Option<OriginId> = None;
-    for strand in strands.iter_mut().filter(|strand| members.contains(&strand.block)) {
-        origin = origin.or(strand.ops.first().map(|op| op.origin));
-        if let Some(Joint::Pipeline(pipeline)) = current(strand) {
+    for rest in remaining.iter_mut().filter(|rest| members.contains(&rest.block)) {
+        origin = origin.or(rest.ops.first().map(|op| op.origin));
+        if let Some(SyncPoint::Pipeline(pipeline)) = current(rest) {
             first = first.or(Some(pipeline));
-            inner.push(Strand { block: strand.block, ops: &pipeline.body });
+            inner.push(Remaining { block: rest.block, ops: &pipeline.body });
         }
-        strand.ops = strand.ops.get(1..).unwrap_or_default();
+        rest.ops = rest.ops.get(1..).unwrap_or_default();
     }
     match first {
         None => Piece::Barrier { blocks: members, origin },

@@ -20,7 +20,7 @@
 pub mod transfer;
 
 use super::blocks;
-use super::operands::{CHANNELS, SEMAPHORES};
+use crate::check::limits::{CHANNELS_OF_OPERATION, SEMAPHORES_OF_OPERATION};
 use crate::ir::sharing::Sharing;
 use crate::ir::{self, Action, List, Op, Program, RankId, Signal, SyncOverride};
 
@@ -120,10 +120,10 @@ fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op)
         return signals(here, a, b).map(Action::Wait);
     }
     if let (Action::Acquire(a), Action::Acquire(b)) = (&first.action, &second.action) {
-        return disjoint(a, b, SEMAPHORES).map(Action::Acquire);
+        return disjoint(a, b, SEMAPHORES_OF_OPERATION).map(Action::Acquire);
     }
     if let (Action::Release(a), Action::Release(b)) = (&first.action, &second.action) {
-        return disjoint(a, b, SEMAPHORES).map(Action::Release);
+        return disjoint(a, b, SEMAPHORES_OF_OPERATION).map(Action::Release);
     }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
         return transfer::join(&transfer::Scene { program, reads: &known.reads, rank }, a, b)
@@ -139,7 +139,10 @@ fn signals(rank: &ir::Rank, a: &Signal, b: &Signal) -> Option<Signal> {
     if a.relaxed != b.relaxed || kind(a) != kind(b) {
         return None;
     }
-    Some(Signal { channels: disjoint(&a.channels, &b.channels, CHANNELS)?, relaxed: a.relaxed })
+    Some(Signal {
+        channels: disjoint(&a.channels, &b.channels, CHANNELS_OF_OPERATION)?,
+        relaxed: a.relaxed,
+    })
 }
 
 /// The two lists as one, if they have no member in common and together fit the limit.

@@ -1,16 +1,8 @@
 //! Taking a transfer apart into operands, each with its channel, and putting it together again.
-//!
-//! The executor's limits on one operation, which fusion must not exceed and to which splitting cuts, are here too.
 
+use crate::check::limits::{BUFFERS_OF_OPERATION, CHANNELS_OF_OPERATION};
 use crate::ir::{ChannelId, ChannelKind, List, Operand, Transfer, Verb};
 use smallvec::SmallVec;
-
-/// Channels that one operation of the executor can name (MSCCL++'s `MAX_CHANNEL_PER_OPERATION`).
-pub(super) const CHANNELS: usize = 8;
-/// Buffers that one operation can read, and that it can write.
-pub(super) const BUFFERS: usize = 10;
-/// Semaphores that one operation can name.
-pub(super) const SEMAPHORES: usize = 16;
 
 /// An operand, and its channel where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +77,8 @@ pub(super) fn unpaired(pairs: impl IntoIterator<Item = (Placed, Placed)>) -> Par
 /// pair is one thread's, with a channel of its own.
 pub(super) fn pair_limit(via: Option<ChannelKind>) -> usize {
     match via {
-        Some(ChannelKind::Port) => CHANNELS,
-        Some(ChannelKind::Memory | ChannelKind::Switch) | None => BUFFERS,
+        Some(ChannelKind::Port) => CHANNELS_OF_OPERATION,
+        Some(ChannelKind::Memory | ChannelKind::Switch) | None => BUFFERS_OF_OPERATION,
     }
 }
 

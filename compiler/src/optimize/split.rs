@@ -14,27 +14,28 @@ pub mod transfer;
 mod undo;
 
 use super::blocks;
-use super::operands::{CHANNELS, SEMAPHORES};
+use crate::check::limits::{CHANNELS_OF_OPERATION, SEMAPHORES_OF_OPERATION};
 use crate::ir::{Action, Alias, List, Op, Program, RankId, Signal, SyncOverride};
 pub use undo::undo;
 
 /// Cuts every operation to the executor's sizes.
 #[must_use]
 pub fn split(mut program: Program) -> Program {
-    blocks::rewrite(&mut program, |program, (rank, _), ops| all(room(program, rank), ops));
+    blocks::rewrite(&mut program, |program, (rank, _), ops| all(limits(program, rank), ops));
     program
 }
 
-fn room(program: &Program, rank: RankId) -> Room {
+fn limits(program: &Program, rank: RankId) -> Limits {
     let threads = program.options.threads.max(1) as usize;
     let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
-    let (channels, semaphores) = (CHANNELS.min(threads), SEMAPHORES.min(threads));
-    Room { alias, channels, semaphores }
+    let (channels, semaphores) =
+        (CHANNELS_OF_OPERATION.min(threads), SEMAPHORES_OF_OPERATION.min(threads));
+    Limits { alias, channels, semaphores }
 }
 
 /// The sizes to which the operations of a block are cut.
 #[derive(Clone, Copy)]
-struct Room {
+struct Limits {
     /// How the rank's buffers share memory.
     alias: Option<Alias>,
     /// The most channels in one operation.
@@ -43,13 +44,13 @@ struct Room {
     semaphores: usize,
 }
 
-fn all(room: Room, ops: Vec<Op>) -> Vec<Op> {
+fn all(limits: Limits, ops: Vec<Op>) -> Vec<Op> {
     let mut out = Vec::with_capacity(ops.len());
     for mut op in ops {
         if let Action::Pipeline(pipeline) = &mut op.action {
-            pipeline.body = all(room, std::mem::take(&mut pipeline.body));
+            pipeline.body = all(limits, std::mem::take(&mut pipeline.body));
         }
-        match pieces(room, &op.action) {
+        match pieces(limits, &op.action) {
             None => out.push(op),
             Some(actions) => replace(&op, actions, &mut out),
         }
@@ -58,21 +59,21 @@ fn all(room: Room, ops: Vec<Op>) -> Vec<Op> {
 }
 
 /// The parts of an operation; none if it fits as it is.
-fn pieces(room: Room, action: &Action) -> Option<Vec<Action>> {
+fn pieces(limits: Limits, action: &Action) -> Option<Vec<Action>> {
     match action {
-        Action::Signal(signal) => signals(room, signal, Action::Signal),
-        Action::Wait(signal) => signals(room, signal, Action::Wait),
-        Action::Flush(channels) => lists(channels, room.channels, Action::Flush),
-        Action::Acquire(semaphores) => lists(semaphores, room.semaphores, Action::Acquire),
-        Action::Release(semaphores) => lists(semaphores, room.semaphores, Action::Release),
-        Action::Transfer(transfer) => transfer::pieces(room.alias, room.channels, transfer)
+        Action::Signal(signal) => signals(limits, signal, Action::Signal),
+        Action::Wait(signal) => signals(limits, signal, Action::Wait),
+        Action::Flush(channels) => lists(channels, limits.channels, Action::Flush),
+        Action::Acquire(semaphores) => lists(semaphores, limits.semaphores, Action::Acquire),
+        Action::Release(semaphores) => lists(semaphores, limits.semaphores, Action::Release),
+        Action::Transfer(transfer) => transfer::pieces(limits.alias, limits.channels, transfer)
             .map(|pieces| pieces.into_iter().map(Action::Transfer).collect()),
         Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => None,
     }
 }
 
-fn signals(room: Room, signal: &Signal, wrap: fn(Signal) -> Action) -> Option<Vec<Action>> {
-    let runs = runs(&signal.channels, room.channels)?;
+fn signals(limits: Limits, signal: &Signal, wrap: fn(Signal) -> Action) -> Option<Vec<Action>> {
+    let runs = runs(&signal.channels, limits.channels)?;
     Some(
         runs.into_iter()
             .map(|channels| wrap(Signal { channels, relaxed: signal.relaxed }))

@@ -1,11 +1,12 @@
 //! The arrows: which event comes before which event of another column.
 
 use super::event::{Order, Scene, Who, asks, is_followed_by_a_signal};
-use crate::ir::memory::packets;
+use crate::ir::memory::{packets, ranks_of};
 use crate::ir::{
-    Action, BarrierId, BlockId, ChannelId, ChannelKind, Link, Op, Operand, Program, Rank, RankId,
-    SemaphoreId, Verb, Where,
+    Action, BarrierId, BlockId, ChannelId, ChannelKind, Op, Operand, Program, Rank, RankId,
+    SemaphoreId, Verb,
 };
+use crate::table::Table;
 use std::collections::BTreeMap;
 
 /// What an event gives or takes. Things with one name are matched in order.
@@ -44,7 +45,7 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
                     *turn += 1;
                 }
                 count(op, (id, rank), event, &mut counters);
-                packets.add(op, (id, rank), event);
+                packets.add(op, (&program.ranks, id), event);
                 requests(op, (id, rank), (block, number), (event, scene, &mut counters));
             }
         }
@@ -154,23 +155,19 @@ struct Packets {
 }
 
 impl Packets {
-    fn add(&mut self, op: &Op, (id, rank): (RankId, &Rank), event: usize) {
+    fn add(&mut self, op: &Op, (ranks, id): (&Table<RankId, Rank>, RankId), event: usize) {
         match &op.action {
             Action::Transfer(transfer) => {
                 let (reads, writes) =
                     packets(transfer.verb, &transfer.sources, &transfer.destinations);
                 self.read.extend(reads.iter().map(|operand| (id, **operand, event)));
                 for operand in writes {
-                    let owners: Vec<RankId> = match operand.place {
-                        Where::Local => vec![id],
-                        Where::Remote(peer) => vec![peer],
-                        Where::Switch(channel) => members(rank, channel),
-                    };
-                    self.written.extend(owners.iter().map(|owner| (*owner, *operand, event)));
+                    let owners = ranks_of(ranks, id, operand.place);
+                    self.written.extend(owners.map(|owner| (owner, *operand, event)));
                 }
             }
             Action::Pipeline(pipeline) => {
-                pipeline.body.iter().for_each(|op| self.add(op, (id, rank), event));
+                pipeline.body.iter().for_each(|op| self.add(op, (ranks, id), event));
             }
             Action::Sync
             | Action::Barrier { .. }
@@ -192,12 +189,5 @@ impl Packets {
                 }
             }
         }
-    }
-}
-
-fn members(rank: &Rank, channel: ChannelId) -> Vec<RankId> {
-    match rank.channels.lookup(channel).map(|end| &end.link) {
-        Some(Link::Switch(group)) => group.ranks.clone(),
-        _ => Vec::new(),
     }
 }

@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use crate::plan::names::protocol_name;
 use crate::table::Id;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
 /// For how many pairs of operations, at most, the order of two blocks is compared.
@@ -36,16 +36,11 @@ pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
     if left.ranks.len() != right.ranks.len() {
         return differences;
     }
-    // The n-th difference of a kind on one rank is reported with the n-th of that kind on the others.
-    let mut rows: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    let mut alike = Alike::default();
     for (id, rank) in left.ranks.entries() {
         let Some(other) = right.ranks.lookup(id) else { continue };
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for difference in of_rank(id, rank, other) {
-            let sort = skeleton(&difference.message);
-            let count = counts.entry(sort.clone()).or_insert(0);
-            let row = *rows.entry((sort, *count)).or_insert(differences.len());
-            *count += 1;
+            let row = alike.row(id, &difference.message, differences.len());
             match differences.get_mut(row) {
                 Some(known) => known.ranks.push(id),
                 None => differences.push(difference),
@@ -55,9 +50,24 @@ pub fn compare(left: &Program, right: &Program) -> Vec<Difference> {
     differences
 }
 
-/// A text without its numbers, which is the same for differences that are alike.
-pub(crate) fn skeleton(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+/// Finds differences that are the same on several ranks, apart from numbers: the n-th of a kind on one rank is reported
+/// with the n-th of that kind on the others.
+#[derive(Default)]
+pub(crate) struct Alike {
+    /// The row of the n-th difference of a kind; a kind is a message without its numbers.
+    rows: BTreeMap<(String, usize), usize>,
+    counts: BTreeMap<(RankId, String), usize>,
+}
+
+impl Alike {
+    /// The row of a rank's difference: `new` if no rank has had one like it so far.
+    pub(crate) fn row(&mut self, rank: RankId, message: &str, new: usize) -> usize {
+        let kind: String = message.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let count = self.counts.entry((rank, kind.clone())).or_insert(0);
+        let row = *self.rows.entry((kind, *count)).or_insert(new);
+        *count += 1;
+        row
+    }
 }
 
 fn heads(left: &Program, right: &Program) -> Vec<Difference> {
@@ -92,6 +102,16 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         let message = format!("rank {}: {what}", id.0);
         differences.push(Difference { message, ranks: vec![id], left: a, right: b });
     };
+    counts(left, right, &mut add);
+    operations(left, right, &mut add);
+    differences
+}
+
+/// Takes what differs, and where it is in each of the plans.
+type Add<'a> = dyn FnMut(String, Option<OriginId>, Option<OriginId>) + 'a;
+
+/// What a rank has another number of.
+fn counts(left: &Rank, right: &Rank, add: &mut Add<'_>) {
     let count = |what: &str, a: usize, b: usize| {
         (a != b)
             .then(|| format!("the number of {what} is {a} in the first plan and {b} in the second"))
@@ -103,7 +123,6 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         count("thread blocks", left.blocks.len(), right.blocks.len()),
         count("semaphores", left.semaphores.len(), right.semaphores.len()),
     ];
-    let place = |rank: &Rank| rank.blocks.iter().next().map(|block| block.origin);
     chunks.into_iter().flatten().for_each(|what| add(what, place(left), place(right)));
     let (ours, theirs) = (channels(left), channels(right));
     for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
@@ -112,6 +131,16 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
             add(what, place(left), place(right));
         }
     }
+}
+
+/// Where a rank begins.
+fn place(rank: &Rank) -> Option<OriginId> {
+    rank.blocks.iter().next().map(|block| block.origin)
+}
+
+/// Operations that only one of the plans has, or has elsewhere, and initial values of semaphores, which are matched by
+/// the operations that use them.
+fn operations(left: &Rank, right: &Rank, add: &mut Add<'_>) {
     let (mut gone, mut new) = (Vec::new(), Vec::new());
     let ((a, ours), (b, theirs)) = (blocks(left), blocks(right));
     for (number, (one, other)) in ours.iter().zip(&theirs).enumerate() {
@@ -128,11 +157,15 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
         gone.extend(only_left.into_iter().map(|line| (at, line)));
         new.extend(only_right.into_iter().map(|line| (at, line)));
     }
+    let mut places: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
+    for (at, (_, line)) in new.iter().enumerate() {
+        places.entry(&line.text).or_default().push_back(at);
+    }
     for (block, line) in gone {
-        let moved = new.iter().position(|(_, other)| other.text == line.text);
         let text = &line.text;
-        match moved.map(|at| new.remove(at)) {
-            Some((other, there)) if other == block => {
+        let moved = places.get_mut(text.as_str()).and_then(VecDeque::pop_front);
+        match moved.and_then(|at| new.get(at)) {
+            Some((other, there)) if *other == block => {
                 let what = format!("block {block} does this in another order: `{text}`");
                 add(what, Some(line.origin), Some(there.origin));
             }
@@ -149,11 +182,12 @@ fn of_rank(id: RankId, left: &Rank, right: &Rank) -> Vec<Difference> {
             ),
         }
     }
-    for (block, line) in new {
+    let mut only_new: Vec<usize> = places.into_values().flatten().collect();
+    only_new.sort_unstable();
+    for (block, line) in only_new.into_iter().filter_map(|at| new.get(at)) {
         let what = format!("block {block}, only in the second plan: `{}`", line.text);
         add(what, None, Some(line.origin));
     }
-    differences
 }
 
 /// How many channels a rank has of each kind to each peer, or over each group.
@@ -185,15 +219,15 @@ struct Line {
 /// The operations of each block, except those at which its threads meet, and the
 /// semaphores that they use, by first use.
 fn blocks(rank: &Rank) -> (Vec<Vec<Line>>, Vec<&Semaphore>) {
-    let mut teller = Teller { rank, semaphores: BTreeMap::new() };
+    let mut printer = OpPrinter { rank, semaphores: BTreeMap::new() };
     let lines = |block: &crate::ir::Block| {
         let mut lines = Vec::new();
-        block.ops.iter().for_each(|op| teller.lines(op, "", &mut lines));
+        block.ops.iter().for_each(|op| printer.lines(op, "", &mut lines));
         lines
     };
     let lines = rank.blocks.iter().map(lines).collect();
     let mut used: Vec<(usize, SemaphoreId)> =
-        teller.semaphores.into_iter().map(|(id, number)| (number, id)).collect();
+        printer.semaphores.into_iter().map(|(id, number)| (number, id)).collect();
     used.sort_unstable();
     let semaphores = used.into_iter().filter_map(|(_, id)| rank.semaphores.lookup(id));
     (lines, semaphores.collect())
@@ -258,13 +292,13 @@ fn mark(kept: &mut [bool], at: usize) {
 }
 
 /// Prints operations of a rank without the numbers that only name things.
-struct Teller<'a> {
+struct OpPrinter<'a> {
     rank: &'a Rank,
     /// Semaphores by first use.
     semaphores: BTreeMap<SemaphoreId, usize>,
 }
 
-impl Teller<'_> {
+impl OpPrinter<'_> {
     fn lines(&mut self, op: &Op, margin: &str, lines: &mut Vec<Line>) {
         let text = match &op.action {
             Action::Sync => return,

@@ -30,7 +30,7 @@ use std::io::{self, Write};
 pub fn write(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
     head(program, out)?;
     for (id, row) in program.ranks.entries() {
-        rank(program, id, row, out)?;
+        rank(id, row, out)?;
     }
     tail(program, out)
 }
@@ -57,12 +57,7 @@ pub fn head(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn rank(
-    _program: &ir::Program,
-    id: ir::RankId,
-    rank: &ir::Rank,
-    out: &mut impl Write,
-) -> io::Result<()> {
+pub fn rank(id: ir::RankId, rank: &ir::Rank, out: &mut impl Write) -> io::Result<()> {
     let mut writer = RankWriter::new(id, rank);
     if id.0 > 0 {
         writer.text(",\n");

@@ -164,7 +164,7 @@ impl Body<'_> {
         self.astray(parameters, arguments, &given);
         if let Some(place) = surplus {
             self.report(too_many(callee, place, parameters.len(), arguments.len()));
-        } else if !missing.is_empty() && self.reports_nothing_of(callee, arguments, parameters) {
+        } else if !missing.is_empty() && has_known_names(arguments, parameters) {
             self.report(too_few(callee, &missing));
         }
         resolved
@@ -327,20 +327,6 @@ impl Body<'_> {
         }
     }
 
-    /// Whether every named argument names a parameter. If one does not, it has been reported, and a missing parameter
-    /// is probably the one that it meant.
-    fn reports_nothing_of(
-        &self,
-        _callee: Callee,
-        arguments: &[ast::Argument],
-        parameters: &[Takes],
-    ) -> bool {
-        arguments
-            .iter()
-            .filter_map(|argument| argument.name.as_ref())
-            .all(|name| parameters.iter().any(|takes| takes.name == name.text))
-    }
-
     fn unknown_function(&mut self, name: &ast::Name) -> Option<Diagnostic> {
         if self.is_lost(&name.text) {
             return None;
@@ -485,6 +471,15 @@ fn given_astray(argument: &ast::Argument, name: &str, takes: &Takes) -> Diagnost
     Diagnostic::new(Code::W0206, place, message)
         .and(takes.span, "for this parameter")
         .guess(format!("for the parameter `{name}`, write `{name} = {name}`"), vec![before])
+}
+
+/// Whether every named argument names a parameter. If one does not, it has been reported, and a missing parameter
+/// is probably the one that it meant.
+fn has_known_names(arguments: &[ast::Argument], parameters: &[Takes]) -> bool {
+    arguments
+        .iter()
+        .filter_map(|argument| argument.name.as_ref())
+        .all(|name| parameters.iter().any(|takes| takes.name == name.text))
 }
 
 fn too_many(callee: Callee, place: Span, takes: usize, given: usize) -> Diagnostic {

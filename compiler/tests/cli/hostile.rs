@@ -244,7 +244,7 @@ fn a_folder_that_cannot_be_written_is_said() {
 #[cfg(unix)]
 #[test]
 fn a_kill_leaves_a_whole_file() {
-    let ring = crate::cclc::manifest("../stdlib/ccl/algorithms/allgather_ring.ccl");
+    let ring = crate::files::manifest("../stdlib/ccl/algorithms/allgather_ring.ccl");
     let folder = Folder::with("a.ccl", &fs::read_to_string(ring).unwrap());
     ends(folder.cclc("build a.ccl -D ranks=64 -o new.json --checks none"), 0);
     let (old, new) = ("old".to_owned(), folder.read("new.json"));

@@ -7,9 +7,9 @@
 )]
 #![allow(clippy::indexing_slicing, reason = "a missing key of JSON reads as null")]
 
+use crate::files::manifest;
 use serde_json::Value;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// How a run of `cclc` ended.
@@ -50,11 +50,6 @@ pub struct Place {
     pub start: (usize, usize),
     /// Line and column after its end.
     pub end: (usize, usize),
-}
-
-/// A path in this crate's folder.
-pub fn manifest(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 /// Runs `cclc` in this crate's folder, with `input` on standard input.

@@ -8,7 +8,7 @@ use crate::nodes::Node;
 use crate::operations::{self, Done, counted};
 use crate::typed;
 use crate::values::{self, Values};
-use compiler::elaborate::observe::Worth;
+use compiler::elaborate::observe::ObservedValue;
 use compiler::ir;
 use compiler::source::{FileId, Span};
 use compiler::syntax::ast::{ExprKind, ProgramItemKind, StmtKind};
@@ -278,7 +278,7 @@ impl<'a, 'db> Scene<'a, 'db> {
         let observed = &self.concrete.observed.values;
         let first = observed.range((place, None)..=(place, Some(u32::MAX))).next();
         if let (Some(program), Some(((_, Some(rank)), worths))) = (&self.concrete.program, first)
-            && let (Some(Worth::Chunk(operand)), Some(rank)) =
+            && let (Some(ObservedValue::Chunk(operand)), Some(rank)) =
                 (worths.first(), program.ranks.lookup(ir::RankId(*rank)))
         {
             let chunks = if operand.size == 1 { "chunk" } else { "chunks" };

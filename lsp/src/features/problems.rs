@@ -237,12 +237,12 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         }
         Some(((context.url)(&spot.name)?, TextEdit::new(range, text.clone())))
     };
-    let fix = finding.fix.as_ref().and_then(|mending| {
-        let mut edits = mending.edits.iter().map(edit).collect::<Option<Vec<_>>>()?;
-        if let Some(import) = &mending.import {
+    let fix = finding.fix.as_ref().and_then(|quick_fix| {
+        let mut edits = quick_fix.edits.iter().map(edit).collect::<Option<Vec<_>>>()?;
+        if let Some(import) = &quick_fix.import {
             edits.extend(context.import(&finding.spot.name, import)?);
         }
-        Some(Fix { title: mending.title.clone(), sure: mending.sure, edits })
+        Some(Fix { title: quick_fix.title.clone(), sure: quick_fix.sure, edits })
     });
     Some(Problem { url: (context.url)(&place.name)?, diagnostic, fix })
 }

@@ -14,8 +14,9 @@ const MAX_FOUND: usize = 1000;
 pub fn document(analysis: &Analysis<'_>) -> Vec<DocumentSymbol> {
     let mut symbols = Vec::new();
     for part in analysis.parts() {
-        let maker = Maker { analysis, part };
-        symbols.extend(analysis.parsed(part).file.items.iter().filter_map(|item| maker.item(item)));
+        let builder = SymbolBuilder { analysis, part };
+        symbols
+            .extend(analysis.parsed(part).file.items.iter().filter_map(|item| builder.item(item)));
     }
     symbols
 }
@@ -57,12 +58,12 @@ fn has_letters(name: &str, query: &str) -> bool {
     query.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
 }
 
-struct Maker<'a> {
+struct SymbolBuilder<'a> {
     analysis: &'a Analysis<'a>,
     part: Part<'a>,
 }
 
-impl Maker<'_> {
+impl SymbolBuilder<'_> {
     fn item(&self, item: &ast::Item) -> Option<DocumentSymbol> {
         let (name, kind) = match &item.kind {
             ast::ItemKind::Use(_) => return None,

@@ -132,7 +132,7 @@ pub fn delta(old: &[SemanticToken], new: &[SemanticToken]) -> Vec<SemanticTokens
 
 /// A token of a declaration, with offsets relative to the declaration.
 #[derive(Clone, Copy, Debug)]
-struct Painted {
+struct RelativeToken {
     start: u32,
     end: u32,
     role: Role,
@@ -141,7 +141,7 @@ struct Painted {
 
 /// The tokens of a declaration, in order.
 #[salsa::tracked(returns(clone), no_eq)]
-fn of_declaration<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Vec<Painted>> {
+fn of_declaration<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Vec<RelativeToken>> {
     let text = declaration.text(db);
     let cut = tokens(FileId(0), &text);
     let own = Own::new(db, declaration);
@@ -149,7 +149,7 @@ fn of_declaration<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Ve
     let definitions: BTreeMap<Span, Span> = resolved.uses.definitions.iter().copied().collect();
     let mut found = Vec::new();
     let mut add = |span: Span, role, modifiers| {
-        found.push(Painted { start: span.start, end: span.end, role, modifiers });
+        found.push(RelativeToken { start: span.start, end: span.end, role, modifiers });
     };
     for (i, token) in cut.tokens.iter().enumerate() {
         let near = Near {

@@ -1,7 +1,7 @@
 //! Messages that the server sends to the client without being asked.
 
 use super::capabilities::{Abilities, watching};
-use crate::publisher::{Notice, Progress, Tell, View};
+use crate::publisher::{Notice, Notify, Progress, View};
 use lsp_types::notification::Progress as ProgressNotice;
 use lsp_types::request::WorkDoneProgressCreate;
 use lsp_types::{
@@ -15,7 +15,7 @@ use tower_lsp::Client;
 
 /// The function with which the publisher sends notices to a client; it sends only what the client
 /// supports.
-pub(super) fn teller(client: Client, abilities: Abilities) -> Arc<Tell> {
+pub(super) fn notifier(client: Client, abilities: Abilities) -> Arc<Notify> {
     let (progress, news) = unbounded_channel();
     if abilities.progress {
         tokio::spawn(show_progress(client.clone(), news));

@@ -16,9 +16,9 @@ pub(super) fn packets(
 ) {
     let Some(transfer) = op.transfer() else { return };
     for access in accesses(transfer).filter(|one| one.packets && one.write == write) {
-        cells(&program.ranks, rank, &access.operand, false, &mut |extent| {
+        for extent in cells(&program.ranks, rank, access.operand, false) {
             (extent.start..extent.end).for_each(|cell| visit((extent.rank, cell)));
-        });
+        }
     }
 }
 

@@ -16,9 +16,12 @@ const OPERATIONS: usize = 64;
 pub const CHANNELS_OF_BLOCK: usize = 16;
 /// Buffers of other ranks that a block has room for, for each kind of channel.
 pub const REMOTE_BUFFERS: usize = 16;
-const CHANNELS_OF_OPERATION: usize = 8;
-const BUFFERS_OF_OPERATION: usize = 10;
-const SEMAPHORES_OF_OPERATION: usize = 16;
+/// Channels that one operation can name (MSCCL++'s `MAX_CHANNEL_PER_OPERATION`).
+pub const CHANNELS_OF_OPERATION: usize = 8;
+/// Buffers that one operation can read, and that it can write.
+pub const BUFFERS_OF_OPERATION: usize = 10;
+/// Semaphores that one operation can name.
+pub const SEMAPHORES_OF_OPERATION: usize = 16;
 const BARRIERS: usize = 16;
 
 pub(super) fn rank(

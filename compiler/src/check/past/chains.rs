@@ -3,11 +3,9 @@
 
 use super::{Agent, Chain, Line, Past, Places, Request};
 use crate::diagnostic::witness::Step;
-use crate::ir::memory::{Group, covered, groups, home, writes_packets};
+use crate::ir::memory::{Group, covered, extents, groups, writes_packets};
 use crate::ir::run::{Windows, windows};
-use crate::ir::{
-    Action, ChannelId, ChannelKind, Link, Op, Operand, Program, RankId, Transfer, Where,
-};
+use crate::ir::{Action, ChannelId, ChannelKind, Op, Operand, Program, RankId, Transfer};
 use crate::table::Id;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -221,20 +219,9 @@ pub(super) fn each_packet(
     parts: u32,
     visit: &mut dyn FnMut((RankId, u64)),
 ) {
-    let mut on = |rank: RankId| {
-        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
-        let (_, chunk) = home(alias, operand.buffer, operand.index);
-        cells.clone().for_each(|cell| visit((rank, chunk * u64::from(parts) + cell)));
-    };
-    match operand.place {
-        Where::Local => on(here),
-        Where::Remote(peer) => on(peer),
-        Where::Switch(channel) => {
-            let channel = program.ranks.lookup(here).and_then(|row| row.channels.lookup(channel));
-            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
-                group.ranks.iter().for_each(|member| on(*member));
-            }
-        }
+    for extent in extents(&program.ranks, here, *operand) {
+        let first = extent.start * u64::from(parts);
+        cells.clone().for_each(|cell| visit((extent.rank, first + cell)));
     }
 }
 

@@ -4,8 +4,10 @@
 //! launch began.
 
 use crate::check::past::{Moment, Past};
-use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
-use crate::ir::{Action, Buffer, Link, Operand, Program, RankId, Transfer, Where};
+use crate::ir::memory::{
+    Extent, covered, extents, groups, home, source_is_packets, writes_packets,
+};
+use crate::ir::{Action, Buffer, Operand, Program, RankId, Transfer};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -115,23 +117,13 @@ impl Trace<'_> {
     }
 
     fn cells(&self, here: RankId, operand: &Operand, packet: bool, at: u64) -> SmallVec<[Cell; 1]> {
-        let on = |rank: RankId| {
-            let alias = self.program.ranks.lookup(rank).and_then(|rank| rank.alias);
-            let (buffer, chunk) = home(alias, operand.buffer, operand.index);
-            Cell { rank, buffer, cell: chunk * u64::from(self.parts) + at, packet }
+        let cell = |extent: Extent| Cell {
+            rank: extent.rank,
+            buffer: extent.buffer,
+            cell: extent.start * u64::from(self.parts) + at,
+            packet,
         };
-        match operand.place {
-            Where::Local => smallvec::smallvec![on(here)],
-            Where::Remote(peer) => smallvec::smallvec![on(peer)],
-            Where::Switch(channel) => {
-                let row = self.program.ranks.lookup(here);
-                let link = row.and_then(|row| row.channels.lookup(channel)).map(|end| &end.link);
-                match link {
-                    Some(Link::Switch(group)) => group.ranks.iter().map(|rank| on(*rank)).collect(),
-                    Some(Link::Memory(_) | Link::Port(_)) | None => SmallVec::new(),
-                }
-            }
-        }
+        extents(&self.program.ranks, here, *operand).map(cell).collect()
     }
 
     /// A cell, given the buffer by which the author names it.

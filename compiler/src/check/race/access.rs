@@ -2,10 +2,10 @@
 
 use super::cells::Place;
 use super::step::Step;
-use crate::ir::memory::{covered, groups, home, source_is_packets, writes_packets};
+use crate::ir::memory::{covered, extents, groups, source_is_packets, writes_packets};
 use crate::ir::run::Grain;
 use crate::ir::threads::Share;
-use crate::ir::{Buffer, Link, Operand, Program, RankId, Transfer, Where};
+use crate::ir::{Buffer, Operand, Program, RankId, Transfer};
 use smallvec::SmallVec;
 
 /// The threads of a block that process an element: those that process all elements that are distributed alike and are
@@ -91,22 +91,11 @@ fn first(
     (packet, share): (bool, Share),
     into: &mut Accesses,
 ) {
-    let mut on = |rank: RankId| {
-        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
-        let (buffer, chunk) = home(alias, operand.buffer, operand.index);
-        let place = Place { rank, buffer, cell: grain.cells(chunk) };
-        into.push(Access { place, buffer: operand.buffer, packet, share });
-    };
-    match operand.place {
-        Where::Local => on(here),
-        Where::Remote(peer) => on(peer),
-        Where::Switch(channel) => {
-            let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(channel));
-            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
-                group.ranks.iter().for_each(|member| on(*member));
-            }
-        }
-    }
+    into.extend(extents(&program.ranks, here, *operand).map(|extent| {
+        let cell = grain.cells(extent.start);
+        let place = Place { rank: extent.rank, buffer: extent.buffer, cell };
+        Access { place, buffer: operand.buffer, packet, share }
+    }));
 }
 
 impl Access {

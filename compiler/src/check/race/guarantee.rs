@@ -17,7 +17,7 @@ const MOST_COMPARED: usize = 256;
 
 /// A counter of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Which {
+pub(super) enum CounterKey {
     /// The signals at an end of a channel.
     Channel(RankId, ChannelId),
     /// The releases of a semaphore.
@@ -65,14 +65,14 @@ impl Acts {
 #[derive(Debug, Default)]
 pub(super) struct Guarantees {
     /// The counters with several users.
-    several: BTreeSet<Which>,
+    several: BTreeSet<CounterKey>,
     /// For each wait on one of them, the signals.
-    known: BTreeMap<(Which, Act), Vec<Act>>,
+    known: BTreeMap<(CounterKey, Act), Vec<Act>>,
 }
 
 impl Guarantees {
     /// No guarantees yet, for these counters.
-    pub(super) fn new(several: BTreeSet<Which>) -> Guarantees {
+    pub(super) fn new(several: BTreeSet<CounterKey>) -> Guarantees {
         Guarantees { several, known: BTreeMap::new() }
     }
 
@@ -82,17 +82,22 @@ impl Guarantees {
     }
 
     /// Whether a counter has several users.
-    pub(super) fn concern(&self, which: Which) -> bool {
+    pub(super) fn concern(&self, which: CounterKey) -> bool {
         self.several.contains(&which)
     }
 
     /// The signals that a wait can count on.
-    pub(super) fn of(&self, which: Which, act: Act) -> &[Act] {
+    pub(super) fn of(&self, which: CounterKey, act: Act) -> &[Act] {
         self.known.get(&(which, act)).map_or(&[], Vec::as_slice)
     }
 
     /// Adds the guarantees for a counter that follow from what was known to be ordered.
-    pub(super) fn add(&mut self, lookup: Lookup<'_>, which: Which, Acts { given, taken }: &Acts) {
+    pub(super) fn add(
+        &mut self,
+        lookup: Lookup<'_>,
+        which: CounterKey,
+        Acts { given, taken }: &Acts,
+    ) {
         if given.len() > MOST_COMPARED {
             return;
         }

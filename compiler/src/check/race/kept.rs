@@ -60,14 +60,14 @@ impl<'a> Kept<'a> {
         let units: Vec<&Promise> =
             list.iter().filter(|one| one.chunk.is_multiple_of(unit)).collect();
         let columns: Vec<_> =
-            ranks.iter().map(|one| (self.output(one.0), self.standing(*one))).collect();
+            ranks.iter().map(|one| (self.output(one.0), self.counterparts(*one))).collect();
         units.chunks(AT_ONCE).all(|some| {
             let some: Vec<Promised<'_>> =
                 some.iter().map(|promise| self.promised(promise)).collect();
-            columns.iter().all(|(output, standing)| {
+            columns.iter().all(|(output, counterparts)| {
                 some.iter().all(|promised| {
                     let stands = |one| self.stands_for(one, promised);
-                    standing.as_ref().is_some_and(stands) || self.is_kept(output, promised)
+                    counterparts.as_ref().is_some_and(stands) || self.is_kept(output, promised)
                 })
             })
         })
@@ -156,7 +156,7 @@ impl<'a> Kept<'a> {
 
     /// Whether an output chunk that must be the sum of one chunk of all inputs is so if the representative's promise is
     /// kept.
-    fn stands_for(&self, one: &Standing<'_>, promised: &Promised<'_>) -> bool {
+    fn stands_for(&self, one: &Counterparts<'_>, promised: &Promised<'_>) -> bool {
         let Some(input) = promised.summed else { return false };
         let home = one.output.home(promised.promise.chunk);
         let there = home.and_then(|output| of_chunk(&one.there.promises, output));
@@ -168,13 +168,13 @@ impl<'a> Kept<'a> {
     }
 
     /// The counterparts of a rank's buffers; none if it represents itself.
-    fn standing(&self, (id, rank): (RankId, &Rank)) -> Option<Standing<'_>> {
+    fn counterparts(&self, (id, rank): (RankId, &Rank)) -> Option<Counterparts<'_>> {
         let (first, by) = self.inputs.fold.turn().home(id);
         let there = self.inputs.program.ranks.lookup(first)?;
         let alike = by != 0 && rank.input_chunks == there.input_chunks;
         let column = |buffer| self.column(id, buffer);
         let (input, output) = (column(Buffer::Input)?, column(Buffer::Output)?);
-        alike.then_some(Standing { there, input, output })
+        alike.then_some(Counterparts { there, input, output })
     }
 
     /// The counterparts of the chunks of a rank's buffer.
@@ -234,7 +234,7 @@ struct Output<'a> {
 }
 
 /// The counterparts of a rank's buffers on its representative.
-struct Standing<'a> {
+struct Counterparts<'a> {
     there: &'a Rank,
     input: Column<'a>,
     output: Column<'a>,

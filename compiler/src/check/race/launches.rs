@@ -2,7 +2,7 @@
 //! launches to the same place are done.
 //!
 //! In: a launch, with every access to scratch that may conflict with an earlier launch, and what was known at that time
-//! ([`Again`]). All launches are alike: the accesses to a cell in the previous launch are those of this one. Out:
+//! ([`EarlierAccess`]). All launches are alike: the accesses to a cell in the previous launch are those of this one. Out:
 //! conflicts.
 
 use super::acts::{Footprint, Touch};
@@ -22,8 +22,8 @@ use smallvec::SmallVec;
 
 /// An access to scratch, and what was known at that time.
 #[derive(Debug)]
-struct Again {
-    what: What,
+struct EarlierAccess {
+    what: TouchKind,
     print: Footprint,
     /// Where in scratch.
     rank: RankId,
@@ -39,7 +39,7 @@ struct Again {
 /// All accesses to scratch, in order.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
-    all: Pages<Again>,
+    all: Pages<EarlierAccess>,
     /// What elements had heard, one element after the other.
     heard: Pages<Packed>,
 }
@@ -66,7 +66,7 @@ impl Touched {
 
 /// How scratch is touched.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum TouchKind {
     /// As a plain cell: whether its rank is not known to have started, and whether packets of the previous launch lie
     /// over it.
     Plain { foreign: bool, over: bool },
@@ -114,12 +114,12 @@ impl<'p> Machine<'p, '_> {
         actor: &Actor<'_, 'p>,
         print: Footprint,
         Place { rank, cell, .. }: Place,
-        what: What,
+        what: TouchKind,
     ) {
         let (moment, heard) = (actor.moment, self.again.heard(actor.told));
         let conflicts = self.conflicts.len() as u32;
         let cell = cell as u32;
-        self.again.all.push(Again { what, print, rank, cell, moment, heard, conflicts });
+        self.again.all.push(EarlierAccess { what, print, rank, cell, moment, heard, conflicts });
     }
 }
 
@@ -151,7 +151,7 @@ impl<'p> Launches<'_, 'p> {
         &self,
         clock: &Clock,
         heard: Option<&Clock>,
-        again: &Again,
+        again: &EarlierAccess,
     ) -> Option<Conflict<'p>> {
         let touch = self.touch(again.print);
         let actor = Actor {
@@ -165,8 +165,8 @@ impl<'p> Launches<'_, 'p> {
             op: touch.op,
         };
         let needs = match again.what {
-            What::Packet => Needs::Past,
-            What::Plain { .. } | What::Under => Needs::Seen,
+            TouchKind::Packet => Needs::Past,
+            TouchKind::Plain { .. } | TouchKind::Under => Needs::Seen,
         };
         let place =
             Place { rank: again.rank, buffer: Buffer::Scratch, cell: u64::from(again.cell) };
@@ -175,13 +175,13 @@ impl<'p> Launches<'_, 'p> {
         let mut earlier = earlier.into_iter().map(|first| first.moved(turn, by));
         let late = earlier.find(|first| !self.ended(&actor, *first, needs))?;
         let place = match again.what {
-            What::Under => Place { cell: place.cell / 2, ..place },
-            What::Plain { .. } | What::Packet => place,
+            TouchKind::Under => Place { cell: place.cell / 2, ..place },
+            TouchKind::Plain { .. } | TouchKind::Packet => place,
         };
         // If the rank that it belongs to is not even known to have started, that is reported first.
         let kind = match again.what {
-            What::Plain { foreign: true, .. } => Kind::Start,
-            What::Plain { .. } | What::Packet | What::Under => Kind::Launches,
+            TouchKind::Plain { foreign: true, .. } => Kind::Start,
+            TouchKind::Plain { .. } | TouchKind::Packet | TouchKind::Under => Kind::Launches,
         };
         Some(Conflict { kind, first: self.touch(late), second: touch, place, relaxed: false })
     }
@@ -192,7 +192,7 @@ impl<'p> Launches<'_, 'p> {
 
     /// The accesses to the same place in the previous launch, if one of the two is a write, and the turn that leads
     /// there.
-    fn earlier(&self, again: &Again, place: Place) -> (SmallVec<[Footprint; 4]>, By) {
+    fn earlier(&self, again: &EarlierAccess, place: Place) -> (SmallVec<[Footprint; 4]>, By) {
         let (home, by) = self.fold.home(place);
         let write = again.print.writes();
         let cell = || {
@@ -202,17 +202,17 @@ impl<'p> Launches<'_, 'p> {
         };
         let packet = |slot| self.after.packets.get(slot).into_iter();
         let earlier = match again.what {
-            What::Packet => {
+            TouchKind::Packet => {
                 let packet = packet((home.rank, home.cell as u32));
                 packet
                     .flat_map(|one| one.readers.iter().copied().chain(one.prints(false)))
                     .collect()
             }
-            What::Plain { over: true, .. } => {
+            TouchKind::Plain { over: true, .. } => {
                 let packet = packet(packet_at(place));
                 cell().chain(packet.flat_map(|one| one.prints(write))).collect()
             }
-            What::Plain { .. } | What::Under => cell().collect(),
+            TouchKind::Plain { .. } | TouchKind::Under => cell().collect(),
         };
         (earlier, by)
     }

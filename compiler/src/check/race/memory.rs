@@ -7,7 +7,7 @@ use super::acts::{Footprint, Touch};
 use super::cells::Place;
 use super::clock::{Clock, Lookup};
 use super::history::{FlowId, MomentId, NONE, Source};
-use super::launches::What;
+use super::launches::TouchKind;
 use super::machine::{Actor, Conflict, Kind, Machine};
 use super::turn::By;
 use super::value::Value;
@@ -141,7 +141,7 @@ impl<'p> Machine<'p, '_> {
             Buffer::Input | Buffer::Output => {}
             Buffer::Scratch => {
                 let over = self.mixed && !self.has_packet_over(place);
-                self.again(actor, print, place, What::Plain { foreign, over });
+                self.again(actor, print, place, TouchKind::Plain { foreign, over });
             }
         }
         if self.mixed && place.buffer == Buffer::Scratch {

@@ -5,7 +5,7 @@
 
 use super::acts::Footprint;
 use super::cells::Place;
-use super::launches::What;
+use super::launches::TouchKind;
 use super::machine::{Actor, Machine};
 use super::writers::Slot;
 use crate::ir::memory::{Extent, cells, source_is_packets, writes_packets};
@@ -48,7 +48,7 @@ pub(super) fn mixed(program: &Program) -> bool {
 /// Visits every extent of scratch that is accessed, and whether it holds packets.
 fn each_extent(program: &Program, visit: &mut dyn FnMut(Extent, bool)) {
     each_operand(program, &mut |here, operand, packets| {
-        cells(&program.ranks, here, operand, packets, &mut |extent| visit(extent, packets));
+        cells(&program.ranks, here, *operand, packets).for_each(|extent| visit(extent, packets));
     });
 }
 
@@ -131,7 +131,7 @@ impl<'p> Machine<'p, '_> {
             for first in earlier {
                 self.check_order(actor, first, print, place);
             }
-            self.again(actor, print, Place { cell, ..place }, What::Under);
+            self.again(actor, print, Place { cell, ..place }, TouchKind::Under);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::acts::{Footprint, Touch};
 use super::block::Block;
 use super::cells::Place;
 use super::history::{FlowId, MomentId, NONE, Source};
-use super::launches::What;
+use super::launches::TouchKind;
 use super::machine::{Actor, Conflict, Kind, Machine};
 use super::pages::Pages;
 use super::turn::By;
@@ -129,7 +129,7 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// What [`Self::tell_first`] recorded for the packets that an element reads, which its block knows once all its
+    /// TouchKind [`Self::tell_first`] recorded for the packets that an element reads, which its block knows once all its
     /// threads have met. Of a packet with several writers it is unknown which write was read.
     pub(super) fn told_first(&self, element: &Element) -> impl Iterator<Item = Source> {
         let turn = self.agents.turn();
@@ -208,7 +208,7 @@ impl<'p> Machine<'p, '_> {
         (run, value): (MomentId, &Value),
     ) {
         let place = write.place;
-        self.again(actor, print, place, What::Packet);
+        self.again(actor, print, place, TouchKind::Packet);
         if self.mixed {
             self.packet_over_plain(actor, print, place);
         }

@@ -3,7 +3,7 @@
 use super::agents::{Agent, NOBODY};
 use super::block::{Block, Blocks};
 use super::clock::Lookup;
-use super::guarantee::{Acts, Given, Guarantees, Which};
+use super::guarantee::{Acts, CounterKey, Given, Guarantees};
 use super::history::{Packed, Source};
 use super::machine::Machine;
 use crate::ir::{Action, ChannelId, ChannelKind, Rank, RankId, SemaphoreId};
@@ -16,7 +16,7 @@ pub(super) struct Counters {
     signals: Rows<RankId, Counter>,
     semaphores: Rows<RankId, Counter>,
     /// The uses of counters with several users.
-    acts: BTreeMap<Which, Acts>,
+    acts: BTreeMap<CounterKey, Acts>,
 }
 
 /// The signals at an end of a channel, or the releases of a semaphore.
@@ -72,7 +72,7 @@ impl Counters {
     }
 
     /// The counters with several users.
-    pub(super) fn several(&self) -> BTreeSet<Which> {
+    pub(super) fn several(&self) -> BTreeSet<CounterKey> {
         self.all().filter(|(_, counter)| counter.is_shared()).map(|(which, _)| which).collect()
     }
 
@@ -85,34 +85,34 @@ impl Counters {
         guarantees
     }
 
-    fn all(&self) -> impl Iterator<Item = (Which, &Counter)> {
+    fn all(&self) -> impl Iterator<Item = (CounterKey, &Counter)> {
         let signals = self.signals.entries().flat_map(|(rank, list)| {
-            let which = move |at| Which::Channel(rank, ChannelId::from_index(at));
+            let which = move |at| CounterKey::Channel(rank, ChannelId::from_index(at));
             list.iter().enumerate().map(move |(at, counter)| (which(at), counter))
         });
         let semaphores = self.semaphores.entries().flat_map(|(rank, list)| {
-            let which = move |at| Which::Semaphore(rank, SemaphoreId::from_index(at));
+            let which = move |at| CounterKey::Semaphore(rank, SemaphoreId::from_index(at));
             list.iter().enumerate().map(move |(at, counter)| (which(at), counter))
         });
         signals.chain(semaphores)
     }
 
-    fn get(&self, which: Which) -> Option<&Counter> {
+    fn get(&self, which: CounterKey) -> Option<&Counter> {
         match which {
-            Which::Channel(rank, channel) => self.signals.get(rank, channel.index()),
-            Which::Semaphore(rank, id) => self.semaphores.get(rank, id.index()),
+            CounterKey::Channel(rank, channel) => self.signals.get(rank, channel.index()),
+            CounterKey::Semaphore(rank, id) => self.semaphores.get(rank, id.index()),
         }
     }
 
-    fn of(&mut self, which: Which) -> Option<&mut Counter> {
+    fn of(&mut self, which: CounterKey) -> Option<&mut Counter> {
         match which {
-            Which::Channel(rank, channel) => self.signals.get_mut(rank, channel.index()),
-            Which::Semaphore(rank, id) => self.semaphores.get_mut(rank, id.index()),
+            CounterKey::Channel(rank, channel) => self.signals.get_mut(rank, channel.index()),
+            CounterKey::Semaphore(rank, id) => self.semaphores.get_mut(rank, id.index()),
         }
     }
 
     /// Adds a signal or release of an agent.
-    fn give(&mut self, which: Which, given: Given, is_shared: bool) {
+    fn give(&mut self, which: CounterKey, given: Given, is_shared: bool) {
         let Some(counter) = self.of(which) else { return };
         counter.told.push(Packed::from(given.source));
         counter.giver = counter.giver.and(given.act.0);
@@ -218,7 +218,7 @@ impl<'p> Machine<'p, '_> {
             false => Source::All(moment, back),
         };
         let act = (self.agents.moved(block.agent, back), block.at);
-        self.give(Which::Channel(rank, there), Given { act, source });
+        self.give(CounterKey::Channel(rank, there), Given { act, source });
     }
 
     /// Waits for one more signal on each channel, with a thread for each, if the signals are there.
@@ -229,7 +229,7 @@ impl<'p> Machine<'p, '_> {
         relaxed: bool,
     ) -> bool {
         let rank = block.rank;
-        let which = |channel: &ChannelId| Which::Channel(rank, *channel);
+        let which = |channel: &ChannelId| CounterKey::Channel(rank, *channel);
         if self.missing_signal(rank, channels).is_some() {
             return false;
         }
@@ -245,7 +245,7 @@ impl<'p> Machine<'p, '_> {
 
     /// The first of these channels on which there is no signal to take.
     pub(super) fn missing_signal(&self, rank: RankId, channels: &[ChannelId]) -> Option<ChannelId> {
-        let there = |id: &ChannelId| self.is_ready(Which::Channel(rank, *id), 0);
+        let there = |id: &ChannelId| self.is_ready(CounterKey::Channel(rank, *id), 0);
         channels.iter().copied().find(|id| !there(id))
     }
 
@@ -255,8 +255,9 @@ impl<'p> Machine<'p, '_> {
         rank: RankId,
         list: &[SemaphoreId],
     ) -> Option<SemaphoreId> {
-        let there =
-            |id: &SemaphoreId| self.is_ready(Which::Semaphore(rank, *id), self.initial(rank, *id));
+        let there = |id: &SemaphoreId| {
+            self.is_ready(CounterKey::Semaphore(rank, *id), self.initial(rank, *id))
+        };
         list.iter().copied().find(|id| !there(id))
     }
 
@@ -266,13 +267,13 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// Whether there is one more to take, from a counter with initial value `start`.
-    fn is_ready(&self, which: Which, start: usize) -> bool {
+    fn is_ready(&self, which: CounterKey, start: usize) -> bool {
         self.counters
             .get(which)
             .is_some_and(|counter| (counter.taken as usize) < counter.told.len() + start)
     }
 
-    fn give(&mut self, which: Which, given: Given) {
+    fn give(&mut self, which: CounterKey, given: Given) {
         self.counters.give(which, given, self.shared.guarantees.concern(which));
     }
 
@@ -281,7 +282,7 @@ impl<'p> Machine<'p, '_> {
     fn take(
         &mut self,
         block: &Block<'p>,
-        which: Which,
+        which: CounterKey,
         start: usize,
         by: (u32, bool),
     ) -> SmallVec<[Source; 1]> {
@@ -304,7 +305,7 @@ impl<'p> Machine<'p, '_> {
         let moment = block.moment(&mut self.history, thread);
         let act = (block.agent, block.at);
         let source = Source::All(moment, 0);
-        self.give(Which::Semaphore(block.rank, id), Given { act, source });
+        self.give(CounterKey::Semaphore(block.rank, id), Given { act, source });
     }
 
     /// Acquires each semaphore, with a thread for each, if all can be acquired.
@@ -315,7 +316,8 @@ impl<'p> Machine<'p, '_> {
         }
         for (thread, id) in (0..).zip(list) {
             let start = self.initial(rank, *id);
-            for source in self.take(block, Which::Semaphore(rank, *id), start, (thread, false)) {
+            for source in self.take(block, CounterKey::Semaphore(rank, *id), start, (thread, false))
+            {
                 block.hear(thread, source);
             }
         }

@@ -15,7 +15,7 @@
 //! So if the merged program has no races, neither has the original. The converse does not hold: ranks that are
 //! symmetric as they stand are followed without merging.
 
-use crate::ir::memory::home;
+use crate::ir::memory::{home, overlap_locally};
 use crate::ir::run::{Windows, windows};
 use crate::ir::{
     Action, Alias, Block, BlockId, ChannelKind, List, Op, Operand, Program, RankId, Transfer, Verb,
@@ -223,9 +223,10 @@ fn sum(alias: Option<Alias>, one: &mut Transfer, more: &Transfer) -> bool {
     let mut all = one.sources.iter().chain(rest).chain(&more.destinations);
     let is_switch = |operand: &Operand| matches!(operand.place, Where::Switch(_));
     let is_port = |transfer: &Transfer| transfer.via == Some(ChannelKind::Port);
-    let read_late = rest.iter().any(|operand| touch(alias, operand, made));
+    let read_late = rest.iter().any(|operand| overlap_locally(alias, operand, made));
     let place = |operand: &Operand| (home(alias, operand.buffer, operand.index), operand.size);
-    let askew = |operand: &Operand| place(operand) != place(made) && touch(alias, operand, made);
+    let askew =
+        |operand: &Operand| place(operand) != place(made) && overlap_locally(alias, operand, made);
     if made.place != Where::Local
         || !goes_on
         || all.any(is_switch)
@@ -248,10 +249,7 @@ fn spread(one: &mut Transfer, more: &Transfer) -> bool {
     let single = |transfer: &Transfer| transfer.sources.len() == 1;
     let same = single(one) && one.sources == more.sources;
     let local = |operand: &Operand| operand.place == Where::Local;
-    let there = |operand: &Operand| match operand.place {
-        Where::Remote(rank) => Some(rank),
-        Where::Local | Where::Switch(_) => None,
-    };
+    let there = |operand: &Operand| operand.place.peer();
     let known = |operand: &Operand| one.destinations.iter().any(|to| there(to) == there(operand));
     let port = one.via == Some(ChannelKind::Port);
     if one.via != more.via
@@ -286,14 +284,4 @@ fn each_its_own(transfer: &mut Transfer) {
         let single = *single;
         transfer.sources = transfer.destinations.iter().map(|_| single).collect();
     }
-}
-
-/// Whether a local operand has a cell of another one.
-fn touch(alias: Option<Alias>, a: &Operand, b: &Operand) -> bool {
-    let home = |operand: &Operand| home(alias, operand.buffer, operand.index);
-    let ((a_buffer, a_start), (b_buffer, b_start)) = (home(a), home(b));
-    a.place == b.place
-        && a_buffer == b_buffer
-        && a_start < b_start + u64::from(b.size)
-        && b_start < a_start + u64::from(a.size)
 }

@@ -3,7 +3,7 @@
 use super::{Scene, home, part, spots, to_peers};
 use super::{channel, is_port};
 use crate::cuda::statement::{Kind, Statement};
-use crate::ir::{Action, ChannelId, Op, Operand, OriginId, Transfer, Verb, Where, memory};
+use crate::ir::{Action, ChannelId, Op, Operand, OriginId, Transfer, Verb, memory};
 use std::collections::BTreeSet;
 
 /// The channels over which a block has put something that may not be flushed yet.
@@ -80,10 +80,7 @@ pub(super) fn moved(
 fn destination(scene: Scene, line: Statement, to: &Operand, packets: bool) -> Statement {
     let (buffer, chunk) = home(scene, to);
     let buffer = super::accessor(buffer, packets);
-    let peer = match to.place {
-        Where::Remote(peer) => peer,
-        Where::Local | Where::Switch(_) => scene.rank,
-    };
+    let peer = to.place.peer().unwrap_or(scene.rank);
     line.text(&format!("b.{buffer}("))
         .one(Kind::Chunk, chunk)
         .text(", b.across(")

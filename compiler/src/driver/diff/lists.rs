@@ -5,7 +5,7 @@
 //! that differ alike are told once.
 
 use crate::ir::RankId;
-use crate::plan::compare::skeleton;
+use crate::plan::compare::Alike;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A rank, or one of its blocks.
@@ -18,7 +18,7 @@ const DERIVED: [&str; 2] = ["exported", "unpaired"];
 const TOLD: [&str; 4] = ["plan", "rank", "channels", "semaphores"];
 
 /// A list that is not the same in both plans.
-pub(super) struct Parted {
+pub(super) struct ListDifference {
     /// Where it is.
     pub(super) place: Place,
     /// What the first plan has there, and the second.
@@ -37,7 +37,7 @@ struct Section<'l> {
 }
 
 /// All lists that differ. Where operations do, too, the lists that follow from them do not count.
-pub(super) fn parted(left: &str, right: &str, operations_differ: bool) -> Vec<Parted> {
+pub(super) fn differences(left: &str, right: &str, operations_differ: bool) -> Vec<ListDifference> {
     let (left, right) = (sections(left), sections(right));
     let none = Section::default();
     let places: BTreeSet<Place> = left.keys().chain(right.keys()).copied().collect();
@@ -68,21 +68,16 @@ pub(super) fn parted(left: &str, right: &str, operations_differ: bool) -> Vec<Pa
 /// What was found, alike ranks together.
 #[derive(Default)]
 struct Found {
-    lists: Vec<Parted>,
-    /// The n-th difference of its sort on one rank is told with the n-th of that sort on another.
-    rows: BTreeMap<(String, usize), usize>,
-    counts: BTreeMap<(RankId, String), usize>,
+    lists: Vec<ListDifference>,
+    alike: Alike,
 }
 
 impl Found {
     fn add(&mut self, place: Place, lines: [String; 2]) {
-        let sort = skeleton(&lines.join("\n"));
-        let count = self.counts.entry((place.0, sort.clone())).or_insert(0);
-        let row = *self.rows.entry((sort, *count)).or_insert(self.lists.len());
-        *count += 1;
+        let row = self.alike.row(place.0, &lines.join("\n"), self.lists.len());
         match self.lists.get_mut(row) {
             Some(known) => known.ranks.push(place.0),
-            None => self.lists.push(Parted { place, lines, ranks: vec![place.0] }),
+            None => self.lists.push(ListDifference { place, lines, ranks: vec![place.0] }),
         }
     }
 }
@@ -110,6 +105,7 @@ fn is_of(line: &str, kind: &str) -> bool {
 fn sections(listing: &str) -> Sections<'_> {
     let mut sections = Sections::new();
     let mut place: Place = (RankId(0), None);
+    let mut seen: BTreeSet<(Place, bool, &str)> = BTreeSet::new();
     for line in listing.lines() {
         let mut words = line.split(' ');
         let (kind, number) = (words.next(), words.next().and_then(|word| word.parse().ok()));
@@ -119,12 +115,14 @@ fn sections(listing: &str) -> Sections<'_> {
             _ => {}
         }
         let section = sections.entry(place).or_default();
-        let lines = match line.starts_with(' ') {
+        let (is_operation, line) = (line.starts_with(' '), line.trim());
+        let lines = match is_operation {
             true => &mut section.operations,
             false => &mut section.lists,
         };
-        if !DERIVED.iter().any(|kind| is_of(line, kind)) && !lines.contains(&line.trim()) {
-            lines.push(line.trim());
+        if !DERIVED.iter().any(|kind| is_of(line, kind)) && seen.insert((place, is_operation, line))
+        {
+            lines.push(line);
         }
     }
     sections

@@ -2,9 +2,9 @@
 
 use super::memory::{Cell, Memory};
 use super::value::{Value, combine};
-use crate::ir::memory::{Group, covered, groups, source_is_packets, writes_packets};
-use crate::ir::{ChannelKind, Link, Operand, OriginId, Program, RankId, Transfer, Where};
-use smallvec::{SmallVec, smallvec};
+use crate::ir::memory::{Group, covered, groups, ranks_of, source_is_packets, writes_packets};
+use crate::ir::{ChannelKind, Operand, OriginId, Program, RankId, Transfer};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// An operation in a block, with the part of its operands that it covers.
@@ -83,7 +83,7 @@ fn are_there(memory: &Memory, job: &Job, looked: &mut u64) -> bool {
                 *looked += 1;
                 packets.iter().all(|operand| {
                     let cell = memory.grain().cells(u64::from(operand.index)) + at;
-                    places(job, operand).iter().all(|rank| memory.packet(*rank, cell).is_some())
+                    places(job, operand).all(|rank| memory.packet(rank, cell).is_some())
                 })
             })
     })
@@ -135,20 +135,7 @@ fn write(
     }
 }
 
-/// The ranks that an operand lies on.
-fn places(job: &Job, operand: &Operand) -> SmallVec<[RankId; 1]> {
-    match operand.place {
-        Where::Local => smallvec![job.here],
-        Where::Remote(peer) => smallvec![peer],
-        Where::Switch(channel) => {
-            let channels = job.program.ranks.lookup(job.here).map(|rank| &rank.channels);
-            match channels
-                .and_then(|channels| channels.lookup(channel))
-                .map(|channel| &channel.link)
-            {
-                Some(Link::Switch(group)) => group.ranks.iter().copied().collect(),
-                Some(Link::Memory(_) | Link::Port(_)) | None => smallvec![],
-            }
-        }
-    }
+/// The ranks on which an operand lies.
+fn places(job: &Job, operand: &Operand) -> impl Iterator<Item = RankId> {
+    ranks_of(&job.program.ranks, job.here, operand.place)
 }

@@ -13,11 +13,12 @@
 //!
 //! What one of the two writes, the other may read only element by element: the same cells, from the same start.
 
+use crate::check::limits::BUFFERS_OF_OPERATION;
 use crate::ir::memory::{self, Extent};
 use crate::ir::{
     Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
 };
-use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
+use crate::optimize::operands::{self, Parts, Placed};
 use smallvec::SmallVec;
 
 /// What a decision needs to know in addition to the two operations.
@@ -104,7 +105,8 @@ fn chain(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let alike = a.verb == b.verb && a.reduce == b.reduce && shape(&first)? == shape(&second)?;
     let accumulates =
         scene.same(result, accumulator) && scene.same(result, second.destinations.first()?);
-    let fit = first.sources.len() + added.len() <= BUFFERS && second.destinations.len() <= BUFFERS;
+    let fit = first.sources.len() + added.len() <= BUFFERS_OF_OPERATION
+        && second.destinations.len() <= BUFFERS_OF_OPERATION;
     let packets = b.verb == Verb::ReducePackets;
     let unread = added.iter().all(|source| !scene.touch((result, false), (source, packets)));
     if alike
@@ -159,7 +161,7 @@ fn sent(
     result: &Placed,
 ) -> Option<Transfer> {
     let second = operands::parts(b);
-    let fit = first.destinations.len() + second.destinations.len() <= BUFFERS;
+    let fit = first.destinations.len() + second.destinations.len() <= BUFFERS_OF_OPERATION;
     let reads = second.sources.iter().all(|source| scene.same(source, result));
     let apart = scene.apart(&first.destinations, &second.destinations, a.verb);
     if b.via != Some(ChannelKind::Memory) || first.sources.len() < 2 || !fit || !reads || !apart {
@@ -244,11 +246,7 @@ fn own_channels(first: &Parts, second: &Parts) -> bool {
 
 impl Scene<'_> {
     fn extents(&self, placed: &Placed, packets: bool) -> SmallVec<[Extent; 2]> {
-        let mut extents = SmallVec::new();
-        memory::cells(&self.program.ranks, self.rank, &placed.operand, packets, &mut |extent| {
-            extents.push(extent)
-        });
-        extents
+        memory::cells(&self.program.ranks, self.rank, placed.operand, packets).collect()
     }
 
     /// Whether both are the same cells of this rank.
@@ -317,10 +315,10 @@ impl ScratchReads {
         for access in
             memory::accesses(transfer).filter(|a| !a.write && a.operand.buffer == Buffer::Scratch)
         {
-            memory::cells(&program.ranks, rank, &access.operand, access.packets, &mut |extent| {
+            for extent in memory::cells(&program.ranks, rank, access.operand, access.packets) {
                 self.starts.push((extent.rank, extent.start));
                 self.ends.push((extent.rank, extent.end));
-            });
+            }
         }
     }
 

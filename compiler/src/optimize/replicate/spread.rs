@@ -75,11 +75,11 @@ fn even(program: &Program) -> bool {
     let mut even = true;
     for unit in units(program) {
         for operand in unit.transfer.operands() {
-            memory::extents(&program.ranks, unit.rank, operand, &mut |extent| {
+            for extent in memory::extents(&program.ranks, unit.rank, *operand) {
                 let size = (extent.end - extent.start).max(1);
                 let grid = (size, extent.start % size);
                 even &= *grids.entry((extent.rank, extent.buffer)).or_insert(grid) == grid;
-            });
+            }
         }
     }
     even
@@ -117,9 +117,12 @@ fn accesses(program: &Program, units: &[Unit]) -> Vec<Access> {
     let mut accesses = Vec::new();
     for (number, unit) in units.iter().enumerate() {
         for access in memory::accesses(unit.transfer) {
-            memory::extents(&program.ranks, unit.rank, &access.operand, &mut |extent| {
-                accesses.push(Access { extent, write: access.write, unit: number });
-            });
+            let extents = memory::extents(&program.ranks, unit.rank, access.operand);
+            accesses.extend(extents.map(|extent| Access {
+                extent,
+                write: access.write,
+                unit: number,
+            }));
         }
     }
     accesses
@@ -215,9 +218,7 @@ fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for access in memory::accesses(unit.transfer) {
         let list = if access.write { &mut writes } else { &mut reads };
-        memory::extents(&program.ranks, unit.rank, &access.operand, &mut |extent| {
-            list.push(extent)
-        });
+        list.extend(memory::extents(&program.ranks, unit.rank, access.operand));
     }
     let crosses = |write: &Extent| reads.iter().any(|read| read.overlaps(write) && read != write);
     writes.iter().any(crosses).then_some("reads and writes chunks that overlap but differ")

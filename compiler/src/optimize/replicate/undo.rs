@@ -21,19 +21,19 @@ pub fn undo(program: &Program) -> Option<Program> {
     let most = blocks.filter(|blocks| *blocks > 0).min()?.min(MOST_COPIES);
     (2..=most).rev().find_map(|copies| {
         let ranks: Option<Vec<Rank>> =
-            program.ranks.iter().map(|rank| Undoing { rank, copies }.rank()).collect();
+            program.ranks.iter().map(|rank| Undo { rank, copies }.rank()).collect();
         let options = ir::Options { instances: copies, ..program.options.clone() };
         Some(Program { ranks: ranks?.into(), options, instances_done: 1, ..program.clone() })
     })
 }
 
 /// A rank that is assumed to consist of `copies` copies.
-struct Undoing<'p> {
+struct Undo<'p> {
     rank: &'p Rank,
     copies: u32,
 }
 
-impl Undoing<'_> {
+impl Undo<'_> {
     fn rank(&self) -> Option<Rank> {
         let rank = self.rank;
         let every = self.copies as usize;

@@ -1,6 +1,6 @@
 //! What is cut, and into what, given the executor's limits on one operation (`docs/plan.md`).
 
-use super::split;
+use super::{split, undo::undo};
 use crate::ir::build::{
     acquire, input, local, memory, on, op, output, port, program, release, scratch, signal, to,
 };
@@ -243,6 +243,14 @@ fn pipelines_are_cut_inside() {
         pipeline.body,
         [op(signal(channels(1, 9), true)), op(signal(channels(9, 10), true))]
     );
+}
+
+#[test]
+fn what_is_cut_in_a_pipeline_is_put_together_again() {
+    let body = vec![signal(channels(1, 10), true)];
+    let original = base().block(|_| vec![crate::ir::build::pipeline(64, 1, body.clone())]);
+    let whole = undo(&split(original.clone())).unwrap();
+    assert!(whole.blocks().zip(original.blocks()).all(|(one, other)| one.ops == other.ops));
 }
 
 fn operands(action: &Action) -> (usize, usize) {

@@ -13,9 +13,10 @@
 //! - A reduction of one source is a copy, a `put` or a `get`; onto itself it is nothing. A copy onto
 //!   itself that its author wrote is left alone.
 
+use crate::check::limits::BUFFERS_OF_OPERATION;
 use crate::ir::memory;
 use crate::ir::{Alias, ChannelKind, Operand, Transfer, Verb};
-use crate::optimize::operands::{self, BUFFERS, Parts, Placed};
+use crate::optimize::operands::{self, Parts, Placed};
 
 /// The parts of a transfer, each with at most `channels` pairs over port channels; none if it fits as it is.
 pub(super) fn pieces(
@@ -34,16 +35,16 @@ pub(super) fn pieces(
         | Verb::Broadcast
         | Verb::BroadcastPackets => lists(transfer, |_, _| false, 1),
         Verb::Put | Verb::PutPackets if transfer.via == Some(ChannelKind::Memory) => {
-            lists(transfer, same_source_buffer, BUFFERS)
+            lists(transfer, same_source_buffer, BUFFERS_OF_OPERATION)
         }
         Verb::Put | Verb::PutPackets | Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
             lists(transfer, own_channel, channels)
         }
-        Verb::Get => lists(transfer, |_, _| true, BUFFERS),
+        Verb::Get => lists(transfer, |_, _| true, BUFFERS_OF_OPERATION),
         Verb::ReadPutPackets if transfer.via == Some(ChannelKind::Port) => {
             lists(transfer, |run, new| same_source(run, new) && own_channel(run, new), channels)
         }
-        Verb::ReadPutPackets => lists(transfer, same_source, BUFFERS),
+        Verb::ReadPutPackets => lists(transfer, same_source, BUFFERS_OF_OPERATION),
         Verb::Reduce | Verb::ReducePackets => reduction(alias, transfer),
     }
 }
@@ -138,7 +139,7 @@ fn targets(verb: Verb, whole: &Parts) -> Option<Targets> {
     let mut locals = locals.into_iter();
     let result = locals.next()?;
     let mut direct: Vec<Placed> = locals.by_ref().take(packets).collect();
-    let room = BUFFERS - 1 - direct.len();
+    let room = BUFFERS_OF_OPERATION - 1 - direct.len();
     direct.extend(remotes.iter().take(room));
     let further = locals.chain(remotes.into_iter().skip(room)).collect();
     Some(Targets { result, direct, further })
@@ -151,7 +152,8 @@ fn sums(
     whole: &Parts,
     result: &Placed,
 ) -> Option<Vec<Vec<Placed>>> {
-    let overlaps = |placed: &&Placed| touch(alias, &placed.operand, &result.operand);
+    let overlaps =
+        |placed: &&Placed| memory::overlap_locally(alias, &placed.operand, &result.operand);
     let mut order: Vec<Placed> = Vec::new();
     if verb == Verb::Reduce {
         let locals = || whole.sources.iter().filter(|placed| placed.operand.is_local());
@@ -165,7 +167,9 @@ fn sums(
     for source in order {
         let local = source.operand.is_local();
         match steps.last_mut() {
-            Some(step) if step.len() < BUFFERS && adds(step, local) => step.push(source),
+            Some(step) if step.len() < BUFFERS_OF_OPERATION && adds(step, local) => {
+                step.push(source)
+            }
             Some(_) => steps.push(vec![*result, source]),
             None => steps.push(vec![source]),
         }
@@ -206,7 +210,7 @@ fn hand_on(transfer: &Transfer, result: &Placed, targets: &[Placed], out: &mut V
             &operands::unpaired(run.iter().map(|to| (*result, *to))),
         ));
     }
-    for run in remotes.chunks(BUFFERS) {
+    for run in remotes.chunks(BUFFERS_OF_OPERATION) {
         let parts = operands::unpaired(run.iter().map(|to| (*result, *to)));
         out.push(operands::assemble(transfer, remote, &parts));
     }
@@ -227,16 +231,8 @@ fn fits(verb: Verb, parts: &Parts) -> bool {
     });
     first.is_some_and(|placed| placed.operand.is_local())
         && alike
-        && (2..=BUFFERS).contains(&parts.sources.len())
-        && (1..=BUFFERS).contains(&parts.destinations.len())
+        && (2..=BUFFERS_OF_OPERATION).contains(&parts.sources.len())
+        && (1..=BUFFERS_OF_OPERATION).contains(&parts.destinations.len())
         && ordered
         && parts.destinations.iter().enumerate().all(place)
-}
-
-/// Whether two local operands have a cell in common.
-fn touch(alias: Option<Alias>, a: &Operand, b: &Operand) -> bool {
-    let home = |operand: &Operand| memory::home(alias, operand.buffer, operand.index);
-    let ((a_buffer, a_start), (b_buffer, b_start)) = (home(a), home(b));
-    let (a_end, b_end) = (a_start + u64::from(a.size), b_start + u64::from(b.size));
-    a.is_local() && b.is_local() && a_buffer == b_buffer && a_start < b_end && b_start < a_end
 }

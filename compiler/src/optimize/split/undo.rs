@@ -2,7 +2,7 @@
 //!
 //! In: a program. Out: the same, operations in a row as one wherever cutting that one gives these again.
 
-use super::{Room, pieces, room};
+use super::{Limits, limits, pieces};
 use crate::ir::{Action, Op, Program, Signal, Transfer, Verb};
 use crate::optimize::blocks;
 
@@ -14,20 +14,23 @@ const MOST_PARTS: usize = 64;
 #[must_use]
 pub fn undo(program: &Program) -> Option<Program> {
     let mut whole = program.clone();
-    blocks::rewrite(&mut whole, |program, (rank, _), ops| joined(room(program, rank), ops));
+    blocks::rewrite(&mut whole, |program, (rank, _), ops| joined(limits(program, rank), ops));
     let count = |program: &Program| program.all_ops().count();
     (count(&whole) < count(program)).then_some(whole)
 }
 
-fn joined(room: Room, ops: Vec<Op>) -> Vec<Op> {
+fn joined(limits: Limits, ops: Vec<Op>) -> Vec<Op> {
     let mut out: Vec<Op> = Vec::with_capacity(ops.len());
     // What the last operation of these is cut to.
     let mut parts: Vec<Action> = Vec::new();
-    for op in ops {
+    for mut op in ops {
+        if let Action::Pipeline(pipeline) = &mut op.action {
+            pipeline.body = joined(limits, std::mem::take(&mut pipeline.body));
+        }
         let whole = out.last().filter(|last| last.sync.is_none() && op.sync.is_none());
         let whole = whole.filter(|_| parts.len() < MOST_PARTS);
         let whole = whole.and_then(|last| join(&last.action, &op.action)).filter(|whole| {
-            let cut = pieces(room, whole).unwrap_or_default();
+            let cut = pieces(limits, whole).unwrap_or_default();
             cut.iter().eq(parts.iter().chain([&op.action]))
         });
         match (whole, out.last_mut()) {

@@ -170,14 +170,14 @@ pub(super) enum Heard {
     #[default]
     Nobody,
     /// The threads that touch memory in this way have, each from its own packets.
-    Alike(Touchers),
+    Alike(ThreadAssignment),
     /// Some have, and it is not known which.
     Some,
 }
 
 /// Which thread touches which chunk: where two of these are equal, the same thread touches the same chunk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Touchers {
+pub(super) struct ThreadAssignment {
     share: Share,
     slice: Option<Slice>,
     mark: Mark,
@@ -188,7 +188,7 @@ impl Heard {
     /// Adds packets that are read: each thread learns something from its own. If other operations touch these cells in
     /// another way, it is not known which thread learned it.
     pub(super) fn add(&mut self, scene: Scene, packets: &Touch) {
-        let by = packets.touchers();
+        let by = packets.thread_assignment();
         let alike = match self {
             Heard::Nobody => by.share == Share::Payload,
             Heard::Alike(before) => *before == by,
@@ -214,7 +214,7 @@ pub(super) fn visits(scene: Scene, effects: &Effects, heard: &Heard) -> bool {
         true => !waits && touch.write && scene.others.are_at(touch, scene.block),
         false => !touch.packets || !waits && touch.write,
     };
-    let told = |touch: &Touch| *heard == Heard::Alike(touch.touchers());
+    let told = |touch: &Touch| *heard == Heard::Alike(touch.thread_assignment());
     // What threads do after they have met is ordered after all packets.
     let later = effects.proxied.iter().filter(|_| !effects.meets);
     effects.touches.iter().chain(later).any(|touch| !told(touch) && foreign(touch))
@@ -222,10 +222,10 @@ pub(super) fn visits(scene: Scene, effects: &Effects, heard: &Heard) -> bool {
 
 impl Touch {
     /// Which thread touches which chunk.
-    fn touchers(&self) -> Touchers {
+    fn thread_assignment(&self) -> ThreadAssignment {
         let Touch { share, slice, mark, .. } = *self;
         let cells = self.extent.end - self.extent.start;
-        Touchers { share, slice, mark, chunks: cells / if self.packets { 2 } else { 1 } }
+        ThreadAssignment { share, slice, mark, chunks: cells / if self.packets { 2 } else { 1 } }
     }
 }
 
@@ -241,9 +241,8 @@ fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item 
     let share = Share::of(scene.options, transfer);
     for access in memory::accesses(transfer) {
         let Access { operand, write, packets, slice } = access;
-        memory::cells(scene.ranks, scene.block.0, &operand, packets, &mut |extent| {
-            touches.push(Touch { extent, write, packets, share, slice, mark });
-        });
+        let extents = memory::cells(scene.ranks, scene.block.0, operand, packets);
+        touches.extend(extents.map(|extent| Touch { extent, write, packets, share, slice, mark }));
     }
     touches.into_iter()
 }

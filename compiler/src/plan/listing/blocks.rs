@@ -5,6 +5,7 @@
 
 use super::sizes::Sizes;
 use super::{Form, Identities, Kind, Refusal, buffer_type, refuse};
+use crate::check::limits::{BUFFERS_OF_OPERATION, CHANNELS_OF_OPERATION, SEMAPHORES_OF_OPERATION};
 use crate::plan::{Buff, Gpu, OPERATIONS, Op};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -162,7 +163,7 @@ impl Blocks<'_> {
                 continue;
             }
             write!(out, " {word}[")?;
-            for (position, buff) in buffs.iter().take(10).enumerate() {
+            for (position, buff) in buffs.iter().take(BUFFERS_OF_OPERATION).enumerate() {
                 out.push_str(if position == 0 { "" } else { " " });
                 self.buffer(buff, kind, group, table, out)?;
             }
@@ -181,7 +182,7 @@ impl Blocks<'_> {
         let mut names: Vec<String> = op
             .channel_ids
             .iter()
-            .take(8)
+            .take(CHANNELS_OF_OPERATION)
             .map(|local| match usize::try_from(*local).ok().and_then(|local| list.get(local)) {
                 Some(id) => self.identities.name(kind, *id),
                 None => format!("LOCAL_OUT_OF_RANGE({local})"),
@@ -249,7 +250,7 @@ impl Blocks<'_> {
             let ids: Vec<String> = op
                 .semaphore_ids
                 .iter()
-                .take(16)
+                .take(SEMAPHORES_OF_OPERATION)
                 .map(|id| self.semaphores.number(self.form, *id).to_string())
                 .collect();
             write!(out, " sem[{}]", ids.join(" "))?;

@@ -214,10 +214,7 @@ impl Operations<'_, '_, '_> {
         transfer: &ir::Transfer,
     ) -> Result<ir::List<ir::ChannelId>, Wrong> {
         let operands = || transfer.operands();
-        let peers = operands().filter_map(|operand| match operand.place {
-            ir::Where::Remote(rank) => Some(rank),
-            ir::Where::Local | ir::Where::Switch(_) => None,
-        });
+        let peers = operands().filter_map(|operand| operand.place.peer());
         match transfer.via {
             Some(ir::ChannelKind::Port) => {
                 let channels = self.channels(op)?;
@@ -305,10 +302,7 @@ impl Operations<'_, '_, '_> {
 
     fn operand(&self, buff: &Buff<'_>, via: Option<ir::ChannelKind>) -> Result<ir::Operand, Wrong> {
         let (place, buffer) = self.buffer(buff, via)?;
-        let owner = match place {
-            ir::Where::Remote(rank) => rank.0,
-            ir::Where::Local | ir::Where::Switch(_) => self.at.rank,
-        };
+        let owner = place.peer().map_or(self.at.rank, |peer| peer.0);
         let (Ok(index), Ok(size)) = (u32::try_from(buff.index), u32::try_from(buff.size)) else {
             return Err(format!(
                 "`index` {} and `size` {} are not a range of chunks",

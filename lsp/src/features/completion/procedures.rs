@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// Something a body may do that is not allowed everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Deed {
+enum Effect {
     /// It moves data.
     Moves,
     /// It synchronizes.
@@ -23,10 +23,10 @@ enum Deed {
 
 /// Whether a procedure may be called at a level.
 pub(super) fn allowed(unit: &Unit, procedure: &Procedure, level: Level) -> bool {
-    let mut deeds = BTreeSet::new();
+    let mut effects = BTreeSet::new();
     let mut seen: Vec<&str> = vec![&procedure.name];
-    read(unit, &procedure.body, &mut deeds, &mut seen);
-    deeds.iter().all(|deed| allows(level, *deed))
+    read(unit, &procedure.body, &mut effects, &mut seen);
+    effects.iter().all(|effect| allows(level, *effect))
 }
 
 /// Whether a procedure of the library may be called at a level.
@@ -44,48 +44,53 @@ pub(super) fn library_allowed(
     })
 }
 
-fn allows(level: Level, deed: Deed) -> bool {
+fn allows(level: Level, effect: Effect) -> bool {
     match level {
         Level::Procedure => true,
-        Level::Program => matches!(deed, Deed::Opens | Deed::Groups | Deed::Repeats),
-        Level::Block => matches!(deed, Deed::Moves | Deed::Synchronises | Deed::Repeats),
-        Level::Round => matches!(deed, Deed::Moves | Deed::Synchronises),
-        Level::Group => deed == Deed::Moves,
-        Level::Window => deed == Deed::Opens,
+        Level::Program => matches!(effect, Effect::Opens | Effect::Groups | Effect::Repeats),
+        Level::Block => matches!(effect, Effect::Moves | Effect::Synchronises | Effect::Repeats),
+        Level::Round => matches!(effect, Effect::Moves | Effect::Synchronises),
+        Level::Group => effect == Effect::Moves,
+        Level::Window => effect == Effect::Opens,
         Level::File | Level::Collective | Level::InPlace | Level::Ensures | Level::Options => false,
     }
 }
 
-fn read<'u>(unit: &'u Unit, body: &'u [Stmt], deeds: &mut BTreeSet<Deed>, seen: &mut Vec<&'u str>) {
+fn read<'u>(
+    unit: &'u Unit,
+    body: &'u [Stmt],
+    effects: &mut BTreeSet<Effect>,
+    seen: &mut Vec<&'u str>,
+) {
     for statement in body {
-        let deed = match &statement.kind {
+        let effect = match &statement.kind {
             StmtKind::Let(..) | StmtKind::Require(..) => continue,
             StmtKind::For(_, body) => {
-                read(unit, body, deeds, seen);
+                read(unit, body, effects, seen);
                 continue;
             }
             StmtKind::If(_, then, otherwise) => {
-                read(unit, then, deeds, seen);
-                read(unit, otherwise, deeds, seen);
+                read(unit, then, effects, seen);
+                read(unit, otherwise, effects, seen);
                 continue;
             }
             StmtKind::Call(called, _) => {
                 let called = unit.procedures.lookup(*called);
                 if let Some(called) = called.filter(|row| !seen.contains(&row.name.as_str())) {
                     seen.push(&called.name);
-                    read(unit, &called.body, deeds, seen);
+                    read(unit, &called.body, effects, seen);
                 }
                 continue;
             }
             StmtKind::Pipeline { body, .. } => {
-                read(unit, body, deeds, seen);
-                Deed::Repeats
+                read(unit, body, effects, seen);
+                Effect::Repeats
             }
-            StmtKind::Block(..) => Deed::Opens,
-            StmtKind::Group(..) | StmtKind::Barrier(_) => Deed::Groups,
-            StmtKind::Sync | StmtKind::Synchronise(_) => Deed::Synchronises,
-            StmtKind::Transfer(_) => Deed::Moves,
+            StmtKind::Block(..) => Effect::Opens,
+            StmtKind::Group(..) | StmtKind::Barrier(_) => Effect::Groups,
+            StmtKind::Sync | StmtKind::Synchronise(_) => Effect::Synchronises,
+            StmtKind::Transfer(_) => Effect::Moves,
         };
-        deeds.insert(deed);
+        effects.insert(effect);
     }
 }

@@ -10,7 +10,7 @@ use super::super::turn::{By, Turn};
 use super::super::whole::Whole;
 use super::operands::Places;
 use super::{Fold, back, is_quiet, row};
-use crate::ir::memory::{Extent, accesses, cells, source_is_packets, writes_packets};
+use crate::ir::memory::{Extent, accesses, extents, source_is_packets, writes_packets};
 use crate::ir::{
     Action, BlockId, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Program, Rank, RankId,
     Transfer, Verb,
@@ -190,9 +190,8 @@ impl Check<'_> {
         for (at, op) in ops.iter().enumerate() {
             let Action::Transfer(transfer) = &op.action else { continue };
             for access in accesses(transfer) {
-                cells(&self.program.ranks, here, &access.operand, false, &mut |extent| {
-                    touched.push((extent, at, access.write));
-                });
+                let extents = extents(&self.program.ranks, here, access.operand);
+                touched.extend(extents.map(|extent| (extent, at, access.write)));
             }
         }
         touched.sort_unstable();

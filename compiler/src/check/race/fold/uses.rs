@@ -5,11 +5,9 @@ use super::super::whole::Whole;
 use super::marks::mix;
 use super::stretches::{Cuts, Stretches};
 use super::{back, chunks, per_rank};
-use crate::ir::memory::{home, source_is_packets, writes_packets};
+use crate::ir::memory::{Extent, extents, source_is_packets, writes_packets};
 use crate::ir::run::each_op;
-use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, Link, Op, Operand, Program, RankId, Where,
-};
+use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Operand, Program, RankId};
 use crate::table::Id;
 
 /// How the buffers of one rank are cut.
@@ -77,20 +75,8 @@ fn cells(
     role: u64,
     visit: &mut impl FnMut(Used),
 ) {
-    let mut on = |rank: RankId| {
-        let alias = program.ranks.lookup(rank).and_then(|rank| rank.alias);
-        let (buffer, chunk) = home(alias, operand.buffer, operand.index);
-        visit(Used::Cells(rank, buffer as usize, chunk as u32, operand.size, role));
-    };
-    match operand.place {
-        Where::Local => on(here),
-        Where::Remote(peer) => on(peer),
-        Where::Switch(id) => {
-            let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
-            if let Some(Link::Switch(group)) = channel.map(|channel| &channel.link) {
-                group.ranks.iter().for_each(|member| on(*member));
-            }
-        }
+    for Extent { rank, buffer, start, .. } in extents(&program.ranks, here, *operand) {
+        visit(Used::Cells(rank, buffer as usize, start as u32, operand.size, role));
     }
 }
 

@@ -9,16 +9,16 @@ use std::sync::{Mutex, PoisonError};
 
 /// The tokens of files, each list with the id under which it was sent.
 #[derive(Default)]
-pub(super) struct Painted(Mutex<Pictures>);
+pub(super) struct SentTokens(Mutex<Lists>);
 
 #[derive(Default)]
-struct Pictures {
+struct Lists {
     /// How many lists were sent.
     sent: u64,
     last: BTreeMap<Url, (String, Vec<SemanticToken>)>,
 }
 
-impl Painted {
+impl SentTokens {
     /// All tokens of a file.
     pub(super) fn whole(&self, url: Url, data: Vec<SemanticToken>) -> SemanticTokens {
         let (id, _) = self.replace(url, data.clone());
@@ -54,10 +54,10 @@ impl Painted {
         url: Url,
         data: Vec<SemanticToken>,
     ) -> (String, Option<(String, Vec<SemanticToken>)>) {
-        let mut pictures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pictures.sent += 1;
-        let id = pictures.sent.to_string();
-        let before = pictures.last.insert(url, (id.clone(), data));
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.sent += 1;
+        let id = lists.sent.to_string();
+        let before = lists.last.insert(url, (id.clone(), data));
         (id, before)
     }
 }
