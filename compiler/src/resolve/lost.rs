@@ -93,6 +93,11 @@ fn declares_nameless(tokens: &[Token<'_>]) -> bool {
         || declares && count("]") > count("[")
 }
 
+/// How often a word is in a text, outside comments.
+pub(super) fn count(file: FileId, text: &str, word: &str) -> usize {
+    token::tokens(file, text).tokens.iter().filter(|token| token.text == word).count()
+}
+
 /// The range of the lines that a report's place covers, in a text whose lines end at `ends`.
 fn line(ends: &[u32], report: &Diagnostic) -> Option<Range<u32>> {
     let Place::Source(span) = report.primary.as_ref()?.place else { return None };
