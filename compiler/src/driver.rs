@@ -368,6 +368,9 @@ pub fn verified(
 const FIELDS: &[(&str, &str)] = &[
     ("`alignment`", "`buffer_alignment`"),
     ("`double_scratch`", "`use_double_scratch_buffer`"),
+    ("end `message_size` at", "set `max_message_size` to"),
+    (", or leave out its upper end", ""),
+    ("begin `message_size`", "set `min_message_size`"),
     ("`unit`", "`unit_size`"),
     ("`chunks`", "`num_chunks`"),
     (", or use fewer `instances`", ""),

@@ -55,10 +55,15 @@ pub fn explain(
     let Some(onsets) = onsets else { return };
     for report in diagnostics.iter_mut().filter(reported) {
         let onset = onsets.get(&report.code).copied().unwrap_or(ranks);
-        report.notes.insert(0, match search.fits_somewhere(report.code) {
-            true => format!("the limit is exceeded with {onset} or more ranks"),
-            false => format!("the limit is exceeded even with {onset} ranks: something else decides"),
-        });
+        report.notes.insert(
+            0,
+            match search.fits_somewhere(report.code) {
+                true => format!("the limit is exceeded with {onset} or more ranks"),
+                false => {
+                    format!("the limit is exceeded even with {onset} ranks, so fewer do not help")
+                }
+            },
+        );
     }
 }
 

@@ -248,8 +248,10 @@ fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
     let missing = past.unwritten_packet(one.moment);
     if let Some((rank, cell)) = missing {
         let chunk = cell / u64::from(past.parts().max(1));
-        let plain = nearest::writer(past, (rank, Buffer::Scratch, chunk))
-            .filter(|(writer, written)| *written == chunk && !nearest::writes_packets(past, *writer));
+        let plain =
+            nearest::writer(past, (rank, Buffer::Scratch, chunk)).filter(|(writer, written)| {
+                *written == chunk && !nearest::writes_packets(past, *writer)
+            });
         if let Some((writer, place)) = plain.and_then(|(at, _)| Some((at, past.at(at)?))) {
             let (name, event) = (slot(past, rank, cell), past.event(writer));
             return report

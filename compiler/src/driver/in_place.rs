@@ -1,8 +1,8 @@
 //! Programs that are correct in place, but do not say that they are in place.
 //!
 //! In: a program and what was found in it. Out: the same findings. If something is read that nobody has written, and that
-//! is not so once input and output share memory, that is reported, and in addition only the errors that are left then: if
-//! these were found before, too, what is read and `in_place` are one mistake.
+//! is not so once input and output share memory, that is reported, with the errors that are left then. If errors of another
+//! kind come up, sharing memory is probably not what was meant.
 
 use super::swap::Subject;
 use super::{elaborated, has_errors, operations};
@@ -16,6 +16,9 @@ use std::collections::BTreeSet;
 /// The most operations of a program for which this is tried.
 const BUDGET: u64 = 1_000_000;
 
+/// Mistakes that have nothing to do with where the buffers are: when kernels begin and end.
+const OTHERS: [Code; 3] = [Code::E0510, Code::E0512, Code::E0515];
+
 /// Reports that `in_place` is missing.
 pub(super) fn told(
     subject: &Subject<'_>,
@@ -26,8 +29,10 @@ pub(super) fn told(
     let tried = unwritten.filter(|_| operations(program) <= BUDGET);
     let Some(at) = tried else { return found };
     let Some((collective, left)) = lacking(subject) else { return found };
-    let codes: BTreeSet<Code> = found.iter().map(|report| report.code).collect();
-    if left.iter().any(|report| report.code == Code::E0520 || !codes.contains(&report.code)) {
+    let mut known: BTreeSet<Code> = found.iter().map(|report| report.code).collect();
+    known.remove(&Code::E0520);
+    known.extend(OTHERS);
+    if left.iter().any(|report| !known.contains(&report.code)) {
         return found;
     }
     let mut report = found.swap_remove(at);

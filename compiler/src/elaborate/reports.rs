@@ -3,7 +3,8 @@
 //! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others are
 //! counted. Reports with the same text and values at several places are one mistake, too, and so are reports of
 //! different codes at one place, and slices past the end of a buffer that begin where another one ends. A mistake that
-//! happens again and again on a rank ends the evaluation of that rank, since it would show nothing new.
+//! happens again and again on a rank ends the evaluation of that rank, since it would show nothing new. If a requirement
+//! of the program does not hold, only that is reported.
 
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::source::Place;

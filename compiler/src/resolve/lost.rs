@@ -93,9 +93,10 @@ fn declares_nameless(tokens: &[Token<'_>]) -> bool {
         || declares && count("]") > count("[")
 }
 
-/// How often a word is in a text, outside comments.
-pub(super) fn count(file: FileId, text: &str, word: &str) -> usize {
-    token::tokens(file, text).tokens.iter().filter(|token| token.text == word).count()
+/// How often a word is in a part of a text, outside comments.
+pub(super) fn mentions(file: FileId, text: &str, part: Range<u32>, word: &str) -> usize {
+    let is_there = |token: &&Token<'_>| token.text == word && part.contains(&token.span.start);
+    token::tokens(file, text).tokens.iter().filter(is_there).count()
 }
 
 /// The range of the lines that a report's place covers, in a text whose lines end at `ends`.

@@ -46,7 +46,8 @@ impl Body<'_> {
         let (first, others) = self.unknown.entry(name.to_owned()).or_insert((span, 0));
         let place = Place::Source(*first);
         let made = self.reports.iter_mut().find(|report| {
-            report.code == Code::E0201 && report.primary.as_ref().is_some_and(|at| at.place == place)
+            report.code == Code::E0201
+                && report.primary.as_ref().is_some_and(|at| at.place == place)
         });
         // A value that is resolved twice loses its reports in between.
         let Some(made) = made else {
@@ -65,7 +66,8 @@ impl Body<'_> {
             }
         }
         if let Some(fix) = &mut made.fix
-            && let Some(text) = fix.edits.iter().find(|edit| edit.span == *first).map(|edit| edit.text.clone())
+            && let Some(text) =
+                fix.edits.iter().find(|edit| edit.span == *first).map(|edit| edit.text.clone())
         {
             fix.edits.push(Edit { span, text });
         }

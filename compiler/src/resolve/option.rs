@@ -11,8 +11,8 @@ use super::transfer::unknown_word;
 use super::types::{self, Ty};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
-use crate::syntax::{ast, foreign};
 use crate::syntax::ast::{BinaryOp, RangeKind};
+use crate::syntax::{ast, foreign};
 use std::collections::BTreeMap;
 
 /// The kind of value that an option takes.
@@ -275,12 +275,7 @@ fn not_a_word(name: &ast::Name, words: &[&str], span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0211, span, message).label("this is not one of these words")
 }
 
-fn word_in_quotes(
-    name: &ast::Name,
-    words: &[&str],
-    near: Option<&str>,
-    span: Span,
-) -> Diagnostic {
+fn word_in_quotes(name: &ast::Name, words: &[&str], near: Option<&str>, span: Span) -> Diagnostic {
     let report = not_a_word(name, words, span);
     match near {
         Some(word) => report

@@ -117,9 +117,7 @@ impl Body<'_> {
     /// The value of a `let`, and its type: the written one, if there is one.
     pub(super) fn value_of(&mut self, let_: &ast::Let) -> (Expr, Ty) {
         match let_.ty.as_ref().map(|ty| (ty, self.written(ty))) {
-            Some((written, ty)) => {
-                self.expect_written(&let_.value, ty, (written.span, "its type"))
-            }
+            Some((written, ty)) => self.expect_written(&let_.value, ty, (written.span, "its type")),
             None => {
                 let typed = self.expr(&let_.value, None);
                 (typed.expr, typed.ty)

@@ -213,7 +213,10 @@ impl Body<'_> {
         match operand.nature.side {
             Some(side) if !allowed.contains(&side) => {
                 let text = self.text(operand.span);
-                let report = match self.own_memory(operand).filter(|_| allowed.contains(&Side::Local)) {
+                let report = match self
+                    .own_memory(operand)
+                    .filter(|_| allowed.contains(&Side::Local))
+                {
                     Some(edit) => rank_in_front(&text, operand.span, edit),
                     None => wrong_side(verb, &text, operand.span, side, allowed, does, position),
                 };

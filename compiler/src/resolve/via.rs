@@ -42,10 +42,12 @@ impl Body<'_> {
         let name = &row.name;
         match (row.arity, remote.map(|operand| &operand.operand)) {
             (0, _) => name.clone(),
-            (1, Some(Operand::One(chunk))) => match owner(chunk).map(|(rank, _)| self.text(rank.span)) {
-                Some(rank) if rank != "this" => format!("{name}[{}]", rank.trim_matches('`')),
-                _ => format!("{name}[p]"),
-            },
+            (1, Some(Operand::One(chunk))) => {
+                match owner(chunk).map(|(rank, _)| self.text(rank.span)) {
+                    Some(rank) if rank != "this" => format!("{name}[{}]", rank.trim_matches('`')),
+                    _ => format!("{name}[p]"),
+                }
+            }
             (_, _) => format!("{name}[{}]", vec!["*"; row.arity].join(", ")),
         }
     }

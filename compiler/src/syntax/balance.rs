@@ -518,7 +518,8 @@ impl<'t> Balance<'t> {
                 open.dedent.get_or_insert(here);
             }
         }
-        let ends = |open: &Open<'_>| open.role == Role::Unopened && open.token.indent >= token.indent;
+        let ends =
+            |open: &Open<'_>| open.role == Role::Unopened && open.token.indent >= token.indent;
         while token.kind == Kind::Else && self.open.last().is_some_and(ends) {
             self.close_missing();
         }

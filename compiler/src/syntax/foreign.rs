@@ -9,8 +9,7 @@ pub const RETURN: &str =
     "a function is a single expression, without `return`: `fn f(x: int) -> int = x + 1;`";
 
 /// How to write a function that other languages write as a value.
-pub const LAMBDA: &str =
-    "functions have names: declare `fn f(x: int) -> int = x + 1;` at the top level of the file, and call `f(1)`";
+pub const LAMBDA: &str = "functions have names: declare `fn f(x: int) -> int = x + 1;` at the top level of the file, and call `f(1)`";
 
 /// How to write a body, which other languages put after `:`.
 pub const BRACES: &str = "a body goes in braces: `for p in peers { .. }`";
@@ -117,9 +116,8 @@ pub fn method(name: &str) -> Option<&'static str> {
 /// What to write instead of a word that an option takes in other libraries.
 #[must_use]
 pub fn option_word(word: &str) -> Option<&'static str> {
-    matches!(word, "LL128").then_some(
-        "there is no `LL128`: programs with packets use `LL`, all others `Simple`",
-    )
+    matches!(word, "LL128")
+        .then_some("there is no `LL128`: programs with packets use `LL`, all others `Simple`")
 }
 
 /// What to write instead of a null value of other languages.

@@ -32,9 +32,8 @@ pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank)
         if chunks == 0 {
             let place = findings.program.collective.place;
             let rule = (Code::E0811, name, Group::Program);
-            findings.add(rule, site(None), 0, || {
-                place_at(no_chunks(id, name), place, String::new())
-            });
+            findings
+                .add(rule, site(None), 0, || place_at(no_chunks(id, name), place, String::new()));
         }
     }
     if rank.blocks.is_empty() {

@@ -62,7 +62,8 @@ fn shortened(path: &[String], from: usize) -> String {
         return path.join(" -> ");
     }
     let tail = path.len() - half;
-    let shown = |at: usize| at < half || at >= tail || (from..from + half).contains(&at) && from != half;
+    let shown =
+        |at: usize| at < half || at >= tail || (from..from + half).contains(&at) && from != half;
     let mut names: Vec<&str> = Vec::new();
     for (at, name) in path.iter().enumerate() {
         if shown(at) {
@@ -274,7 +275,9 @@ impl Ways<'_, '_> {
             return "let the operation that overwrites it reduce into it instead, or write elsewhere".to_owned();
         }
         let name = self.name(row);
-        let last = self.trace.last(at).filter(|last| *last > end);
+        let written = |last: &u32| self.trace.row(*last).is_some_and(|row| row.moment.is_some());
+        let later = |last: &u32| row.moment.is_none() || *last > end;
+        let last = self.trace.last(at).filter(|last| written(last) && later(last));
         let is_reduced = last.is_some_and(|last| self.reduces(last))
             && row.cell.rank == at.rank
             && !is_overwritten;
@@ -282,9 +285,9 @@ impl Ways<'_, '_> {
         let stray = broken.unexpected.iter().find(|(rank, _)| *rank != Contribution::NOBODY);
         let stray = stray.map(|(rank, chunk)| format!("`input[{chunk}]` of rank {rank}"));
         match (stray.filter(|_| last.is_some()), is_reduced, row.moment) {
-            (Some(stray), true, _) => format!(
-                "let the `reduce` that writes {target} include {name} instead of {stray}"
-            ),
+            (Some(stray), true, _) => {
+                format!("let the `reduce` that writes {target} include {name} instead of {stray}")
+            }
             (None, true, _) => format!("let the `reduce` that writes {target} include {name} too"),
             (Some(stray), false, _) => {
                 format!("move {name} to {target} instead of {stray}{before}")

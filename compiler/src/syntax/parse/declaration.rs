@@ -64,7 +64,7 @@ pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
 }
 
 fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
-    let comma = look(|tokens| ends_with_comma(tokens)).then_ignore(mark(Kind::Comma));
+    let comma = look(ends_with_comma).then_ignore(mark(Kind::Comma));
     let setting = option_setting(values).then_ignore(comma.ignored().or(semicolon()));
     let garbage = braced(setting.clone().map(Some).boxed());
     let bare = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal));

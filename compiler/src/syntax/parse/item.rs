@@ -3,13 +3,11 @@
 use super::declaration::{declaration, opens_body};
 use super::expression::{Values, condition, promise};
 use super::recover::{
-    close, expect, function_in_braces, inner_word, listed, listed_some, misspelt_head, no_body, open, required_name,
-    semicolon, unknown, word,
+    close, expect, function_in_braces, inner_word, listed, listed_some, misspelt_head, no_body,
+    open, required_name, semicolon, unknown, word,
 };
 use super::report::in_no_braces;
-use super::statement::{
-    body, dangling, r#let, lone_else, require, statement, text, r#type,
-};
+use super::statement::{body, dangling, r#let, lone_else, require, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;

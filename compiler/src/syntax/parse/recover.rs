@@ -3,8 +3,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::report::{
-    Expected, body_of_function, expected, missing, missing_word, misspelt, no_scratch, no_statement, no_such_word,
-    reserved, unexpected, wrong_mark,
+    Expected, body_of_function, expected, missing, missing_word, misspelt, no_scratch,
+    no_statement, no_such_word, reserved, unexpected, wrong_mark,
 };
 use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
 use crate::diagnostic::nearest;
