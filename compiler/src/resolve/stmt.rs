@@ -114,10 +114,15 @@ impl Body<'_> {
         StmtKind::Let(local, value)
     }
 
-    /// The value of a `let`, and its type: the written one, if there is one.
+    /// The value of a `let`, and its type: the written one, if there is one. Where something is wrong with the value, its
+    /// type may be, too, so that uses of the name are not checked.
     pub(super) fn value_of(&mut self, let_: &ast::Let) -> (Expr, Ty) {
         match let_.ty.as_ref().map(|ty| (ty, self.written(ty))) {
-            Some((written, ty)) => self.expect_written(&let_.value, ty, (written.span, "its type")),
+            Some((written, ty)) => {
+                let value = self.expect_for(&let_.value, &ty, Some((written.span, "its type")));
+                let ty = if value.ty == Type::Error { Ty::Error } else { ty };
+                (value, ty)
+            }
             None => {
                 let typed = self.expr(&let_.value, None);
                 (typed.expr, typed.ty)

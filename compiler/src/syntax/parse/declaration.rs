@@ -64,8 +64,7 @@ pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
 }
 
 fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
-    let comma = look(ends_with_comma).then_ignore(mark(Kind::Comma));
-    let setting = option_setting(values).then_ignore(comma.ignored().or(semicolon()));
+    let setting = option_setting(values).then_ignore(semicolon());
     let garbage = braced(setting.clone().map(Some).boxed());
     let bare = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal));
     let bare = bare.ignore_then(setting.clone()).map_with(|setting, e| {
@@ -73,9 +72,14 @@ fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
         e.state().log.push(Note::Fault(Box::new(fault)));
         vec![setting]
     });
-    let any = setting.map(Some).or(unknown("an option", garbage).map(|()| None));
-    let settings = braced(any.boxed()).map(|(settings, _)| settings);
-    word(Kind::Options).ignore_then(commas()).ignore_then(bare.or(settings)).boxed()
+    let within = |setting: Rule<'t, OptionSetting>| {
+        let any = setting.map(Some).or(unknown("an option", garbage.clone()).map(|()| None));
+        braced(any.boxed()).map(|(settings, _)| settings)
+    };
+    let end = mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not();
+    let listed = commas().ignore_then(within(option_setting(values).then_ignore(end).boxed()));
+    let settings = within(setting.boxed());
+    word(Kind::Options).ignore_then(choice((bare, listed, settings))).boxed()
 }
 
 /// Whether the comma at the head of `tokens` is where an option ends, rather than inside its value.
@@ -85,12 +89,12 @@ fn ends_with_comma(tokens: &[Token<'_>]) -> bool {
     kind_at(tokens, 0) == Some(Kind::Comma) && (another || next == Some(Kind::RightBrace))
 }
 
-/// Reports the commas between options, all of them at once. Consumes nothing.
+/// Reports the commas between options, all of them at once; fails if there are none. Consumes nothing.
 fn commas<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
-        let Some((brace, inner)) = rest(input).split_first() else { return Ok(()) };
+        let (brace, inner) = rest(input).split_first().ok_or_else(EmptyErr::default)?;
         let end = behind(inner.iter(), Kind::RightBrace).filter(|_| brace.kind == Kind::LeftBrace);
-        let Some(inner) = end.and_then(|end| inner.get(..end)) else { return Ok(()) };
+        let inner = end.and_then(|end| inner.get(..end)).ok_or_else(EmptyErr::default)?;
         let mut depth = 0u32;
         let mut found: Vec<Span> = Vec::new();
         for (at, token) in inner.iter().enumerate() {
@@ -108,10 +112,9 @@ fn commas<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         }
         let last = inner.iter().rev().nth(1);
         let open = last.filter(|last| !matches!(last.kind, Kind::Semicolon | Kind::Comma));
-        if let Some(first) = found.first().copied() {
-            let places = found.into_iter().chain(open.map(Token::after));
-            note(input, commas_for_semicolons(first, places));
-        }
+        let first = found.first().copied().ok_or_else(EmptyErr::default)?;
+        let places = found.into_iter().chain(open.map(Token::after));
+        note(input, commas_for_semicolons(first, places));
         Ok(())
     })
 }
