@@ -55,7 +55,15 @@ pub fn explain(
     let Some(onsets) = onsets else { return };
     for report in diagnostics.iter_mut().filter(reported) {
         let onset = onsets.get(&report.code).copied().unwrap_or(ranks);
-        report.notes.insert(0, format!("the limit is exceeded with {onset} or more ranks"));
+        report.notes.insert(
+            0,
+            match search.fits_somewhere(report.code) {
+                true => format!("the limit is exceeded with {onset} or more ranks"),
+                false => {
+                    format!("the limit is exceeded even with {onset} ranks, so fewer do not help")
+                }
+            },
+        );
     }
 }
 
@@ -97,6 +105,11 @@ impl Search<'_> {
             }
         }
         Some(onset)
+    }
+
+    /// Whether any number of ranks was seen at which a limit is not exceeded.
+    fn fits_somewhere(&self, code: Code) -> bool {
+        self.known.values().flatten().any(|codes| !codes.contains(&code))
     }
 
     /// The first of these numbers that the program accepts: `Some(None)` if it accepts none of them, `None` if the

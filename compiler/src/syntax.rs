@@ -45,6 +45,7 @@ fn lexed(file: FileId, text: &str) -> token::Tokens<'_> {
 
 fn parse_tokens(file: FileId, text: &str, cut: &token::Tokens<'_>) -> (ast::File, Vec<Diagnostic>) {
     let plain = balance(&cut.tokens, false);
+    let told = |(tree, faults)| (tree, fault::reports(faults));
     let attempt = |balanced: Balanced<'_>| {
         let (tree, found) = parse::file(file, &balanced.tokens, text.len() as u32);
         let mut faults = cut.faults.clone();
@@ -55,17 +56,16 @@ fn parse_tokens(file: FileId, text: &str, cut: &token::Tokens<'_>) -> (ast::File
     };
     let (lone, is_aligned) = (plain.lone_braces, plain.is_aligned);
     let first = attempt(plain);
-    let unopened =
-        first.1.iter().filter(|report| report.message.starts_with("expected `{`")).count();
+    let unopened = first.1.iter().filter(|fault| fault.unopened).count();
     if first.1.is_empty() || (lone == 0 && unopened == 0 && is_aligned) {
-        return first;
+        return told(first);
     }
     // Braces are missing, or there are as many too many as too few. The reading with fewer mistakes is probably the
     // intended one. The first reading takes the braces as they come: it reports several missing `}` in one place as one
     // mistake, and misses the `}` that belongs to a missing `{`.
     let second = attempt(balance(&cut.tokens, true));
     let hidden = lone + unopened.max(usize::from(!is_aligned));
-    if second.1.len() <= first.1.len() + hidden { second } else { first }
+    told(if second.1.len() <= first.1.len() + hidden { second } else { first })
 }
 
 /// Parses an expression on its own, such as a value on the command line.
@@ -74,7 +74,7 @@ pub fn parse_expression(file: FileId, text: &str) -> (Option<ast::Expr>, Vec<Dia
     let (tokens, mut faults) = read(file, text);
     let (tree, found) = parse::expression(file, &tokens);
     faults.extend(found);
-    (tree, fault::settle(faults, &[]))
+    (tree, fault::reports(fault::settle(faults, &[])))
 }
 
 /// Parses `name=value`, the way an option is set on the command line.
@@ -83,7 +83,7 @@ pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Ve
     let (tokens, mut faults) = read(file, text);
     let (tree, found) = parse::option(file, &tokens);
     faults.extend(found);
-    (tree, fault::settle(faults, &[]))
+    (tree, fault::reports(fault::settle(faults, &[])))
 }
 
 /// Formats a text; if it has errors, returns the reports about them.

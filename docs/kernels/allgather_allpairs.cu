@@ -38,7 +38,7 @@ struct Program {
 using Block = ccl::Block<Program>;
 using Arguments = ccl::Arguments<Program>;
 
-// `send`: block 0 to 6 of all ranks
+// `send`: blocks 0 to 6 of all ranks
 CCL_DEVICE void block_send(const Block &b) {
     const uint32_t peer = b.peer(b.block);
 #line 13 "stdlib/ccl/algorithms/allgather_allpairs.ccl"

@@ -38,7 +38,7 @@ struct Program {
 using Block = ccl::Block<Program>;
 using Arguments = ccl::Arguments<Program>;
 
-// `main`: block 0 to 3 of all ranks
+// `main`: blocks 0 to 3 of all ranks
 template <class K>
 CCL_DEVICE void block_main(const Block &b) {
     const uint32_t copy = b.block;

@@ -51,7 +51,7 @@ CCL_DEVICE void block_own(const Block &b) {
 }
 #line 53 "allreduce_packets.cu"
 
-// `send`: block 1 to 7 of all ranks
+// `send`: blocks 1 to 7 of all ranks
 template <class K>
 CCL_DEVICE void block_send(const Block &b) {
     const uint32_t peer = b.peer(b.block - 1);
@@ -61,7 +61,7 @@ CCL_DEVICE void block_send(const Block &b) {
 }
 #line 63 "allreduce_packets.cu"
 
-// `receive`: block 8 to 14 of all ranks
+// `receive`: blocks 8 to 14 of all ranks
 template <class K>
 CCL_DEVICE void block_receive(const Block &b) {
     const uint32_t index = b.block - 8;

@@ -9,6 +9,7 @@
 //! A block that only waits for a block in a cycle is no mistake of its own, and is not reported.
 
 use super::names;
+use super::nearest;
 use super::past::{Moment, Past, Run};
 use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic};
@@ -241,11 +242,26 @@ fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) 
         .help("let exactly that many blocks reach it, each the same number of times")
 }
 
-/// Adds the packet write that is nearest to the missing packets.
+/// Adds the write to the place of the missing packets that writes no packets; or else the packet write that is nearest
+/// to them.
 fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
+    let missing = past.unwritten_packet(one.moment);
+    if let Some((rank, cell)) = missing {
+        let chunk = cell / u64::from(past.parts().max(1));
+        let plain =
+            nearest::writer(past, (rank, Buffer::Scratch, chunk)).filter(|(writer, written)| {
+                *written == chunk && !nearest::writes_packets(past, *writer)
+            });
+        if let Some((writer, place)) = plain.and_then(|(at, _)| Some((at, past.at(at)?))) {
+            let (name, event) = (slot(past, rank, cell), past.event(writer));
+            return report
+                .and(place, format!("rank {} writes {name} here, but not as packets", event.rank))
+                .help("write packets there, with an operation such as `put_packets`; or read the slot without packets, after a signal");
+        }
+    }
     let report = report
         .help("write packets to the slot that is read, or read the slot to which they are written");
-    let nearest = past.unwritten_packet(one.moment).and_then(|at| past.nearest_packet(at));
+    let nearest = missing.and_then(|at| past.nearest_packet(at));
     let Some(((rank, cell), writer)) = nearest else { return report };
     let (name, event) = (slot(past, rank, cell), past.event(writer));
     match past.at(writer) {

@@ -24,7 +24,7 @@ mod sizes;
 mod tests;
 
 use super::calls;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::ir;
 pub use blocks::{
     BUFFERS_OF_OPERATION, CHANNELS_OF_BLOCK, CHANNELS_OF_OPERATION, REMOTE_BUFFERS,
@@ -124,7 +124,10 @@ impl<'p> Checker<'p> {
     pub fn finish(self) -> Outcome {
         let (min_message_size, max_message_size, sizes) = self.bounds.finish(self.program);
         let mut diagnostics = self.findings.finish();
-        diagnostics.extend(sizes);
+        let is_error = |report: &Diagnostic| report.severity == Severity::Error;
+        let runs = !diagnostics.iter().any(is_error);
+        // The sizes that a plan serves matter only if it runs.
+        diagnostics.extend(sizes.into_iter().filter(|report| runs || is_error(report)));
         let diagnostics = calls::told(&self.program.origins, diagnostics);
         Outcome { min_message_size, max_message_size, diagnostics }
     }

@@ -149,6 +149,22 @@ pub(super) fn writer(
     nearest.map(|(_, moment, written)| (moment, written))
 }
 
+/// Whether an operation writes packets, which operations on packets read.
+pub(super) fn writes_packets(past: &Past, moment: Moment) -> bool {
+    line(past, moment).is_some_and(|line| match &line.op.action {
+        Action::Transfer(transfer) => (0..transfer.destinations.len())
+            .any(|index| memory::writes_packets(transfer.verb, index)),
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
+    })
+}
+
 /// Whether a moment's block has written to a chunk before that moment.
 pub(super) fn has_written(
     past: &Past,

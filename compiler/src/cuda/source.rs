@@ -300,9 +300,14 @@ fn who(scene: &Scene, role: &Role) -> String {
     let ranks = if distinct.len() == scene.program.ranks.len() {
         "all ranks".to_owned()
     } else {
-        format!("rank {}", spans(&distinct))
+        counted("rank", &distinct)
     };
-    format!("`{}`: block {} of {ranks}", role.family, spans(&blocks))
+    format!("`{}`: {} of {ranks}", role.family, counted("block", &blocks))
+}
+
+/// Ascending numbers with what they count: `block 0`, `ranks 1 to 3`.
+fn counted(noun: &str, numbers: &[u32]) -> String {
+    format!("{noun}{} {}", if numbers.len() == 1 { "" } else { "s" }, spans(numbers))
 }
 
 /// Ascending numbers, as `0, 2 to 5`.

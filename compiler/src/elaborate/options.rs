@@ -49,7 +49,8 @@ impl<'a> Eval<'_, 'a> {
                 options.instances = self.within(value, 1, 4096)?
             }
             (OptionName::Alignment, OptionValue::Value(value)) => {
-                options.alignment = self.within(value, 1, 1 << 20)?
+                options.alignment = self.within(value, 1, 1 << 20)?;
+                options.alignment_place = Some(span.into());
             }
             (OptionName::DoubleScratch, OptionValue::Value(value)) => {
                 options.double_scratch = self.boolean(value)?

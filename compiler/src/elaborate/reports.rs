@@ -3,7 +3,8 @@
 //! Reports of one code at one place are one mistake. The first is kept, with the values it happened for; the others are
 //! counted. Reports with the same text and values at several places are one mistake, too, and so are reports of
 //! different codes at one place, and slices past the end of a buffer that begin where another one ends. A mistake that
-//! happens again and again on a rank ends the evaluation of that rank, since it would show nothing new.
+//! happens again and again on a rank ends the evaluation of that rank, since it would show nothing new. If a requirement
+//! of the program does not hold, only that is reported.
 
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::source::Place;
@@ -135,9 +136,14 @@ impl Reports {
         let mut kept: Vec<Entry> = Vec::new();
         let mut places: FxHashMap<Place, Code> = FxHashMap::default();
         let mut said: FxHashMap<(Code, String, String), usize> = FxHashMap::default();
+        // A program whose requirement does not hold is not meant for these parameters.
+        let excluded = self.entries.iter().any(|entry| entry.diagnostic.code == Code::E0302);
         for entry in self.entries {
             let (report, code) = (&entry.diagnostic, entry.diagnostic.code);
             if report.severity == Severity::Error {
+                if excluded && code != Code::E0302 {
+                    continue;
+                }
                 // A place that is wrong in one way on one rank may be wrong in another way on another rank: one report
                 // is enough.
                 let mut at = report.primary.iter().chain(&report.secondary);

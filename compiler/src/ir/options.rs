@@ -46,6 +46,8 @@ pub struct Options {
     pub message_size_place: Option<Place>,
     /// In bytes; chunk sizes are multiples of it.
     pub alignment: u32,
+    /// Where it is set.
+    pub alignment_place: Option<Place>,
     /// Whether launches alternate between two halves of scratch.
     pub double_scratch: bool,
     /// Whether the executor reuses one set of resources for all messages.
@@ -70,6 +72,7 @@ impl Default for Options {
             max_message_size: None,
             message_size_place: None,
             alignment: 16,
+            alignment_place: None,
             double_scratch: false,
             reuse_resources: false,
             tags: Vec::new(),

@@ -18,7 +18,7 @@ use crate::source::{LINE_ENDS, Span, line_ends};
 use crate::syntax::ast;
 use crate::table::Table;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which names there are, in addition to those that are bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,8 +146,8 @@ pub(super) struct Body<'a> {
     pub(super) nodes: bool,
     /// Whether the use of such a name without `ranks_per_node` has been reported.
     pub(super) lacks_nodes: bool,
-    /// The names of the library that are used without being imported and have been reported.
-    pub(super) unimported: BTreeSet<String>,
+    /// The names that nothing declares: the place where each was reported, and how many other places use it.
+    pub(super) unknown: BTreeMap<String, (Span, usize)>,
     /// What the expressions so far depend on.
     pub(super) needs: Needs,
     /// What the statements so far require of a caller.
@@ -182,7 +182,7 @@ impl<'a> Body<'a> {
             families: None,
             nodes: true,
             lacks_nodes: false,
-            unimported: BTreeSet::new(),
+            unknown: BTreeMap::new(),
             needs: Needs::default(),
             effects: Effects::default(),
             mentioned: BTreeSet::new(),
@@ -382,10 +382,14 @@ impl<'a> Body<'a> {
             // It is unclear which of the two a use means, so neither is reported as unused.
             self.locals[local].used = true;
             let first = self.locals[local].span;
-            self.report(if bound_at == depth {
+            let report = if bound_at == depth {
                 declared_twice(text, name.span, first)
             } else {
                 hides(name, first)
+            };
+            self.report(match bound {
+                Bound::Let => report.note("a name keeps its value: `let` cannot bind it again"),
+                Bound::Parameter | Bound::Binder => report,
             });
         } else if let Some(first) = self.family_span(text) {
             self.report(if depth == 1 && bound != Bound::Binder {

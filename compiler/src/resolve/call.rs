@@ -344,6 +344,9 @@ impl Body<'_> {
         if super::body::builtin(&name.text).is_some() || self.buffer(&name.text).is_some() {
             return Some(not_callable(name, None));
         }
+        if self.is_known_as_unknown(&name.text, name.span) {
+            return None;
+        }
         let message = format!("no function is called `{}`", name.text);
         let report = Diagnostic::new(Code::E0201, name.span, message);
         let declared =
@@ -356,7 +359,7 @@ impl Body<'_> {
         let foreign = foreign::function(&name.text).filter(|_| near.is_none());
         match foreign {
             Some(help) => Some(report.help(help)),
-            None => self.suggest_called(report, (name, Wanted::Function), near),
+            None => Some(self.suggest_called(report, (name, Wanted::Function), near)),
         }
     }
 

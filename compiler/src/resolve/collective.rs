@@ -290,7 +290,7 @@ fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
                 let report = unknown_collective(name, other.map(|n| n.span));
                 let report = match other {
                     Some(_) => Some(report),
-                    None => body.suggest_called(report, (name, Wanted::Collective), near),
+                    None => Some(body.suggest_called(report, (name, Wanted::Collective), near)),
                 };
                 body.reports.extend(report);
             }

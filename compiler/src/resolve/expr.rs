@@ -25,16 +25,40 @@ impl Body<'_> {
         want: &Ty,
         wanted_by: Option<(Span, &str)>,
     ) -> Expr {
+        self.fitting(expr, want, wanted_by).unwrap_or_else(|| wrong(expr.span))
+    }
+
+    /// Resolves the value of a declaration that gives its type. Returns the value with that type; if the value has
+    /// another type, either may be wrong, so that uses of what is declared are not checked.
+    pub(super) fn expect_written(
+        &mut self,
+        expr: &ast::Expr,
+        written: Ty,
+        place: (Span, &str),
+    ) -> (Expr, Ty) {
+        match self.fitting(expr, &written, Some(place)) {
+            Some(value) => (value, written),
+            None => (wrong(expr.span), Ty::Error),
+        }
+    }
+
+    /// Resolves an expression of type `want`; none if it has another type, which is reported.
+    fn fitting(
+        &mut self,
+        expr: &ast::Expr,
+        want: &Ty,
+        wanted_by: Option<(Span, &str)>,
+    ) -> Option<Expr> {
         let typed = self.expr(expr, Some(want));
         if self.types.unify(&typed.ty, want) {
-            return typed.expr;
+            return Some(typed.expr);
         }
         let mut report = self.mismatch(&typed, want);
         if let Some((place, text)) = wanted_by {
             report = report.and(place, text);
         }
         self.report(report);
-        wrong(expr.span)
+        None
     }
 
     /// Resolves an expression; `want` is a hint.

@@ -13,7 +13,7 @@ use super::load::{ModuleId, Modules};
 use super::order;
 use super::program::{Constant, ConstantId, Function, Procedure, Unit};
 use super::signature::{Effects, Needs, Signature, Signatures, Takes};
-use super::types::{Ty, Types, open};
+use super::types::{self, Ty, Types, open};
 use super::usage::{self, Uses};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
@@ -254,7 +254,8 @@ fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], fou
             takes.ty = settled(&takes.ty);
         }
         let is_open = matches!(types.known(&signature.result), Ty::Var(_));
-        signature.result = if wrong && is_open { Ty::Error } else { settled(&signature.result) };
+        let is_unsure = is_open || result(globals, *member).is_some();
+        signature.result = if wrong && is_unsure { Ty::Error } else { settled(&signature.result) };
         set(signatures, *member, signature);
     }
 }
@@ -370,8 +371,8 @@ fn valued(
 ) -> (super::program::Expr, Ty) {
     match written {
         Some(written) => {
-            let because = (written.span, "the type that is given");
-            (body.expect_for(value, result, Some(because)), result.clone())
+            let ty = types::written(written).unwrap_or(Ty::Error);
+            body.expect_written(value, ty, (written.span, "the type that is given"))
         }
         None => {
             let typed = body.expr(value, Some(result));

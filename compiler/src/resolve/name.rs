@@ -11,8 +11,8 @@ use super::import::{self, Wanted};
 use super::program::{BufferName, Builtin, ExprKind, Type};
 use super::signature::Needs;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
-use crate::source::Span;
+use crate::diagnostic::{Code, Diagnostic, Edit, Label, nearest};
+use crate::source::{Place, Span};
 use crate::syntax::{ast, foreign};
 
 impl Body<'_> {
@@ -33,11 +33,45 @@ impl Body<'_> {
         if let Some(builtin) = builtin(name) {
             return self.builtin_value(name, builtin, span);
         }
-        if !self.is_lost(name) {
+        if !self.is_lost(name) && !self.is_known_as_unknown(name, span) {
             let report = self.unknown_name(name, span, want);
             self.report(report);
         }
         self.error(span)
+    }
+
+    /// Whether the report about a name that nothing declares has been made, for another use of it: that report then
+    /// mentions this use, too, and its fix changes it.
+    pub(super) fn is_known_as_unknown(&mut self, name: &str, span: Span) -> bool {
+        let (first, others) = self.unknown.entry(name.to_owned()).or_insert((span, 0));
+        let place = Place::Source(*first);
+        let made = self.reports.iter_mut().find(|report| {
+            report.code == Code::E0201
+                && report.primary.as_ref().is_some_and(|at| at.place == place)
+        });
+        // A value that is resolved twice loses its reports in between.
+        let Some(made) = made else {
+            (*first, *others) = (span, 0);
+            return false;
+        };
+        if *first == span {
+            return true;
+        }
+        *others += 1;
+        match others.checked_sub(MOST_USES) {
+            None | Some(0) => made.secondary.push(Label::new(span, "and here")),
+            Some(more) => {
+                made.notes.retain(|note| *note != unshown(more - 1));
+                made.notes.push(unshown(more));
+            }
+        }
+        if let Some(fix) = &mut made.fix
+            && let Some(text) =
+                fix.edits.iter().find(|edit| edit.span == *first).map(|edit| edit.text.clone())
+        {
+            fix.edits.push(Edit { span, text });
+        }
+        true
     }
 
     /// The program's family with that name.
@@ -268,26 +302,19 @@ impl Body<'_> {
             }
     }
 
-    /// Adds which import provides a called name, or which name was probably meant. None if it has been reported: using
-    /// a name that is not imported is one mistake, however often it is used.
+    /// Adds which import provides a called name, or which name was probably meant.
     pub(super) fn suggest_called(
         &mut self,
         report: Diagnostic,
         (name, wanted): (&ast::Name, Wanted),
         near: Option<String>,
-    ) -> Option<Diagnostic> {
-        let Some(file) = self.file() else { return Some(self.suggest(report, name.span, near)) };
-        if self.unimported.contains(&name.text) {
-            return None;
-        }
-        Some(match import::found(&report, file, name, wanted) {
-            Some(report) => {
-                self.unimported.insert(name.text.clone());
-                report
-            }
+    ) -> Diagnostic {
+        let Some(file) = self.file() else { return self.suggest(report, name.span, near) };
+        match import::found(&report, file, name, wanted) {
+            Some(report) => report,
             None if near.is_some() => self.suggest(report, name.span, near),
             None => import::meant(report, file, name, wanted),
-        })
+        }
     }
 
     /// Adds which name was probably meant; that name then counts as used.
@@ -339,6 +366,14 @@ impl Body<'_> {
         );
         Diagnostic::new(Code::E0204, got.expr.span, message)
     }
+}
+
+/// How many further uses of an unknown name are shown.
+const MOST_USES: usize = 3;
+
+/// How many uses of an unknown name are not shown.
+fn unshown(more: usize) -> String {
+    format!("{more} more use{} of the name", if more == 1 { "" } else { "s" })
 }
 
 /// Adds which name was probably meant, and the edit that writes it.

@@ -9,10 +9,10 @@ use super::name::meant;
 use super::program::{Expr, ExprKind, OptionName, OptionSetting, OptionValue};
 use super::transfer::unknown_word;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
-use crate::syntax::ast;
 use crate::syntax::ast::{BinaryOp, RangeKind};
+use crate::syntax::{ast, foreign};
 use std::collections::BTreeMap;
 
 /// The kind of value that an option takes.
@@ -141,6 +141,12 @@ impl Body<'_> {
     }
 
     fn word(&mut self, name: &ast::Name, words: &[&str], expr: &ast::Expr) -> Option<OptionValue> {
+        if let ast::ExprKind::Str(word) = &expr.kind {
+            let near = words.iter().find(|known| known.eq_ignore_ascii_case(word));
+            let report = word_in_quotes(name, words, near.copied(), expr.span);
+            self.report(not_elsewhere(report, word));
+            return None;
+        }
         let ast::ExprKind::Name(word) = &expr.kind else {
             let typed = self.expr(expr, None);
             self.reports
@@ -154,7 +160,7 @@ impl Body<'_> {
         let place = ast::Name { text: word.clone(), span: expr.span };
         self.report(match near {
             Some(near) => misspelt_case(name, &place, near),
-            None => unknown_word(&name.text, &place, words),
+            None => not_elsewhere(unknown_word(&name.text, &place, words), word),
         });
         None
     }
@@ -267,6 +273,24 @@ fn wrong_kind(name: &ast::Name, kind: Kind, span: Span) -> Diagnostic {
 fn not_a_word(name: &ast::Name, words: &[&str], span: Span) -> Diagnostic {
     let message = format!("`{}` must be one of {}", name.text, words.join(", "));
     Diagnostic::new(Code::E0211, span, message).label("this is not one of these words")
+}
+
+fn word_in_quotes(name: &ast::Name, words: &[&str], near: Option<&str>, span: Span) -> Diagnostic {
+    let report = not_a_word(name, words, span);
+    match near {
+        Some(word) => report
+            .label("a word, without quotes")
+            .fix(format!("write `{word}`"), vec![Edit { span, text: word.to_owned() }]),
+        None => report,
+    }
+}
+
+/// Adds what replaces a word that the option takes in other libraries.
+fn not_elsewhere(mut report: Diagnostic, word: &str) -> Diagnostic {
+    if let Some(help) = foreign::option_word(word) {
+        report.helps = vec![help.to_owned()];
+    }
+    report
 }
 
 fn misspelt_case(setting: &ast::Name, name: &ast::Name, near: &str) -> Diagnostic {

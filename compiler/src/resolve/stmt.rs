@@ -17,7 +17,7 @@ use super::signature::Effects;
 use super::types::{self, Ty};
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
-use crate::syntax::ast;
+use crate::syntax::{ast, foreign};
 
 /// An operand, with its known properties.
 #[derive(Debug)]
@@ -114,12 +114,14 @@ impl Body<'_> {
         StmtKind::Let(local, value)
     }
 
-    /// The value of a `let`, and its type: the written one, if there is one.
+    /// The value of a `let`, and its type: the written one, if there is one. Where something is wrong with the value, its
+    /// type may be, too, so that uses of the name are not checked.
     pub(super) fn value_of(&mut self, let_: &ast::Let) -> (Expr, Ty) {
         match let_.ty.as_ref().map(|ty| (ty, self.written(ty))) {
             Some((written, ty)) => {
-                let because = (written.span, "its type");
-                (self.expect_for(&let_.value, &ty, Some(because)), ty)
+                let value = self.expect_for(&let_.value, &ty, Some((written.span, "its type")));
+                let ty = if value.ty == Type::Error { Ty::Error } else { ty };
+                (value, ty)
             }
             None => {
                 let typed = self.expr(&let_.value, None);
@@ -404,6 +406,9 @@ impl Body<'_> {
     }
 
     fn unknown_procedure(&mut self, name: &ast::Name) -> Option<Diagnostic> {
+        if self.is_known_as_unknown(&name.text, name.span) {
+            return None;
+        }
         let message = format!("no procedure is called `{}`", name.text);
         let report = Diagnostic::new(Code::E0201, name.span, message);
         let declared =
@@ -412,7 +417,10 @@ impl Body<'_> {
             .filter(|(_, named)| matches!(named.entity, Entity::Procedure(_)))
             .map(|(name, _)| name.as_str());
         let near = nearest(&name.text, procedures).map(str::to_owned);
-        self.suggest_called(report, (name, Wanted::Procedure), near)
+        match foreign::procedure(&name.text).filter(|_| near.is_none()) {
+            Some(help) => Some(report.help(help)),
+            None => Some(self.suggest_called(report, (name, Wanted::Procedure), near)),
+        }
     }
 }
 

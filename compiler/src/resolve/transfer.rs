@@ -7,13 +7,16 @@ use super::body::{Body, Side};
 use super::call::given_twice;
 use super::family::LinkKind;
 use super::name::meant;
-use super::program::{BufferName, Expr, Op, Sync, Synchronise, Transfer};
+use super::program::{
+    BufferName, Builtin, Expr, ExprKind, Op, Operand, Sync, Synchronise, Transfer,
+};
 use super::stmt::Operated;
 use super::types::Ty;
 use super::verb::{
     OPS, SYNCS, Via, destination_sides, links, needs_via, op_word, packets, reduces, source_sides,
     sync_word, synchronise_word, word,
 };
+use super::via::owner;
 use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -44,11 +47,15 @@ impl Body<'_> {
         {
             self.report(op_without_reduction(verb, span));
         }
-        let sound = self.check_sides(transfer, &sources, &destinations, &via);
-        self.check_packets(verb, &sources, &destinations, &sound);
-        for channel in &via {
-            self.check_link(verb, channel);
+        let wrong_links: Vec<Diagnostic> =
+            via.iter().filter_map(|channel| self.check_link(verb, channel)).collect();
+        let linked = wrong_links.is_empty();
+        let sound = self.check_sides(transfer, &sources, &destinations, &via, linked);
+        // What goes over another kind of channel may need no packets.
+        if linked {
+            self.check_packets(verb, &sources, &destinations, &sound);
         }
+        self.reports.extend(wrong_links);
         Transfer {
             verb,
             verb_span: transfer.verb_span,
@@ -133,14 +140,16 @@ impl Body<'_> {
         words
     }
 
-    /// Checks whose memory each operand is in, and whether there is a channel. Returns the operands that are on a
-    /// side that the verb allows, or on an unknown one.
+    /// Checks whose memory each operand is in, and whether there is a channel; one that is superfluous is not reported
+    /// unless all are `linked`, of a kind that the verb can use. Returns the operands that are on a side that the verb
+    /// allows, or on an unknown one.
     fn check_sides(
         &mut self,
         transfer: &ast::Transfer,
         sources: &[Operated],
         destinations: &[Operated],
         via: &[Operated],
+        linked: bool,
     ) -> Vec<Span> {
         let verb = transfer.verb;
         if let Some(report) = backwards(transfer, sources, destinations) {
@@ -179,7 +188,7 @@ impl Body<'_> {
                     self.report(needless_via(verb, channel.span, switched));
                 }
             }
-            (Via::WhereRemote, None) if !unknown => {
+            (Via::WhereRemote, None) if !unknown && linked => {
                 if let Some(channel) = via.first() {
                     self.report(needless_via(verb, channel.span, switched));
                 }
@@ -204,10 +213,26 @@ impl Body<'_> {
         match operand.nature.side {
             Some(side) if !allowed.contains(&side) => {
                 let text = self.text(operand.span);
-                self.report(wrong_side(verb, &text, operand.span, side, allowed, does, position));
+                let report = match self
+                    .own_memory(operand)
+                    .filter(|_| allowed.contains(&Side::Local))
+                {
+                    Some(edit) => rank_in_front(&text, operand.span, edit),
+                    None => wrong_side(verb, &text, operand.span, side, allowed, does, position),
+                };
+                self.report(report);
             }
             Some(_) | None => sound.push(operand.span),
         }
+    }
+
+    /// For an operand that is written as memory of `rank`, which is this rank: the edit that leaves `rank.` out.
+    fn own_memory(&self, operand: &Operated) -> Option<Edit> {
+        let Operand::One(chunk) = &operand.operand else { return None };
+        let (rank, buffer) = owner(chunk)?;
+        let is_own = matches!(rank.kind, ExprKind::Builtin(Builtin::Rank, None));
+        let span = Span { end: buffer.span.start, ..rank.span };
+        is_own.then(|| Edit { span, text: String::new() })
     }
 
     fn check_packets(
@@ -233,13 +258,13 @@ impl Body<'_> {
         }
     }
 
-    fn check_link(&mut self, verb: TransferVerb, channel: &Operated) {
-        let Some(link) = channel.nature.link else { return };
+    /// The report about a channel of a kind over which the verb moves nothing.
+    fn check_link(&self, verb: TransferVerb, channel: &Operated) -> Option<Diagnostic> {
+        let link = channel.nature.link?;
         let kinds = links(verb);
-        if !kinds.is_empty() && !kinds.contains(&link) {
-            let text = self.text(channel.span);
-            self.report(wrong_link(verb, &text, channel.span, link, kinds));
-        }
+        let fits = kinds.is_empty() || kinds.contains(&link);
+        let text = self.text(channel.span);
+        (!fits).then(|| wrong_link(verb, &text, channel.span, link, kinds))
     }
 
     fn check_synchronised(&mut self, verb: SynchroniseVerb, operand: &Operated) {
@@ -256,7 +281,7 @@ impl Body<'_> {
     }
 }
 
-fn bare(operands: Vec<Operated>) -> Vec<super::program::Operand> {
+fn bare(operands: Vec<Operated>) -> Vec<Operand> {
     operands.into_iter().map(|operand| operand.operand).collect()
 }
 
@@ -313,6 +338,11 @@ fn wrong_side(
         }
         _ => report,
     }
+}
+
+fn rank_in_front(text: &str, span: Span, edit: Edit) -> Diagnostic {
+    let message = format!("{text} is written as another rank's memory, but `rank` is this rank");
+    Diagnostic::new(Code::E0214, span, message).fix("remove `rank.`", vec![edit])
 }
 
 /// A `put` that should be a `get`, or a `get` that should be a `put`: one mistake, not two.

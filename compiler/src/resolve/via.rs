@@ -42,21 +42,23 @@ impl Body<'_> {
         let name = &row.name;
         match (row.arity, remote.map(|operand| &operand.operand)) {
             (0, _) => name.clone(),
-            (1, Some(Operand::One(chunk))) => match owner(chunk).map(|rank| self.text(rank.span)) {
-                Some(rank) if rank != "this" => format!("{name}[{}]", rank.trim_matches('`')),
-                _ => format!("{name}[p]"),
-            },
+            (1, Some(Operand::One(chunk))) => {
+                match owner(chunk).map(|(rank, _)| self.text(rank.span)) {
+                    Some(rank) if rank != "this" => format!("{name}[{}]", rank.trim_matches('`')),
+                    _ => format!("{name}[p]"),
+                }
+            }
             (_, _) => format!("{name}[{}]", vec!["*"; row.arity].join(", ")),
         }
     }
 }
 
-/// The rank whose memory a chunk is in.
-fn owner(chunk: &Expr) -> Option<&Expr> {
+/// The rank whose memory a chunk is in, as it is written, and the buffer.
+pub(super) fn owner(chunk: &Expr) -> Option<(&Expr, &Expr)> {
     let mut expr = chunk;
     while let ExprKind::Slice(base, _) | ExprKind::Element(base, _) = &expr.kind {
         expr = base;
     }
-    let ExprKind::RemoteBuffer(owner, _) = &expr.kind else { return None };
-    Some(owner)
+    let ExprKind::RemoteBuffer(owner, buffer) = &expr.kind else { return None };
+    Some((owner, buffer))
 }

@@ -86,8 +86,9 @@ enum Role {
     /// It is the parenthesis of a `for` as other languages write it, with `;` inside; it has been reported where it
     /// begins.
     Turns,
-    /// Its `{` was written as `:`, which has been reported. It ends with the lines that are indented further.
-    Colon,
+    /// Its `{` is missing or was written as `:`, which has been reported. It ends with the lines that are indented
+    /// further: a body without its `{` usually has no `}` either.
+    Unopened,
 }
 
 /// Parts of `if` expressions that still wait for their brace.
@@ -204,7 +205,7 @@ impl<'t> Balance<'t> {
             Kind::LeftBrace => self.open_brace(token, after),
             Kind::RightParen | Kind::RightBracket => self.close_bracket(token),
             Kind::RightBrace if self.ends_unopened_value(token, after) => {}
-            Kind::RightBrace => self.close_brace(token),
+            Kind::RightBrace => self.close_brace(token, after),
             _ => self.plain(token, after),
         }
         after
@@ -354,7 +355,7 @@ impl<'t> Balance<'t> {
                 self.note(fault);
                 self.close(Token { kind, ..token });
             }
-            _ => self.note(stray_closer(token)),
+            _ => self.note(stray_closer(token, false)),
         }
     }
 
@@ -375,7 +376,7 @@ impl<'t> Balance<'t> {
     }
 
     /// `}`
-    fn close_brace(&mut self, token: Token<'t>) {
+    fn close_brace(&mut self, token: Token<'t>, after: &[Token<'t>]) {
         let values = self.open.iter().rev().take_while(|open| open.frame != Frame::Body);
         let is_value = values.clone().any(|open| open.frame == Frame::Value);
         while self.open.last().is_some_and(|top| top.frame == Frame::Bracket) {
@@ -392,7 +393,7 @@ impl<'t> Balance<'t> {
                 self.is_aligned &= !token.first || top.token.indent == token.indent;
                 self.close(token);
             }
-            _ => self.close_unopened(token),
+            _ => self.close_unopened(token, after),
         }
     }
 
@@ -422,7 +423,7 @@ impl<'t> Balance<'t> {
     }
 
     /// Handles a `}` without `{`: if an earlier line with the same indentation takes a body, its `{` is missing.
-    fn close_unopened(&mut self, token: Token<'t>) {
+    fn close_unopened(&mut self, token: Token<'t>, after: &[Token<'t>]) {
         self.lone_braces += 1;
         let bottom = self.open.last().map_or(0, |top| top.token.span.end);
         let near = self.out.len().saturating_sub(MAX_LOOK);
@@ -433,7 +434,8 @@ impl<'t> Balance<'t> {
         let head = head.map(|head| head + near);
         let Some(end) = head.filter(|_| self.guided).and_then(|head| self.end_of_header(head))
         else {
-            return self.note(stray_closer(token));
+            let before_else = after.first().is_some_and(|next| next.kind == Kind::Else);
+            return self.note(stray_closer(token, before_else));
         };
         let Some(last) = self.out.get(end - 1).copied() else { return };
         self.faults.push(missing_brace(last));
@@ -491,13 +493,13 @@ impl<'t> Balance<'t> {
                 self.out.pop();
                 self.note(colon_for_brace(last.span));
                 self.open(Frame::Body, Kind::RightBrace, Token { kind: Kind::LeftBrace, ..last });
-                if let Some(open) = self.open.last_mut() {
-                    open.role = Role::Colon;
-                }
-                return;
+            } else {
+                self.faults.push(missing_brace(last));
+                self.open(Frame::Body, Kind::RightBrace, made(Kind::LeftBrace, last));
             }
-            self.faults.push(missing_brace(last));
-            self.open(Frame::Body, Kind::RightBrace, made(Kind::LeftBrace, last));
+            if let Some(open) = self.open.last_mut() {
+                open.role = Role::Unopened;
+            }
         }
     }
 
@@ -516,7 +518,8 @@ impl<'t> Balance<'t> {
                 open.dedent.get_or_insert(here);
             }
         }
-        let ends = |open: &Open<'_>| open.role == Role::Colon && open.token.indent >= token.indent;
+        let ends =
+            |open: &Open<'_>| open.role == Role::Unopened && open.token.indent >= token.indent;
         while token.kind == Kind::Else && self.open.last().is_some_and(ends) {
             self.close_missing();
         }
@@ -566,7 +569,7 @@ impl<'t> Balance<'t> {
         let end = self.out.len() - usize::from(comma && open.frame != Frame::Body);
         let at = open.dedent.unwrap_or(end);
         let Some(last) = at.checked_sub(1).and_then(|i| self.out.get(i)).copied() else { return };
-        if open.role != Role::Colon {
+        if open.role != Role::Unopened {
             self.faults.push(missing_closer(&open, last));
         }
         self.insert(at, made(open.closer, last));
@@ -661,7 +664,7 @@ fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
 fn missing_brace(last: Token<'_>) -> Fault {
     let report =
         missing(last, " {", "expected `{` to open a body".to_owned()).label("`{` is missing here");
-    Fault::new(last.span.end, Reach::Before, report)
+    Fault::unopened(last.span.end, Reach::Before, report)
 }
 
 fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
@@ -677,12 +680,14 @@ fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
     Fault::new(token.span.start, Reach::Statement, report)
 }
 
-fn stray_closer(token: Token<'_>) -> Fault {
+/// A bracket that closes nothing; without the `if` that it seems to end, an `else` behind it is no second mistake.
+fn stray_closer(token: Token<'_>, before_else: bool) -> Fault {
     let edit = Edit { span: token.span, text: String::new() };
     let report =
         Diagnostic::new(Code::E0101, token.span, format!("this `{}` closes nothing", token.text))
             .guess(format!("remove `{}`", token.text), vec![edit]);
-    let reach = if token.kind == Kind::RightBrace { Reach::Before } else { Reach::Statement };
+    let is_brace = token.kind == Kind::RightBrace;
+    let reach = if is_brace && !before_else { Reach::Before } else { Reach::Statement };
     Fault::new(token.span.start, reach, report)
 }
 

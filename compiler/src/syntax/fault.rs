@@ -21,6 +21,8 @@ pub struct Fault {
     pub read: u32,
     /// Which later faults are echoes of it.
     pub reach: Reach,
+    /// Whether the `{` of a body is missing.
+    pub unopened: bool,
     /// The report.
     pub report: Diagnostic,
 }
@@ -29,7 +31,13 @@ impl Fault {
     /// A fault that is found at `at`.
     #[must_use]
     pub fn new(at: u32, reach: Reach, report: Diagnostic) -> Fault {
-        Fault { at, read: at, reach, report }
+        Fault { at, read: at, reach, unopened: false, report }
+    }
+
+    /// A fault at `at` because of which a body lacks its `{`.
+    #[must_use]
+    pub fn unopened(at: u32, reach: Reach, report: Diagnostic) -> Fault {
+        Fault { unopened: true, ..Fault::new(at, reach, report) }
     }
 }
 
@@ -50,12 +58,12 @@ pub enum Reach {
 pub fn colon_for_brace(place: Span) -> Fault {
     let report =
         Diagnostic::new(Code::E0101, place, "expected `{`, found `:`").help(foreign::BRACES);
-    Fault::new(place.start, Reach::Before, report)
+    Fault::unopened(place.start, Reach::Before, report)
 }
 
-/// The reports that are not echoes. `fences` are the offsets where reading starts afresh, in order.
+/// The faults that are not echoes. `fences` are the offsets where reading starts afresh, in order.
 #[must_use]
-pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Diagnostic> {
+pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Fault> {
     faults.sort_by_key(|fault| fault.read);
     let mut kept: Vec<Fault> = Vec::new();
     for fault in faults {
@@ -73,7 +81,13 @@ pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Diagnostic> {
     let declared = |fault: &&Fault| fault.reach != Reach::Use;
     said.extend(kept.iter().filter(declared).map(|fault| fault.report.message.clone()));
     kept.retain(|fault| fault.reach != Reach::Use || said.insert(fault.report.message.clone()));
-    kept.into_iter().map(|fault| fault.report).collect()
+    kept
+}
+
+/// The reports of faults.
+#[must_use]
+pub fn reports(faults: Vec<Fault>) -> Vec<Diagnostic> {
+    faults.into_iter().map(|fault| fault.report).collect()
 }
 
 /// Whether `later` is in the statement that `earlier` is about, so that it is an echo.

@@ -4,6 +4,13 @@
 /// How to make a list from another one.
 const EACH: &str = "to compute a value for each member of a list, write `[p in list: value]`; to filter a list, `[p in list if c]`";
 
+/// How to write a function, whose body other languages put in braces.
+pub const RETURN: &str =
+    "a function is a single expression, without `return`: `fn f(x: int) -> int = x + 1;`";
+
+/// How to write a function that other languages write as a value.
+pub const LAMBDA: &str = "functions have names: declare `fn f(x: int) -> int = x + 1;` at the top level of the file, and call `f(1)`";
+
 /// How to write a body, which other languages put after `:`.
 pub const BRACES: &str = "a body goes in braces: `for p in peers { .. }`";
 
@@ -30,6 +37,9 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
         "for" => EACH,
         "where" | "when" => "filter a list with `if`: `p in list if c`",
         "in" | "not" => "to test whether a list holds a value, write `list.contains(value)`",
+        "tb" | "sendtb" | "recvtb" | "threadblock" | "thread_block" => {
+            "an operation runs in the thread block that it is written in: `block name { .. }`"
+        }
         "step" | "by" => "for every n-th member of a list, write `list.step(n)`: `(0..8).step(2)`",
         _ => return None,
     })
@@ -53,8 +63,9 @@ pub fn statement(word: &str) -> Option<&'static str> {
         "def" | "func" | "function" | "void" | "lambda" => {
             "write a function as `fn f(x: int) -> int = x + 1;`, and a procedure as `proc f() { .. }`"
         }
-        "return" => {
-            "a function is a single expression, without `return`: `fn f(x: int) -> int = x + 1;`"
+        "return" => RETURN,
+        "tb" | "threadblock" | "thread_block" => {
+            "open a thread block with `block name { .. }`; what is in the braces runs in it"
         }
         "import" | "from" | "include" | "using" => {
             "import names with `use std::collectives::allreduce;` or `use \"file.ccl\"::name;`"
@@ -75,6 +86,17 @@ pub fn function(name: &str) -> Option<&'static str> {
     })
 }
 
+/// What to do instead of calling a procedure that other languages have.
+#[must_use]
+pub fn procedure(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "print" | "printf" | "println" | "log" | "echo" => {
+            "a program prints nothing; `cclc dump` shows its operations, with all values filled in"
+        }
+        _ => return None,
+    })
+}
+
 /// What to write instead of a method that lists have in other languages.
 #[must_use]
 pub fn method(name: &str) -> Option<&'static str> {
@@ -89,6 +111,13 @@ pub fn method(name: &str) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// What to write instead of a word that an option takes in other libraries.
+#[must_use]
+pub fn option_word(word: &str) -> Option<&'static str> {
+    matches!(word, "LL128")
+        .then_some("there is no `LL128`: programs with packets use `LL`, all others `Simple`")
 }
 
 /// What to write instead of a null value of other languages.

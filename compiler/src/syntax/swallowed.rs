@@ -54,13 +54,13 @@ fn is_value_end(kind: Kind) -> bool {
 }
 
 /// Whether the text of a comment reads like the rest of a statement after a division: a value, then operators and
-/// values in turn, up to a `;`. Without a `;`, only numbers and sums count, since a word may be a remark.
+/// values in turn, up to a `;` or the `{` of a body. Without either, only numbers and sums count, since a word may be a remark.
 fn goes_on(comment: &Token<'_>) -> bool {
     let Some(rest) = comment.text.strip_prefix(MARK) else { return false };
     let tokens = token::tokens(comment.span.file, rest).tokens;
     let kinds: Vec<Kind> = tokens.iter().map(|token| token.kind).collect();
     let (rest, ends) = match kinds.split_last() {
-        Some((Kind::Semicolon, rest)) => (rest, true),
+        Some((Kind::Semicolon | Kind::LeftBrace, rest)) => (rest, true),
         Some(_) | None => (kinds.as_slice(), false),
     };
     let counts = match rest {

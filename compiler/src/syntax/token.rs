@@ -289,6 +289,12 @@ fn push<'t>(token: Token<'t>, text: &'t str, out: &mut Tokens<'t>) {
     };
     let token = if matches!(kind, Kind::Doc | Kind::InnerDoc) { trimmed(token) } else { token };
     match out.tokens.last_mut() {
+        Some(last) if is_prefix(*last, token) => {
+            let prefix = *last;
+            let (first, indent) = (prefix.first, prefix.indent);
+            *last = Token { kind, first, indent, ..token };
+            note(prefix, prefixed_string(prefix), out);
+        }
         Some(last) if last.span.end == token.span.start && splits_a_name(*last, token) => {
             last.kind = Kind::Name;
             last.span = last.span.to(token.span);
@@ -296,6 +302,11 @@ fn push<'t>(token: Token<'t>, text: &'t str, out: &mut Tokens<'t>) {
         }
         _ => out.tokens.push(Token { kind, ..token }),
     }
+}
+
+/// Whether a name is right before a string, as `f` in `f"{n}"`.
+fn is_prefix(name: Token<'_>, string: Token<'_>) -> bool {
+    name.kind == Kind::Name && string.kind == Kind::Str && name.span.end == string.span.start
 }
 
 /// Whether two tokens are parts of one name with a strange letter in it.
@@ -357,6 +368,17 @@ fn open_string(token: Token<'_>) -> Fault {
         .label("a string begins here")
         .help("end it with `\"`; a quote inside is written `\\\"`");
     fault(token.span, report)
+}
+
+fn prefixed_string(prefix: Token<'_>) -> Fault {
+    let message = format!("`{}` has no meaning before a string", prefix.text);
+    let report = Diagnostic::new(Code::E0101, prefix.span, message)
+        .note("a string is always taken as it is written: no values are filled in")
+        .guess(
+            format!("remove `{}`", prefix.text),
+            vec![Edit { span: prefix.span, text: String::new() }],
+        );
+    fault(prefix.span, report)
 }
 
 fn bad_escape(token: Token<'_>) -> Option<Fault> {

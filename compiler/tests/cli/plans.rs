@@ -37,6 +37,23 @@ fn a_command_says_which_one_is_for_the_other_kind_of_file() {
 }
 
 #[test]
+fn limits_of_a_plan_are_reported_once_and_in_its_own_words() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);
+    let mut plan: Value = serde_json::from_str(&folder.read("a.json")).unwrap();
+    plan["buffer_alignment"] = 10.into();
+    for gpu in plan["gpus"].as_array_mut().unwrap() {
+        let operations = gpu["threadblocks"][0]["ops"].as_array_mut().unwrap();
+        let nop = serde_json::json!({ "name": "nop" });
+        operations.extend(std::iter::repeat_n(nop, 64));
+    }
+    folder.write("b.json", &plan.to_string());
+    let said = ends(folder.cclc("verify b.json"), 1).stderr;
+    says(&said, &["E0801", "the same on 3 other ranks", "E0810", "`buffer_alignment` is 10"]);
+    assert_eq!((said.matches("E0801").count(), said.contains("`alignment`")), (1, false), "{said}");
+}
+
+#[test]
 fn plans_are_compared() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -D ranks=4 -o a.json"), 0);

@@ -5,7 +5,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::source::At;
+use crate::source::{At, Place, PlanPlace};
 use std::collections::BTreeMap;
 
 /// Where in the program something is.
@@ -63,7 +63,7 @@ impl<'p> Findings<'p> {
             Group::Of(origin) => self.place(Site { origin, ..site }),
             Group::Program => None,
         };
-        let key = (code, what, around);
+        let key = (code, what, around.map(on_any_rank));
         let Some(row) = self.rows.get_mut(&key) else {
             let diagnostic = self.placed(build(), site);
             let (count, ranks, last_rank) = (1, 1, site.rank);
@@ -115,6 +115,14 @@ impl<'p> Findings<'p> {
             Some(place) => place_at(diagnostic, Some(place), text),
             None => diagnostic,
         }
+    }
+}
+
+/// The place without its rank, in a plan, where every rank's operations have places of their own.
+fn on_any_rank(at: At) -> At {
+    match at.place {
+        Place::Plan(place) => At { place: Place::Plan(PlanPlace { rank: 0, ..place }), ..at },
+        Place::Source(_) => at,
     }
 }
 

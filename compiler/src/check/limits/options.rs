@@ -4,7 +4,7 @@
 //! bytes, for a rank without input, output or thread blocks, and for ports from the ninth rank of a node to another
 //! node.
 
-use super::findings::{Findings, Group, Site};
+use super::findings::{Findings, Group, Site, place_at};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 
@@ -15,9 +15,10 @@ const WORD: u32 = 16;
 const DEVICES: u32 = 8;
 
 pub(super) fn program(findings: &mut Findings<'_>) {
-    let alignment = findings.program.options.alignment;
-    if alignment == 0 || !alignment.is_multiple_of(WORD) {
-        findings.add_plain("alignment", bad_alignment(alignment));
+    let options = &findings.program.options;
+    if options.alignment == 0 || !options.alignment.is_multiple_of(WORD) {
+        let report = bad_alignment(options.alignment);
+        findings.add_plain("alignment", place_at(report, options.alignment_place, String::new()));
     }
 }
 
@@ -31,9 +32,8 @@ pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank)
         if chunks == 0 {
             let place = findings.program.collective.place;
             let rule = (Code::E0811, name, Group::Program);
-            findings.add(rule, site(None), 0, || {
-                super::findings::place_at(no_chunks(id, name), place, String::new())
-            });
+            findings
+                .add(rule, site(None), 0, || place_at(no_chunks(id, name), place, String::new()));
         }
     }
     if rank.blocks.is_empty() {

@@ -55,6 +55,26 @@ pub(super) fn show(
     report
 }
 
+/// A path of [`NAMED`] chunks at most; a longer one is shortened to its two ends, and the chunks from `from` on.
+fn shortened(path: &[String], from: usize) -> String {
+    let half = NAMED / 2;
+    if path.len() <= NAMED {
+        return path.join(" -> ");
+    }
+    let tail = path.len() - half;
+    let shown =
+        |at: usize| at < half || at >= tail || (from..from + half).contains(&at) && from != half;
+    let mut names: Vec<&str> = Vec::new();
+    for (at, name) in path.iter().enumerate() {
+        if shown(at) {
+            names.push(name);
+        } else if names.last() != Some(&"..") {
+            names.push("..");
+        }
+    }
+    names.join(" -> ")
+}
+
 struct Ways<'a, 'p> {
     past: &'a Past<'p>,
     trace: Trace<'p>,
@@ -179,11 +199,13 @@ impl Ways<'_, '_> {
                 let report = self.label(report, one.get(..own(one)).unwrap_or(one), "moves");
                 let report =
                     self.label(report, other.get(..own(other)).unwrap_or(other), "moves again");
-                report.note(format!("one path: {}", self.names(one))).note(format!(
-                    "{}: {}",
-                    if one == other { "the same path again" } else { "another" },
-                    self.names(other)
-                ))
+                let (first, second) = self.two_names(one, other);
+                let second = match (one == other, first == second) {
+                    (true, _) => format!("the same path again: {second}"),
+                    (false, true) => "another: through the same chunks, by other operations".into(),
+                    (false, false) => format!("another: {second}"),
+                };
+                report.note(format!("one path: {first}")).note(second)
             }
             [path] if broken.missing.is_empty() => {
                 self.label(report, path, "moves on").note(format!("its path: {}", self.names(path)))
@@ -195,12 +217,23 @@ impl Ways<'_, '_> {
 
     /// "`input[4]` of rank 4 -> .. -> `output[5]` of rank 1"
     fn names(&self, path: &[u32]) -> String {
-        let mut names: Vec<String> =
-            path.iter().filter_map(|row| self.trace.row(*row)).map(|row| self.name(row)).collect();
-        if names.len() > NAMED {
-            names.splice(NAMED / 2..names.len() - NAMED / 2, ["..".to_string()]);
+        shortened(&self.chunks(path), NAMED / 2)
+    }
+
+    /// The names of two paths. Where these are shortened, what remains shows the first chunk in which they differ.
+    fn two_names(&self, one: &[u32], other: &[u32]) -> (String, String) {
+        let (one, other) = (self.chunks(one), self.chunks(other));
+        let (short, shorter) = (shortened(&one, NAMED / 2), shortened(&other, NAMED / 2));
+        let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+        if short != shorter || one == other {
+            return (short, shorter);
         }
-        names.join(" -> ")
+        (shortened(&one, same), shortened(&other, same))
+    }
+
+    /// The names of the chunks that a path goes through.
+    fn chunks(&self, path: &[u32]) -> Vec<String> {
+        path.iter().filter_map(|row| self.trace.row(*row)).map(|row| self.name(row)).collect()
     }
 
     /// Adds labels at the last operations of a path, except at places that have one already.
@@ -241,14 +274,30 @@ impl Ways<'_, '_> {
         if row.cell == at {
             return "let the operation that overwrites it reduce into it instead, or write elsewhere".to_owned();
         }
-        if row.moment.is_none() {
-            return format!("add an operation that moves it to {target}{before}");
-        }
-        match self.trace.last(at).filter(|last| *last > end && self.reduces(*last)) {
-            Some(_) if row.cell.rank == at.rank && !is_overwritten => {
-                format!("let the `reduce` that writes {target} include {} too", self.name(row))
+        let name = self.name(row);
+        let written = |last: &u32| self.trace.row(*last).is_some_and(|row| row.moment.is_some());
+        let later = |last: &u32| row.moment.is_none() || *last > end;
+        let last = self.trace.last(at).filter(|last| written(last) && later(last));
+        let is_reduced = last.is_some_and(|last| self.reduces(last))
+            && row.cell.rank == at.rank
+            && !is_overwritten;
+        // What is there in its place was probably taken by mistake.
+        let stray = broken.unexpected.iter().find(|(rank, _)| *rank != Contribution::NOBODY);
+        let stray = stray.map(|(rank, chunk)| format!("`input[{chunk}]` of rank {rank}"));
+        match (stray.filter(|_| last.is_some()), is_reduced, row.moment) {
+            (Some(stray), true, _) => {
+                format!("let the `reduce` that writes {target} include {name} instead of {stray}")
             }
-            Some(_) | None => format!("add an operation that moves it on to {target}{before}"),
+            (None, true, _) => format!("let the `reduce` that writes {target} include {name} too"),
+            (Some(stray), false, _) => {
+                format!("move {name} to {target} instead of {stray}{before}")
+            }
+            (None, false, None) => {
+                format!("add an operation that moves it to {target}{before}")
+            }
+            (None, false, Some(_)) => {
+                format!("add an operation that moves it on to {target}{before}")
+            }
         }
     }
 

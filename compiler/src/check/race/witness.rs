@@ -144,9 +144,20 @@ fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Di
         ));
     };
     let event = past.event(writer);
-    let only = if written == chunk { "only after the read" } else { "here" };
+    let packets = written == chunk && nearest::writes_packets(past, writer);
+    let how = match written == chunk {
+        true if packets => "here, but as packets",
+        true => "only after the read",
+        false => "here",
+    };
     let name = names::chunk(past.program, rank, buffer, written);
-    also(past, report, writer, format!("rank {} writes {name} {only}", event.rank))
+    let mut report = also(past, report, writer, format!("rank {} writes {name} {how}", event.rank));
+    if packets {
+        report.helps = vec![
+            "read it with an operation on packets, such as `unpack_packets`, or write it without packets".to_owned(),
+        ];
+    }
+    report
 }
 
 /// Adds a label at an operation, unless there is one at its place already.

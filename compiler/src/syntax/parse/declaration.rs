@@ -6,12 +6,14 @@ use super::item::braced;
 use super::recover::{
     expect, inner_word, listed_some, name, required_name, semicolon, unknown, word,
 };
-use super::report::{bare_option, no_extent};
+use super::report::{bare_option, commas_for_semicolons, no_extent};
 use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
+use crate::source::Span;
 use crate::syntax::ast::{
     Channel, ChannelEnd, Dimension, Implements, OptionSetting, OptionValue, ProgramItemKind,
     Scratch, Semaphore,
 };
+use crate::syntax::lookahead::behind;
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, choice, custom};
 
@@ -70,9 +72,51 @@ fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
         e.state().log.push(Note::Fault(Box::new(fault)));
         vec![setting]
     });
-    let any = setting.map(Some).or(unknown("an option", garbage).map(|()| None));
-    let settings = braced(any.boxed()).map(|(settings, _)| settings);
-    word(Kind::Options).ignore_then(bare.or(settings)).boxed()
+    let within = |setting: Rule<'t, OptionSetting>| {
+        let any = setting.map(Some).or(unknown("an option", garbage.clone()).map(|()| None));
+        braced(any.boxed()).map(|(settings, _)| settings)
+    };
+    let end = mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not();
+    let listed = commas().ignore_then(within(option_setting(values).then_ignore(end).boxed()));
+    let settings = within(setting.boxed());
+    word(Kind::Options).ignore_then(choice((bare, listed, settings))).boxed()
+}
+
+/// Whether the comma at the head of `tokens` is where an option ends, rather than inside its value.
+fn ends_with_comma(tokens: &[Token<'_>]) -> bool {
+    let next = kind_at(tokens, 1);
+    let another = next.is_some_and(Kind::is_name) && kind_at(tokens, 2) == Some(Kind::Equal);
+    kind_at(tokens, 0) == Some(Kind::Comma) && (another || next == Some(Kind::RightBrace))
+}
+
+/// Reports the commas between options, all of them at once; fails if there are none. Consumes nothing.
+fn commas<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let (brace, inner) = rest(input).split_first().ok_or_else(EmptyErr::default)?;
+        let end = behind(inner.iter(), Kind::RightBrace).filter(|_| brace.kind == Kind::LeftBrace);
+        let inner = end.and_then(|end| inner.get(..end)).ok_or_else(EmptyErr::default)?;
+        let mut depth = 0u32;
+        let mut found: Vec<Span> = Vec::new();
+        for (at, token) in inner.iter().enumerate() {
+            match token.kind {
+                Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
+                Kind::RightParen | Kind::RightBracket | Kind::RightBrace => {
+                    depth = depth.saturating_sub(1);
+                }
+                Kind::Comma if depth == 0 => {
+                    let ends = inner.get(at..).is_some_and(ends_with_comma);
+                    found.extend(ends.then_some(token.span));
+                }
+                _ => {}
+            }
+        }
+        let last = inner.iter().rev().nth(1);
+        let open = last.filter(|last| !matches!(last.kind, Kind::Semicolon | Kind::Comma));
+        let first = found.first().copied().ok_or_else(EmptyErr::default)?;
+        let places = found.into_iter().chain(open.map(Token::after));
+        note(input, commas_for_semicolons(first, places));
+        Ok(())
+    })
 }
 
 /// `name = value`

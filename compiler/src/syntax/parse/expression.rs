@@ -332,6 +332,11 @@ fn call_arguments<'t>(values: &Values<'t>) -> Rule<'t, CallArguments> {
     mark(Kind::LeftParen).ignore_then(fold.or(list)).boxed()
 }
 
+/// What a collective promises.
+pub(super) fn promise<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
+    compared(&values.expression, "a promise")
+}
+
 /// The condition of an `if`.
 pub(super) fn condition<'t>(value: &Rule<'t, Expr>) -> Rule<'t, Expr> {
     compared(value, "a condition")
@@ -341,7 +346,7 @@ pub(super) fn condition<'t>(value: &Rule<'t, Expr>) -> Rule<'t, Expr> {
 /// a hole, since it is unclear how far each side extends.
 fn compared<'t>(value: &Rule<'t, Expr>, what: &'static str) -> Rule<'t, Expr> {
     let compared = look(|tokens| kind_at(tokens, 0) == Some(Kind::Equal))
-        .ignore_then(expect(Kind::EqualEqual, "in a condition", &[Kind::Equal]))
+        .ignore_then(expect(Kind::EqualEqual, "between two values", &[Kind::Equal]))
         .ignore_then(required(value.clone(), "a value"));
     required(value.clone(), what)
         .then(compared.or_not())

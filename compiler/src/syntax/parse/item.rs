@@ -1,13 +1,13 @@
 //! Files and their items: everything from `file` to `program_item` in the grammar, except `type`.
 
 use super::declaration::{declaration, opens_body};
-use super::expression::{Values, condition};
+use super::expression::{Values, condition, promise};
 use super::recover::{
-    close, expect, inner_word, listed, listed_some, misspelt_head, no_body, open, required_name,
-    semicolon, unknown, word,
+    close, expect, function_in_braces, inner_word, listed, listed_some, misspelt_head, no_body,
+    open, required_name, semicolon, unknown, word,
 };
 use super::report::in_no_braces;
-use super::statement::{body, dangling, r#let, require, statement, text, r#type};
+use super::statement::{body, dangling, r#let, lone_else, require, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -57,6 +57,7 @@ pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
     let known = item(&values).or(stray_in_file(&values, body.clone())).boxed();
     let any = choice((
         known.clone(),
+        lone_else(&values, body.clone()).map(|()| None),
         misspelt_head(ITEM_WORDS, known),
         unknown("a declaration", body).map(|()| None),
         any().map(|_| None),
@@ -229,13 +230,16 @@ fn use_name<'t>() -> Rule<'t, Option<UseName>> {
 }
 
 fn function<'t>(values: &Values<'t>) -> Rule<'t, Option<Function>> {
+    let result = look(|tokens| matches!(kind_at(tokens, 0), Some(Kind::Arrow | Kind::Colon)))
+        .ignore_then(expect(Kind::Arrow, "before the type of the value", &[Kind::Colon]));
+    let value = expect(Kind::Equal, "and a value", &[Kind::EqualEqual])
+        .ignore_then(values.required("a value"))
+        .then_ignore(semicolon());
     head(Kind::Fn)
         .ignore_then(required_name("a name for the function"))
         .then(parameters(values))
-        .then(mark(Kind::Arrow).ignore_then(r#type()).or_not())
-        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::EqualEqual]))
-        .then(values.required("a value"))
-        .then_ignore(semicolon())
+        .then(result.ignore_then(r#type()).or_not())
+        .then(function_in_braces().or(value))
         .map(|(((name, parameters), result), body)| {
             Some(Function { name: name?, parameters, result: result.flatten(), body })
         })
@@ -355,14 +359,14 @@ fn in_place<'t>(values: &Values<'t>) -> Rule<'t, Option<InPlace>> {
 }
 
 fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
-    let promise = open()
-        .ignore_then(values.required("a promise"))
+    let promised = open()
+        .ignore_then(promise(values))
         .then_ignore(close(Kind::RightBrace))
         .or(bare_promise(values))
-        .or(no_body().ignore_then(values.required("a promise")));
+        .or(no_body().ignore_then(promise(values)));
     head(Kind::Ensures)
         .ignore_then(mark(Kind::For).ignore_then(values.binders.clone()).or_not())
-        .then(promise)
+        .then(promised)
         .map(|(binders, promise)| Ensures { binders: binders.unwrap_or_default(), promise })
         .boxed()
 }
@@ -371,7 +375,7 @@ fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
 fn bare_promise<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
     let begins = |token: &Token<'_>| token.kind == Kind::Output && !token.first;
     look(move |tokens| tokens.first().is_some_and(begins))
-        .ignore_then(values.required("a promise"))
+        .ignore_then(promise(values))
         .then(mark(Kind::Semicolon).or_not())
         .map_with(|(promise, end), e| {
             let fault = in_no_braces(promise.span, end.map(|token| token.span));
@@ -389,6 +393,7 @@ fn program<'t>(
     let known = program_item(values, body.clone()).or(stray.map(|()| None)).boxed();
     let any = choice((
         known.clone(),
+        lone_else(values, body.clone()).map(|()| None),
         misspelt_head(PROGRAM_WORDS, known),
         unknown("a declaration or statement", body).map(|()| None),
     ));

@@ -3,8 +3,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::report::{
-    Expected, expected, missing, missing_word, misspelt, no_scratch, no_statement, no_such_word,
-    reserved, unexpected, wrong_mark,
+    Expected, body_of_function, expected, missing, missing_word, misspelt, no_scratch,
+    no_statement, no_such_word, reserved, unexpected, wrong_mark,
 };
 use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
 use crate::diagnostic::nearest;
@@ -278,6 +278,24 @@ pub(super) fn word<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Cl
     head(kind).ignored().or(missing)
 }
 
+/// The value of a function in braces, as in other languages; it is skipped.
+pub(super) fn function_in_braces<'t>() -> impl Parser<'t, Input<'t>, Expr, Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let (open, inner) = tokens.split_first().ok_or_else(EmptyErr::default)?;
+        if open.kind != Kind::LeftBrace {
+            return Err(EmptyErr::default());
+        }
+        let end = behind(inner.iter(), Kind::RightBrace).unwrap_or(inner.len());
+        note(input, body_of_function(open, inner.get(..end).unwrap_or_default()));
+        skip_one(input);
+        if input.peek_ref().is_some_and(|token| token.kind == Kind::Semicolon) {
+            input.next_ref();
+        }
+        Ok(Expr { kind: ExprKind::Error, span: here(input) })
+    })
+}
+
 /// Reports that a body is missing.
 pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
@@ -287,7 +305,11 @@ pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
                 input.next_ref();
                 colon_for_brace(colon.span)
             }
-            None => Fault { reach: Reach::Before, ..missing(input, "{", "to open a body") },
+            None => Fault {
+                reach: Reach::Before,
+                unopened: true,
+                ..missing(input, "{", "to open a body")
+            },
         };
         note(input, fault);
         if input.peek_ref().is_some_and(|token| token.kind == Kind::Semicolon) {

@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
-use crate::syntax::lookahead::is_operator;
+use crate::syntax::lookahead::{begins_surely, ends_value, is_operator};
 use crate::syntax::token::{Class, Kind, Token, integer, other_unit};
 use std::fmt;
 
@@ -98,7 +98,7 @@ pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Expected) -> Fault {
 
 /// A token where something else is expected, after another one.
 pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: Expected) -> Fault {
-    if let Some(word) = before.filter(|before| before.kind == Kind::Name && before.text == "not") {
+    if let Some(word) = before.filter(|_| is_word(before, "not")) {
         return instead(word, "!");
     }
     if let Some(mark) = foreign::operator(token.text).filter(|_| token.kind == Kind::Name) {
@@ -130,6 +130,14 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
             Some(help) => report.help(help),
             None => report,
         },
+        (Kind::Or, Expected::Thing(_)) => report.help(foreign::LAMBDA),
+        _ if is_word(before, "lambda") => report.help(foreign::LAMBDA),
+        (Kind::Equal, _) if behind == Kind::Name => {
+            match before.and_then(|before| foreign::behind_value(before.text)) {
+                Some(help) => report.help(help),
+                None => report,
+            }
+        }
         (Kind::LeftParen, _) if behind == Kind::For => report.help("write a loop as `for i in 0..n { .. }`, without parentheses"),
         (Kind::Colon, Expected::Body) => report.help(foreign::BRACES),
         _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
@@ -151,12 +159,18 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
         {
             report.help("a comment begins with `//`, and ends at the end of the line")
         }
-        _ => match foreign::behind_value(token.text) {
+        _ => match foreign::behind_value(token.text).filter(|_| ends_value(behind)) {
             Some(help) => report.help(help),
             None => report,
         },
     };
-    Fault::new(token.span.start, Reach::Statement, report)
+    let unopened = wanted == Expected::Body;
+    Fault { unopened, ..Fault::new(token.span.start, Reach::Statement, report) }
+}
+
+/// Whether a token is this word, which is no word of the language.
+fn is_word(token: Option<&Token<'_>>, word: &str) -> bool {
+    token.is_some_and(|token| token.kind == Kind::Name && token.text == word)
 }
 
 /// The message about a unit that is separated from its number.
@@ -263,6 +277,56 @@ pub(super) fn bare_option(setting: Span) -> Fault {
     Fault::new(setting.start, Reach::Statement, report)
 }
 
+/// Commas after options, of which `first` is the first. `places` are those of all of them and the end of the last option
+/// if nothing ends it.
+pub(super) fn commas_for_semicolons(first: Span, places: impl Iterator<Item = Span>) -> Fault {
+    let edits = places.map(|span| Edit { span, text: ";".to_owned() }).collect();
+    let report = Diagnostic::new(Code::E0101, first, "expected `;` after an option, found `,`")
+        .fix("write `;` after each option", edits);
+    Fault::new(first.start, Reach::Statement, report)
+}
+
+/// The braces of a function's value, as other languages write it: `{ return x; }`.
+pub(super) fn body_of_function(open: &Token<'_>, body: &[Token<'_>]) -> Fault {
+    let place = open.span;
+    let report = Diagnostic::new(Code::E0101, place, "expected `=` and a value, found `{`");
+    let report = match unbraced(open, body) {
+        Some(edits) => report.help(foreign::RETURN).guess("write `= ..;`", edits),
+        None => report.help(foreign::RETURN),
+    };
+    Fault::new(place.start, Reach::Statement, report)
+}
+
+/// The edits that turn `{ return x; }` or `{ x }` into `= x;`; none if there is more than one statement in the braces.
+/// Comments are kept.
+fn unbraced(open: &Token<'_>, body: &[Token<'_>]) -> Option<Vec<Edit>> {
+    let (close, inner) = body.split_last()?;
+    let word = inner.first().filter(|_| is_word(inner.first(), "return"));
+    let inner = if word.is_some() { inner.get(1..)? } else { inner };
+    let (value, end) = match inner.split_last()? {
+        (end, value) if end.kind == Kind::Semicolon => (value, Some(end)),
+        _ => (inner, None),
+    };
+    let (first, last) = (value.first()?, value.last()?);
+    if begins_surely(value) || value.iter().any(|token| token.kind == Kind::Semicolon) {
+        return None;
+    }
+    // Up to the next token if that is on the same line, so that no comment is in between.
+    let until = |from: &Token<'_>, next: &Token<'_>| match next.first {
+        true => from.span,
+        false => Span { end: next.span.start, ..from.span },
+    };
+    let mut edits = vec![Edit { span: open.span, text: "=".to_owned() }];
+    edits.extend(word.map(|word| Edit { span: until(word, first), text: String::new() }));
+    let before = end.unwrap_or(last);
+    let start = if close.first { close.span.start } else { before.span.end };
+    if end.is_none() {
+        edits.push(Edit { span: last.after(), text: ";".to_owned() });
+    }
+    edits.push(Edit { span: Span { start, ..close.span }, text: String::new() });
+    Some(edits)
+}
+
 /// A promise that is not in braces, and the `;` after it.
 pub(super) fn in_no_braces(promise: Span, end: Option<Span>) -> Fault {
     let after = end.unwrap_or(Span { start: promise.end, ..promise });
@@ -278,10 +342,7 @@ pub(super) fn in_no_braces(promise: Span, end: Option<Span>) -> Fault {
 /// A token that begins no statement, with the one after it.
 pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expected) -> Fault {
     if token.kind == Kind::Semicolon {
-        let edit = Edit { span: token.span, text: String::new() };
-        let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
-            .fix("remove `;`", vec![edit]);
-        return Fault::new(token.span.start, Reach::Before, report);
+        return lone_semicolon(token);
     }
     match token.kind.class() {
         Class::Mark => unexpected(None, token, wanted),
@@ -293,6 +354,14 @@ pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expect
             fault
         }
     }
+}
+
+/// A `;` that ends no statement.
+pub(super) fn lone_semicolon(token: &Token<'_>) -> Fault {
+    let edit = Edit { span: token.span, text: String::new() };
+    let report = Diagnostic::new(Code::E0101, token.span, "this `;` ends nothing")
+        .fix("remove `;`", vec![edit]);
+    Fault::new(token.span.start, Reach::Before, report)
 }
 
 /// `scratch` where memory is meant.

@@ -7,6 +7,7 @@ use super::recover::{
     arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
     required_name, semicolon, unknown, whole,
 };
+use super::report::lone_semicolon;
 use super::{
     Extra, Input, Reader, Rule, head, head_of, kind_at, look, mark, note, pick, rest, span,
 };
@@ -17,6 +18,7 @@ use crate::syntax::ast::{
     Synchronise, SynchroniseVerb, Transfer, TransferVerb, Type,
 };
 use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::foreign;
 use crate::syntax::token::{Class, Kind, Token, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
 
@@ -58,6 +60,7 @@ pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Bo
         let known = statement(values, body.clone()).or(strays.map(|()| None)).boxed();
         let any = choice((
             known.clone(),
+            lone_else(values, body.clone()).map(|()| None),
             misspelt_head(WORDS, known),
             unknown("a statement", body).map(|()| None),
         ));
@@ -110,6 +113,7 @@ pub(super) fn statement<'t>(
         assignment(values),
         ended(transfer(values).map(StmtKind::Transfer), values).map(Some),
         ended(synchronise(values).map(StmtKind::Synchronise), values).map(Some),
+        relaxed_first(values).map(Some),
         r#let(values).map(|binding| binding.map(StmtKind::Let)),
         require(values).map(|require| Some(StmtKind::Require(require))),
         r#for(values, body.clone()).map(Some),
@@ -222,15 +226,50 @@ fn r#for<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
 
 fn r#if<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, If> {
     recursive(|conditional| {
-        let nested = look(|tokens| kind_at(tokens, 0) == Some(Kind::If)).ignore_then(conditional);
-        let otherwise =
-            nested.map(|nested| Else::If(Box::new(nested))).or(body.clone().map(Else::Body));
+        let otherwise = otherwise(conditional.boxed(), body.clone());
         head(Kind::If)
             .ignore_then(condition(&values.expression))
             .then(body)
+            .then_ignore(semicolon_before_else().or_not())
             .then(inner_word(Kind::Else).ignore_then(otherwise).or_not())
             .map(|((condition, then), otherwise)| If { condition, then, otherwise })
     })
+    .boxed()
+}
+
+/// What follows `else`.
+fn otherwise<'t>(conditional: Rule<'t, If>, body: Rule<'t, Body>) -> Rule<'t, Else> {
+    look(|tokens| kind_at(tokens, 0) == Some(Kind::If))
+        .ignore_then(conditional)
+        .map(|nested| Else::If(Box::new(nested)))
+        .or(body.map(Else::Body))
+        .boxed()
+}
+
+/// A `;` between an `if` and its `else`.
+fn semicolon_before_else<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let token = tokens.first().filter(|_| {
+            kind_at(tokens, 0) == Some(Kind::Semicolon) && kind_at(tokens, 1) == Some(Kind::Else)
+        });
+        note(input, lone_semicolon(token.ok_or_else(EmptyErr::default)?));
+        input.next_ref();
+        Ok(())
+    })
+}
+
+/// An `else` that no `if` comes right before, with everything that would belong to that `if`.
+pub(super) fn lone_else<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, ()> {
+    let otherwise = otherwise(r#if(values, body.clone()), body);
+    custom(|input: &mut Reader<'t, '_>| {
+        let token = rest(input).first().filter(|token| token.kind == Kind::Else);
+        note(input, no_if(token.ok_or_else(EmptyErr::default)?));
+        input.next_ref();
+        Ok(())
+    })
+    .ignore_then(otherwise)
+    .ignored()
     .boxed()
 }
 
@@ -321,6 +360,25 @@ fn synchronise<'t>(values: &Values<'t>) -> Rule<'t, Synchronise> {
             verb_span: token.span,
             operands,
             modifiers: modifiers.into_iter().flatten().collect(),
+        })
+        .boxed()
+}
+
+/// `relaxed signal c;`: the modifier comes last.
+fn relaxed_first<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
+    let before_verb = |tokens: Input<'t>| {
+        let verb = matches!(kind_at(tokens, 1), Some(Kind::Signal | Kind::Wait));
+        kind_at(tokens, 0) == Some(Kind::Relaxed) && verb
+    };
+    look(before_verb)
+        .ignore_then(mark(Kind::Relaxed))
+        .then(synchronise(values).map_with(|statement, e| (statement, span(e))))
+        .then_ignore(semicolon())
+        .map_with(|(relaxed, (mut statement, place)), e| {
+            let fault = relaxed_before(relaxed.span, place);
+            e.state().log.push(super::Note::Fault(Box::new(fault)));
+            statement.modifiers.push(Modifier::Relaxed(relaxed.span));
+            StmtKind::Synchronise(statement)
         })
         .boxed()
 }
@@ -438,6 +496,23 @@ fn doc_of_statement(doc: &Doc) -> Fault {
     Fault::new(doc.span.start, Reach::Before, report)
 }
 
+/// `relaxed` before an operation that takes up `statement`.
+fn relaxed_before(relaxed: Span, statement: Span) -> Fault {
+    let edits = vec![
+        Edit { span: Span { end: statement.start, ..relaxed }, text: String::new() },
+        Edit { span: Span { start: statement.end, ..statement }, text: " relaxed".to_owned() },
+    ];
+    let report = Diagnostic::new(Code::E0101, relaxed, "`relaxed` comes after the operands")
+        .fix("write it at the end: `signal c relaxed;`", edits);
+    Fault::new(relaxed.start, Reach::Statement, report)
+}
+
+fn no_if(token: &Token<'_>) -> Fault {
+    let report = Diagnostic::new(Code::E0106, token.span, "this `else` belongs to no `if`")
+        .help("`else` comes right after the body of its `if`: `if c { .. } else { .. }`");
+    Fault::new(token.span.start, Reach::Statement, report)
+}
+
 /// Documentation or an attribute above a closing brace or the end; `before` is everything up to there.
 fn belongs_to_nothing(last: &Token<'_>, before: &[Token<'_>]) -> Fault {
     let report = if last.kind == Kind::Doc {
@@ -485,8 +560,12 @@ fn loop_behind(statement: Span, through: Span, end: Span, text: &str) -> Fault {
 fn no_assignment(name: &Name) -> Fault {
     let insertion = Span { end: name.span.start, ..name.span };
     let message = format!("no statement or declaration begins with `{}`", name.text);
-    let report = Diagnostic::new(Code::E0106, name.span, message)
-        .help(format!("bind a name with `let {} = ..;`; it keeps its value", name.text))
-        .guess("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]);
+    let report = Diagnostic::new(Code::E0106, name.span, message);
+    let report = match foreign::statement(&name.text) {
+        Some(help) => report.help(help),
+        None => report
+            .help(format!("bind a name with `let {} = ..;`; it keeps its value", name.text))
+            .guess("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]),
+    };
     Fault::new(name.span.start, Reach::Statement, report)
 }
