@@ -27,8 +27,9 @@ pub(crate) struct Size {
     pub(crate) unit: u32,
     /// Further elements in a chunk.
     pub(crate) odd: u32,
-    /// Whether a message goes through every pipeline in a single turn.
-    pub(crate) once: bool,
+    /// How many windows a chunk has in the pipelines with the largest unit; with 1, a message goes through every
+    /// pipeline in a single turn.
+    pub(crate) windows: u32,
 }
 
 /// The instructions of all ranks.
@@ -216,7 +217,7 @@ impl<'a> Maker<'a> {
         let (least, common) = units(program);
         let (window, turns) = match common {
             0 => ((1, size.unit), 1),
-            _ => ((least, size.unit), 2 * common / least),
+            _ => ((least, size.unit), u64::from(size.windows.max(2)) * common / least),
         };
         let mut threads = size.threads;
         let mut packets = program.options.protocol == Protocol::Ll;
@@ -233,7 +234,7 @@ impl<'a> Maker<'a> {
             threads = prime(threads + 1);
         }
         // The same element of neighboring chunks belongs to different threads.
-        while (common == 0 || size.once) && gcd(u64::from(chunk), threads as u64) != 1 {
+        while (common == 0 || size.windows == 1) && gcd(u64::from(chunk), threads as u64) != 1 {
             chunk += 1;
         }
         let code = Code {
@@ -248,7 +249,7 @@ impl<'a> Maker<'a> {
             doubled: program.options.double_scratch,
             packets,
         };
-        let window = if size.once { (least.max(1), u32::MAX) } else { window };
+        let window = if size.windows == 1 { (least.max(1), u32::MAX) } else { window };
         let mut maker = Maker { program, code, chunk, window };
         maker.tables();
         maker

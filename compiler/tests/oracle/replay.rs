@@ -13,13 +13,16 @@ use std::collections::BTreeSet;
 
 /// Different sizes, because threads meet depending on how elements are assigned to them: whole windows, neighboring
 /// chunks assigned to different threads, chunks that begin with any thread, and more threads than a chunk has elements.
-const SIZES: [Size; 6] = [
-    Size { threads: 2, unit: 2, odd: 0, once: false },
-    Size { threads: 4, unit: 4, odd: 0, once: false },
-    Size { threads: 2, unit: 2, odd: 1, once: false },
-    Size { threads: 2, unit: 2, odd: 0, once: true },
-    Size { threads: 3, unit: 2, odd: 0, once: false },
-    Size { threads: 8, unit: 2, odd: 0, once: false },
+const SIZES: [Size; 9] = [
+    Size { threads: 2, unit: 2, odd: 0, windows: 2 },
+    Size { threads: 4, unit: 4, odd: 0, windows: 2 },
+    Size { threads: 2, unit: 2, odd: 1, windows: 2 },
+    Size { threads: 2, unit: 2, odd: 0, windows: 1 },
+    Size { threads: 3, unit: 2, odd: 0, windows: 2 },
+    Size { threads: 8, unit: 2, odd: 0, windows: 2 },
+    Size { threads: 2, unit: 2, odd: 0, windows: 3 },
+    Size { threads: 2, unit: 2, odd: 0, windows: 4 },
+    Size { threads: 2, unit: 2, odd: 0, windows: 6 },
 ];
 
 /// The most turns of a replay.

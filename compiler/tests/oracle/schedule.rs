@@ -74,11 +74,12 @@ pub(crate) struct Effort {
 }
 
 /// The sizes at which programs are run: chunks that are odd multiples of the threads' stride, even multiples, and
-/// longer ones; for programs with pipelines, also messages of a single window.
-pub(crate) const SIZES: [Size; 3] = [
-    Size { threads: 2, unit: 2, odd: 1, once: false },
-    Size { threads: 4, unit: 4, odd: 0, once: false },
-    Size { threads: 2, unit: 2, odd: 0, once: true },
+/// longer ones; for programs with pipelines, also messages of a single window and of many.
+pub(crate) const SIZES: [Size; 4] = [
+    Size { threads: 2, unit: 2, odd: 1, windows: 2 },
+    Size { threads: 4, unit: 4, odd: 0, windows: 2 },
+    Size { threads: 2, unit: 2, odd: 0, windows: 1 },
+    Size { threads: 2, unit: 2, odd: 0, windows: 6 },
 ];
 
 /// Searches for a schedule that goes wrong.
@@ -91,7 +92,7 @@ pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
         clobbers: false,
         runs: 0,
     };
-    let sizes = SIZES.into_iter().filter(|size| !size.once || code::has_pipelines(program));
+    let sizes = SIZES.into_iter().filter(|size| size.windows == 2 || code::has_pipelines(program));
     for size in sizes {
         let code = match code::code(program, size) {
             Ok(code) => code,
@@ -290,7 +291,7 @@ pub(crate) fn exhaust_threads(
     launches: u32,
     limit: usize,
 ) -> Option<Verdict> {
-    let size = Size { threads, unit: threads as u32, odd: 0, once: false };
+    let size = Size { threads, unit: threads as u32, odd: 0, windows: 2 };
     let code = match code::code(program, size) {
         Ok(code) => code,
         Err(code::OutOfBounds { rank, block, at }) => {

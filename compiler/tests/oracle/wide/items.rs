@@ -427,8 +427,9 @@ impl Maker {
                     taken.push(Action::Signal(over(end(peer, rank, 1))));
                     sent.push(Action::Wait(over(end(rank, peer, 1))));
                 }
-                self.piped(rank, sender, (unit, chunks), sent);
-                self.piped(peer, receiver, (unit, chunks), taken);
+                let give = (rank, sender, Action::Signal(over(end(rank, peer, 1))));
+                let take = (peer, receiver, Action::Wait(over(end(peer, rank, 1))));
+                self.handed_off((unit, chunks), (give, sent), (take, taken));
             }
             (1, _) if self.blocks > 1 => {
                 let second = self.moved_of(rank, chunks);
@@ -436,14 +437,35 @@ impl Maker {
                 let giver = (taker + 1) % self.blocks;
                 let given = vec![first, Action::Release(one(1))];
                 let taken = vec![Action::Acquire(one(1)), second];
-                self.piped(rank, giver, (unit, chunks), given);
-                self.piped(rank, taker, (unit, chunks), taken);
+                let give = (rank, giver, Action::Release(one(1)));
+                let take = (rank, taker, Action::Acquire(one(1)));
+                self.handed_off((unit, chunks), (give, given), (take, taken));
             }
             _ => {
                 let second = self.moved_of(rank, chunks);
                 let block = self.lot.below(self.blocks);
                 self.piped(rank, block, (unit, chunks), vec![first, second]);
             }
+        }
+    }
+
+    /// Two pipelines that hand off to each other. Sometimes one may be some windows ahead of the other, because of
+    /// further uses of their counter before and after them.
+    fn handed_off(
+        &mut self,
+        shape: (u64, u32),
+        (give, given): ((u32, u32, Action), Vec<Action>),
+        (take, taken): ((u32, u32, Action), Vec<Action>),
+    ) {
+        let further = if self.lot.once_in(3) { 1 + self.lot.below(2) } else { 0 };
+        let (before, after) = if self.lot.once_in(2) { (&give, &take) } else { (&take, &give) };
+        for _ in 0..further {
+            self.push(before.0, before.1, before.2.clone());
+        }
+        self.piped(give.0, give.1, shape, given);
+        self.piped(take.0, take.1, shape, taken);
+        for _ in 0..further {
+            self.push(after.0, after.1, after.2.clone());
         }
     }
 
