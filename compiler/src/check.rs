@@ -9,6 +9,7 @@ pub mod limits;
 pub(crate) mod calls;
 mod classes;
 mod clobber;
+mod credit;
 mod deadlock;
 mod explore;
 mod found;

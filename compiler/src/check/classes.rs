@@ -12,7 +12,9 @@
 //!   large program only the least number is checked.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. The last of several windows may be shorter, but it is so in all operations
-//!   alike.
+//!   alike. How far pipelines run ahead of each other may show only in more windows than two ([`rounds`]).
+
+mod rounds;
 
 use super::names;
 use crate::ir::run;
@@ -53,6 +55,15 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
         let parts = run::parts(&straight);
         let size = unit(program).saturating_mul(least_units(program).into());
         classes.push(Class { program: Some(straight), parts, size, said });
+    }
+    for (longer, size) in rounds::longer(program) {
+        let said = format!(
+            "this happens for messages of {}, where a chunk has {} windows of a pipeline",
+            names::size(size),
+            longer.options.windows
+        );
+        let parts = run::parts(&longer);
+        classes.push(Class { program: Some(longer), parts, size, said });
     }
     classes
 }

@@ -14,9 +14,7 @@
 //! operands overlap without being the same; where ranks differ in the size of scratch; and for reductions of scratch of
 //! this rank, because MSCCL++'s executor reads the wrong sources after the first round of the ring.
 
-mod credit;
-
-use super::race;
+use super::{credit, race};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome};
 use crate::ir::{
@@ -76,7 +74,8 @@ pub(super) fn ring(program: &Program) -> Result<Ring, Unsafe> {
             .all(|turns| Unrolled { common, cell, turns, ring: *ring }.is_safe(program))
     };
     let most = RINGS.last().copied().unwrap_or(0);
-    let credits = credit::credits(program).into_iter().filter(|credit| *credit > most);
+    let credits: BTreeSet<u64> = credit::credits(program).into_iter().collect();
+    let credits = credits.into_iter().filter(|credit| *credit > most);
     let is_tried = |ring: &u64| Unrolled { common, cell, turns: 1, ring: *ring }.is_tried(program);
     let (larger, untried): (Vec<u64>, Vec<u64>) = credits.partition(is_tried);
     let windows = RINGS.iter().chain(&larger).find(|ring| safe(ring));

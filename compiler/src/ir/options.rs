@@ -56,6 +56,8 @@ pub struct Options {
     pub fuse: bool,
     /// Whether synchronization inside blocks is inferred.
     pub auto_sync: bool,
+    /// How many windows of its pipelines a chunk has while the program is checked. Only the checks choose this.
+    pub windows: u32,
 }
 
 impl Default for Options {
@@ -75,6 +77,7 @@ impl Default for Options {
             tags: Vec::new(),
             fuse: true,
             auto_sync: true,
+            windows: 2,
         }
     }
 }

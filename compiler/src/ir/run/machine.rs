@@ -341,6 +341,12 @@ pub struct Windows {
 }
 
 impl Windows {
+    /// The size of a chunk in bytes, rounded up; none if it does not matter.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        (self.chunk > 0).then(|| self.chunk.div_ceil(self.scale))
+    }
+
     /// The number of windows that a pipeline goes through.
     #[must_use]
     pub fn turns(&self, pipeline: &Pipeline) -> u64 {
@@ -365,7 +371,7 @@ impl Windows {
     }
 }
 
-/// The size of a chunk that is a multiple of every unit, at least two of each. If an operation covers other chunks than
+/// The size of a chunk that is a multiple of every unit, at least as many of each as the program has windows. If an operation covers other chunks than
 /// its pipeline does, the size is larger by half the greatest common divisor of the units: then the operation's last
 /// window does not end where the pipeline does. If there is no such size, every pipeline processes everything in one
 /// window.
@@ -384,7 +390,8 @@ pub fn windows(program: &Program) -> Windows {
         return Windows { chunk: 0, scale, parts: 1 };
     }
     let rest = if scale > 1 { least } else { 0 };
-    let chunk = common.saturating_mul(2 * scale).saturating_add(rest);
+    let windows = u64::from(program.options.windows.max(1));
+    let chunk = common.saturating_mul(windows * scale).saturating_add(rest);
     match u32::try_from(chunk / least) {
         Ok(parts) if parts <= MOST_PARTS => Windows { chunk, scale, parts },
         Ok(_) | Err(_) => Windows { chunk: 0, scale, parts: 1 },

@@ -1,15 +1,15 @@
-//! How far the writer of scratch in a pipeline may be ahead of its reader: the credit of the counters that it waits for.
+//! How far a pipeline may be ahead of another one: the credit of the counters that it waits for.
 //!
 //! In: a program. Out: for each counter that a pipeline waits for, its initial value and how often it is given outside
-//! pipelines. A ring of as many windows is enough for a pipeline that takes such a counter in each round, and gives it
-//! back in each.
+//! pipelines. Scratch with as many windows is enough for a pipeline that takes such a counter in each round, and gives
+//! it back in each.
 
 use crate::ir::counter::{Counter, Owned, given, takes};
 use crate::ir::{Op, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The credits of all counters that pipelines wait for.
-pub(super) fn credits(program: &Program) -> BTreeSet<u64> {
+pub(super) fn credits(program: &Program) -> Vec<u64> {
     let awaited = awaited(program);
     let mut credits = initial(program);
     for (id, rank) in program.ranks.entries() {
