@@ -17,6 +17,7 @@
 mod rounds;
 
 use super::names;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run;
 use crate::ir::{Action, Op, Operand, Program};
 use std::collections::BTreeSet;
@@ -66,6 +67,18 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
         classes.push(Class { program: Some(longer), parts, size, said });
     }
     classes
+}
+
+/// The warning for a program whose windows cannot be whole parts of chunks: it is checked for messages of one window only.
+pub(super) fn unchecked(program: &Program) -> Option<Diagnostic> {
+    let mut ops = program.blocks().flat_map(|block| &block.ops);
+    let first = ops.find(|op| op.pipeline().is_some())?;
+    if run::windows(program).bytes().is_some() {
+        return None;
+    }
+    let message = "messages of more than one window are not checked: the units of the pipelines have too large a common multiple";
+    let report = Diagnostic::new(Code::W0501, program.origins.at(first.origin), message);
+    Some(report.help("choose units that divide each other"))
 }
 
 /// The numbers of units per chunk for which slices are uneven in a way that may matter.
