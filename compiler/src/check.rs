@@ -142,7 +142,7 @@ fn found_in(
             }
         }
     }
-    if found.is_empty() && run::windows(program).are_left_out() {
+    if !has_errors(&found) && run::windows(program).are_left_out() {
         found.extend(without_windows(program));
     }
     found
@@ -300,12 +300,12 @@ pub fn written_inputs(program: &ir::Program) -> Vec<Diagnostic> {
     clobber::check(program)
 }
 
-/// The warning that pipelines were followed through a single window, if there are any.
+/// The warning for a program whose windows cannot be whole parts of chunks: it is checked for messages of one window only.
 fn without_windows(program: &ir::Program) -> Option<Diagnostic> {
     let pipeline = program.all_ops().find(|op| op.pipeline().is_some())?;
-    let message = "pipelines are checked with one window each: windows of these sizes end in too many different places";
+    let message = "messages of more than one window are not checked: the units of the pipelines have too large a common multiple";
     let report = Diagnostic::new(Code::W0501, program.origins.at(pipeline.origin), message);
-    Some(report.help("let the `unit`s of all pipelines be small multiples of one size"))
+    Some(report.help("choose units that divide each other"))
 }
 
 /// The warning that says which check was not made, so that none is skipped silently.

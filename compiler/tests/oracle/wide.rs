@@ -345,13 +345,15 @@ impl Maker {
     }
 
     fn push(&mut self, rank: u32, block: u32, action: Action) {
-        let op = self.op(action);
+        let mut op = self.op(action);
         let explicit = self.program.joins == Joins::Explicit;
         // Programs must not rely on how elements of operations through the switch are assigned to threads.
-        let switch =
-            matches!(&op.action, Action::Transfer(t) if t.via == Some(ChannelKind::Switch));
-        let joined = explicit && (!self.lot.once_in(8) || switch);
+        let is_switch = |op: &Op| op.transfer().is_some_and(|t| t.via == Some(ChannelKind::Switch));
+        let joined = explicit && (!self.lot.once_in(8) || is_switch(&op));
         let ops = &mut self.program.ranks[RankId(rank)].blocks[BlockId(block)].ops;
+        if is_switch(&op) || ops.last().is_some_and(is_switch) {
+            op.sync = None;
+        }
         if joined && !ops.is_empty() {
             ops.push(Op { action: Action::Sync, origin: op.origin, sync: None });
         }
