@@ -37,6 +37,10 @@ impl Machine<'_> {
             self.wake(Key::Stores(i / self.code.threads));
         } else {
             self.catch_up(i)?;
+            // What was overtaken may overwrite the packets.
+            if let Some(cell) = self.missing(i, &lanes[at], element) {
+                return Ok(Turn::Waits(Key::Cell(cell)));
+            }
             self.perform(i, pc, &lanes[at], element)?;
         }
         self.threads[i].element += self.code.threads as u32;
