@@ -349,7 +349,8 @@ impl Maker {
         let explicit = self.program.joins == Joins::Explicit;
         // Programs must not rely on how elements of operations through the switch are assigned to threads.
         let is_switch = |op: &Op| op.transfer().is_some_and(|t| t.via == Some(ChannelKind::Switch));
-        let joined = explicit && (!self.lot.once_in(8) || is_switch(&op));
+        let asked = explicit || !self.program.options.auto_sync;
+        let joined = explicit && !self.lot.once_in(8) || asked && is_switch(&op);
         let ops = &mut self.program.ranks[RankId(rank)].blocks[BlockId(block)].ops;
         if is_switch(&op) || ops.last().is_some_and(is_switch) {
             op.sync = None;
