@@ -195,7 +195,11 @@ fn told(
         if let Some(witness) = &mut report.witness {
             witness.message_size = class.size;
         }
-        report.note(class.said.as_str())
+        match report.code {
+            // Nothing is known to happen.
+            Code::W0501 => report,
+            _ => report.note(class.said.as_str()),
+        }
     });
     seen.collect()
 }

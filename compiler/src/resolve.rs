@@ -33,6 +33,7 @@ mod signature;
 mod stmt;
 mod transfer;
 mod types;
+mod unsure;
 pub mod usage;
 mod verb;
 mod via;
@@ -82,9 +83,7 @@ pub fn resolve_all(modules: &Modules) -> Resolved {
     }
     global::check_imports(&globals, &mut found);
     found.reports.retain(|report| !is_said(modules, report));
-    if found.reports.iter().any(|report| report.severity == Severity::Error) {
-        found.reports.retain(|report| !is_unsure(modules, report));
-    }
+    unsure::drop_unsure(modules, &mut found.reports);
     found.reports.sort_by_key(|report| report.primary.as_ref().map(|label| label.place));
     let item::Found { reports, uses, mentioned } = found;
     Resolved { unit, reports, uses, mentioned }
@@ -104,28 +103,6 @@ fn is_said(modules: &Modules, report: &Diagnostic) -> bool {
         modules.any(|module| module.is_faulty(span) || unknown && module.is_unsure(span))
     };
     places.any(said)
-}
-
-/// Whether a report says that a name is unused although the text mentions it again: where something else is wrong, the
-/// mistake may be why that mention does not count.
-fn is_unsure(modules: &Modules, report: &Diagnostic) -> bool {
-    let unused =
-        matches!(report.code, Code::W0201 | Code::W0202 | Code::W0203 | Code::W0204 | Code::W0205);
-    let Some(Place::Source(span)) = report.primary.as_ref().map(|label| label.place) else {
-        return false;
-    };
-    let Some(module) = modules.modules.iter().find(|module| module.file == span.file) else {
-        return false;
-    };
-    // What an item declares can be used only in it; what is imported, in the whole file.
-    let is_around = |item: &&ast::Item| {
-        let imports = matches!(item.kind, ast::ItemKind::Use(_));
-        !imports && item.span.start <= span.start && span.end <= item.span.end
-    };
-    let around = module.ast.items.iter().find(is_around);
-    let around = around.map_or(0..module.text.len() as u32, |item| item.span.start..item.span.end);
-    let name = module.text.get(span.start as usize..span.end as usize);
-    unused && name.is_some_and(|name| lost::mentions(span.file, &module.text, around, name) > 1)
 }
 
 /// Resolves a value on its own: numbers, Booleans, lists and arithmetic, but no names.

@@ -7,6 +7,7 @@ use super::attribute;
 use super::family::{Families, LinkKind};
 use super::global::{Entity, Globals, Named, declared_twice};
 use super::load::{Module, ModuleId};
+use super::name::Unknown;
 use super::program::{
     Allowed, Binder, BufferName, Builtin, Expr, ExprKind, Frame, Local, LocalId, Parameter, Type,
 };
@@ -146,8 +147,8 @@ pub(super) struct Body<'a> {
     pub(super) nodes: bool,
     /// Whether the use of such a name without `ranks_per_node` has been reported.
     pub(super) lacks_nodes: bool,
-    /// The names that nothing declares: the place where each was reported, and how many other places use it.
-    pub(super) unknown: BTreeMap<String, (Span, usize)>,
+    /// The names that nothing declares and that have been reported.
+    pub(super) unknown: BTreeMap<String, Unknown>,
     /// What the expressions so far depend on.
     pub(super) needs: Needs,
     /// What the statements so far require of a caller.

@@ -93,12 +93,6 @@ fn declares_nameless(tokens: &[Token<'_>]) -> bool {
         || declares && count("]") > count("[")
 }
 
-/// How often a word is in a part of a text, outside comments.
-pub(super) fn mentions(file: FileId, text: &str, part: Range<u32>, word: &str) -> usize {
-    let is_there = |token: &&Token<'_>| token.text == word && part.contains(&token.span.start);
-    token::tokens(file, text).tokens.iter().filter(is_there).count()
-}
-
 /// The range of the lines that a report's place covers, in a text whose lines end at `ends`.
 fn line(ends: &[u32], report: &Diagnostic) -> Option<Range<u32>> {
     let Place::Source(span) = report.primary.as_ref()?.place else { return None };

@@ -43,17 +43,26 @@ impl Body<'_> {
     /// Whether the report about a name that nothing declares has been made, for another use of it: that report then
     /// mentions this use, too, and its fix changes it.
     pub(super) fn is_known_as_unknown(&mut self, name: &str, span: Span) -> bool {
-        let (first, others) = self.unknown.entry(name.to_owned()).or_insert((span, 0));
-        let place = Place::Source(*first);
-        let made = self.reports.iter_mut().find(|report| {
-            report.code == Code::E0201
-                && report.primary.as_ref().is_some_and(|at| at.place == place)
-        });
-        // A value that is resolved twice loses its reports in between.
-        let Some(made) = made else {
-            (*first, *others) = (span, 0);
+        let next = Unknown { first: span, others: 0, row: self.reports.len() };
+        let Some(known) = self.unknown.get_mut(name) else {
+            self.unknown.insert(name.to_owned(), next);
             return false;
         };
+        let place = Place::Source(known.first);
+        let is_it = |report: &Diagnostic| {
+            report.code == Code::E0201
+                && report.primary.as_ref().is_some_and(|at| at.place == place)
+        };
+        if !self.reports.get(known.row).is_some_and(is_it) {
+            // A value that is resolved twice loses its reports in between.
+            let Some(row) = self.reports.iter().position(is_it) else {
+                *known = next;
+                return false;
+            };
+            known.row = row;
+        }
+        let Some(made) = self.reports.get_mut(known.row) else { return false };
+        let Unknown { first, others, .. } = known;
         if *first == span {
             return true;
         }
@@ -366,6 +375,17 @@ impl Body<'_> {
         );
         Diagnostic::new(Code::E0204, got.expr.span, message)
     }
+}
+
+/// A name that nothing declares, and that has been reported.
+#[derive(Debug)]
+pub(super) struct Unknown {
+    /// The place that the report is about.
+    first: Span,
+    /// How many other places use the name.
+    others: usize,
+    /// Where the report is among all reports, if none before it has been dropped.
+    row: usize,
 }
 
 /// How many further uses of an unknown name are shown.

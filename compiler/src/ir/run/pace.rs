@@ -160,3 +160,62 @@ fn initial(program: &Program, (rank, counter): Owned) -> i64 {
     let row = semaphores.and_then(|semaphores| semaphores.lookup(id));
     row.map_or(0, |row| row.initial)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Pace, pace};
+    use crate::ir::build::{acquire, pipeline, program, release};
+    use crate::ir::{Action, Program, RankId, SemaphoreId};
+
+    /// One rank with two blocks: one releases a semaphore, the other acquires it.
+    fn blocks(gives: Vec<Action>, takes: Vec<Action>) -> Program {
+        program(1, 1, 1, 0).semaphores(1).block(|_| gives.clone()).block(|_| takes.clone())
+    }
+
+    fn given() -> Action {
+        pipeline(64, 1, vec![release(&[0])])
+    }
+
+    fn taken() -> Action {
+        pipeline(64, 1, vec![acquire(&[0])])
+    }
+
+    #[test]
+    fn pipelines_that_hand_off_are_together() {
+        let plain = blocks(vec![release(&[0]), given()], vec![acquire(&[0]), taken()]);
+        assert_eq!(pace(&plain), Pace { ahead: 0, behind: 0 });
+        let none = blocks(vec![release(&[0])], vec![acquire(&[0])]);
+        assert_eq!(pace(&none), Pace { ahead: 0, behind: 0 });
+    }
+
+    #[test]
+    fn uses_before_and_initial_values_are_the_distance() {
+        let early = || vec![release(&[0]), release(&[0]), given()];
+        let late = || vec![taken(), acquire(&[0]), acquire(&[0])];
+        assert_eq!(pace(&blocks(early(), late())), Pace { ahead: 2, behind: 0 });
+        let mut initial = blocks(early(), late());
+        initial.ranks[RankId(0)].semaphores[SemaphoreId(0)].initial = 3;
+        assert_eq!(pace(&initial), Pace { ahead: 5, behind: 0 });
+        let before = blocks(
+            vec![given(), release(&[0]), release(&[0])],
+            vec![acquire(&[0]), acquire(&[0]), taken()],
+        );
+        assert_eq!(pace(&before), Pace { ahead: 0, behind: 2 });
+    }
+
+    #[test]
+    fn where_the_order_is_not_known_everything_outside_counts() {
+        let takes = vec![taken(), acquire(&[0])];
+        let two = program(1, 1, 1, 0)
+            .semaphores(1)
+            .block(|_| vec![given()])
+            .block(|_| vec![release(&[0])])
+            .block(|_| takes.clone());
+        assert_eq!(pace(&two), Pace { ahead: 1, behind: 1 });
+        let unlike = blocks(
+            vec![given(), given()],
+            vec![pipeline(64, 1, vec![acquire(&[0]), acquire(&[0])])],
+        );
+        assert_eq!(pace(&unlike), Pace { ahead: 0, behind: 0 });
+    }
+}
