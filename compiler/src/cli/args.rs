@@ -247,7 +247,7 @@ pub(crate) struct Run {
     #[arg(long, value_enum, default_value_t = Target::Executor)]
     pub(crate) target: Target,
     /// Size of the message: the output of an AllGather, the input of other collectives; rounded up to equal chunks of a
-    /// multiple of 16 bytes [default: 64KiB, or the nearest size that the program serves]
+    /// multiple of 16 bytes [default: 64KiB, more with pipelines, or the nearest size that the program serves]
     #[arg(long, value_name = "BYTES")]
     pub(crate) size: Option<String>,
     /// The type of the numbers

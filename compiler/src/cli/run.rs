@@ -8,13 +8,17 @@ use super::{Failure, Status, build, files, output, settings, verify};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Proof, Target};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
-use compiler::ir::{Program, ReduceOp};
+use compiler::ir::run::pace;
+use compiler::ir::{Op, Pipeline, Program, ReduceOp};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The size of the message if none is given.
 const USUAL_BYTES: u64 = 64 << 10;
+
+/// The largest size that is chosen so that pipelines go through several windows.
+const MOST_BYTES: u64 = 4 << 20;
 
 /// How long a run may take if no limit is given.
 const USUAL_TIME: Duration = Duration::from_secs(60);
@@ -120,9 +124,23 @@ fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<
             }
             bytes
         }
-        None => USUAL_BYTES.min(most).max(least),
+        None => {
+            let windows = several_windows(program).saturating_mul(chunks);
+            USUAL_BYTES.max(windows.min(MOST_BYTES)).min(most).max(least)
+        }
     };
     Ok(rounded(message))
+}
+
+/// The size of a chunk for which every pipeline goes through several windows, more of them where pipelines run ahead of
+/// each other or wait for later windows; 0 if there are no pipelines.
+fn several_windows(program: &Program) -> u64 {
+    let pace = pace(program);
+    let windows = pace.ahead.saturating_add(pace.behind).saturating_add(3);
+    let size = |pipeline: &Pipeline| {
+        pipeline.unit.saturating_mul(windows).div_ceil(u64::from(pipeline.chunks.max(1)))
+    };
+    program.all_ops().filter_map(Op::pipeline).map(size).max().unwrap_or(0)
 }
 
 /// Runs one schedule after another until one goes wrong.
