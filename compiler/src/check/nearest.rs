@@ -151,17 +151,9 @@ pub(super) fn writer(
 
 /// Whether an operation writes packets, which operations on packets read.
 pub(super) fn writes_packets(past: &Past, moment: Moment) -> bool {
-    line(past, moment).is_some_and(|line| match &line.op.action {
-        Action::Transfer(transfer) => (0..transfer.destinations.len())
-            .any(|index| memory::writes_packets(transfer.verb, index)),
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
+    let transfer = line(past, moment).and_then(|line| line.op.transfer());
+    transfer.is_some_and(|transfer| {
+        (0..transfer.destinations.len()).any(|index| memory::writes_packets(transfer.verb, index))
     })
 }
 
@@ -178,18 +170,9 @@ pub(super) fn has_written(
         let chunks = first..first + u64::from(operand.size);
         operand.buffer == buffer && lies_on(operand, from, owner) && chunks.contains(&chunk)
     };
-    past.lines(agent).iter().take(line as usize).any(|line| match &line.op.action {
-        Action::Transfer(transfer) => {
-            memory::accesses(transfer).any(|access| access.write && writes(access.operand))
-        }
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
+    let earlier = past.lines(agent).iter().take(line as usize);
+    earlier.filter_map(|line| line.op.transfer()).any(|transfer| {
+        memory::accesses(transfer).any(|access| access.write && writes(access.operand))
     })
 }
 

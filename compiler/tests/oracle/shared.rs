@@ -3,9 +3,11 @@
 //! One to three ranks; one or two parts, whose blocks have nothing to do with each other: each part has blocks of its
 //! own on every rank, a memory channel between any two ranks, a semaphore and a barrier on each rank. Signals, releases,
 //! barriers and packets are inserted at random places together with what takes them, so that counters are balanced and
-//! many programs deadlock; programs of one part may name two channels in an operation. Each chunk is written once. The interpreter runs every schedule of one launch, and some
-//! schedules of three launches with more threads; the emulator behind `cclc run` runs a few, too. `ORACLE_SHARED`
-//! sets the number of programs, and `ORACLE_STATES` the most states of a program that are visited.
+//! many programs deadlock. Programs of one part may name two channels in an operation. Each chunk is written once.
+//!
+//! The interpreter runs every schedule of one launch, and some schedules of three launches with more threads; the
+//! emulator behind `cclc run` runs a few, too. `ORACLE_SHARED` sets the number of programs, and `ORACLE_STATES` the most
+//! states of a program that are visited.
 
 use crate::agreement::{Tally, codes, compare, is_unproved, number, part, report};
 use crate::machine::Verdict;

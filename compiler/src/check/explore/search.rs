@@ -64,11 +64,12 @@ impl<'p> Search<'p> {
         }
         loop {
             let (state, turns) = self.path.last_mut()?;
-            match turns.pop() {
-                Some(block) => return self.scene.turn(state, block),
-                None => {
-                    self.path.pop();
-                }
+            let Some(block) = turns.pop() else {
+                self.path.pop();
+                continue;
+            };
+            if let Some(after) = self.scene.turn(state, block) {
+                return Some(after);
             }
         }
     }
