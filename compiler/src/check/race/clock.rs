@@ -185,6 +185,11 @@ impl Clock {
         self.look(lookup, Way::Run, |sight| sight.finds_any_element(lookup, agent))
     }
 
+    /// For each agent, ascending, the step before which everything has happened, memory effects included.
+    pub(super) fn seen(&self, lookup: Lookup<'_>) -> Vec<(Agent, u32)> {
+        self.look(lookup, Way::All, |sight| sight.steps(lookup))
+    }
+
     /// Everything that is known to have run.
     pub(super) fn run(&self, lookup: Lookup<'_>) -> Run {
         Run {

@@ -2,18 +2,23 @@
 //! acquires.
 //!
 //! In: a run through a program. Out: for each wait on a counter with several users, the signals that come before it in
-//! every schedule. A signal is among these if there would be too few without it, counting all other signals except
-//! those that come after it or after the wait. With several waiters, it is unknown who comes first: each needs at least
-//! as many signals as it has waited itself.
+//! every schedule, and what else is known whichever signals those are. A signal is certain if there would be too few
+//! without it, counting all other signals except those that come after it or after the wait. Where it is uncertain
+//! which of them have come, all of them may have told more than one has to: of an agent's steps, those are known that
+//! all signals know except one less than are needed. With several waiters, it is unknown who comes first: each needs at
+//! least as many signals as it has waited itself.
 
-use super::agents::Agent;
+use super::agents::{Agent, Agents};
 use super::clock::{Clock, Lookup};
-use super::history::Source;
+use super::history::{History, NONE, Source};
 use crate::ir::{ChannelId, RankId, SemaphoreId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most signals of one counter that are compared with each other; if there are more, nothing is guaranteed.
 const MOST_COMPARED: usize = 256;
+
+/// The most agents of all signals of one counter that are compared; if there are more, only certain signals count.
+const MOST_AGENTS: usize = 1 << 18;
 
 /// A counter of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,12 +73,37 @@ pub(super) struct Guarantees {
     several: BTreeSet<CounterKey>,
     /// For each wait on one of them, the signals.
     known: BTreeMap<(CounterKey, Act), Vec<Act>>,
+    /// For each wait for which not all signals are needed, what it knows whichever have come.
+    common: BTreeMap<(CounterKey, Act), Common>,
+}
+
+/// What a wait knows whichever signals have come: for each agent, the step before which everything has happened, and
+/// the step before which everything has run.
+#[derive(Debug)]
+pub(super) struct Common {
+    seen: Vec<(Agent, u32)>,
+    run: Vec<(Agent, u32)>,
+}
+
+impl Common {
+    /// As sources.
+    pub(super) fn sources(&self, history: &mut History, agents: &Agents) -> Vec<Source> {
+        let mut moment = |(agent, before): (Agent, u32)| {
+            let (home, by) = agents.home(agent);
+            let chain = history.chain();
+            (history.add((home, chain), before, NONE, []), by)
+        };
+        let seen: Vec<_> = self.seen.iter().map(|known| moment(*known)).collect();
+        let run = self.run.iter().map(|known| moment(*known));
+        let run = run.map(|(moment, by)| Source::Steps(moment, by));
+        run.chain(seen.into_iter().map(|(moment, by)| Source::All(moment, by))).collect()
+    }
 }
 
 impl Guarantees {
     /// No guarantees yet, for these counters.
     pub(super) fn new(several: BTreeSet<CounterKey>) -> Guarantees {
-        Guarantees { several, known: BTreeMap::new() }
+        Guarantees { several, ..Guarantees::default() }
     }
 
     /// No guarantees, for the same counters.
@@ -89,6 +119,11 @@ impl Guarantees {
     /// The signals that a wait can count on.
     pub(super) fn of(&self, which: CounterKey, act: Act) -> &[Act] {
         self.known.get(&(which, act)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a wait knows beyond the signals that it can count on.
+    pub(super) fn common(&self, which: CounterKey, act: Act) -> Option<&Common> {
+        self.common.get(&(which, act))
     }
 
     /// Adds the guarantees for a counter that follow from what was known to be ordered.
@@ -116,6 +151,43 @@ impl Guarantees {
             };
             let known = possible.iter().filter(|(this, _)| needed(this));
             self.known.insert((which, one.act), known.map(|(this, _)| this.act).collect());
+            if (1..possible.len()).contains(&one.needs) {
+                let clocks: Vec<&Clock> = possible.iter().map(|(_, clock)| *clock).collect();
+                self.common.extend(
+                    common(lookup, &clocks, one.needs).map(|common| ((which, one.act), common)),
+                );
+            }
         }
     }
+}
+
+/// What is known once `needs` signals have come, whichever of these they are; nothing if there are too many agents.
+fn common(lookup: Lookup<'_>, clocks: &[&Clock], needs: usize) -> Option<Common> {
+    let agents = lookup.agents.count() as usize;
+    (agents * clocks.len() <= MOST_AGENTS).then(|| Common {
+        seen: told_by_any(clocks.iter().map(|clock| clock.seen(lookup)), needs),
+        run: told_by_any(clocks.iter().map(|clock| clock.run(lookup).steps), needs),
+    })
+}
+
+/// For each agent, the step before which it is known by any `needs` of those who tell: the least that so many know.
+fn told_by_any(
+    tellers: impl Iterator<Item = Vec<(Agent, u32)>>,
+    needs: usize,
+) -> Vec<(Agent, u32)> {
+    let mut known: BTreeMap<Agent, Vec<u32>> = BTreeMap::new();
+    let mut count = 0;
+    for steps in tellers {
+        count += 1;
+        for (agent, before) in steps {
+            known.entry(agent).or_default().push(before);
+        }
+    }
+    let least = |(agent, mut steps): (Agent, Vec<u32>)| {
+        // Those who do not know the agent come first.
+        let at = (needs - 1).checked_sub(count - steps.len())?;
+        steps.sort_unstable();
+        steps.get(at).map(|before| (agent, *before))
+    };
+    known.into_iter().filter_map(least).collect()
 }

@@ -278,7 +278,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// A thread of a block takes one more; returns what that tells. With one user at each end, it is what the needed
-    /// signals told; otherwise, what those signals told that are needed in every schedule.
+    /// signals told; otherwise, what those signals told that are needed in every schedule, and what any others tell.
     fn take(
         &mut self,
         block: &Block<'p>,
@@ -297,7 +297,10 @@ impl<'p> Machine<'p, '_> {
         acts.take(act, start);
         let known = self.shared.guarantees.of(which, act);
         let told = acts.given.iter().filter(|one| known.contains(&one.act));
-        told.map(|one| one.source).collect()
+        let certain = told.map(|one| one.source);
+        let common = self.shared.guarantees.common(which, act);
+        let common = common.map(|common| common.sources(&mut self.history, self.agents));
+        certain.chain(common.unwrap_or_default()).collect()
     }
 
     /// A thread releases a semaphore.
