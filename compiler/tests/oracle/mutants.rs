@@ -274,12 +274,18 @@ fn remove(program: &mut Program, spot: Spot) -> Option<Op> {
     Some(ops.remove(index))
 }
 
-/// Not for operations through the switch: there, the assignment of elements to threads depends on the data type. The
-/// checker does not assume a type, while this machine has one.
+/// Whether an operation goes through the switch. There, the assignment of elements to threads depends on the data type.
+/// The checker does not assume a type, while this machine has one: it may say less than the checker about threads that
+/// do not meet.
+fn is_switch(op: &Op) -> bool {
+    matches!(op.action, Action::Transfer(Transfer { via: Some(ChannelKind::Switch), .. }))
+}
+
+/// Not for operations through the switch.
 fn duplicate(program: &mut Program, spot: Spot) -> bool {
     let Some((ops, index)) = list(program, spot) else { return false };
     let copy = ops[index].clone();
-    if matches!(copy.action, Action::Transfer(Transfer { via: Some(ChannelKind::Switch), .. })) {
+    if is_switch(&copy) {
         return false;
     }
     ops.insert(index, copy);
@@ -370,7 +376,8 @@ fn shorten<T>(list: &mut List<T>, turn: usize) -> bool {
     long
 }
 
-/// If joins are implied: an annotation that suppresses the join after an operation.
+/// If joins are implied: an annotation that suppresses the join after an operation. Not between two operations through
+/// the switch.
 fn no_join(program: &mut Program, spot: Spot) -> bool {
     if program.joins == Joins::Explicit {
         return false;
@@ -379,6 +386,9 @@ fn no_join(program: &mut Program, spot: Spot) -> bool {
     let last = index + 1 == ops.len();
     let fixed = ops[index].sync.is_some() || sort(&ops[index].action) == Sort::Sync;
     if last || fixed || matches!(ops[index].action, Action::Pipeline(_)) {
+        return false;
+    }
+    if is_switch(&ops[index]) && is_switch(&ops[index + 1]) {
         return false;
     }
     ops[index].sync = Some(SyncOverride::Before);
