@@ -128,11 +128,6 @@ impl Clock {
         self.last
     }
 
-    /// Whether a step's effects are known.
-    pub(super) fn knows(&self, lookup: Lookup<'_>, agent: Agent, step: u32) -> bool {
-        self.sees(lookup, (agent, step), None)
-    }
-
     /// Whether a step's effects are known; or, with an element's flow, whether it is known that the element's packets
     /// were read, or what followed from them.
     pub(super) fn sees(
@@ -178,6 +173,11 @@ impl Clock {
     pub(super) fn has_started(&self, lookup: Lookup<'_>, rank: RankId) -> bool {
         self.own.is_some_and(|(own, _)| lookup.agents.blocks(rank).contains(&own))
             || self.look(lookup, Way::Steps, |sight| sight.finds_started(lookup, rank))
+    }
+
+    /// Whether anything is known of what an agent did, memory effects included.
+    pub(super) fn has_met(&self, lookup: Lookup<'_>, agent: Agent) -> bool {
+        self.look(lookup, Way::All, |sight| sight.finds_any_moment(lookup, agent))
     }
 
     /// Whether any element of an agent is known to have been run.
@@ -232,10 +232,10 @@ mod tests {
         let mut clock = Clock::of(3, 3);
         clock.hear(lookup, Source::Run(told, 0));
         assert!(clock.has_run(lookup, 0, 8) && !clock.has_run(lookup, 0, 9));
-        assert!(!clock.knows(lookup, 0, 0));
+        assert!(!clock.sees(lookup, (0, 0), None));
         assert!(clock.has_started(lookup, RankId(0)) && !clock.has_started(lookup, RankId(1)));
         clock.hear(lookup, Source::All(told, 0));
-        assert!(clock.knows(lookup, 0, 8) && !clock.knows(lookup, 0, 9));
+        assert!(clock.sees(lookup, (0, 8), None) && !clock.sees(lookup, (0, 9), None));
     }
 
     #[test]
@@ -246,9 +246,9 @@ mod tests {
         let late = history.add((0, 0), 7, early, []);
         let lookup = Lookup { history: &history, agents: &agents };
         let clock = Clock::told([Source::All(via, 0)]);
-        assert!(clock.knows(lookup, 0, 1) && !clock.knows(lookup, 0, 2));
+        assert!(clock.sees(lookup, (0, 1), None) && !clock.sees(lookup, (0, 2), None));
         let both = Clock::told([Source::All(via, 0), Source::All(late, 0)]);
-        assert!(both.knows(lookup, 1, 4) && both.knows(lookup, 0, 6));
+        assert!(both.sees(lookup, (1, 4), None) && both.sees(lookup, (0, 6), None));
     }
 
     #[test]

@@ -93,9 +93,9 @@ impl Needs {
         }
     }
 
-    /// Whether it is met for any access of an agent.
-    fn met_by_any(self, lookup: Lookup<'_>, clock: &Clock, agent: Agent) -> bool {
-        clock.knows(lookup, agent, 0) || self == Needs::Past && clock.heard_any(lookup, agent)
+    /// Whether it is met for everything that a proxy did before something that is known of it.
+    fn met_before_any(self, lookup: Lookup<'_>, clock: &Clock, proxy: Agent) -> bool {
+        clock.has_met(lookup, proxy) || self == Needs::Past && clock.heard_any(lookup, proxy)
     }
 }
 
@@ -273,8 +273,9 @@ impl<'p> Launches<'_, 'p> {
         likely().any(went_on) || self.program.ranks.ids().any(|rank| knows(rank) && went_on(rank))
     }
 
-    /// Whether it is known that a proxy that made an access in an earlier launch has done something since: a proxy
-    /// serves its requests in order, launch after launch. `begun` are the ranks that are known to have started.
+    /// Whether it is known that a proxy that made an access in an earlier launch has done something since, if only
+    /// signaled: a proxy serves its requests in order, launch after launch. `begun` are the ranks that are known to have
+    /// started.
     fn is_overtaken(
         &self,
         (actor, needs): (&Actor<'_, 'p>, Needs),
@@ -286,7 +287,7 @@ impl<'p> Launches<'_, 'p> {
         }
         let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
         let later = |clock: &Clock, by: By| {
-            needs.met_by_any(lookup, clock, self.lookup.agents.moved(first.agent, by))
+            needs.met_before_any(lookup, clock, self.lookup.agents.moved(first.agent, by))
         };
         let in_end = |via: RankId| {
             let (home, by) = turn.home(via);

@@ -128,6 +128,13 @@ impl Sight {
             })
     }
 
+    /// Whether any moment of an agent is known.
+    pub(super) fn finds_any_moment(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
+        let agent = lookup.agents.home(agent);
+        self.agents.contains_key(&agent)
+            || self.go_back(lookup, |met| matches!(met, Met::Moment(other, _) if other == agent))
+    }
+
     /// Whether any element of an agent is known.
     pub(super) fn finds_any_element(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
         self.go_back(lookup, |_| false);
