@@ -360,35 +360,8 @@ pub fn verified(
     let told = |list: &Diagnostic| limits.iter().any(|report| report.code == list.code);
     let lists = lists.into_iter().filter(|list| !told(list)).collect();
     diagnostics.extend(target.graded(lists));
-    diagnostics.extend(limits.into_iter().map(in_plan));
+    diagnostics.extend(limits);
     (Some(program), diagnostics)
-}
-
-/// What options are called in source, and what is said instead about a plan: the names of its fields.
-const FIELDS: &[(&str, &str)] = &[
-    ("`alignment`", "`buffer_alignment`"),
-    ("`double_scratch`", "`use_double_scratch_buffer`"),
-    ("end `message_size` at", "set `max_message_size` to"),
-    (", or leave out its upper end", ""),
-    ("begin `message_size`", "set `min_message_size`"),
-    ("`unit`", "`unit_size`"),
-    ("`chunks`", "`num_chunks`"),
-    (", or use fewer `instances`", ""),
-    (" or `instances`", ""),
-    (" x `instances`", ""),
-];
-
-/// A report about limits in the terms of a plan, which has fields where source has options, and in which copies are
-/// blocks like others.
-fn in_plan(mut report: Diagnostic) -> Diagnostic {
-    let labels = report.primary.iter_mut().chain(&mut report.secondary);
-    let texts = labels.map(|label| &mut label.text).chain([&mut report.message]);
-    for text in texts.chain(&mut report.notes).chain(&mut report.helps) {
-        for (option, field) in FIELDS {
-            *text = text.replace(option, field);
-        }
-    }
-    report
 }
 
 /// Adds how to accept something that may be intended, since a plan cannot say so.

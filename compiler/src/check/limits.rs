@@ -20,6 +20,7 @@ mod findings;
 mod operations;
 mod options;
 mod sizes;
+mod terms;
 #[cfg(test)]
 mod tests;
 

@@ -7,6 +7,7 @@
 
 use super::Limits;
 use super::findings::{Findings, Group, Site};
+use super::terms::Terms;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use smallvec::SmallVec;
@@ -36,7 +37,9 @@ pub(super) fn rank(
         let site = Site { rank: id, block: last, origin };
         let count = rank.blocks.len();
         let rule = (Code::E0806, "blocks", Group::Program);
-        findings.add(rule, site, count as u64, || too_many_blocks(count, settings.max_blocks));
+        let terms = findings.terms;
+        let told = || too_many_blocks(terms, count, settings.max_blocks);
+        findings.add(rule, site, count as u64, told);
     }
     let mut uses = Uses { seen: vec![0; rank.channels.len()], ..Uses::default() };
     for (block_id, block) in rank.blocks.entries() {
@@ -231,11 +234,11 @@ fn buffers_of_operation(findings: &mut Findings<'_>, site: Site<'_>, transfer: &
     }
 }
 
-fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
+fn too_many_blocks(terms: Terms, count: usize, most: u32) -> Diagnostic {
     let message = format!("a rank has {count} thread blocks; {most} run at once on its GPU");
     Diagnostic::without_place(Code::E0806, message)
         .note("blocks wait for each other, so one that has not started yet can keep all others waiting forever")
-        .help("give each block more of the work, or use fewer `instances`")
+        .help(terms.fewer_blocks())
 }
 
 fn too_many_operations(name: &str, count: usize) -> Diagnostic {

@@ -3,6 +3,7 @@
 //! In: what is wrong, where, and by how much. Out: one diagnostic for each rule and place, about the worst case, with a
 //! note on how many others there are. A diagnostic is built only for the first finding and for worse ones.
 
+use super::terms::Terms;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::source::{At, Place, PlanPlace};
@@ -30,6 +31,7 @@ pub(super) enum Group {
 /// What was found so far.
 pub(super) struct Findings<'p> {
     pub(super) program: &'p ir::Program,
+    pub(super) terms: Terms,
     rows: BTreeMap<(Code, &'static str, Option<At>), Finding>,
 }
 
@@ -44,7 +46,7 @@ struct Finding {
 
 impl<'p> Findings<'p> {
     pub(super) fn new(program: &'p ir::Program) -> Findings<'p> {
-        Findings { program, rows: BTreeMap::new() }
+        Findings { program, terms: Terms::of(program), rows: BTreeMap::new() }
     }
 
     /// Adds a finding of the rule `code`; `what` distinguishes rules of the same code. Of the findings that are one

@@ -45,7 +45,8 @@ fn ops(
             ir::Action::Pipeline(pipeline) => {
                 if !pipeline.unit.is_multiple_of(16) || !(1..1 << 32).contains(&pipeline.unit) {
                     let rule = (Code::E0809, "unit", Group::Place);
-                    findings.add(rule, site, 0, || bad_unit(pipeline.unit));
+                    let unit = findings.terms.unit();
+                    findings.add(rule, site, 0, || bad_unit(unit, pipeline.unit));
                 }
                 if within.is_some() {
                     let rule = (Code::E0809, "nested", Group::Place);
@@ -87,7 +88,8 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
     }
     if double && !packets && misses_the_half(transfer) {
         let rule = (Code::E0810, "double_scratch", Group::Place);
-        findings.add(rule, site, 0, wrong_half);
+        let name = findings.terms.double_scratch();
+        findings.add(rule, site, 0, || wrong_half(name));
     }
     if reuse && let Some(buffer) = kept_buffer(transfer) {
         let rule = (Code::E0810, "reuse_resources", Group::Place);
@@ -127,7 +129,8 @@ fn windowed(
     if let Some(size) = operands().map(|operand| operand.size).find(|size| *size != pipeline.chunks)
     {
         let rule = (Code::E0809, "chunks", Group::Of(origin));
-        findings.add(rule, site, 0, || other_chunks(size, pipeline.chunks));
+        let name = findings.terms.chunks();
+        findings.add(rule, site, 0, || other_chunks(name, size, pipeline.chunks));
     }
     let split = transfer.slice.is_some_and(|slice| slice.count > 1);
     if split && !is_read(findings, site) {
@@ -340,13 +343,13 @@ fn packets_without_ll() -> Diagnostic {
     Diagnostic { change: Some(change), ..report }
 }
 
-fn wrong_half() -> Diagnostic {
+fn wrong_half(name: &str) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0810,
-        "under `double_scratch` this reaches the first half of scratch in every launch",
+        format!("under {name} this reaches the first half of scratch in every launch"),
     )
     .note("MSCCL++'s executor selects the half in use on the local side and for packets only")
-    .help("remove `double_scratch`, or send packets")
+    .help(format!("remove {name}, or send packets"))
 }
 
 fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
@@ -361,13 +364,13 @@ fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
     .help("remove `reuse_resources`, or go through scratch")
 }
 
-fn bad_unit(unit: u64) -> Diagnostic {
+fn bad_unit(name: &str, unit: u64) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0809,
         format!("a pipeline cannot use windows of {unit} byte{}", if unit == 1 { "" } else { "s" }),
     )
     .note("MSCCL++'s executor moves 16 bytes at a time and counts a window's bytes in 32 bits")
-    .help("set `unit` to a multiple of 16 below 4GiB")
+    .help(format!("set {name} to a multiple of 16 below 4GiB"))
 }
 
 fn nested_pipeline() -> Diagnostic {
@@ -381,13 +384,13 @@ fn packets_in_pipeline() -> Diagnostic {
         .help("take the statement out of the pipeline")
 }
 
-fn other_chunks(size: u32, chunks: u32) -> Diagnostic {
+fn other_chunks(name: &str, size: u32, chunks: u32) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0809,
         format!("this covers {size} chunk{} in a pipeline over {chunks}", if size == 1 { "" } else { "s" }),
     )
     .note("MSCCL++'s executor gives every operation the pipeline's windows: a shorter one would run past its end, a longer one would stop early")
-    .help("set `chunks` to what every statement of the pipeline covers")
+    .help(format!("set {name} to what every statement of the pipeline covers"))
 }
 
 fn group_in_pipeline() -> Diagnostic {

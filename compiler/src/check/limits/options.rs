@@ -17,7 +17,7 @@ const DEVICES: u32 = 8;
 pub(super) fn program(findings: &mut Findings<'_>) {
     let options = &findings.program.options;
     if options.alignment == 0 || !options.alignment.is_multiple_of(WORD) {
-        let report = bad_alignment(options.alignment);
+        let report = bad_alignment(findings.terms.alignment(), options.alignment);
         findings.add_plain("alignment", place_at(report, options.alignment_place, String::new()));
     }
 }
@@ -53,13 +53,13 @@ pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank)
     }
 }
 
-fn bad_alignment(alignment: u32) -> Diagnostic {
+fn bad_alignment(name: &str, alignment: u32) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0810,
-        format!("`alignment` is {alignment}; MSCCL++'s executor moves {WORD} bytes at a time"),
+        format!("{name} is {alignment}; MSCCL++'s executor moves {WORD} bytes at a time"),
     )
     .note("with chunks that are not a multiple of that, it loses or overwrites the bytes at their ends")
-    .help("set `alignment` to a multiple of 16")
+    .help(format!("set {name} to a multiple of 16"))
 }
 
 fn no_chunks(rank: ir::RankId, buffer: &str) -> Diagnostic {

@@ -20,10 +20,11 @@
 use super::super::names::size;
 use super::super::ring::{self, Ring, Unsafe};
 use super::findings::place_at;
+use super::terms::Terms;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::memory::{reads_packets, writes_packets};
-use crate::source::Place;
+use std::borrow::Cow;
 
 /// The scratch that the executor divides into slots under `reuse_resources`.
 const REUSED_SCRATCH: u64 = 1 << 26;
@@ -197,7 +198,7 @@ impl Bounds {
 
     /// The range that the plan gets.
     pub(super) fn finish(&self, program: &ir::Program) -> (u64, u64, Vec<Diagnostic>) {
-        let options = &program.options;
+        let (options, terms) = (&program.options, Terms::of(program));
         let alignment = u64::from(options.alignment.max(1));
         let chunks = u64::from(self.compared.unwrap_or(1));
         let unit = alignment * chunks;
@@ -210,34 +211,40 @@ impl Bounds {
         let mut found = Vec::new();
         let asked_max = options.max_message_size;
         if largest == 0 {
-            found.push(self.at_bound(program, nothing_fits()));
+            found.push(self.at_bound(program, nothing_fits(terms)));
         } else if let Some(max) = asked_max.filter(|max| *max > largest) {
-            found.push(self.at_author(program, too_large(max, largest, self.reason()), largest));
+            let report = too_large(terms, max, largest, self.reason());
+            found.push(self.at_author(program, report, largest));
         }
         let max = asked_max.map_or(largest, |max| (max / unit * unit).min(largest));
         let asked_min = options.min_message_size;
         let min = asked_min.map_or(unit, |min| min.max(1).div_ceil(unit).saturating_mul(unit));
         if found.is_empty() {
-            found.extend(range_fault(options, (min, max), unit, (largest, self.reason())));
+            found.extend(range_fault((options, terms), (min, max), unit, (largest, self.reason())));
         }
         if found.is_empty() {
-            found.extend(rounded(options, (min, max), unit));
-            found.extend(self.scratch_note(program, largest));
+            found.extend(rounded((options, terms), (min, max), unit));
+            found.extend(self.scratch_note(program, terms, largest));
         }
         (min.min(max), max, found)
     }
 
     /// The note where scratch limits messages and nobody has set an upper end: for a program from source the compiler
     /// sets it; for a plan that was read, it can only be reported.
-    fn scratch_note(&self, program: &ir::Program, largest: u64) -> Option<Diagnostic> {
+    fn scratch_note(
+        &self,
+        program: &ir::Program,
+        terms: Terms,
+        largest: u64,
+    ) -> Option<Diagnostic> {
         let options = &program.options;
         let reason = self.reason();
-        let from_source =
-            program.origins.rows.iter().any(|row| matches!(row.place, Place::Source(_)));
-        let note = match (reason, from_source) {
-            (Reason::Ring(_) | Reason::Uneven { .. }, true) => ring_note(largest, reason),
-            (Reason::Ring(_) | Reason::Uneven { .. } | Reason::Slots, false) => {
-                endless_note(largest, reason)
+        let note = match (reason, terms) {
+            (Reason::Ring(_) | Reason::Uneven { .. }, Terms::Source) => {
+                ring_note(terms, largest, reason)
+            }
+            (Reason::Ring(_) | Reason::Uneven { .. } | Reason::Slots, Terms::Plan) => {
+                endless_note(terms, largest, reason)
             }
             (
                 Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows,
@@ -313,25 +320,29 @@ fn half(options: &ir::Options, message: ir::Buffer, rank: &ir::Rank) -> u64 {
 
 /// What is wrong with a range that exceeds no bound.
 fn range_fault(
-    options: &ir::Options,
+    (options, terms): (&ir::Options, Terms),
     (min, max): (u64, u64),
     unit: u64,
     (largest, reason): (u64, Reason),
 ) -> Option<Diagnostic> {
     let diagnostic =
         if min >= LEAST_END && options.min_message_size.is_some_and(|min| min <= largest) {
-            least_too_large(min)
+            least_too_large(terms, min)
         } else if options.min_message_size.is_some_and(|min| min > largest) {
-            too_large(options.min_message_size.unwrap_or(min), largest, reason)
+            too_large(terms, options.min_message_size.unwrap_or(min), largest, reason)
         } else if min > max {
-            empty_range(options, unit)
+            empty_range((options, terms), unit)
         } else {
             return None;
         };
     Some(place_at(diagnostic, options.message_size_place, String::new()))
 }
 
-fn rounded(options: &ir::Options, (min, max): (u64, u64), unit: u64) -> Option<Diagnostic> {
+fn rounded(
+    (options, terms): (&ir::Options, Terms),
+    (min, max): (u64, u64),
+    unit: u64,
+) -> Option<Diagnostic> {
     let low = options.min_message_size.is_some_and(|asked| asked != min);
     let high = options.max_message_size.is_some_and(|asked| asked != max);
     let message = match (low, high) {
@@ -341,19 +352,20 @@ fn rounded(options: &ir::Options, (min, max): (u64, u64), unit: u64) -> Option<D
         (true, true) => format!("the message sizes are rounded to {}..={}", size(min), size(max)),
     };
     let note = Diagnostic::without_place(Code::N0301, message).note(format!(
-        "the plan serves multiples of {}: `alignment` x chunks x `instances`",
-        size(unit)
+        "the plan serves multiples of {}: {}",
+        size(unit),
+        terms.multiple()
     ));
     Some(place_at(note, options.message_size_place, String::new()))
 }
 
-fn too_large(asked: u64, largest: u64, reason: Reason) -> Diagnostic {
+fn too_large(terms: Terms, asked: u64, largest: u64, reason: Reason) -> Diagnostic {
     let message =
         format!("the plan cannot serve messages of {}, only up to {}", size(asked), size(largest));
     let literal = if largest.is_multiple_of(1 << 10) { size(largest) } else { largest.to_string() };
     let report = Diagnostic::without_place(Code::E0805, message)
-        .note(why(reason))
-        .help(format!("end `message_size` at {literal}, or leave out its upper end"));
+        .note(why(terms, reason))
+        .help(terms.end_at(&literal));
     helped(report, reason)
 }
 
@@ -372,8 +384,8 @@ fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
     }
 }
 
-fn why(reason: Reason) -> &'static str {
-    match reason {
+fn why(terms: Terms, reason: Reason) -> Cow<'static, str> {
+    let text = match reason {
         Reason::Offset => {
             "MSCCL++'s executor counts offsets in 32 bits: no chunk may end beyond 4 GiB of its buffer"
         }
@@ -384,7 +396,11 @@ fn why(reason: Reason) -> &'static str {
             "MSCCL++'s executor counts the start of the second half of scratch in 32 bits, and sizes scratch by the largest message"
         }
         Reason::Slots => {
-            "under `reuse_resources` MSCCL++'s executor has 64 MiB of scratch for all chunks, 32 MiB with `double_scratch`: beyond that they would overlap"
+            return format!(
+                "under `reuse_resources` MSCCL++'s executor has 64 MiB of scratch for all chunks, 32 MiB with {}: beyond that they would overlap",
+                terms.double_scratch()
+            )
+            .into();
         }
         Reason::Ring(_) => {
             "under `reuse_resources` a pipeline wraps around to the first byte of its slot of scratch, and may overwrite what has not been read yet"
@@ -393,35 +409,39 @@ fn why(reason: Reason) -> &'static str {
             "under `reuse_resources` a slot of scratch is not a whole number of windows here: the last window before a pipeline wraps around would reach beyond it"
         }
         Reason::Windows => "MSCCL++'s executor counts at most 65,535 windows in a pipeline",
-    }
+    };
+    text.into()
 }
 
-fn nothing_fits() -> Diagnostic {
+fn nothing_fits(terms: Terms) -> Diagnostic {
     Diagnostic::without_place(Code::E0805, "the plan cannot serve a message of any size")
-        .note("even with chunks of `alignment` bytes it goes beyond what MSCCL++'s executor can address")
-        .help("use fewer chunks or `instances`")
+        .note(format!(
+            "even with chunks of {} bytes it goes beyond what MSCCL++'s executor can address",
+            terms.alignment()
+        ))
+        .help(terms.fewer_chunks())
 }
 
-fn least_too_large(min: u64) -> Diagnostic {
+fn least_too_large(terms: Terms, min: u64) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0805,
         format!("the smallest message size is {}; it must be below 2GiB", size(min)),
     )
     .note("MSCCL++'s loader reads it as a signed 32-bit number")
-    .help("begin `message_size` below 2GiB")
+    .help(terms.begin_below("2GiB"))
 }
 
-fn empty_range(options: &ir::Options, unit: u64) -> Diagnostic {
+fn empty_range((options, terms): (&ir::Options, Terms), unit: u64) -> Diagnostic {
     let end = |bytes: Option<u64>| bytes.map(size).unwrap_or_default();
     let (low, high) = (end(options.min_message_size), end(options.max_message_size));
     Diagnostic::without_place(
         Code::E0805,
         format!("no message size in {low}..={high} is a multiple of {}", size(unit)),
     )
-    .note("the plan serves multiples of `alignment` x chunks x `instances`")
+    .note(format!("the plan serves multiples of {}", terms.multiple()))
 }
 
-fn ring_note(largest: u64, reason: Reason) -> Diagnostic {
+fn ring_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
     let note = Diagnostic::without_place(
         Code::N0801,
         format!(
@@ -429,13 +449,13 @@ fn ring_note(largest: u64, reason: Reason) -> Diagnostic {
             size(largest)
         ),
     )
-    .note(why(reason));
+    .note(why(terms, reason));
     helped(note, reason)
 }
 
-fn endless_note(largest: u64, reason: Reason) -> Diagnostic {
+fn endless_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
     let message = format!("this plan serves messages up to {}, and sets no limit", size(largest));
-    let note = Diagnostic::without_place(Code::N0801, message).note(why(reason));
+    let note = Diagnostic::without_place(Code::N0801, message).note(why(terms, reason));
     helped(note, reason)
 }
 
