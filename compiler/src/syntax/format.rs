@@ -136,11 +136,11 @@ impl<'t> Printer<'t> {
                 rest = closing.get(1..).unwrap_or_default();
                 continue;
             }
-            if is_closer(piece.token.kind) {
+            if piece.token.kind.is_closer() {
                 depth -= 1;
             }
             self.piece(piece, indent, depth);
-            if is_opener(piece.token.kind) {
+            if piece.token.kind.is_opener() {
                 depth += 1;
             }
         }
@@ -164,7 +164,7 @@ impl<'t> Printer<'t> {
             return if piece.is_comment() { self.trail(piece) } else { self.append(piece, indent) };
         }
         let depth = usize::try_from(depth).unwrap_or(0);
-        let levels = if is_closer(piece.token.kind) { depth } else { depth.max(1) };
+        let levels = if piece.token.kind.is_closer() { depth } else { depth.max(1) };
         self.start(indent + 4 * levels, piece.token.text.to_owned());
     }
 
@@ -222,9 +222,9 @@ fn statement_length(pieces: &[Piece<'_>]) -> usize {
         if i == 0 && matches!(kind, Kind::Comment | Kind::Doc | Kind::InnerDoc) {
             return 1;
         }
-        if is_opener(kind) {
+        if kind.is_opener() {
             depth += 1;
-        } else if is_closer(kind) {
+        } else if kind.is_closer() {
             depth = depth.saturating_sub(1);
         }
         let ends_attribute = is_attribute && depth == 0 && kind == Kind::RightBracket;
@@ -240,8 +240,8 @@ fn statement_length(pieces: &[Piece<'_>]) -> usize {
 fn closes_body(pieces: &[Piece<'_>], end: usize) -> bool {
     let mut depth = 0u32;
     let opener = pieces.iter().take(end + 1).rev().find(|piece| {
-        depth = if is_closer(piece.token.kind) { depth + 1 } else { depth };
-        depth -= u32::from(is_opener(piece.token.kind));
+        depth = if piece.token.kind.is_closer() { depth + 1 } else { depth };
+        depth -= u32::from(piece.token.kind.is_opener());
         depth == 0
     });
     let next = pieces.iter().skip(end + 1).find(|piece| !piece.is_comment());
@@ -253,9 +253,9 @@ fn closes_body(pieces: &[Piece<'_>], end: usize) -> bool {
 fn body_length(pieces: &[Piece<'_>]) -> usize {
     let mut depth = 0u32;
     for (i, piece) in pieces.iter().enumerate() {
-        if is_opener(piece.token.kind) {
+        if piece.token.kind.is_opener() {
             depth += 1;
-        } else if is_closer(piece.token.kind) {
+        } else if piece.token.kind.is_closer() {
             match depth.checked_sub(1) {
                 Some(less) => depth = less,
                 None => return i,
@@ -281,14 +281,6 @@ fn one_line(pieces: &[Piece<'_>]) -> Option<String> {
         line.push_str(piece.token.text);
     }
     Some(line)
-}
-
-fn is_opener(kind: Kind) -> bool {
-    matches!(kind, Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace)
-}
-
-fn is_closer(kind: Kind) -> bool {
-    matches!(kind, Kind::RightParen | Kind::RightBracket | Kind::RightBrace)
 }
 
 /// The text of the lines. Comments that share a column keep sharing one.

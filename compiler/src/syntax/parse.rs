@@ -10,6 +10,7 @@
 mod declaration;
 mod expression;
 mod item;
+mod options;
 mod recover;
 mod report;
 mod statement;
@@ -55,7 +56,7 @@ pub fn expression(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::Expr>, Vec
 /// The tree of `name = value`.
 #[must_use]
 pub fn option(file: FileId, tokens: &[Token<'_>]) -> (Option<ast::OptionSetting>, Vec<Fault>) {
-    let rule = recover::alone(declaration::option_setting(&expression::Values::new()));
+    let rule = recover::alone(options::option_setting(&expression::Values::new()));
     let mut notes = Notes::new(file);
     let tree = rule.parse_with_state(tokens, &mut notes).into_output();
     let (tree, mut faults) = (tree, notes.into_parts().0);

@@ -141,6 +141,18 @@ impl Kind {
     pub fn is_name(self) -> bool {
         matches!(self.class(), Class::Word | Class::Verb)
     }
+
+    /// Whether it opens a bracket.
+    #[must_use]
+    pub fn is_opener(self) -> bool {
+        matches!(self, Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace)
+    }
+
+    /// Whether it closes a bracket.
+    #[must_use]
+    pub fn is_closer(self) -> bool {
+        matches!(self, Kind::RightParen | Kind::RightBracket | Kind::RightBrace)
+    }
 }
 
 impl Token<'_> {

@@ -1,19 +1,13 @@
 //! The declarations of a program: everything from `declaration` to `semaphore` in the grammar.
-#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
-use super::expression::{Values, arguments, dimensions, index};
-use super::item::braced;
-use super::recover::{
-    expect, inner_word, listed_some, name, required_name, semicolon, unknown, word,
-};
-use super::report::{bare_option, commas_for_semicolons, no_extent};
-use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
-use crate::source::Span;
+use super::expression::{Values, arguments, dimensions};
+use super::options::options;
+use super::recover::{expect, inner_word, listed_some, required_name, semicolon};
+use super::report::no_extent;
+use super::{Extra, Input, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
 use crate::syntax::ast::{
-    Channel, ChannelEnd, Dimension, Implements, OptionSetting, OptionValue, ProgramItemKind,
-    Scratch, Semaphore,
+    Channel, ChannelEnd, Dimension, Implements, ProgramItemKind, Scratch, Semaphore,
 };
-use crate::syntax::lookahead::behind;
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, choice, custom};
 
@@ -61,89 +55,6 @@ pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
         }
     }
     false
-}
-
-fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
-    let setting = option_setting(values).then_ignore(semicolon());
-    let garbage = braced(setting.clone().map(Some).boxed());
-    let bare = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal));
-    let bare = bare.ignore_then(setting.clone()).map_with(|setting, e| {
-        let fault = bare_option(span(e));
-        e.state().log.push(Note::Fault(Box::new(fault)));
-        vec![setting]
-    });
-    let within = |setting: Rule<'t, OptionSetting>| {
-        let any = setting.map(Some).or(unknown("an option", garbage.clone()).map(|()| None));
-        braced(any.boxed()).map(|(settings, _)| settings)
-    };
-    let end = mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not();
-    let listed = commas().ignore_then(within(option_setting(values).then_ignore(end).boxed()));
-    let settings = within(setting.boxed());
-    word(Kind::Options).ignore_then(choice((bare, listed, settings))).boxed()
-}
-
-/// Whether the comma at the head of `tokens` is where an option ends, rather than inside its value.
-fn ends_with_comma(tokens: &[Token<'_>]) -> bool {
-    let next = kind_at(tokens, 1);
-    let another = next.is_some_and(Kind::is_name) && kind_at(tokens, 2) == Some(Kind::Equal);
-    kind_at(tokens, 0) == Some(Kind::Comma) && (another || next == Some(Kind::RightBrace))
-}
-
-/// Reports the commas between options, all of them at once; fails if there are none. Consumes nothing.
-fn commas<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
-    custom(|input: &mut Reader<'t, '_>| {
-        let (brace, inner) = rest(input).split_first().ok_or_else(EmptyErr::default)?;
-        let end = behind(inner.iter(), Kind::RightBrace).filter(|_| brace.kind == Kind::LeftBrace);
-        let inner = end.and_then(|end| inner.get(..end)).ok_or_else(EmptyErr::default)?;
-        let mut depth = 0u32;
-        let mut found: Vec<Span> = Vec::new();
-        for (at, token) in inner.iter().enumerate() {
-            match token.kind {
-                Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace => depth += 1,
-                Kind::RightParen | Kind::RightBracket | Kind::RightBrace => {
-                    depth = depth.saturating_sub(1);
-                }
-                Kind::Comma if depth == 0 => {
-                    let ends = inner.get(at..).is_some_and(ends_with_comma);
-                    found.extend(ends.then_some(token.span));
-                }
-                _ => {}
-            }
-        }
-        let last = inner.iter().rev().nth(1);
-        let open = last.filter(|last| !matches!(last.kind, Kind::Semicolon | Kind::Comma));
-        let first = found.first().copied().ok_or_else(EmptyErr::default)?;
-        let places = found.into_iter().chain(open.map(Token::after));
-        note(input, commas_for_semicolons(first, places));
-        Ok(())
-    })
-}
-
-/// `name = value`
-pub(super) fn option_setting<'t>(values: &Values<'t>) -> Rule<'t, OptionSetting> {
-    name()
-        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon, Kind::EqualEqual]))
-        .then(option_value(values))
-        .map_with(|(name, value), e| OptionSetting { name, value, span: span(e) })
-        .boxed()
-}
-
-fn option_value<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
-    let is_map = |tokens: Input<'t>| {
-        kind_at(tokens, 0) == Some(Kind::LeftBrace) && kind_at(tokens, 2) == Some(Kind::Equal)
-    };
-    look(is_map).ignore_then(map(values)).or(index(values).map(OptionValue::Index)).boxed()
-}
-
-fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
-    let entry = required_name("a name")
-        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
-        .then(values.required("a value"))
-        .map(|(name, value)| Some((name?, value)));
-    mark(Kind::LeftBrace)
-        .ignore_then(listed_some(entry.boxed(), Kind::RightBrace))
-        .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
-        .boxed()
 }
 
 fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {

@@ -3,8 +3,8 @@
 use super::declaration::{declaration, opens_body};
 use super::expression::{Values, condition, promise};
 use super::recover::{
-    close, expect, function_in_braces, inner_word, listed, listed_some, misspelt_head, no_body,
-    open, required_name, semicolon, unknown, word,
+    close, expect, fat_arrow, function_in_braces, inner_word, listed, listed_some, misspelt_head,
+    no_body, open, required_name, semicolon, unknown, word,
 };
 use super::report::in_no_braces;
 use super::statement::{body, dangling, r#let, lone_else, require, statement, text, r#type};
@@ -233,6 +233,7 @@ fn function<'t>(values: &Values<'t>) -> Rule<'t, Option<Function>> {
     let result = look(|tokens| matches!(kind_at(tokens, 0), Some(Kind::Arrow | Kind::Colon)))
         .ignore_then(expect(Kind::Arrow, "before the type of the value", &[Kind::Colon]));
     let value = expect(Kind::Equal, "and a value", &[Kind::EqualEqual])
+        .ignore_then(fat_arrow().or_not())
         .ignore_then(values.required("a value"))
         .then_ignore(semicolon());
     head(Kind::Fn)

@@ -3,8 +3,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::report::{
-    Expected, body_of_function, expected, missing, missing_word, misspelt, no_scratch,
-    no_statement, no_such_word, reserved, unexpected, wrong_mark,
+    Expected, arrow_for_equal, body_of_function, expected, missing, missing_word, misspelt,
+    no_scratch, no_statement, no_such_word, reserved, unexpected, wrong_mark,
 };
 use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
 use crate::diagnostic::nearest;
@@ -235,7 +235,7 @@ pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + C
             let wanted = if is_one { Expected::ClosingOne(kind) } else { Expected::Closing(kind) };
             note(input, unexpected(before, token, wanted));
         }
-        while input.peek_ref().is_some_and(|token| !is_closer(token.kind)) {
+        while input.peek_ref().is_some_and(|token| !token.kind.is_closer()) {
             skip_one(input);
         }
         if input.peek_ref().is_some_and(|token| token.kind == kind) {
@@ -243,6 +243,33 @@ pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + C
         }
         Ok(())
     })
+}
+
+/// Parentheses around settings, where the language has none.
+pub(super) struct Parenthesized<'t> {
+    pub(super) open: &'t Token<'t>,
+    /// What is in them, and the closing one.
+    pub(super) inner: Input<'t>,
+    /// The token behind them.
+    pub(super) next: Option<&'t Token<'t>>,
+}
+
+/// What is in parentheses that do not belong here, which `fault` reports; fails if none begin here.
+pub(super) fn parenthesized<'t, O: 't>(
+    content: Rule<'t, O>,
+    fault: fn(&Parenthesized<'t>) -> Option<Fault>,
+) -> Rule<'t, O> {
+    let open = custom(move |input: &mut Reader<'t, '_>| {
+        let (open, after) = rest(input).split_first().ok_or_else(EmptyErr::default)?;
+        let end = behind(after.iter(), Kind::RightParen).filter(|_| open.kind == Kind::LeftParen);
+        let (inner, next) =
+            end.and_then(|end| after.split_at_checked(end)).ok_or_else(EmptyErr::default)?;
+        let fault = fault(&Parenthesized { open, inner, next: next.first() });
+        note(input, fault.ok_or_else(EmptyErr::default)?);
+        input.next_ref();
+        Ok(())
+    });
+    open.ignore_then(content).then_ignore(close(Kind::RightParen)).boxed()
 }
 
 /// The `{` of a body, even if tokens that do not belong there come before it. Fails if there is none in this
@@ -276,6 +303,18 @@ pub(super) fn word<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + Cl
         Ok(())
     });
     head(kind).ignored().or(missing)
+}
+
+/// The `>` of `=>` between a function and its value, as in other languages.
+pub(super) fn fat_arrow<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let equal = last(input).filter(|equal| equal.kind == Kind::Equal);
+        let head = rest(input).first().filter(|head| head.kind == Kind::Greater);
+        let (equal, head) = equal.zip(head).ok_or_else(EmptyErr::default)?;
+        note(input, arrow_for_equal(equal, head));
+        input.next_ref();
+        Ok(())
+    })
 }
 
 /// The value of a function in braces, as in other languages; it is skipped.
@@ -326,7 +365,7 @@ pub(super) fn no_semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clon
         let next = rest(input).first();
         let goes_on = |next: &Token<'_>| {
             next.kind == Kind::LeftBrace
-                || !is_closer(next.kind) && (!next.first || next.indent > indent)
+                || !next.kind.is_closer() && (!next.first || next.indent > indent)
         };
         if next.is_some_and(goes_on) {
             return Err(EmptyErr::default());
@@ -340,7 +379,7 @@ pub(super) fn no_semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clon
 
 /// The elements of a list up to its closing bracket, a comma after the last one allowed.
 pub(super) fn listed<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, Vec<O>> {
-    look(move |tokens| kind_at(tokens, 0).is_some_and(|kind| !is_closer(kind)))
+    look(move |tokens| kind_at(tokens, 0).is_some_and(|kind| !kind.is_closer()))
         .ignore_then(element)
         .separated_by(super::mark(Kind::Comma))
         .allow_trailing()
@@ -385,7 +424,7 @@ pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>)
 pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<'t, ()> {
     custom(move |input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
-        let token = tokens.first().filter(|token| !is_closer(token.kind));
+        let token = tokens.first().filter(|token| !token.kind.is_closer());
         let token = token.ok_or_else(EmptyErr::default)?;
         note(input, no_statement(token, behind_indices(tokens), what.into()));
         if token.kind == Kind::Semicolon {
@@ -433,7 +472,7 @@ fn skip_in_statement(input: &mut Reader<'_, '_>) -> bool {
             true
         }
         Some(token) => {
-            is_closer(token.kind)
+            token.kind.is_closer()
                 || begins_statement(tokens)
                 || matches!(token.kind, Kind::Doc | Kind::Hash)
                 || {
@@ -449,9 +488,9 @@ fn skip_in_statement(input: &mut Reader<'_, '_>) -> bool {
 fn skip_one(input: &mut Reader<'_, '_>) {
     let mut depth = 0u32;
     while let Some(token) = input.peek_ref() {
-        if is_opener(token.kind) {
+        if token.kind.is_opener() {
             depth += 1;
-        } else if is_closer(token.kind) {
+        } else if token.kind.is_closer() {
             depth = depth.saturating_sub(1);
         }
         input.next_ref();
@@ -475,9 +514,9 @@ fn has_body(tokens: &[Token<'_>]) -> bool {
                 _ => {}
             }
         }
-        if is_opener(token.kind) {
+        if token.kind.is_opener() {
             depth += 1;
-        } else if is_closer(token.kind) {
+        } else if token.kind.is_closer() {
             let Some(less) = depth.checked_sub(1) else { return false };
             depth = less;
         }
@@ -515,7 +554,7 @@ fn is_reserved_name(before: Option<&Token<'_>>, tokens: &[Token<'_>]) -> bool {
 /// `for in [1, 2]`.
 fn is_in_as_name(before: Option<&Token<'_>>, next: Option<Kind>) -> bool {
     let Some(next) = next else { return true };
-    let binds = |before: Kind| before == Kind::For || before == Kind::Comma || is_opener(before);
+    let binds = |before: Kind| before == Kind::For || before == Kind::Comma || before.is_opener();
     let indexed = next == Kind::LeftBracket && !before.is_some_and(|before| binds(before.kind));
     indexed || next == Kind::In || (next.class() == Class::Mark && !begins_value(next))
 }
@@ -527,15 +566,7 @@ fn begins_declaration(tokens: &[Token<'_>]) -> bool {
 
 /// Marks and literals that a value begins with.
 fn begins_value(kind: Kind) -> bool {
-    is_opener(kind) || matches!(kind, Kind::Int | Kind::Str | Kind::Wrong)
-}
-
-fn is_opener(kind: Kind) -> bool {
-    matches!(kind, Kind::LeftParen | Kind::LeftBracket | Kind::LeftBrace)
-}
-
-fn is_closer(kind: Kind) -> bool {
-    matches!(kind, Kind::RightParen | Kind::RightBracket | Kind::RightBrace)
+    kind.is_opener() || matches!(kind, Kind::Int | Kind::Str | Kind::Wrong)
 }
 
 fn named(token: &Token<'_>) -> Name {

@@ -1,6 +1,7 @@
 //! Reports about tokens that do not belong where they are, or that are missing.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
+use super::recover::Parenthesized;
 use super::{Reader, here, last, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -284,6 +285,50 @@ pub(super) fn commas_for_semicolons(first: Span, places: impl Iterator<Item = Sp
     let report = Diagnostic::new(Code::E0101, first, "expected `;` after an option, found `,`")
         .fix("write `;` after each option", edits);
     Fault::new(first.start, Reach::Statement, report)
+}
+
+/// Options in parentheses, and the commas that end them.
+pub(super) fn options_in_parentheses<'t>(
+    found: &Parenthesized<'t>,
+    commas: impl Iterator<Item = &'t Token<'t>>,
+) -> Option<Fault> {
+    let (close, settings) = found.inner.split_last()?;
+    let replace = |token: &Token<'_>, text: &str| Edit { span: token.span, text: text.to_owned() };
+    // A space where the bracket and an option are on the same line.
+    let open = if found.inner.first()?.first { "{" } else { "{ " };
+    let end = if close.first { "}" } else { " }" };
+    let last = settings.last()?;
+    let mut edits = vec![replace(found.open, open)];
+    edits.extend(commas.map(|comma| replace(comma, ";")));
+    if last.kind != Kind::Semicolon && last.kind != Kind::Comma {
+        edits.push(Edit { span: last.after(), text: ";".to_owned() });
+    }
+    edits.push(replace(close, end));
+    let ended = found.next.filter(|next| next.kind == Kind::Semicolon);
+    edits.extend(ended.map(|end| replace(end, "")));
+    let place = found.open.span.to(close.span);
+    let report = Diagnostic::new(Code::E0105, place, "options belong in braces")
+        .fix("write `options { .. }`", edits);
+    Some(Fault::new(place.start, Reach::Statement, report))
+}
+
+/// The settings of a pipeline in parentheses.
+pub(super) fn pipeline_in_parentheses(found: &Parenthesized<'_>) -> Option<Fault> {
+    let close = found.inner.last()?;
+    let place = found.open.span.to(close.span);
+    let edits = [found.open, close].map(|token| Edit { span: token.span, text: String::new() });
+    let report =
+        Diagnostic::new(Code::E0101, place, "the settings of a pipeline have no parentheses")
+            .fix("remove the parentheses", edits.to_vec());
+    Some(Fault::new(place.start, Reach::Statement, report))
+}
+
+/// `=>` in place of the `=` between a function and its value.
+pub(super) fn arrow_for_equal(equal: &Token<'_>, head: &Token<'_>) -> Fault {
+    let place = equal.span.to(head.span);
+    let report = Diagnostic::new(Code::E0101, place, "expected `=` and a value, found `=>`")
+        .fix("write `=`", vec![Edit { span: place, text: "=".to_owned() }]);
+    Fault::new(place.start, Reach::Statement, report)
 }
 
 /// The braces of a function's value, as other languages write it: `{ return x; }`.

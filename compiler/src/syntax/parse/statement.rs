@@ -5,9 +5,9 @@ use super::expression::{Values, arguments, at_binder, condition, opened_dimensio
 use super::item::{Prefix, with_prefix};
 use super::recover::{
     arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
-    required_name, semicolon, unknown, whole,
+    parenthesized, required_name, semicolon, unknown, whole,
 };
-use super::report::lone_semicolon;
+use super::report::{lone_semicolon, pipeline_in_parentheses};
 use super::{
     Extra, Input, Reader, Rule, head, head_of, kind_at, look, mark, note, pick, rest, span,
 };
@@ -311,7 +311,8 @@ fn pipeline<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind>
     let settings = setting.separated_by(mark(Kind::Comma)).at_least(1).collect::<Vec<_>>();
     let settings =
         look(|tokens| kind_at(tokens, 0).is_some_and(|kind| kind.class() != Class::Mark))
-            .ignore_then(settings)
+            .ignore_then(settings.clone())
+            .or(parenthesized(settings.boxed(), pipeline_in_parentheses))
             .or(hole("`unit` or `chunks`").map(|_| Vec::new()));
     head(Kind::Pipeline)
         .ignore_then(settings)

@@ -1,0 +1,111 @@
+//! The options of a program, also in the forms that other languages would give them: separated by commas, in parentheses,
+//! or a single one without braces. These are reported with the edits that make them right.
+
+use super::expression::{Values, index};
+use super::item::braced;
+use super::recover::{
+    expect, listed_some, name, parenthesized, required_name, semicolon, unknown, word,
+};
+use super::report::{bare_option, commas_for_semicolons, options_in_parentheses};
+use super::{Extra, Input, Note, Reader, Rule, kind_at, look, mark, note, rest, span};
+use crate::syntax::ast::{OptionSetting, OptionValue};
+use crate::syntax::lookahead::behind;
+use crate::syntax::token::{Kind, Token};
+use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
+
+/// `options { a = 1; b = 2; }`
+pub(super) fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
+    let setting = option_setting(values).then_ignore(semicolon());
+    let garbage = braced(setting.clone().map(Some).boxed());
+    let bare = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal));
+    let bare = bare.ignore_then(setting.clone()).map_with(|setting, e| {
+        let fault = bare_option(span(e));
+        e.state().log.push(Note::Fault(Box::new(fault)));
+        vec![setting]
+    });
+    let within = |setting: Rule<'t, OptionSetting>| {
+        let any = setting.map(Some).or(unknown("an option", garbage.clone()).map(|()| None));
+        braced(any.boxed()).map(|(settings, _)| settings)
+    };
+    let end = mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not();
+    let listed = commas().ignore_then(within(option_setting(values).then_ignore(end).boxed()));
+    let settings = within(setting.boxed());
+    word(Kind::Options)
+        .ignore_then(choice((bare, listed, in_parentheses(values), settings)))
+        .boxed()
+}
+
+/// `options (a = 1, b = 2);`
+fn in_parentheses<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
+    let between = mark(Kind::Comma).or(mark(Kind::Semicolon));
+    let settings = option_setting(values).separated_by(between).allow_trailing().collect();
+    parenthesized(settings.boxed(), |found| {
+        options_in_parentheses(found, ending_commas(found.inner))
+    })
+    .then_ignore(mark(Kind::Semicolon).or_not())
+    .boxed()
+}
+
+/// Reports the commas between options, all of them at once; fails if there are none. Consumes nothing.
+fn commas<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let (brace, inner) = rest(input).split_first().ok_or_else(EmptyErr::default)?;
+        let end = behind(inner.iter(), Kind::RightBrace).filter(|_| brace.kind == Kind::LeftBrace);
+        let inner = end.and_then(|end| inner.get(..end)).ok_or_else(EmptyErr::default)?;
+        let mut found = ending_commas(inner).map(|comma| comma.span).peekable();
+        let first = *found.peek().ok_or_else(EmptyErr::default)?;
+        let last = inner.iter().rev().nth(1);
+        let open = last.filter(|last| !matches!(last.kind, Kind::Semicolon | Kind::Comma));
+        let places = found.chain(open.map(Token::after));
+        note(input, commas_for_semicolons(first, places));
+        Ok(())
+    })
+}
+
+/// The commas of `inner`, which ends with a closing bracket, that end an option: those inside a value do not.
+fn ending_commas<'t>(inner: &'t [Token<'t>]) -> impl Iterator<Item = &'t Token<'t>> {
+    let mut depth = 0u32;
+    inner.iter().enumerate().filter_map(move |(at, token)| {
+        if token.kind.is_opener() {
+            depth += 1;
+        } else if token.kind.is_closer() {
+            depth = depth.saturating_sub(1);
+        }
+        let ends = depth == 0 && inner.get(at..).is_some_and(ends_with_comma);
+        ends.then_some(token)
+    })
+}
+
+/// Whether the comma at the head of `tokens` is where an option ends, rather than inside its value.
+fn ends_with_comma(tokens: &[Token<'_>]) -> bool {
+    let next = kind_at(tokens, 1);
+    let another = next.is_some_and(Kind::is_name) && kind_at(tokens, 2) == Some(Kind::Equal);
+    kind_at(tokens, 0) == Some(Kind::Comma) && (another || next.is_some_and(Kind::is_closer))
+}
+
+/// `name = value`
+pub(super) fn option_setting<'t>(values: &Values<'t>) -> Rule<'t, OptionSetting> {
+    name()
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon, Kind::EqualEqual]))
+        .then(option_value(values))
+        .map_with(|(name, value), e| OptionSetting { name, value, span: span(e) })
+        .boxed()
+}
+
+fn option_value<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
+    let is_map = |tokens: Input<'t>| {
+        kind_at(tokens, 0) == Some(Kind::LeftBrace) && kind_at(tokens, 2) == Some(Kind::Equal)
+    };
+    look(is_map).ignore_then(map(values)).or(index(values).map(OptionValue::Index)).boxed()
+}
+
+fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
+    let entry = required_name("a name")
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
+        .then(values.required("a value"))
+        .map(|(name, value)| Some((name?, value)));
+    mark(Kind::LeftBrace)
+        .ignore_then(listed_some(entry.boxed(), Kind::RightBrace))
+        .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
+        .boxed()
+}
