@@ -348,7 +348,8 @@ template <class P> struct Block {
     CCL_DEVICE Word *words(uint32_t of) const { return (Word *)arguments.ranks[of].sync; }
     static CCL_DEVICE uint32_t end_of(uint32_t peer, uint32_t lane) { return peer * P::lanes + lane; }
     CCL_DEVICE size_t half() const {
-        if constexpr (P::double_scratch) return launch % 2 ? arguments.half : 0;
+        // A product, since compilers turn a choice into a conditional load for each address.
+        if constexpr (P::double_scratch) return launch % 2 * arguments.half;
         return 0;
     }
     CCL_DEVICE char *scratch_of(uint32_t r) const { return (char *)arguments.ranks[r].scratch + half(); }
