@@ -490,15 +490,12 @@ template <class P> inline void store_packet_multicast(MulticastSpot at, typename
 
 template <int N> struct List {
     uint32_t at[N];
-    CCL_DEVICE List operator+(uint32_t n) const {
-        List sum;
-        for (int i = 0; i < N; ++i) sum.at[i] = at[i] + n;
-        return sum;
-    }
-    CCL_DEVICE List operator*(uint32_t n) const {
-        List product;
-        for (int i = 0; i < N; ++i) product.at[i] = at[i] * n;
-        return product;
+    // A mask, since compilers turn other ways of picking an entry into a jump for each.
+    CCL_DEVICE uint32_t operator[](uint32_t k) const {
+        uint32_t entry = 0;
+        CCL_UNROLL
+        for (uint32_t i = 0; i < N; ++i) entry |= (0u - (uint32_t)(i == k)) & at[i];
+        return entry;
     }
 };
 
@@ -506,12 +503,39 @@ template <class... Numbers> CCL_DEVICE List<sizeof...(Numbers)> list(Numbers... 
     return {{(uint32_t)numbers...}};
 }
 
+// A list whose entries are computed where they are used: a thread that needs one entry computes no other.
+template <int N, class F> struct Series {
+    F entry;
+    CCL_DEVICE uint32_t operator[](uint32_t k) const { return entry(k); }
+};
+
+template <int N, class F> CCL_DEVICE Series<N, F> series(F entry) { return {entry}; }
+
 // The numbers `first`, `first + step` and so on.
-template <int N> CCL_DEVICE List<N> run(uint32_t first, uint32_t step = 1) {
-    List<N> numbers;
-    CCL_UNROLL
-    for (int i = 0; i < N; ++i) numbers.at[i] = first + i * step;
-    return numbers;
+template <int N> CCL_DEVICE auto run(uint32_t first, uint32_t step = 1) {
+    return series<N>([=](uint32_t k) { return first + k * step; });
+}
+
+// Wherever there may be a list, there may be one number, which counts for all entries.
+template <class Number> constexpr uint32_t length = 1;
+template <int N> constexpr uint32_t length<List<N>> = N;
+template <int N, class F> constexpr uint32_t length<Series<N, F>> = N;
+template <class A, class B> constexpr uint32_t longer = length<A> > length<B> ? length<A> : length<B>;
+CCL_DEVICE uint32_t entry(uint32_t number, uint32_t) { return number; }
+template <int N> CCL_DEVICE uint32_t entry(const List<N> &list, uint32_t k) { return list[k]; }
+template <int N, class F> CCL_DEVICE uint32_t entry(const Series<N, F> &series, uint32_t k) { return series[k]; }
+
+template <int N> CCL_DEVICE auto operator+(List<N> list, uint32_t n) {
+    return series<N>([=](uint32_t k) { return list[k] + n; });
+}
+template <int N> CCL_DEVICE auto operator*(List<N> list, uint32_t n) {
+    return series<N>([=](uint32_t k) { return list[k] * n; });
+}
+template <int N, class F> CCL_DEVICE auto operator+(Series<N, F> all, uint32_t n) {
+    return series<N>([=](uint32_t k) { return all[k] + n; });
+}
+template <int N, class F> CCL_DEVICE auto operator*(Series<N, F> all, uint32_t n) {
+    return series<N>([=](uint32_t k) { return all[k] * n; });
 }
 
 template <int N> struct Spots {
