@@ -480,6 +480,7 @@ template <class P> struct Block {
     }
     // Does what is left after the whole elements, or everything if elements are not aligned, in steps of `Step` bytes.
     template <size_t Step, class Act> static CCL_DEVICE void remainder(Part part, bool elements_done, Act act) {
+        if (elements_done && part.bytes % 16 == 0) return;
         const size_t first = elements_done ? part.bytes / 16 : 0;
         const size_t own = first + (thread() + threads() - first % threads()) % threads();
         CCL_ROLLED
