@@ -309,22 +309,26 @@ template <class V> struct Elements<uint8_t, V> {
 
 // ---- Packets: data and the number of the launch in one access ------------------------------------------------------
 
+#if defined(__CUDACC__)
+// Data and flag side by side: one access, which is either seen as a whole or not at all.
+CCL_DEVICE uint64_t flagged(uint32_t data, uint32_t flag) { return (uint64_t)flag << 32 | data; }
+CCL_DEVICE bool has_flag(uint64_t word, uint32_t flag) { return (uint32_t)(word >> 32) == flag; }
+#endif
+
 struct Ll16 {
     using Payload = V8;
     static constexpr size_t bytes = 16;
 #if defined(__CUDACC__)
     static CCL_DEVICE void store(char *at, Payload data, uint32_t flag) {
-        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(at), "r"(data.word[0]), "r"(flag),
-                     "r"(data.word[1])
+        asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(flagged(data.word[0], flag)),
+                     "l"(flagged(data.word[1], flag))
                      : "memory");
     }
     static CCL_DEVICE bool load(const char *at, uint32_t flag, Payload &data) {
-        uint32_t first, second;
-        asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(data.word[0]), "=r"(first), "=r"(data.word[1]), "=r"(second)
-                     : "l"(at)
-                     : "memory");
-        return first == flag && second == flag;
+        uint64_t first, second;
+        asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
+        data = {{(uint32_t)first, (uint32_t)second}};
+        return has_flag(first, flag) && has_flag(second, flag);
     }
 #endif
 };
@@ -334,15 +338,13 @@ struct Ll8 {
     static constexpr size_t bytes = 8;
 #if defined(__CUDACC__)
     static CCL_DEVICE void store(char *at, Payload data, uint32_t flag) {
-        asm volatile("st.volatile.global.v2.u32 [%0], {%1, %2};" ::"l"(at), "r"(data.word[0]), "r"(flag) : "memory");
+        asm volatile("st.volatile.global.u64 [%0], %1;" ::"l"(at), "l"(flagged(data.word[0], flag)) : "memory");
     }
     static CCL_DEVICE bool load(const char *at, uint32_t flag, Payload &data) {
-        uint32_t found;
-        asm volatile("ld.volatile.global.v2.u32 {%0, %1}, [%2];"
-                     : "=r"(data.word[0]), "=r"(found)
-                     : "l"(at)
-                     : "memory");
-        return found == flag;
+        uint64_t word;
+        asm volatile("ld.volatile.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+        data = {{(uint32_t)word}};
+        return has_flag(word, flag);
     }
 #endif
 };
