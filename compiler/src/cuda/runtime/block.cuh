@@ -263,11 +263,11 @@ template <class P> struct Block {
     CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<N> on, Spots<1> plain, Spots<M> from) const {
         packets_of<K>(part, [&](size_t at) {
             auto sum = sum_at<K, Op>(at, plain, from);
-            store(to.at[0] + at, sum);
             // The destinations' addresses are computed only now: there are no
             // registers for them while packets are awaited.
             forget(at);
             write<K>(on, at, sum);
+            store(to.at[0] + at, sum);  // last, since peers wait for their packets, and nobody for this
         });
     }
 
