@@ -48,9 +48,17 @@ struct All {
     uint32_t blocks[Fixed::ranks];
 };
 
+// A launch of the program itself has no blocks too many, so there is nothing to ask where all ranks have as many as each other.
+static constexpr bool ranks_are_alike() {
+    for (uint32_t r = 0; r < Fixed::ranks; ++r)
+        if (Fixed::blocks_of(r) != Fixed::blocks) return false;
+    return true;
+}
+static constexpr bool alike = ranks_are_alike();
+
 template <class K> __global__ void __launch_bounds__(Fixed::threads, 1) all_ranks(const __grid_constant__ All all) {
     const uint32_t rank = blockIdx.x / Fixed::blocks, block = blockIdx.x % Fixed::blocks;
-    if (block < all.blocks[rank]) kernels::run<K>(kernels::Block(all.ranks[rank], block));
+    if (alike || block < all.blocks[rank]) kernels::run<K>(kernels::Block(all.ranks[rank], block));
 }
 
 // ---- Streams ---------------------------------------------------------------------------------------------------------

@@ -70,10 +70,10 @@ template <class P> struct Block {
         return rank - place * distance + (i + (i >= place)) * distance;
     }
     CCL_DEVICE auto peers() const {
-        return each_of<P::ranks>([&](uint32_t i) { return peer(i); });
+        return series<P::ranks - 1>([this](uint32_t i) { return peer(i); });
     }
     CCL_DEVICE auto slots() const {
-        return each_of<P::ranks>([&](uint32_t i) { return slot(peer(i)); });
+        return series<P::ranks - 1>([this](uint32_t i) { return slot(peer(i)); });
     }
 
     // Nodes. A rank's number within its node is its local number. The ranks with one
@@ -96,22 +96,22 @@ template <class P> struct Block {
     CCL_DEVICE uint32_t node_slot(uint32_t at) const { return place_among(local(), local(at)); }
     CCL_DEVICE uint32_t rail_slot(uint32_t at) const { return place_among(node(), node(at)); }
     CCL_DEVICE auto node_peers() const {
-        return each_of<P::ranks_per_node>([&](uint32_t i) { return node_peer(i); });
+        return series<P::ranks_per_node - 1>([this](uint32_t i) { return node_peer(i); });
     }
     CCL_DEVICE auto rail_peers() const {
-        return each_of<P::ranks / P::ranks_per_node>([&](uint32_t i) { return rail_peer(i); });
+        return series<P::ranks / P::ranks_per_node - 1>([this](uint32_t i) { return rail_peer(i); });
     }
     CCL_DEVICE auto locals() const {
-        return each_of<P::ranks_per_node>([&](uint32_t i) { return local(node_peer(i)); });
+        return series<P::ranks_per_node - 1>([this](uint32_t i) { return local(node_peer(i)); });
     }
     CCL_DEVICE auto nodes() const {
-        return each_of<P::ranks / P::ranks_per_node>([&](uint32_t i) { return node(rail_peer(i)); });
+        return series<P::ranks / P::ranks_per_node - 1>([this](uint32_t i) { return node(rail_peer(i)); });
     }
     CCL_DEVICE auto node_slots() const {
-        return each_of<P::ranks_per_node>([&](uint32_t i) { return node_slot(node_peer(i)); });
+        return series<P::ranks_per_node - 1>([this](uint32_t i) { return node_slot(node_peer(i)); });
     }
     CCL_DEVICE auto rail_slots() const {
-        return each_of<P::ranks / P::ranks_per_node>([&](uint32_t i) { return rail_slot(rail_peer(i)); });
+        return series<P::ranks / P::ranks_per_node - 1>([this](uint32_t i) { return rail_slot(rail_peer(i)); });
     }
 
     // Addresses in memory: of this rank or of another, one or a list.
@@ -263,11 +263,11 @@ template <class P> struct Block {
     CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<N> on, Spots<1> plain, Spots<M> from) const {
         packets_of<K>(part, [&](size_t at) {
             auto sum = sum_at<K, Op>(at, plain, from);
-            store(to.at[0] + at, sum);
             // The destinations' addresses are computed only now: there are no
             // registers for them while packets are awaited.
             forget(at);
             write<K>(on, at, sum);
+            store(to.at[0] + at, sum);  // last, since peers wait for their packets, and nobody for this
         });
     }
 
@@ -348,67 +348,30 @@ template <class P> struct Block {
     CCL_DEVICE Word *words(uint32_t of) const { return (Word *)arguments.ranks[of].sync; }
     static CCL_DEVICE uint32_t end_of(uint32_t peer, uint32_t lane) { return peer * P::lanes + lane; }
     CCL_DEVICE size_t half() const {
-        if constexpr (P::double_scratch) return launch % 2 ? arguments.half : 0;
+        // A product, since compilers turn a choice into a conditional load for each address.
+        if constexpr (P::double_scratch) return launch % 2 * arguments.half;
         return 0;
     }
     CCL_DEVICE char *scratch_of(uint32_t r) const { return (char *)arguments.ranks[r].scratch + half(); }
 
-    template <class F> static CCL_DEVICE Spots<1> spots(uint32_t chunk, uint32_t of, F place) {
-        return Spots<1>{{place(chunk, of)}};
-    }
-    template <int N, class F> static CCL_DEVICE Spots<N> spots(List<N> chunks, uint32_t of, F place) {
-        Spots<N> all;
+    template <class C, class R, class F> static CCL_DEVICE auto spots(C chunks, R of, F place) {
+        Spots<longer<C, R>> all;
         CCL_UNROLL
-        for (int i = 0; i < N; ++i) all.at[i] = place(chunks.at[i], of);
-        return all;
-    }
-    template <int N, class F> static CCL_DEVICE Spots<N> spots(uint32_t chunk, List<N> of, F place) {
-        Spots<N> all;
-        CCL_UNROLL
-        for (int i = 0; i < N; ++i) all.at[i] = place(chunk, of.at[i]);
-        return all;
-    }
-    template <int N, class F> static CCL_DEVICE Spots<N> spots(List<N> chunks, List<N> of, F place) {
-        Spots<N> all;
-        CCL_UNROLL
-        for (int i = 0; i < N; ++i) all.at[i] = place(chunks.at[i], of.at[i]);
+        for (uint32_t i = 0; i < longer<C, R>; ++i) all.at[i] = place(entry(chunks, i), entry(of, i));
         return all;
     }
 
     // The place of `one` among all ranks but `other`.
     static CCL_DEVICE uint32_t place_among(uint32_t one, uint32_t other) { return one - (one > other); }
-    // A number for each peer in a circle of ranks.
-    template <uint32_t Ranks, class F> static CCL_DEVICE List<Ranks - 1> each_of(F number) {
-        List<Ranks - 1> all;
-        CCL_UNROLL
-        for (uint32_t i = 0; i + 1 < Ranks; ++i) all.at[i] = number(i);
-        return all;
-    }
 
     // Does entry k of the lists in thread k.
-    template <class F> static CCL_DEVICE void each(uint32_t one, uint32_t other, F act) {
-        if (thread() == 0) act(one, other);
-    }
-    template <int N, class F> static CCL_DEVICE void each(List<N> ones, uint32_t other, F act) {
-        each(ones, run<N>(other, 0), act);
-    }
-    template <int N, class F> static CCL_DEVICE void each(uint32_t one, List<N> others, F act) {
-        each(run<N>(one, 0), others, act);
-    }
-    template <int N, class F> static CCL_DEVICE void each(List<N> ones, List<N> others, F act) {
-        if (threads() < N) {
-            for (uint32_t k = thread(); k < N; k += threads()) act(ones.at[k], others.at[k]);
-            return;
+    template <class A, class B, class F> static CCL_DEVICE void each(A ones, B others, F act) {
+        constexpr uint32_t count = longer<A, B>;
+        if (threads() < count) {
+            for (uint32_t k = thread(); k < count; k += threads()) act(entry(ones, k), entry(others, k));
+        } else if (thread() < count) {
+            act(entry(ones, thread()), entry(others, thread()));
         }
-        // A mask, since compilers turn other ways of picking an entry into a jump for each.
-        uint32_t one = 0, other = 0;
-        CCL_UNROLL
-        for (uint32_t k = 0; k < N; ++k) {
-            const uint32_t mask = 0u - (uint32_t)(thread() == k);
-            one |= mask & ones.at[k];
-            other |= mask & others.at[k];
-        }
-        if (thread() < N) act(one, other);
     }
 
     template <int N> static CCL_DEVICE bool aligned(Spots<N> spots, Part part) {
@@ -517,6 +480,7 @@ template <class P> struct Block {
     }
     // Does what is left after the whole elements, or everything if elements are not aligned, in steps of `Step` bytes.
     template <size_t Step, class Act> static CCL_DEVICE void remainder(Part part, bool elements_done, Act act) {
+        if (elements_done && part.bytes % 16 == 0) return;
         const size_t first = elements_done ? part.bytes / 16 : 0;
         const size_t own = first + (thread() + threads() - first % threads()) % threads();
         CCL_ROLLED

@@ -309,22 +309,26 @@ template <class V> struct Elements<uint8_t, V> {
 
 // ---- Packets: data and the number of the launch in one access ------------------------------------------------------
 
+#if defined(__CUDACC__)
+// Data and flag side by side: one access, which is either seen as a whole or not at all.
+CCL_DEVICE uint64_t flagged(uint32_t data, uint32_t flag) { return (uint64_t)flag << 32 | data; }
+CCL_DEVICE bool has_flag(uint64_t word, uint32_t flag) { return (uint32_t)(word >> 32) == flag; }
+#endif
+
 struct Ll16 {
     using Payload = V8;
     static constexpr size_t bytes = 16;
 #if defined(__CUDACC__)
     static CCL_DEVICE void store(char *at, Payload data, uint32_t flag) {
-        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(at), "r"(data.word[0]), "r"(flag),
-                     "r"(data.word[1])
+        asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(flagged(data.word[0], flag)),
+                     "l"(flagged(data.word[1], flag))
                      : "memory");
     }
     static CCL_DEVICE bool load(const char *at, uint32_t flag, Payload &data) {
-        uint32_t first, second;
-        asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(data.word[0]), "=r"(first), "=r"(data.word[1]), "=r"(second)
-                     : "l"(at)
-                     : "memory");
-        return first == flag && second == flag;
+        uint64_t first, second;
+        asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
+        data = {{(uint32_t)first, (uint32_t)second}};
+        return has_flag(first, flag) && has_flag(second, flag);
     }
 #endif
 };
@@ -334,15 +338,13 @@ struct Ll8 {
     static constexpr size_t bytes = 8;
 #if defined(__CUDACC__)
     static CCL_DEVICE void store(char *at, Payload data, uint32_t flag) {
-        asm volatile("st.volatile.global.v2.u32 [%0], {%1, %2};" ::"l"(at), "r"(data.word[0]), "r"(flag) : "memory");
+        asm volatile("st.volatile.global.u64 [%0], %1;" ::"l"(at), "l"(flagged(data.word[0], flag)) : "memory");
     }
     static CCL_DEVICE bool load(const char *at, uint32_t flag, Payload &data) {
-        uint32_t found;
-        asm volatile("ld.volatile.global.v2.u32 {%0, %1}, [%2];"
-                     : "=r"(data.word[0]), "=r"(found)
-                     : "l"(at)
-                     : "memory");
-        return found == flag;
+        uint64_t word;
+        asm volatile("ld.volatile.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+        data = {{(uint32_t)word}};
+        return has_flag(word, flag);
     }
 #endif
 };
@@ -490,15 +492,12 @@ template <class P> inline void store_packet_multicast(MulticastSpot at, typename
 
 template <int N> struct List {
     uint32_t at[N];
-    CCL_DEVICE List operator+(uint32_t n) const {
-        List sum;
-        for (int i = 0; i < N; ++i) sum.at[i] = at[i] + n;
-        return sum;
-    }
-    CCL_DEVICE List operator*(uint32_t n) const {
-        List product;
-        for (int i = 0; i < N; ++i) product.at[i] = at[i] * n;
-        return product;
+    // A mask, since compilers turn other ways of picking an entry into a jump for each.
+    CCL_DEVICE uint32_t operator[](uint32_t k) const {
+        uint32_t entry = 0;
+        CCL_UNROLL
+        for (uint32_t i = 0; i < N; ++i) entry |= (0u - (uint32_t)(i == k)) & at[i];
+        return entry;
     }
 };
 
@@ -506,12 +505,39 @@ template <class... Numbers> CCL_DEVICE List<sizeof...(Numbers)> list(Numbers... 
     return {{(uint32_t)numbers...}};
 }
 
+// A list whose entries are computed where they are used: a thread that needs one entry computes no other.
+template <int N, class F> struct Series {
+    F entry;
+    CCL_DEVICE uint32_t operator[](uint32_t k) const { return entry(k); }
+};
+
+template <int N, class F> CCL_DEVICE Series<N, F> series(F entry) { return {entry}; }
+
 // The numbers `first`, `first + step` and so on.
-template <int N> CCL_DEVICE List<N> run(uint32_t first, uint32_t step = 1) {
-    List<N> numbers;
-    CCL_UNROLL
-    for (int i = 0; i < N; ++i) numbers.at[i] = first + i * step;
-    return numbers;
+template <int N> CCL_DEVICE auto run(uint32_t first, uint32_t step = 1) {
+    return series<N>([=](uint32_t k) { return first + k * step; });
+}
+
+// Wherever there may be a list, there may be one number, which counts for all entries.
+template <class Number> constexpr uint32_t length = 1;
+template <int N> constexpr uint32_t length<List<N>> = N;
+template <int N, class F> constexpr uint32_t length<Series<N, F>> = N;
+template <class A, class B> constexpr uint32_t longer = length<A> > length<B> ? length<A> : length<B>;
+CCL_DEVICE uint32_t entry(uint32_t number, uint32_t) { return number; }
+template <int N> CCL_DEVICE uint32_t entry(const List<N> &list, uint32_t k) { return list[k]; }
+template <int N, class F> CCL_DEVICE uint32_t entry(const Series<N, F> &series, uint32_t k) { return series[k]; }
+
+template <int N> CCL_DEVICE auto operator+(List<N> list, uint32_t n) {
+    return series<N>([=](uint32_t k) { return list[k] + n; });
+}
+template <int N> CCL_DEVICE auto operator*(List<N> list, uint32_t n) {
+    return series<N>([=](uint32_t k) { return list[k] * n; });
+}
+template <int N, class F> CCL_DEVICE auto operator+(Series<N, F> all, uint32_t n) {
+    return series<N>([=](uint32_t k) { return all[k] + n; });
+}
+template <int N, class F> CCL_DEVICE auto operator*(Series<N, F> all, uint32_t n) {
+    return series<N>([=](uint32_t k) { return all[k] * n; });
 }
 
 template <int N> struct Spots {
