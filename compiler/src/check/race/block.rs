@@ -5,6 +5,7 @@ use super::clock::{Clock, Lookup};
 use super::heard::Heard;
 use super::history::{History, MomentId, NONE, Source};
 use super::step::{Step, Steps};
+use super::writers::Slot;
 use crate::ir::{Program, RankId};
 use smallvec::SmallVec;
 
@@ -112,6 +113,17 @@ impl<'p> Block<'p> {
     /// The same, to be added to.
     pub(super) fn heard_mut(&mut self) -> &mut Heard {
         self.heard.get_or_insert_default()
+    }
+
+    /// A transfer has processed this many of its elements, and waits for a packet or is done.
+    pub(super) fn progress(&mut self, done: usize, missing: Option<Slot>) {
+        if missing.is_some() {
+            let heard = self.heard_mut();
+            (heard.done, heard.missing) = (done, missing);
+        } else {
+            self.heard.iter_mut().for_each(|heard| (heard.done, heard.missing) = (0, None));
+            self.at += 1;
+        }
     }
 
     /// All threads meet: each learns what any knows.

@@ -10,9 +10,9 @@ use rustc_hash::FxHashMap;
 /// What threads wait for and have heard since they last met.
 #[derive(Default)]
 pub(super) struct Heard {
-    /// Which elements of this step are done, while some wait for packets.
-    pub(super) done: Vec<bool>,
-    /// A packet without which this step cannot begin.
+    /// How many elements of this step are done, while the others wait for packets.
+    pub(super) done: usize,
+    /// The packet that the next of them waits for.
     pub(super) missing: Option<Slot>,
     /// What the elements of the last operations have learned; all threads know it once they meet.
     pub(super) learnt: Vec<Source>,

@@ -23,6 +23,7 @@ use super::sync::Counters;
 use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
 use super::whole::Whole;
+use super::writers::Slot;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{Grain, Stuck};
 use crate::ir::threads::Share;
@@ -254,7 +255,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     fn step(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
         let Some(block) = blocks.get_mut(agent) else { return false };
         let Some(step) = block.step(self.program, 0) else { return false };
-        if step.joined && block.heard().is_none_or(|heard| heard.done.is_empty()) {
+        if step.joined && block.heard().is_none_or(|heard| heard.done == 0) {
             block.meet(self.lookup());
         }
         let done = match &step.op.action {
@@ -304,54 +305,33 @@ impl<'p, 'b> Machine<'p, 'b> {
             return false;
         }
         let several = elements.last().is_some_and(|element| element.entry > 0);
+        let done = block.heard().map_or(0, |heard| heard.done);
+        let left = elements.get(done..).unwrap_or_default();
+        let (ready, missing) = self.ready(left);
+        let at_once = self.few || transfer.via == Some(ChannelKind::Port);
+        if missing.is_some() && at_once {
+            block.progress(done, missing);
+            return false;
+        }
+        if transfer.via == Some(ChannelKind::Port) {
+            self.push(block, step, transfer, &elements);
+        } else {
+            self.act(block, step, (transfer, several), left.iter().take(ready));
+        }
+        block.progress(done + ready, missing);
+        missing.is_none() || ready > 0
+    }
+
+    /// How many of these elements can be processed, and the packet that the next one waits for. A thread goes through its
+    /// elements in order and waits for the packets of each; where chunks are large, one thread has parts of all of them.
+    fn ready(&self, elements: &[Element]) -> (usize, Option<Slot>) {
         let missing = |element: &Element| {
             let packets = element.reads.iter().filter(|read| read.packet);
             let mut slots = packets.map(|read| self.packet_home(read.place).0);
             slots.find(|slot| self.packets.get(*slot).is_none())
         };
-        let at_once = self.few || transfer.via == Some(ChannelKind::Port);
-        let all = block.heard().is_none_or(|heard| heard.done.is_empty()) && {
-            let missing = elements.iter().find_map(missing);
-            if missing.is_some() {
-                block.heard_mut().missing = missing.filter(|_| at_once);
-            }
-            missing.is_none()
-        };
-        if transfer.via == Some(ChannelKind::Port) {
-            if all {
-                self.push(block, step, transfer, &elements);
-                block.at += 1;
-            }
-            return all;
-        }
-        if all {
-            self.act(block, step, (transfer, several), elements.iter());
-            block.at += 1;
-            return true;
-        }
-        if self.few {
-            return false;
-        }
-        // Each element waits on its own; the elements of several entries belong to the same threads, one entry after
-        // the other.
-        let done = &mut block.heard_mut().done;
-        done.resize(elements.len(), false);
-        let mut now: Vec<&Element> = Vec::new();
-        for (element, done) in elements.iter().zip(done).filter(|(_, done)| !**done) {
-            if missing(element).is_none() {
-                *done = true;
-                now.push(element);
-            } else if several {
-                break;
-            }
-        }
-        self.act(block, step, (transfer, several), now.iter().copied());
-        let done = &mut block.heard_mut().done;
-        if done.iter().all(|done| *done) {
-            done.clear();
-            block.at += 1;
-        }
-        !now.is_empty()
+        let stuck = (0..).zip(elements).find_map(|(at, element)| Some((at, missing(element)?)));
+        stuck.map_or((elements.len(), None), |(at, slot)| (at, Some(slot)))
     }
 
     /// Lets the threads of a block process their elements.
