@@ -4,7 +4,7 @@
 //! only what is new since the previous moment; the rest is found by searching back ([`super::clock`]), so that telling
 //! costs the same however much is known. Flows record in the same way what values were made from.
 
-use super::agents::{Agent, NOBODY};
+use super::agents::{Agent, Agents, NOBODY};
 use super::pages::Pages;
 use super::turn::By;
 
@@ -113,6 +113,18 @@ impl History {
     pub(super) fn meeting(&mut self, sources: impl IntoIterator<Item = Source>) -> MomentId {
         let chain = self.chain();
         self.add((NOBODY, chain), 0, NONE, sources)
+    }
+
+    /// Adds a moment, of a chain of its own, at which an agent's steps before `seen` have happened and nothing else is
+    /// known. The moment is one of the agent's representative; the turn leads from there to the agent.
+    pub(super) fn steps_of(
+        &mut self,
+        agents: &Agents,
+        (agent, seen): (Agent, u32),
+    ) -> (MomentId, By) {
+        let (home, by) = agents.home(agent);
+        let chain = self.chain();
+        (self.add((home, chain), seen, NONE, []), by)
     }
 
     /// A moment.

@@ -11,7 +11,7 @@
 use super::acts::{Acts, Footprint, Touch};
 use super::agents::{Agent, Agents};
 use super::clock::{Clock, Lookup, Run};
-use super::history::{FlowId, History, MomentId, NONE, Source};
+use super::history::{FlowId, History, MomentId, Source};
 use super::machine::After;
 use super::memory::past;
 use super::packets::{Packet, Writer};
@@ -108,10 +108,8 @@ impl Told {
     /// A moment that tells all of it.
     pub(super) fn moment(&self, history: &mut History, agents: &Agents) -> MomentId {
         let mut sources: Vec<Source> = Vec::new();
-        for (agent, before) in &self.run.steps {
-            let (home, by) = agents.home(*agent);
-            let chain = history.chain();
-            let moment = history.add((home, chain), *before, NONE, []);
+        for known in &self.run.steps {
+            let (moment, by) = history.steps_of(agents, *known);
             sources.push(Source::Run(moment, by));
         }
         let run = self.run.elements.iter().map(|(flow, by)| Source::Heard(*flow, *by));
