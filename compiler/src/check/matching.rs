@@ -18,8 +18,8 @@ mod report;
 mod summary;
 
 use super::found::Found;
-use super::names;
 use super::past::Past;
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
@@ -64,7 +64,7 @@ impl Use {
     fn times(&self) -> Option<String> {
         let once = |window: &Window, count: u64| match window {
             None => times(count),
-            Some((unit, _)) => format!("{} in each window of {}", times(count), names::size(*unit)),
+            Some((unit, _)) => format!("{} in each window of {}", times(count), bytes::text(*unit)),
         };
         let all: Vec<String> =
             self.counts.iter().map(|(window, count)| once(window, *count)).collect();

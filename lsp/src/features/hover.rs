@@ -8,6 +8,7 @@ use crate::nodes::Node;
 use crate::operations::{self, Done, counted};
 use crate::typed;
 use crate::values::{self, Values};
+use compiler::bytes;
 use compiler::elaborate::observe::ObservedValue;
 use compiler::ir;
 use compiler::source::{FileId, Span};
@@ -160,13 +161,12 @@ impl<'a, 'db> Scene<'a, 'db> {
         Some(format!("First on rank {}: `{sources} -> {destinations}`{bytes}", done.rank.0))
     }
 
-    /// ", 128 KiB of a message of 1 MiB"
+    /// ", 128KiB of a message of 1MiB"
     fn bytes(&self, program: &ir::Program, rank: &ir::Rank, operand: &ir::Operand) -> String {
         let message = self.analysis.settings().message_bytes;
         let bytes = operations::bytes(program, rank, operand, message);
         bytes.map_or_else(String::new, |bytes| {
-            let (bytes, message) = (operations::bytes_text(bytes), operations::bytes_text(message));
-            format!(", {bytes} of a message of {message}")
+            format!(", {} of a message of {}", bytes::text(bytes), bytes::text(message))
         })
     }
 

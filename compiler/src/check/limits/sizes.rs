@@ -17,10 +17,10 @@
 //!   there the executor begins again at the slot's first byte. Where [`ring`] shows that no window is overwritten
 //!   before it is read, the two limits under `reuse_resources` do not apply.
 
-use super::super::names::size;
 use super::super::ring::{self, Ring, Unsafe};
 use super::findings::place_at;
 use super::terms::Terms;
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::memory::{reads_packets, writes_packets};
@@ -285,7 +285,7 @@ impl Bounds {
         let place = program.options.message_size_place;
         if let Some(place) = place {
             diagnostic =
-                place_at(diagnostic, Some(place), format!("at most {} here", size(largest)));
+                place_at(diagnostic, Some(place), format!("at most {} here", bytes::text(largest)));
         }
         if self.least.is_some_and(|bound| bound.origin.is_some()) || place.is_none() {
             diagnostic = self.at_bound(program, diagnostic);
@@ -347,22 +347,30 @@ fn rounded(
     let high = options.max_message_size.is_some_and(|asked| asked != max);
     let message = match (low, high) {
         (false, false) => return None,
-        (true, false) => format!("the smallest message size is rounded up to {}", size(min)),
-        (false, true) => format!("the largest message size is rounded down to {}", size(max)),
-        (true, true) => format!("the message sizes are rounded to {}..={}", size(min), size(max)),
+        (true, false) => format!("the smallest message size is rounded up to {}", bytes::text(min)),
+        (false, true) => {
+            format!("the largest message size is rounded down to {}", bytes::text(max))
+        }
+        (true, true) => {
+            format!("the message sizes are rounded to {}..={}", bytes::text(min), bytes::text(max))
+        }
     };
     let note = Diagnostic::without_place(Code::N0301, message).note(format!(
         "the plan serves multiples of {}: {}",
-        size(unit),
+        bytes::text(unit),
         terms.multiple()
     ));
     Some(place_at(note, options.message_size_place, String::new()))
 }
 
 fn too_large(terms: Terms, asked: u64, largest: u64, reason: Reason) -> Diagnostic {
-    let message =
-        format!("the plan cannot serve messages of {}, only up to {}", size(asked), size(largest));
-    let literal = if largest.is_multiple_of(1 << 10) { size(largest) } else { largest.to_string() };
+    let message = format!(
+        "the plan cannot serve messages of {}, only up to {}",
+        bytes::text(asked),
+        bytes::text(largest)
+    );
+    let literal =
+        if largest.is_multiple_of(1 << 10) { bytes::text(largest) } else { largest.to_string() };
     let report = Diagnostic::without_place(Code::E0805, message)
         .note(why(terms, reason))
         .help(terms.end_at(&literal));
@@ -425,18 +433,18 @@ fn nothing_fits(terms: Terms) -> Diagnostic {
 fn least_too_large(terms: Terms, min: u64) -> Diagnostic {
     Diagnostic::without_place(
         Code::E0805,
-        format!("the smallest message size is {}; it must be below 2GiB", size(min)),
+        format!("the smallest message size is {}; it must be below 2GiB", bytes::text(min)),
     )
     .note("MSCCL++'s loader reads it as a signed 32-bit number")
     .help(terms.begin_below("2GiB"))
 }
 
 fn empty_range((options, terms): (&ir::Options, Terms), unit: u64) -> Diagnostic {
-    let end = |bytes: Option<u64>| bytes.map(size).unwrap_or_default();
+    let end = |bytes: Option<u64>| bytes.map(bytes::text).unwrap_or_default();
     let (low, high) = (end(options.min_message_size), end(options.max_message_size));
     Diagnostic::without_place(
         Code::E0805,
-        format!("no message size in {low}..={high} is a multiple of {}", size(unit)),
+        format!("no message size in {low}..={high} is a multiple of {}", bytes::text(unit)),
     )
     .note(format!("the plan serves multiples of {}", terms.multiple()))
 }
@@ -446,7 +454,7 @@ fn ring_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
         Code::N0801,
         format!(
             "the plan serves messages up to {}, so that its pipelines never wrap around in scratch",
-            size(largest)
+            bytes::text(largest)
         ),
     )
     .note(why(terms, reason));
@@ -454,7 +462,8 @@ fn ring_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
 }
 
 fn endless_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
-    let message = format!("this plan serves messages up to {}, and sets no limit", size(largest));
+    let message =
+        format!("this plan serves messages up to {}, and sets no limit", bytes::text(largest));
     let note = Diagnostic::without_place(Code::N0801, message).note(why(terms, reason));
     helped(note, reason)
 }
