@@ -16,7 +16,7 @@ mod uses;
 
 use super::cells::Place;
 use super::overlay;
-use super::turn::{By, Turn};
+use super::turn::{Turn, TurnId};
 use super::whole::Whole;
 use crate::ir::memory::{accesses, home};
 use crate::ir::run::{Grain, each_op};
@@ -157,7 +157,7 @@ impl Fold {
 
     /// A place's counterpart, and the turn that leads from there to it. The places of followed ranks are their own
     /// counterparts.
-    pub(super) fn home(&self, place: Place) -> (Place, By) {
+    pub(super) fn home(&self, place: Place) -> (Place, TurnId) {
         let (rank, by) = self.turn.home(place.rank);
         if by == 0 {
             return (place, 0);
@@ -169,7 +169,7 @@ impl Fold {
     }
 
     /// The counterpart of a channel's end, and the turn that leads from there to it.
-    pub(super) fn end(&self, rank: RankId, channel: ChannelId) -> (RankId, ChannelId, By) {
+    pub(super) fn end(&self, rank: RankId, channel: ChannelId) -> (RankId, ChannelId, TurnId) {
         let (first, by) = self.turn.home(rank);
         if by == 0 {
             return (rank, channel, 0);
@@ -295,7 +295,7 @@ fn is_plain(program: &Program) -> bool {
 }
 
 /// The turn that leads from a rank to its representative.
-fn back(turn: Turn, rank: RankId) -> By {
+fn back(turn: Turn, rank: RankId) -> TurnId {
     turn.back(turn.home(rank).1)
 }
 

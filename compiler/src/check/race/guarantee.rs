@@ -11,7 +11,7 @@
 use super::agents::{Agent, Agents};
 use super::clock::{Clock, Lookup};
 use super::history::{History, MomentId, Source};
-use super::turn::By;
+use super::turn::TurnId;
 use crate::ir::{ChannelId, RankId, SemaphoreId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,7 @@ pub(super) struct Common {
 impl Common {
     /// As sources.
     pub(super) fn sources(&self, history: &mut History, agents: &Agents) -> Vec<Source> {
-        let mut moments = |known: &[(Agent, u32)], source: fn(MomentId, By) -> Source| {
+        let mut moments = |known: &[(Agent, u32)], source: fn(MomentId, TurnId) -> Source| {
             let moments = known.iter().map(|one| history.steps_of(agents, *one));
             moments.map(|(moment, by)| source(moment, by)).collect::<Vec<Source>>()
         };

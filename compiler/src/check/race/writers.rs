@@ -15,7 +15,7 @@ use super::history::{FlowId, History, MomentId, Source};
 use super::machine::After;
 use super::memory::past;
 use super::packets::{Packet, Writer};
-use super::turn::By;
+use super::turn::TurnId;
 use crate::ir::RankId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ pub(super) struct Told {
     /// Everything that had run.
     run: Run,
     /// The elements that its value was made from, ascending.
-    pub(super) made_from: Vec<(FlowId, By)>,
+    pub(super) made_from: Vec<(FlowId, TurnId)>,
 }
 
 impl Writers {

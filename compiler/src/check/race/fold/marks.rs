@@ -6,7 +6,7 @@
 //! it; then blocks again by what they use, and cells by those blocks, and so on: each round distinguishes things one
 //! step further away from a difference. Chunks that always go together are one stretch.
 
-use super::super::turn::{By, Turn};
+use super::super::turn::{Turn, TurnId};
 use super::super::whole::Whole;
 use super::uses::{Cells, Slopes, Used, Uses, unused, use_all, used};
 use super::{back, is_quiet, per_rank};
@@ -231,7 +231,7 @@ fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
 }
 
 /// The mark of a channel, without its uses.
-fn channel(program: &Program, (turn, back): (Turn, By), here: RankId, id: ChannelId) -> u64 {
+fn channel(program: &Program, (turn, back): (Turn, TurnId), here: RankId, id: ChannelId) -> u64 {
     let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
     match channel.map(|channel| &channel.link) {
         Some(Link::Memory(peer)) => mix(1, u64::from(turn.then(peer.0, back))),

@@ -6,7 +6,7 @@
 //! meetings of the threads agree on which thread corresponds to which.
 
 use super::super::step::meet;
-use super::super::turn::{By, Turn};
+use super::super::turn::{Turn, TurnId};
 use super::super::whole::Whole;
 use super::operands::Places;
 use super::{Fold, back, is_quiet, row};
@@ -91,7 +91,7 @@ impl Check<'_> {
         }
     }
 
-    fn channel(&self, (_, back): (RankId, By), channel: &Channel, one: &Channel) -> bool {
+    fn channel(&self, (_, back): (RankId, TurnId), channel: &Channel, one: &Channel) -> bool {
         let seen = |rank: &RankId| self.turn.then(rank.0, back);
         let links = match (&channel.link, &one.link) {
             (Link::Memory(peer), Link::Memory(other)) | (Link::Port(peer), Link::Port(other)) => {
@@ -115,7 +115,7 @@ impl Check<'_> {
 
     fn block(
         &self,
-        view: (RankId, By),
+        view: (RankId, TurnId),
         (first, ones): (&Rank, &[Op]),
         (rank, ops): (&Rank, &[Op]),
     ) -> bool {
@@ -127,7 +127,7 @@ impl Check<'_> {
     /// Whether barriers are between corresponding blocks.
     fn barriers(
         &self,
-        (id, _): (RankId, By),
+        (id, _): (RankId, TurnId),
         (first, ones): (&Rank, &[Op]),
         (rank, ops): (&Rank, &[Op]),
     ) -> bool {
@@ -150,7 +150,7 @@ impl Check<'_> {
         })
     }
 
-    fn ops(&self, view: (RankId, By), ops: &[Op], ones: &[Op], threads: &mut Threads) -> bool {
+    fn ops(&self, view: (RankId, TurnId), ops: &[Op], ones: &[Op], threads: &mut Threads) -> bool {
         let mut before: Option<&Op> = None;
         let mut at = 0;
         while let (Some(op), Some(one)) = (ops.get(at), ones.get(at)) {
@@ -176,7 +176,7 @@ impl Check<'_> {
     }
 
     /// Whether operations in a row that do not synchronize are the same in some order, if their order does not matter.
-    fn run(&self, view: (RankId, By), (ops, ones): (&[Op], &[Op])) -> bool {
+    fn run(&self, view: (RankId, TurnId), (ops, ones): (&[Op], &[Op])) -> bool {
         let same = |i: usize, j: usize| match (ops.get(i), ones.get(j)) {
             (Some(op), Some(one)) => self.op(view, op, one, &mut Threads::default()),
             (Some(_) | None, _) => false,
@@ -214,7 +214,7 @@ impl Check<'_> {
         })
     }
 
-    fn op(&self, view: (RankId, By), op: &Op, one: &Op, threads: &mut Threads) -> bool {
+    fn op(&self, view: (RankId, TurnId), op: &Op, one: &Op, threads: &mut Threads) -> bool {
         let (id, _) = view;
         let channel = |at: &ChannelId, one: &ChannelId| self.fold.end(id, *at).1 == *one;
         match (&op.action, &one.action) {
@@ -261,7 +261,7 @@ impl Check<'_> {
 
     fn transfer(
         &self,
-        view: (RankId, By),
+        view: (RankId, TurnId),
         a: &Transfer,
         b: &Transfer,
         threads: &mut Threads,
