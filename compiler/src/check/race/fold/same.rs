@@ -5,9 +5,9 @@
 //! the channels and semaphores of an operation, each of which is handled by one thread, if all operations between two
 //! meetings of the threads agree on which thread corresponds to which.
 
+use super::super::merged::Merged;
 use super::super::step::meet;
 use super::super::turn::{Turn, TurnId};
-use super::super::whole::Whole;
 use super::operands::Places;
 use super::{Fold, back, is_quiet, row};
 use crate::ir::memory::{Extent, accesses, extents, source_is_packets, writes_packets};
@@ -20,7 +20,7 @@ use crate::table::Id;
 /// A fold that is verified against the program.
 pub(super) struct Check<'a> {
     pub(super) program: &'a Program,
-    whole: &'a Whole<'a>,
+    merged: &'a Merged<'a>,
     pub(super) fold: &'a Fold,
     pub(super) turn: Turn,
 }
@@ -33,9 +33,9 @@ struct Threads(Option<Order>);
 type Order = Option<Vec<usize>>;
 
 /// Whether a fold is right.
-pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
-    let program = whole.program();
-    let check = Check { program, whole, fold, turn: fold.turn };
+pub(super) fn holds(merged: &Merged<'_>, fold: &Fold) -> bool {
+    let program = merged.program();
+    let check = Check { program, merged, fold, turn: fold.turn };
     program.ranks.entries().all(|(id, rank)| {
         let (first, by) = fold.turn.home(id);
         let one = program.ranks.lookup(first);
@@ -49,7 +49,7 @@ impl Check<'_> {
         let view = (id, back(self.turn, id));
         let blocks = folded.blocks.iter().map(|at| {
             let at = BlockId(*at);
-            Some(self.whole.ops((id, at), rank.blocks.lookup(at)?))
+            Some(self.merged.ops((id, at), rank.blocks.lookup(at)?))
         });
         self.memory(first, id, rank)
             && first.blocks.len() == rank.blocks.len()
@@ -60,7 +60,7 @@ impl Check<'_> {
             && rank.semaphores.iter().zip(&folded.semaphores).all(|(semaphore, at)| {
                 row(&first.semaphores, *at).is_some_and(|one| one.initial == semaphore.initial)
             })
-            && self.whole.blocks(one).zip(blocks).all(|(ones, ops)| {
+            && self.merged.blocks(one).zip(blocks).all(|(ones, ops)| {
                 ops.is_some_and(|ops| self.block(view, (first, ones), (rank, ops)))
             })
     }
