@@ -131,33 +131,33 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let uses = program.ranks.iter().map(uses_of).collect();
-    let scene = Scene { program, uses, past: OnceCell::new() };
+    let context = Context { program, uses, past: OnceCell::new() };
     let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
-            scene.channel((rank, id), channel, &mut all);
+            context.channel((rank, id), channel, &mut all);
         }
         for (id, semaphore) in row.semaphores.entries() {
-            scene.semaphore((rank, id), semaphore, &mut all);
+            context.semaphore((rank, id), semaphore, &mut all);
         }
         for one in lanes::unordered(program, &windows, row) {
             let show = |past: &_, report| report::show_threads(past, rank, &one, report);
             let report = report::several_threads(program, rank, &one);
-            all.threads.add_told(report, scene.shown(show));
+            all.threads.add_told(report, context.shown(show));
         }
     }
     all.finish()
 }
 
 /// The program that is checked.
-struct Scene<'p> {
+struct Context<'p> {
     program: &'p ir::Program,
     uses: Table<RankId, Uses>,
     /// The order of events for witnesses, made on first use: most programs do not need it.
     past: OnceCell<Option<Past<'p>>>,
 }
 
-impl<'p> Scene<'p> {
+impl<'p> Context<'p> {
     /// A function that adds to a report a witness of how the finding comes about, where the program can be followed.
     fn shown(
         &self,

@@ -24,8 +24,8 @@ pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
     let part = analysis.part_at(offset)?;
     let text = part.declaration.text(analysis.database);
     let word = word_at(&text, offset - part.start)?;
-    let scene = Scene::new(analysis, part, word)?;
-    let paragraphs = scene.paragraphs();
+    let context = Context::new(analysis, part, word)?;
+    let paragraphs = context.paragraphs();
     if paragraphs.is_empty() {
         return None;
     }
@@ -57,7 +57,7 @@ fn word_at(text: &str, offset: u32) -> Option<Word<'_>> {
 }
 
 /// Everything known around the cursor.
-struct Scene<'a, 'db> {
+struct Context<'a, 'db> {
     analysis: &'a Analysis<'db>,
     part: Part<'db>,
     semantics: Semantics<'db>,
@@ -66,12 +66,12 @@ struct Scene<'a, 'db> {
     word: Word<'a>,
 }
 
-impl<'a, 'db> Scene<'a, 'db> {
+impl<'a, 'db> Context<'a, 'db> {
     fn new(analysis: &'a Analysis<'db>, part: Part<'db>, word: Word<'a>) -> Option<Self> {
         let semantics = analysis.semantics(part);
         let concrete = concrete::concrete(analysis.database, part.declaration);
         let parsed = analysis.parsed(part);
-        Some(Scene { analysis, part, semantics, concrete, parsed, word })
+        Some(Context { analysis, part, semantics, concrete, parsed, word })
     }
 
     fn paragraphs(&self) -> Vec<String> {

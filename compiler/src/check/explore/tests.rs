@@ -1,7 +1,7 @@
 //! The search finds in parts, and with fewer turns tried, what it finds in whole programs with all turns.
 
+use super::model::Model;
 use super::parts::blocks;
-use super::scene::Scene;
 use super::{Explored, explore, unsure};
 use crate::ir::build::{acquire, program, release, signal, to, wait};
 use crate::ir::run::{self, Outcome};
@@ -57,16 +57,16 @@ fn stops(program: &Program) -> Option<bool> {
         return None;
     }
     assert_eq!(unsure::why(program, &sharing, &blocks), None, "no lists, few steps");
-    let scene = Scene::new(program, &sharing, blocks);
-    let (mut met, mut open) = (FxHashSet::default(), vec![scene.start()]);
+    let model = Model::new(program, &sharing, blocks);
+    let (mut met, mut open) = (FxHashSet::default(), vec![model.start()]);
     while let Some(mut state) = open.pop() {
-        scene.settle(&mut state);
+        model.settle(&mut state);
         if !met.insert(state.places.clone()) {
             continue;
         }
-        let turns = (0..scene.blocks.len()).filter_map(|block| scene.turn(&state, block));
+        let turns = (0..model.blocks.len()).filter_map(|block| model.turn(&state, block));
         let next: Vec<_> = turns.collect();
-        if next.is_empty() && scene.unfinished(&state).is_some() {
+        if next.is_empty() && model.unfinished(&state).is_some() {
             return Some(true);
         }
         open.extend(next);

@@ -3,7 +3,7 @@
 //! Each pair of operations is tested on its own for whether a join is needed between them. The fewest joins that serve
 //! all pairs are then found by trying every set of gaps.
 
-use super::lanes::{Mark, Scene, effects};
+use super::lanes::{Context, Mark, effects};
 use super::others::Others;
 use super::pending::Pending;
 use crate::ir::build::{acquire, input, local, output, pipeline, program, release, scratch};
@@ -35,7 +35,7 @@ fn base() -> Program {
 
 /// Whether a join is needed between two operations; the marks say in which turn of a loop each of them runs.
 fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, Mark)) -> bool {
-    let scene = Scene {
+    let context = Context {
         ranks: &program.ranks,
         block: (RankId(0), BlockId(0)),
         options: &program.options,
@@ -43,8 +43,8 @@ fn needs(program: &Program, (a, first): (&Action, Mark), (b, second): (&Action, 
         sharing: &Sharing::of(program),
     };
     let mut pending = Pending::default();
-    pending.add(scene, effects(scene, a, first));
-    pending.blocks(scene, &effects(scene, b, second))
+    pending.add(context, effects(context, a, first));
+    pending.blocks(context, &effects(context, b, second))
 }
 
 /// The size of the smallest set of gaps that contains at least one of each list.
