@@ -13,9 +13,9 @@
 //! Blocks that have nothing to do with each other are searched separately. What may be tried is divided equally among
 //! these parts; what the small ones leave is divided among the others.
 
+mod model;
 mod packets;
 mod parts;
-mod model;
 mod search;
 mod state;
 mod turn;
