@@ -11,6 +11,7 @@ mod domain;
 mod eval;
 mod finish;
 mod lists;
+mod members;
 mod memory;
 pub mod observe;
 mod options;
