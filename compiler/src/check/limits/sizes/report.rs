@@ -42,11 +42,9 @@ pub(super) fn too_large(terms: Terms, asked: u64, largest: u64, reason: Reason) 
         bytes::text(asked),
         bytes::text(largest)
     );
-    let literal =
-        if largest.is_multiple_of(1 << 10) { bytes::text(largest) } else { largest.to_string() };
     let report = Diagnostic::without_place(Code::E0805, message)
         .note(why(terms, reason))
-        .help(terms.end_at(&literal));
+        .help(terms.end_at(largest));
     helped(report, reason)
 }
 
