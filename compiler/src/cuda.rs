@@ -63,10 +63,10 @@ pub fn write(program: &Program, network: Network, file: &str, sources: &SourceMa
     let layout = layout::Layout::of(program);
     let roles = roles::roles(program, &layout);
     let name = &*names::identifier(file);
-    let scene =
-        source::Scene { program, network, layout: &layout, roles: &roles, sources, file, name };
+    let context =
+        source::Context { program, network, layout: &layout, roles: &roles, sources, file, name };
     Files {
-        source: source::text(&scene),
+        source: source::text(&context),
         header: header::text(program, network, &layout, name),
         device: device_header(),
     }

@@ -11,6 +11,7 @@ mod domain;
 mod eval;
 mod finish;
 mod lists;
+mod members;
 mod memory;
 pub mod observe;
 mod options;
@@ -30,6 +31,7 @@ use crate::diagnostic::Diagnostic;
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::resolve::program::{Expr, Frame, OptionSetting, Program, ProgramId, Unit};
+use declare::FirstPass;
 use eval::{Eval, Shared};
 use observe::{Notes, Observed};
 use std::rc::Rc;
@@ -124,36 +126,11 @@ fn all_ranks<'a>(
     settings: &Settings,
     shared: &mut Shared<'a>,
 ) -> Option<ir::Program> {
-    let (world, collective) = (start.world, start.collective);
-    let (mut declared, mut made, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
-    let parameters = &world.unit.collectives[collective.collective].parameters;
-    for rank in 0..world.ranks {
-        let mut eval = new_eval(
-            world,
-            shared,
-            Some(rank),
-            start.frame.clone(),
-            Rc::new(Declared::new(world.program)),
-        );
-        made.push(eval.declare());
-        let _ = eval.implement(collective, start.in_place);
-        if rank == 0 {
-            arguments = contract::arguments(parameters, &eval.frame);
-        }
-        declared.push(Rc::unwrap_or_clone(eval.own));
-    }
-    if shared.reports.has_errors() || shared.interrupt.is_set() {
-        return None;
-    }
-    let paired = match pair::pair(world, &declared, &made) {
-        Ok(paired) => paired,
-        Err(reports) => {
-            reports
-                .into_iter()
-                .for_each(|(rank, report)| shared.reports.add(Some(rank), String::new(), report));
-            return None;
-        }
-    };
+    let world = start.world;
+    let Declarations { declared, made, arguments } = declare_all(&start, shared)?;
+    let mut add = |(rank, report)| shared.reports.add(Some(rank), String::new(), report);
+    let paired = pair::pair(world, &declared, &made);
+    let paired = paired.map_err(|reports| reports.into_iter().for_each(&mut add)).ok()?;
     let declared: Vec<Rc<Declared>> = finish::with_channels(declared, &made, &paired);
     let mut result = start.program();
     result.collective.arguments = arguments;
@@ -180,13 +157,42 @@ fn all_ranks<'a>(
         ranks.push(eval.finish_rank(&mut out, &made, &paired));
     }
     if settings.promises && !shared.reports.has_errors() {
-        finish::promises(world, collective, start.in_place, shared, &declared, &mut ranks);
+        finish::promises(world, start.collective, start.in_place, shared, &declared, &mut ranks);
     }
     if !shared.reports.has_errors() {
         finish::warn_of_holes(world, shared, &ranks);
     }
     result.ranks = ranks.into();
     Some(result)
+}
+
+/// What the first pass makes.
+struct Declarations {
+    /// What each rank has.
+    declared: Vec<Declared>,
+    /// What else it declares.
+    made: Vec<FirstPass>,
+    /// The collective's arguments, as they would be written in source.
+    arguments: Vec<(String, String)>,
+}
+
+/// Lets every rank make its declarations and give the collective its arguments; none if there were errors.
+fn declare_all<'a>(start: &start::Start<'a>, shared: &mut Shared<'a>) -> Option<Declarations> {
+    let (world, collective) = (start.world, start.collective);
+    let parameters = &world.unit.collectives[collective.collective].parameters;
+    let (mut declared, mut made, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
+    for rank in 0..world.ranks {
+        let own = Rc::new(Declared::new(world.program));
+        let mut eval = new_eval(world, shared, Some(rank), start.frame.clone(), own);
+        made.push(eval.declare());
+        let _ = eval.implement(collective, start.in_place);
+        if rank == 0 {
+            arguments = contract::arguments(parameters, &eval.frame);
+        }
+        declared.push(Rc::unwrap_or_clone(eval.own));
+    }
+    let fine = !shared.reports.has_errors() && !shared.interrupt.is_set();
+    fine.then_some(Declarations { declared, made, arguments })
 }
 
 /// Whether the operations of all ranks stay within the limit. They are counted before any is built, so that a program

@@ -12,6 +12,7 @@
 
 pub mod table;
 pub mod source;
+pub mod bytes;
 pub mod interrupt;
 pub mod phase;
 pub mod diagnostic;

@@ -11,8 +11,6 @@
 mod cclc;
 #[path = "support/files.rs"]
 mod files;
-#[path = "support/random.rs"]
-mod random;
 #[path = "support/tree.rs"]
 mod tree;
 
@@ -26,8 +24,8 @@ use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
 use compiler::{ir, syntax};
+use fastrand::Rng;
 use files::{all_ccl_files, manifest};
-use random::Random;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -223,7 +221,7 @@ fn every_mutation_is_survived() {
     let count = if is_full() { 500 } else { MUTATIONS };
     let words = words();
     for text in texts() {
-        let mut random = Random(text.text.len() as u64 + 1);
+        let mut random = Rng::with_seed(text.text.len() as u64 + 1);
         for _ in 0..count {
             survive(&text.name, &mutated(&text.text, &words, &mut random));
         }
@@ -385,20 +383,18 @@ fn words() -> Vec<String> {
 }
 
 /// A text with a few of its parts removed, doubled, swapped or replaced.
-fn mutated(text: &str, words: &[String], random: &mut Random) -> String {
+fn mutated(text: &str, words: &[String], random: &mut Rng) -> String {
     let mut parts = parts(text);
-    for _ in 0..=random.below(4) {
+    for _ in 0..=random.usize(..4) {
         if parts.is_empty() {
             break;
         }
-        let (at, other) = (random.below(parts.len()), random.below(parts.len()));
-        match random.below(5) {
+        let (at, other) = (random.usize(..parts.len()), random.usize(..parts.len()));
+        match random.usize(..5) {
             0 => drop(parts.remove(at)),
             1 => parts.insert(at, parts.get(other).cloned().unwrap_or_default()),
             2 => parts.swap(at, other),
-            3 => {
-                parts.insert(at, words.get(random.below(words.len())).cloned().unwrap_or_default())
-            }
+            3 => parts.insert(at, random.choice(words).cloned().unwrap_or_default()),
             _ => parts.truncate(at.max(1)),
         }
     }

@@ -4,15 +4,13 @@
 
 #[path = "support/files.rs"]
 mod files;
-#[path = "support/random.rs"]
-mod random;
 #[path = "support/tree.rs"]
 mod tree;
 
 use compiler::source::FileId;
 use compiler::syntax::{format, parse, token};
+use fastrand::Rng;
 use files::{all_ccl_files, manifest};
-use random::Random;
 use std::fs;
 
 const TEXTS: &[&str] =
@@ -71,13 +69,13 @@ fn the_library_and_the_examples_are_formatted() {
 
 #[test]
 fn any_layout_of_the_same_tokens_means_the_same() {
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     for round in 0..60 {
         let text = TEXTS[round % TEXTS.len()];
         let mut mangled = String::new();
         for token in token::tokens(FileId(0), text).tokens {
             mangled += token.text;
-            mangled += match random.below(12) {
+            mangled += match random.usize(..12) {
                 _ if token.text.starts_with("//") => "\n",
                 0 => "\n",
                 1 => "\n\n\n\t",

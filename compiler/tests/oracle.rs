@@ -26,6 +26,8 @@ mod code;
 mod corpus;
 #[path = "oracle/element.rs"]
 mod element;
+#[path = "oracle/lot.rs"]
+mod lot;
 #[path = "oracle/machine.rs"]
 mod machine;
 #[path = "oracle/memory.rs"]

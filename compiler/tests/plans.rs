@@ -2,15 +2,12 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
-#[path = "support/random.rs"]
-mod random;
-
 use compiler::check;
 use compiler::diagnostic::Change;
 use compiler::interrupt::Interrupt;
 use compiler::plan::listing::{Form, Settings, listing};
 use compiler::source::FileId;
-use random::Random;
+use fastrand::Rng;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -114,26 +111,27 @@ fn one_mistake_is_one_finding() {
 }
 
 /// One random change to a text: a number, a word from elsewhere, a piece removed or doubled.
-fn mutated(text: &str, random: &mut Random) -> String {
+fn mutated(text: &str, random: &mut Rng) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    let at = random.below(bytes.len());
-    let to = (at + 1 + random.below(40)).min(bytes.len());
-    match random.below(5) {
+    let at = random.usize(..bytes.len());
+    let to = (at + 1 + random.usize(..40)).min(bytes.len());
+    match random.usize(..5) {
         0 => {
             let digits: Vec<usize> =
                 (0..bytes.len()).filter(|i| bytes[*i].is_ascii_digit()).collect();
             let numbers =
                 ["-1", "0", "7", "300", "4294967296", "9223372036854775807", "1e9", "null"];
-            let digit = digits[random.below(digits.len())];
-            bytes.splice(digit..=digit, numbers[random.below(numbers.len())].bytes());
+            let digit = digits[random.usize(..digits.len())];
+            bytes.splice(digit..=digit, numbers[random.usize(..numbers.len())].bytes());
         }
         1 => {
             let words: Vec<&str> = text.split('"').skip(1).step_by(2).collect();
-            let (old, new) = (words[random.below(words.len())], words[random.below(words.len())]);
+            let (old, new) =
+                (words[random.usize(..words.len())], words[random.usize(..words.len())]);
             return text.replacen(
                 &format!("\"{old}\""),
                 &format!("\"{new}\""),
-                1 + random.below(3),
+                1 + random.usize(..3),
             );
         }
         2 => drop(bytes.drain(at..to)),
@@ -141,7 +139,7 @@ fn mutated(text: &str, random: &mut Random) -> String {
             let piece = bytes[at..to].to_vec();
             bytes.splice(at..at, piece);
         }
-        _ => bytes[at] = b"{}[],:\"0a"[random.below(9)],
+        _ => bytes[at] = b"{}[],:\"0a"[random.usize(..9)],
     }
     String::from_utf8(bytes).expect("the goldens are ASCII")
 }
@@ -153,10 +151,10 @@ fn no_text_makes_the_reader_panic() {
         .map(|path| std::fs::read_to_string(path).expect("a plan"))
         .filter(|text| text.len() < 16_000)
         .collect();
-    let (mut random, mut read, mut shown) = (Random(1), 0, 0);
+    let (mut random, mut read, mut shown) = (Rng::with_seed(1), 0, 0);
     for round in 0..2_000 {
         let mut text = mutated(&texts[round % texts.len()], &mut random);
-        for _ in 0..random.below(3) {
+        for _ in 0..random.usize(..3) {
             text = mutated(&text, &mut random);
         }
         let (program, diagnostics) = compiler::plan::read::read(FileId(0), &text);

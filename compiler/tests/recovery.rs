@@ -13,6 +13,7 @@ use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver;
 use compiler::source::{FileId, Place, SourceMap};
 use compiler::syntax::{parse, token};
+use fastrand::Rng;
 
 const TEXTS: &[&str] =
     &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
@@ -22,20 +23,8 @@ fn rounds() -> u64 {
     std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(200)
 }
 
-/// A pseudorandom sequence that is the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % sides as u64) as usize
-    }
-}
-
 /// A way to spoil a line; none if the line has nothing to spoil.
-type Spoil = fn(&str, &mut Dice) -> Option<String>;
+type Spoil = fn(&str, &mut Rng) -> Option<String>;
 
 const SPOILS: &[(&str, Spoil, Code)] = &[
     ("no semicolon", no_semicolon, Code::E0105),
@@ -78,35 +67,35 @@ fn in_word(line: &str, head: &str, old: &str, new: &str) -> Option<String> {
     Some(format!("{}{new}{}", &line[..at], &line[at + old.len()..]))
 }
 
-fn no_semicolon(line: &str, _: &mut Dice) -> Option<String> {
+fn no_semicolon(line: &str, _: &mut Rng) -> Option<String> {
     line.strip_suffix(';').map(str::to_owned)
 }
 
-fn misspelt_word(line: &str, dice: &mut Dice) -> Option<String> {
+fn misspelt_word(line: &str, dice: &mut Rng) -> Option<String> {
     let body = line.trim_start();
     let indent = line.len() - body.len();
     let end = body.find(|c: char| !c.is_ascii_alphabetic() && c != '_')?;
     if end < 4 || indent == 0 || body[end..].starts_with(" =") || body[end..].starts_with('(') {
         return None;
     }
-    let at = indent + 1 + dice.roll(end - 2);
+    let at = indent + 1 + dice.usize(..end - 2);
     let (a, b) = (&line[at..=at], &line[at + 1..at + 2]);
     (a != b).then(|| format!("{}{b}{a}{}", &line[..at], &line[at + 2..]))
 }
 
-fn stray_character(line: &str, dice: &mut Dice) -> Option<String> {
+fn stray_character(line: &str, dice: &mut Rng) -> Option<String> {
     let indent = line.len() - line.trim_start().len();
     let spaces: Vec<usize> =
         line.match_indices(' ').map(|(at, _)| at + 1).filter(|at| *at >= indent).collect();
-    if line.contains('"') || line.contains("//") || spaces.is_empty() {
+    if line.contains('"') || line.contains("//") {
         return None;
     }
-    let at = spaces[dice.roll(spaces.len())];
-    let stray = ["$", "@", "?", "`", "§§", "\\"][dice.roll(6)];
+    let at = *dice.choice(&spaces)?;
+    let stray = dice.choice(["$", "@", "?", "`", "§§", "\\"])?;
     Some(format!("{}{stray} {}", &line[..at], &line[at..]))
 }
 
-fn open_string(line: &str, _: &mut Dice) -> Option<String> {
+fn open_string(line: &str, _: &mut Rng) -> Option<String> {
     let at = line.rfind('"')?;
     Some(format!("{}{}", &line[..at], &line[at + 1..]))
 }
@@ -118,34 +107,34 @@ fn verb_end(line: &str) -> Option<usize> {
     is_transfer.then(|| line.len() - body.len() + body.find(' ').unwrap_or(0))
 }
 
-fn no_source(line: &str, _: &mut Dice) -> Option<String> {
+fn no_source(line: &str, _: &mut Rng) -> Option<String> {
     let end = verb_end(line)?;
     Some(format!("{} {}", &line[..end], &line[line.find("->")?..]))
 }
 
-fn no_destination(line: &str, _: &mut Dice) -> Option<String> {
+fn no_destination(line: &str, _: &mut Rng) -> Option<String> {
     verb_end(line)?;
     let arrow = line.find("->")? + 2;
     let end = line.find(" via ").or(line.find(';'))?;
     Some(format!("{}{}", &line[..arrow], &line[end..]))
 }
 
-fn no_value(line: &str, _: &mut Dice) -> Option<String> {
+fn no_value(line: &str, _: &mut Rng) -> Option<String> {
     line.trim_start().starts_with("let ").then_some(())?;
     Some(format!("{}= ;", &line[..line.find('=')?])).filter(|_| line.ends_with(';'))
 }
 
-fn no_equals(line: &str, _: &mut Dice) -> Option<String> {
+fn no_equals(line: &str, _: &mut Rng) -> Option<String> {
     let body = line.trim_start();
     (body.starts_with("let ") || body.starts_with("channel ")).then_some(())?;
     line.contains(" = ").then(|| line.replacen(" = ", " ", 1))
 }
 
-fn reserved_name(line: &str, dice: &mut Dice) -> Option<String> {
+fn reserved_name(line: &str, dice: &mut Rng) -> Option<String> {
     let body = line.trim_start();
     body.starts_with("let ").then_some(())?;
     let end = body[4..].find(|c: char| !c.is_ascii_alphabetic() && c != '_')?;
-    let word = ["block", "channel", "flow", "link", "in", "program", "via"][dice.roll(7)];
+    let word = dice.choice(["block", "channel", "flow", "link", "in", "program", "via"])?;
     Some(line.replacen(&body[4..4 + end], word, 1))
 }
 
@@ -168,15 +157,15 @@ fn partner(lines: &[String], at: usize) -> Option<usize> {
 }
 
 /// A text with `count` mistakes on different lines, and the lines with their mistakes.
-fn spoilt(text: &str, count: usize, dice: &mut Dice) -> (String, Vec<(usize, &'static str, Code)>) {
+fn spoilt(text: &str, count: usize, dice: &mut Rng) -> (String, Vec<(usize, &'static str, Code)>) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut done: Vec<(usize, &'static str, Code)> = Vec::new();
     let mut taken: Vec<usize> = Vec::new();
     let mut tries = 0;
     while done.len() < count && tries < 100_000 {
         tries += 1;
-        let at = dice.roll(lines.len());
-        let (name, spoil, code) = SPOILS[dice.roll(SPOILS.len())];
+        let at = dice.usize(..lines.len());
+        let (name, spoil, code) = SPOILS[dice.usize(..SPOILS.len())];
         if taken.contains(&at) || lines[at].trim_start().starts_with("//") {
             continue;
         }
@@ -210,7 +199,7 @@ fn line_of(text: &str, report: &Diagnostic) -> usize {
 fn each_mistake_is_reported_once_and_on_its_line() {
     let mut wrong = String::new();
     for round in 0..rounds() {
-        let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (round + 1));
+        let mut dice = Rng::with_seed(0x9E37_79B9_7F4A_7C15 ^ (round + 1));
         let text = TEXTS[round as usize % TEXTS.len()];
         let (text, mistakes) = spoilt(text, 1 + round as usize % 20, &mut dice);
         let (_, reports) = parse(FileId(0), &text);
@@ -263,14 +252,14 @@ fn every_beginning_of_a_text_parses() {
 
 #[test]
 fn texts_with_tokens_left_out_doubled_and_exchanged_parse() {
-    let mut dice = Dice(0x2545_F491_4F6C_DD1D);
+    let mut dice = Rng::with_seed(0x2545_F491_4F6C_DD1D);
     for round in 0..2000 {
         let text = TEXTS[round % TEXTS.len()];
         let tokens = token::tokens(FileId(0), text).tokens;
         let mut words: Vec<&str> = tokens.iter().map(|token| token.text).collect();
-        for _ in 0..=dice.roll(4) {
-            let (a, b) = (dice.roll(words.len()), dice.roll(words.len()));
-            match dice.roll(3) {
+        for _ in 0..=dice.usize(..4) {
+            let (a, b) = (dice.usize(..words.len()), dice.usize(..words.len()));
+            match dice.usize(..3) {
                 0 => drop(words.remove(a)),
                 1 => words.insert(a, words[b]),
                 _ => words.swap(a, b),

@@ -14,6 +14,7 @@ const MAX_LINES: usize = 800;
 const LAYERS: &[(&str, &[&str])] = &[
     ("table", &[]),
     ("source", &["table"]),
+    ("bytes", &[]),
     ("interrupt", &[]),
     ("phase", &[]),
     ("diagnostic", &["table", "source"]),
@@ -22,13 +23,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("resolve", &["table", "phase", "source", "diagnostic", "syntax"]),
     ("ir", &["table", "source"]),
     ("elaborate", &["table", "source", "interrupt", "diagnostic", "syntax::ast", "resolve", "ir"]),
-    ("check", &["table", "phase", "source", "interrupt", "diagnostic", "ir"]),
+    ("check", &["table", "bytes", "phase", "source", "interrupt", "diagnostic", "ir"]),
     ("optimize", &["table", "phase", "diagnostic", "ir", "check"]),
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
     ("cuda", &["source", "diagnostic", "ir"]),
     ("emulate", &["source", "interrupt", "diagnostic", "ir"]),
     ("decompile", &["table", "ir"]),
-    ("picture", &["table", "ir", "check::names"]),
+    ("picture", &["table", "bytes", "ir", "check::names"]),
 ];
 
 /// Crates that only certain files may name.

@@ -87,21 +87,6 @@ pub fn bytes(program: &Program, rank: &Rank, operand: &Operand, message: u64) ->
     Some((until(first + size) - until(first)) * unit)
 }
 
-/// A number of bytes with its unit.
-#[must_use]
-pub fn bytes_text(bytes: u64) -> String {
-    for (unit, name) in [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
-        if bytes >= unit {
-            let tenths = bytes * 10 / unit;
-            return match tenths % 10 {
-                0 => format!("{} {name}", tenths / 10),
-                rest => format!("{}.{rest} {name}", tenths / 10),
-            };
-        }
-    }
-    format!("{bytes} bytes")
-}
-
 /// The thread blocks of a family, with their ids.
 pub fn blocks_of<'p>(
     rank: &'p Rank,
@@ -125,12 +110,6 @@ pub fn counted(count: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_have_the_unit_that_reads_best() {
-        let texts: Vec<String> = [0, 1023, 1024, 1536, 1 << 20].map(bytes_text).to_vec();
-        assert_eq!(texts, ["0 bytes", "1023 bytes", "1 KiB", "1.5 KiB", "1 MiB"]);
-    }
 
     #[test]
     fn a_family_is_known_by_its_whole_name() {

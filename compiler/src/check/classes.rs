@@ -17,7 +17,7 @@
 //!   windows as they may be ahead ([`run::Pace`]). Only whether all blocks come to their ends is checked there: with
 //!   fewer windows, less is waited for, so a race shows with few windows already.
 
-use super::names;
+use crate::bytes;
 use crate::ir::run;
 use crate::ir::{Action, Op, Operand, Program, Signal};
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
         let size = unit(program).saturating_mul(units.into());
         let said = format!(
             "this happens for messages of {}: a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot split evenly",
-            names::size(size),
+            bytes::text(size),
             if units == 1 { "" } else { "s" }
         );
         let sought = Sought::All;
@@ -97,7 +97,7 @@ fn long(program: &Program) -> Option<Class> {
     }
     let said = format!(
         "this happens for long messages, here of {}, for which a pipeline goes through {} windows",
-        names::size(size),
+        bytes::text(size),
         turns.saturating_mul(factor.into())
     );
     let (parts, sought) = (run::parts(&long), Sought::Ends);

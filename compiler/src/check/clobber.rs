@@ -3,8 +3,8 @@
 //! In: a program that was read from a plan; a program from source was checked statement by statement. Out:
 //! * E0504: where the collective is out of place, no operation writes to anyone's input. In place, it may.
 
+use super::event_graph::{EventGraph, Run};
 use super::found::Found;
-use super::past::{Past, Run};
 use crate::diagnostic::witness::{Cells, Clobber, Finding, Witness};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::memory::{Access, accesses, ranks_of};
@@ -17,7 +17,7 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     if program.collective.in_place {
         return Vec::new();
     }
-    let past = LazyCell::new(|| Past::new(program, 1));
+    let graph = LazyCell::new(|| EventGraph::new(program, 1));
     for (id, rank) in program.ranks.entries() {
         for (number, block) in rank.blocks.entries() {
             for op in ir::all_ops(&block.ops) {
@@ -25,8 +25,8 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
                 let input = |a: &Access| a.write && a.operand.buffer == Buffer::Input;
                 if let Some(access) = written.find(input) {
                     let report = clobbered(program, id, op, access.operand);
-                    found.add_told(report, |report| match &*past {
-                        Some(past) => show(past, (id, number), op, access.operand, report),
+                    found.add_told(report, |report| match &*graph {
+                        Some(graph) => show(graph, (id, number), op, access.operand, report),
                         None => report,
                     });
                 }
@@ -50,14 +50,14 @@ fn clobbered(program: &ir::Program, rank: RankId, op: &ir::Op, operand: Operand)
 
 /// Adds a witness: which memory is written, by which operation, and a schedule that leads there.
 fn show(
-    past: &Past,
+    graph: &EventGraph,
     (rank, block): (RankId, BlockId),
     op: &ir::Op,
     operand: Operand,
     mut report: Diagnostic,
 ) -> Diagnostic {
-    let Some(moment) = past.first_from(rank, block, op.origin) else { return report };
-    let owner = ranks_of(&past.program.ranks, rank, operand.place).next().unwrap_or(rank);
+    let Some(moment) = graph.first_from(rank, block, op.origin) else { return report };
+    let owner = ranks_of(&graph.program.ranks, rank, operand.place).next().unwrap_or(rank);
     let memory = Cells {
         rank: owner.0,
         buffer: Buffer::Input.word(),
@@ -65,9 +65,9 @@ fn show(
         end: u64::from(operand.index) + u64::from(operand.size),
         parts: 1,
     };
-    let mut run = Run::new(past);
-    let schedule = if run.reach(moment) { past.turns(run.moments()) } else { Vec::new() };
-    let finding = Finding::Clobber(Box::new(Clobber { memory, event: past.event(moment) }));
+    let mut run = Run::new(graph);
+    let schedule = if run.reach(moment) { graph.turns(run.moments()) } else { Vec::new() };
+    let finding = Finding::Clobber(Box::new(Clobber { memory, event: graph.event(moment) }));
     report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report
 }

@@ -8,9 +8,9 @@
 //!
 //! A block that only waits for a block in a cycle is no mistake of its own, and is not reported.
 
+use super::event_graph::{EventGraph, Moment, Run};
 use super::names;
 use super::nearest;
-use super::past::{Moment, Past, Run};
 use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::{self, Awaits, Outcome, Stuck};
@@ -20,96 +20,97 @@ use crate::ir::{self, Action, BarrierId, Buffer, RankId};
 const NAMED: usize = 4;
 
 /// A block that cannot go on.
-struct Standing<'a> {
+struct Waiter<'a> {
     stuck: &'a Stuck,
     moment: Moment,
 }
 
 /// What a block waits for: another block, which would provide it at a moment that it never reaches.
 #[derive(Clone, Copy)]
-struct Arc {
+struct Edge {
     to: usize,
     given: Moment,
 }
 
 /// Reports why the blocks that are stuck cannot go on.
 pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec<Diagnostic> {
-    let Some(past) = Past::new(program, parts) else {
+    let Some(graph) = EventGraph::new(program, parts) else {
         return stuck.first().map(|one| in_short(program, one)).into_iter().collect();
     };
-    let standing: Vec<Standing> = stuck.iter().filter_map(|one| standing(&past, one)).collect();
-    let arcs: Vec<Option<Arc>> = standing.iter().map(|one| arc(&past, &standing, one)).collect();
-    if let Some(unanswered) = arcs.iter().position(Option::is_none) {
-        let one = standing.get(unanswered);
-        return one.map(|one| unanswered_report(&past, &standing, one)).into_iter().collect();
+    let waiters: Vec<Waiter> = stuck.iter().filter_map(|one| waiter(&graph, one)).collect();
+    let edges: Vec<Option<Edge>> = waiters.iter().map(|one| edge(&graph, &waiters, one)).collect();
+    if let Some(unanswered) = edges.iter().position(Option::is_none) {
+        let one = waiters.get(unanswered);
+        return one.map(|one| unanswered_report(&graph, &waiters, one)).into_iter().collect();
     }
-    // Every block waits for another one: following the arcs leads into a cycle.
-    let next = |at: usize| arcs.get(at).copied().flatten();
+    // Every block waits for another one: following the edges leads into a cycle.
+    let next = |at: usize| edges.get(at).copied().flatten();
     let mut at = 0;
-    for _ in &standing {
-        at = next(at).map_or(at, |arc| arc.to);
+    for _ in &waiters {
+        at = next(at).map_or(at, |edge| edge.to);
     }
-    let mut cycle: Vec<(&Standing, Option<Arc>)> = Vec::new();
+    let mut cycle: Vec<(&Waiter, Option<Edge>)> = Vec::new();
     let start = at;
-    while let Some((one, arc)) = standing.get(at).zip(next(at)) {
-        cycle.push((one, Some(arc)));
-        at = arc.to;
+    while let Some((one, edge)) = waiters.get(at).zip(next(at)) {
+        cycle.push((one, Some(edge)));
+        at = edge.to;
         if at == start {
             break;
         }
     }
     // A proxy only passes on what it sends: the block that requested it does not stand still.
-    if cycle.iter().any(|(one, _)| !past.sends_raw(one.moment)) {
-        cycle.retain(|(one, _)| !past.sends_raw(one.moment));
+    if cycle.iter().any(|(one, _)| !graph.sends_raw(one.moment)) {
+        cycle.retain(|(one, _)| !graph.sends_raw(one.moment));
     }
-    let report = cycle_report(&past, &cycle);
-    report.map(|report| show(&past, &cycle, report)).into_iter().collect()
+    let report = cycle_report(&graph, &cycle);
+    report.map(|report| show(&graph, &cycle, report)).into_iter().collect()
 }
 
-fn standing<'a>(past: &Past, stuck: &'a Stuck) -> Option<Standing<'a>> {
+fn waiter<'a>(graph: &EventGraph, stuck: &'a Stuck) -> Option<Waiter<'a>> {
     let step = Step { operation: stuck.operation, inner: stuck.inner };
-    Some(Standing { stuck, moment: past.at_step(stuck.rank, stuck.block, step)? })
+    Some(Waiter { stuck, moment: graph.at_step(stuck.rank, stuck.block, step)? })
 }
 
 /// The block that would have to go on first; none where nothing would provide what is waited for.
-fn arc(past: &Past, standing: &[Standing], one: &Standing) -> Option<Arc> {
-    let needs = match past.sends_raw(one.moment) {
-        true => past.sent(one.moment),
-        false => past.needs(one.moment, None),
+fn edge(graph: &EventGraph, waiters: &[Waiter], one: &Waiter) -> Option<Edge> {
+    let needs = match graph.sends_raw(one.moment) {
+        true => graph.sent(one.moment),
+        false => graph.needs(one.moment, None),
     };
     needs?.into_iter().find_map(|given| {
-        let (agent, at) = past.line(given)?;
-        let behind = |other: &Standing| other.moment.agent == agent && other.moment.at <= at;
-        Some(Arc { to: standing.iter().position(behind)?, given })
+        let (agent, at) = graph.line(given)?;
+        let behind = |other: &Waiter| other.moment.agent == agent && other.moment.at <= at;
+        Some(Edge { to: waiters.iter().position(behind)?, given })
     })
 }
 
 /// The report of a block that waits for something that nothing provides, or has packets sent that nobody writes, so
 /// that another block waits.
-fn unanswered_report(past: &Past, standing: &[Standing], one: &Standing) -> Diagnostic {
-    if !past.sends_raw(one.moment) {
-        return show(past, &[(one, None)], never_answered(past, one));
+fn unanswered_report(graph: &EventGraph, waiters: &[Waiter], one: &Waiter) -> Diagnostic {
+    if !graph.sends_raw(one.moment) {
+        return show(graph, &[(one, None)], never_answered(graph, one));
     }
-    let report = never_written(past, one);
+    let report = never_written(graph, one);
     let made = Some((one.moment.agent, one.moment.at));
-    let waits = standing.iter().enumerate().find_map(|(to, other)| {
-        let mut needs = past.needs(other.moment, None)?.into_iter();
-        let given = needs.find(|given| past.is_proxy(given.agent) && past.line(*given) == made)?;
-        Some((other, Arc { to, given }))
+    let waits = waiters.iter().enumerate().find_map(|(to, other)| {
+        let mut needs = graph.needs(other.moment, None)?.into_iter();
+        let given =
+            needs.find(|given| graph.is_proxy(given.agent) && graph.line(*given) == made)?;
+        Some((other, Edge { to, given }))
     });
-    let Some((other, arc)) = waits else { return show(past, &[(one, None)], report) };
-    let place = past.program.origins.at(other.stuck.origin);
-    let text = format!("{} waits for them here, forever", who(past.program, other.stuck));
-    show(past, &[(other, Some(arc))], report.and(place, text))
+    let Some((other, edge)) = waits else { return show(graph, &[(one, None)], report) };
+    let place = graph.program.origins.at(other.stuck.origin);
+    let text = format!("{} waits for them here, forever", who(graph.program, other.stuck));
+    show(graph, &[(other, Some(edge))], report.and(place, text))
 }
 
 /// Adds to a report a witness for some block that stands still in the end, where the run does not reach the block that
 /// the report is about. If there is none, adds `finding` without a schedule.
-pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) -> Diagnostic {
-    if let Outcome::Stuck(stuck) = run::run(past.program, super::STEPS) {
+pub(super) fn show_any(graph: &EventGraph, mut report: Diagnostic, finding: Finding) -> Diagnostic {
+    if let Outcome::Stuck(stuck) = run::run(graph.program, super::STEPS) {
         for one in &stuck {
-            let Some(one) = standing(past, one) else { continue };
-            report = show(past, &[(&one, None)], report);
+            let Some(one) = waiter(graph, one) else { continue };
+            report = show(graph, &[(&one, None)], report);
             if report.witness.as_ref().is_some_and(|witness| !witness.schedule.is_empty()) {
                 return report;
             }
@@ -120,14 +121,18 @@ pub(super) fn show_any(past: &Past, mut report: Diagnostic, finding: Finding) ->
 }
 
 /// Adds a witness to a report: who waits for whom, and a schedule that leads there.
-fn show(past: &Past, cycle: &[(&Standing, Option<Arc>)], mut report: Diagnostic) -> Diagnostic {
-    let mut run = Run::new(past);
+fn show(
+    graph: &EventGraph,
+    cycle: &[(&Waiter, Option<Edge>)],
+    mut report: Diagnostic,
+) -> Diagnostic {
+    let mut run = Run::new(graph);
     let reached = cycle.iter().all(|(one, _)| run.stand_at(one.moment));
-    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
-    let waits = cycle.iter().map(|(one, arc)| Wait {
-        event: past.event(one.moment),
-        awaits: what(past, one, *arc),
-        given_by: arc.map(|arc| past.event(arc.given)),
+    let schedule = if reached { graph.turns(run.moments()) } else { Vec::new() };
+    let waits = cycle.iter().map(|(one, edge)| Wait {
+        event: graph.event(one.moment),
+        awaits: what(graph, one, *edge),
+        given_by: edge.map(|edge| graph.event(edge.given)),
     });
     let finding = Finding::Deadlock { cycle: waits.collect() };
     report.witness = Some(Box::new(Witness::new(finding, schedule)));
@@ -141,21 +146,21 @@ fn who(program: &ir::Program, stuck: &Stuck) -> String {
 }
 
 /// "rank 1's signal on `ring[1]`"
-fn what(past: &Past, one: &Standing, arc: Option<Arc>) -> String {
+fn what(graph: &EventGraph, one: &Waiter, edge: Option<Edge>) -> String {
     if one.stuck.awaits != Awaits::Packets {
-        return counted(past.program, one.stuck);
+        return counted(graph.program, one.stuck);
     }
-    match (past.unwritten_packet(one.moment), arc) {
-        (Some((rank, cell)), _) => format!("packets in {}", slot(past, rank, cell)),
-        (None, Some(arc)) => format!("packets of rank {}", past.rank(arc.given.agent).0),
+    match (graph.unwritten_packet(one.moment), edge) {
+        (Some((rank, cell)), _) => format!("packets in {}", slot(graph, rank, cell)),
+        (None, Some(edge)) => format!("packets of rank {}", graph.rank(edge.given.agent).0),
         (None, None) => "packets in its scratch".to_string(),
     }
 }
 
 /// "`inbox[1]`"
-fn slot(past: &Past, rank: RankId, cell: u64) -> String {
-    let chunk = cell / u64::from(past.parts().max(1));
-    names::chunk(past.program, rank, Buffer::Scratch, chunk)
+fn slot(graph: &EventGraph, rank: RankId, cell: u64) -> String {
+    let chunk = cell / u64::from(graph.parts().max(1));
+    names::chunk(graph.program, rank, Buffer::Scratch, chunk)
 }
 
 /// What a block waits for, as text: a signal, a release, a barrier or packets.
@@ -184,9 +189,9 @@ fn situation(program: &ir::Program, stuck: &Stuck) -> String {
     if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
-fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
-    let program = past.program;
-    let (who, what) = (who(program, one.stuck), what(past, one, None));
+fn never_answered(graph: &EventGraph, one: &Waiter) -> Diagnostic {
+    let program = graph.program;
+    let (who, what) = (who(program, one.stuck), what(graph, one, None));
     let (code, never) = match one.stuck.awaits {
         Awaits::Packets => (Code::E0604, "which are never written"),
         Awaits::Signal(_) => (Code::E0602, "which is never sent"),
@@ -200,36 +205,37 @@ fn never_answered(past: &Past, one: &Standing) -> Diagnostic {
     )
     .label(format!("waits here forever{}", situation(program, one.stuck)));
     match one.stuck.awaits {
-        Awaits::Packets => with_nearest(past, one, report),
-        Awaits::Barrier(id) => with_members(past, one, id, report),
+        Awaits::Packets => with_nearest(graph, one, report),
+        Awaits::Barrier(id) => with_members(graph, one, id, report),
         Awaits::Signal(_) | Awaits::Semaphore(_) => report,
     }
 }
 
 /// The report of a proxy that sends memory that holds no packets.
-fn never_written(past: &Past, one: &Standing) -> Diagnostic {
-    let program = past.program;
-    let (rank, what) = (one.stuck.rank.0, what(past, one, None));
+fn never_written(graph: &EventGraph, one: &Waiter) -> Diagnostic {
+    let program = graph.program;
+    let (rank, what) = (one.stuck.rank.0, what(graph, one, None));
     let report = Diagnostic::new(
         Code::E0604,
         program.origins.at(one.stuck.origin),
         format!("the proxy of rank {rank} sends {what}, which are never written"),
     )
     .label(format!("sends what was there before{}", situation(program, one.stuck)));
-    with_nearest(past, one, report)
+    with_nearest(graph, one, report)
 }
 
 /// Adds how many blocks a barrier is for, and which blocks come to it how often.
-fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) -> Diagnostic {
+fn with_members(graph: &EventGraph, one: &Waiter, id: BarrierId, report: Diagnostic) -> Diagnostic {
     let is_it =
         |action: &Action| matches!(action, Action::Barrier { id: there, .. } if *there == id);
-    let count = |agent: u32| past.lines(agent).iter().filter(|line| is_it(&line.op.action)).count();
-    let here = past.lines(one.moment.agent).get(one.moment.at as usize);
+    let count =
+        |agent: u32| graph.lines(agent).iter().filter(|line| is_it(&line.op.action)).count();
+    let here = graph.lines(one.moment.agent).get(one.moment.at as usize);
     let Some(Action::Barrier { arrivals, .. }) = here.map(|line| &line.op.action) else {
         return report;
     };
-    let blocks = past.all_blocks().filter(|agent| past.rank(*agent) == one.stuck.rank);
-    let come = blocks.map(|agent| (past.block_name(agent), count(agent)));
+    let blocks = graph.all_blocks().filter(|agent| graph.rank(*agent) == one.stuck.rank);
+    let come = blocks.map(|agent| (graph.block_name(agent), count(agent)));
     let come: Vec<String> = come
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| match count {
@@ -244,16 +250,16 @@ fn with_members(past: &Past, one: &Standing, id: BarrierId, report: Diagnostic) 
 
 /// Adds the write to the place of the missing packets that writes no packets; or else the packet write that is nearest
 /// to them.
-fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
-    let missing = past.unwritten_packet(one.moment);
+fn with_nearest(graph: &EventGraph, one: &Waiter, report: Diagnostic) -> Diagnostic {
+    let missing = graph.unwritten_packet(one.moment);
     if let Some((rank, cell)) = missing {
-        let chunk = cell / u64::from(past.parts().max(1));
+        let chunk = cell / u64::from(graph.parts().max(1));
         let plain =
-            nearest::writer(past, (rank, Buffer::Scratch, chunk)).filter(|(writer, written)| {
-                *written == chunk && !nearest::writes_packets(past, *writer)
+            nearest::writer(graph, (rank, Buffer::Scratch, chunk)).filter(|(writer, written)| {
+                *written == chunk && !nearest::writes_packets(graph, *writer)
             });
-        if let Some((writer, place)) = plain.and_then(|(at, _)| Some((at, past.at(at)?))) {
-            let (name, event) = (slot(past, rank, cell), past.event(writer));
+        if let Some((writer, place)) = plain.and_then(|(at, _)| Some((at, graph.at(at)?))) {
+            let (name, event) = (slot(graph, rank, cell), graph.event(writer));
             return report
                 .and(place, format!("rank {} writes {name} here, but not as packets", event.rank))
                 .help("write packets there, with an operation such as `put_packets`; or read the slot without packets, after a signal");
@@ -261,10 +267,10 @@ fn with_nearest(past: &Past, one: &Standing, report: Diagnostic) -> Diagnostic {
     }
     let report = report
         .help("write packets to the slot that is read, or read the slot to which they are written");
-    let nearest = missing.and_then(|at| past.nearest_packet(at));
+    let nearest = missing.and_then(|at| graph.nearest_packet(at));
     let Some(((rank, cell), writer)) = nearest else { return report };
-    let (name, event) = (slot(past, rank, cell), past.event(writer));
-    match past.at(writer) {
+    let (name, event) = (slot(graph, rank, cell), graph.event(writer));
+    match graph.at(writer) {
         Some(place) => report.and(place, format!("rank {} writes {name} here", event.rank)),
         None => report,
     }
@@ -282,27 +288,31 @@ fn in_short(program: &ir::Program, stuck: &Stuck) -> Diagnostic {
     .help("check it with fewer chunks or ranks: then the report says who waits for whom")
 }
 
-fn cycle_report(past: &Past, cycle: &[(&Standing, Option<Arc>)]) -> Option<Diagnostic> {
-    let program = past.program;
-    let (first, arc) = cycle.first()?;
+fn cycle_report(graph: &EventGraph, cycle: &[(&Waiter, Option<Edge>)]) -> Option<Diagnostic> {
+    let program = graph.program;
+    let (first, edge) = cycle.first()?;
     let mut report = Diagnostic::new(
         Code::E0601,
         program.origins.at(first.stuck.origin),
         format!("deadlock: {} waits for {}", who(program, first.stuck), chain(program, cycle)),
     )
-    .label(format!("waits for {}{}", what(past, first, *arc), situation(program, first.stuck)));
-    for (one, arc) in cycle.iter().take(NAMED).skip(1) {
+    .label(format!(
+        "waits for {}{}",
+        what(graph, first, *edge),
+        situation(program, first.stuck)
+    ));
+    for (one, edge) in cycle.iter().take(NAMED).skip(1) {
         let text = format!(
             "{} waits for {}{}",
             who(program, one.stuck),
-            what(past, one, *arc),
+            what(graph, one, *edge),
             situation(program, one.stuck)
         );
         report = report.and(program.origins.at(one.stuck.origin), text);
     }
-    for (_, arc) in cycle.iter().take(NAMED) {
-        report = match arc {
-            Some(arc) => with_giver(past, *arc, report),
+    for (_, edge) in cycle.iter().take(NAMED) {
+        report = match edge {
+            Some(edge) => with_giver(graph, *edge, report),
             None => report,
         };
     }
@@ -310,7 +320,7 @@ fn cycle_report(past: &Past, cycle: &[(&Standing, Option<Arc>)]) -> Option<Diagn
 }
 
 /// "block `b` of rank 1, and that one for the first": the blocks after the first, and back to it.
-fn chain(program: &ir::Program, cycle: &[(&Standing, Option<Arc>)]) -> String {
+fn chain(program: &ir::Program, cycle: &[(&Waiter, Option<Edge>)]) -> String {
     let others: Vec<String> =
         cycle.iter().skip(1).map(|(one, _)| who(program, one.stuck)).collect();
     match others.as_slice() {
@@ -323,10 +333,10 @@ fn chain(program: &ir::Program, cycle: &[(&Standing, Option<Arc>)]) -> String {
 }
 
 /// Points to where what is waited for would be provided, unless the report already has a label at that place.
-fn with_giver(past: &Past, arc: Arc, report: Diagnostic) -> Diagnostic {
-    let event: Event = past.event(arc.given);
-    let line = past.line(arc.given).and_then(|(agent, at)| past.lines(agent).get(at as usize));
-    let Some((place, line)) = past.at(arc.given).zip(line) else { return report };
+fn with_giver(graph: &EventGraph, edge: Edge, report: Diagnostic) -> Diagnostic {
+    let event: Event = graph.event(edge.given);
+    let line = graph.line(edge.given).and_then(|(agent, at)| graph.lines(agent).get(at as usize));
+    let Some((place, line)) = graph.at(edge.given).zip(line) else { return report };
     let gives = match &line.op.action {
         Action::Signal(_) => "signal",
         Action::Release(_) => "release it",

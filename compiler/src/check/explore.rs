@@ -13,9 +13,9 @@
 //! Blocks that have nothing to do with each other are searched separately. What may be tried is divided equally among
 //! these parts; what the small ones leave is divided among the others.
 
+mod model;
 mod packets;
 mod parts;
-mod scene;
 mod search;
 mod state;
 mod turn;
@@ -26,9 +26,9 @@ use crate::ir::counter::{Counter, Owned, takes};
 use crate::ir::run::{Awaits, Stuck};
 use crate::ir::sharing::Sharing;
 use crate::ir::{BlockId, OriginId, Program, RankId};
+use model::Model;
 use parts::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
-use scene::Scene;
 use search::{Progress, Search};
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ pub(super) fn explore(program: &Program, threaded: &FxHashSet<(RankId, BlockId)>
             continue;
         }
         let is_threaded = blocks.iter().any(|block| threaded.contains(&(block.rank, block.id)));
-        let search = Search::new(Scene::new(program, &sharing, blocks));
+        let search = Search::new(Model::new(program, &sharing, blocks));
         parts.push(Part { search, shared, is_threaded });
     }
     let mut left = Left { states: MOST_STATES, places: MOST_PLACES };

@@ -17,9 +17,9 @@ mod lanes;
 mod report;
 mod summary;
 
+use super::event_graph::EventGraph;
 use super::found::Found;
-use super::names;
-use super::past::Past;
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
@@ -64,7 +64,7 @@ impl Use {
     fn times(&self) -> Option<String> {
         let once = |window: &Window, count: u64| match window {
             None => times(count),
-            Some((unit, _)) => format!("{} in each window of {}", times(count), names::size(*unit)),
+            Some((unit, _)) => format!("{} in each window of {}", times(count), bytes::text(*unit)),
         };
         let all: Vec<String> =
             self.counts.iter().map(|(window, count)| once(window, *count)).collect();
@@ -131,41 +131,41 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let uses = program.ranks.iter().map(uses_of).collect();
-    let scene = Scene { program, uses, past: OnceCell::new() };
+    let context = Context { program, uses, graph: OnceCell::new() };
     let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
         for (id, channel) in row.channels.entries() {
-            scene.channel((rank, id), channel, &mut all);
+            context.channel((rank, id), channel, &mut all);
         }
         for (id, semaphore) in row.semaphores.entries() {
-            scene.semaphore((rank, id), semaphore, &mut all);
+            context.semaphore((rank, id), semaphore, &mut all);
         }
         for one in lanes::unordered(program, &windows, row) {
-            let show = |past: &_, report| report::show_threads(past, rank, &one, report);
+            let show = |graph: &_, report| report::show_threads(graph, rank, &one, report);
             let report = report::several_threads(program, rank, &one);
-            all.threads.add_told(report, scene.shown(show));
+            all.threads.add_told(report, context.shown(show));
         }
     }
     all.finish()
 }
 
 /// The program that is checked.
-struct Scene<'p> {
+struct Context<'p> {
     program: &'p ir::Program,
     uses: Table<RankId, Uses>,
     /// The order of events for witnesses, made on first use: most programs do not need it.
-    past: OnceCell<Option<Past<'p>>>,
+    graph: OnceCell<Option<EventGraph<'p>>>,
 }
 
-impl<'p> Scene<'p> {
+impl<'p> Context<'p> {
     /// A function that adds to a report a witness of how the finding comes about, where the program can be followed.
     fn shown(
         &self,
-        show: impl FnOnce(&Past<'p>, Diagnostic) -> Diagnostic,
+        show: impl FnOnce(&EventGraph<'p>, Diagnostic) -> Diagnostic,
     ) -> impl FnOnce(Diagnostic) -> Diagnostic {
-        let past = || Past::new(self.program, ir::run::parts(self.program));
-        move |report| match self.past.get_or_init(past) {
-            Some(past) => show(past, report),
+        let graph = || EventGraph::new(self.program, ir::run::parts(self.program));
+        move |report| match self.graph.get_or_init(graph) {
+            Some(graph) => show(graph, report),
             None => report,
         }
     }
@@ -176,7 +176,7 @@ impl<'p> Scene<'p> {
         if let Some((user, does)) = shared_end(ends).filter(|_| !aside) {
             let named = (&*channel.name, does);
             let report = report::several_users(self.program, rank, named.0, does, user);
-            let show = |past: &_, report| report::show_users(past, (rank, user), named, report);
+            let show = |graph: &_, report| report::show_users(graph, (rank, user), named, report);
             all.channels.add_told(report, self.shown(show));
         }
         let none = Use::default();
@@ -184,7 +184,7 @@ impl<'p> Scene<'p> {
             let All { channels, surplus, ways, .. } = &mut *all;
             let into = if flow.is_short() { channels } else { surplus };
             let report = report::unequal(self.program, &flow);
-            let show = self.shown(|past, report| report::show_unequal(past, &flow, report));
+            let show = self.shown(|graph, report| report::show_unequal(graph, &flow, report));
             into.add_told(report, |report| {
                 ways.insert(report.message.clone(), (flow.from, flow.to));
                 show(report)
@@ -204,13 +204,14 @@ impl<'p> Scene<'p> {
         if user.blocks.len() > 1 && !semaphore.shared && balanced {
             let named = (&*semaphore.name, "acquire");
             let report = report::several_users(self.program, rank, named.0, named.1, user);
-            let show = |past: &_, report| report::show_users(past, (rank, user), named, report);
+            let show = |graph: &_, report| report::show_users(graph, (rank, user), named, report);
             all.semaphores.add_told(report, self.shown(show));
         }
         if !balanced {
             let report = report::out_of_balance(self.program, rank, semaphore, counters);
             let into = if counters.are_short() { &mut all.semaphores } else { &mut all.spare };
-            let show = |past: &_, report| report::show_balance(past, (rank, id), semaphore, report);
+            let show =
+                |graph: &_, report| report::show_balance(graph, (rank, id), semaphore, report);
             into.add_told(report, self.shown(show));
         }
     }

@@ -42,13 +42,6 @@ pub(crate) fn chunk(program: &Program, rank: RankId, buffer: Buffer, chunk: u64)
     format!("`{name}[{index}]`")
 }
 
-/// A number of bytes as the language writes it.
-pub(crate) fn size(bytes: u64) -> String {
-    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let whole = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
-    whole.map_or(format!("{bytes} bytes"), |(unit, name)| format!("{}{name}", bytes / unit))
-}
-
 /// The word for a buffer.
 pub(super) fn buffer(buffer: Buffer) -> &'static str {
     buffer.word()

@@ -2,78 +2,78 @@
 //! block signals next and what the second one's block waited for last; and the write that is nearest to a chunk that
 //! nobody writes.
 
+use super::event_graph::{Agent, EventGraph, Line, Moment};
 use super::names;
-use super::past::{Agent, Line, Moment, Past};
 use crate::ir::{
     Action, Buffer, ChannelId, ChannelKind, Operand, RankId, SemaphoreId, Transfer, Where, memory,
 };
 
 /// The next operation of a moment's block that signals others, in any way (see [`tells`]).
-pub(super) fn after(past: &Past, moment: Moment) -> Option<Moment> {
-    let (agent, line) = past.line(moment)?;
-    let mut behind = (line + 1..).zip(past.lines(agent).iter().skip(line as usize + 1));
+pub(super) fn after(graph: &EventGraph, moment: Moment) -> Option<Moment> {
+    let (agent, line) = graph.line(moment)?;
+    let mut behind = (line + 1..).zip(graph.lines(agent).iter().skip(line as usize + 1));
     let (at, _) = behind.find(|(_, line)| tells(&line.op.action))?;
     Some(Moment { launch: moment.launch, agent, at })
 }
 
 /// The operation that announces a moment to others: itself where it signals, otherwise the next one that does.
-pub(super) fn teller(past: &Past, moment: Moment) -> Option<Moment> {
-    let (agent, at) = past.line(moment)?;
+pub(super) fn teller(graph: &EventGraph, moment: Moment) -> Option<Moment> {
+    let (agent, at) = graph.line(moment)?;
     let own = Moment { agent, at, ..moment };
-    let signals = line(past, own).is_some_and(|line| tells(&line.op.action));
-    if signals { Some(own) } else { after(past, moment) }
+    let signals = line(graph, own).is_some_and(|line| tells(&line.op.action));
+    if signals { Some(own) } else { after(graph, moment) }
 }
 
 /// The last operation before a moment, in its block, that waits for others in any way (see [`hears`]).
-pub(super) fn before(past: &Past, moment: Moment) -> Option<Moment> {
-    let (agent, line) = past.line(moment)?;
-    let lines = past.lines(agent).get(..line as usize)?;
+pub(super) fn before(graph: &EventGraph, moment: Moment) -> Option<Moment> {
+    let (agent, line) = graph.line(moment)?;
+    let lines = graph.lines(agent).get(..line as usize)?;
     let at = lines.iter().rposition(|line| hears(&line.op.action))?;
     Some(Moment { launch: moment.launch, agent, at: at as u32 })
 }
 
 /// The first wait of a block for a signal from a rank.
-pub(super) fn first_wait_for(past: &Past, agent: Agent, peer: RankId) -> Option<Moment> {
-    let rank = past.rank(agent);
+pub(super) fn first_wait_for(graph: &EventGraph, agent: Agent, peer: RankId) -> Option<Moment> {
+    let rank = graph.rank(agent);
     let waits = |line: &Line| {
         matches!(&line.op.action, Action::Wait(signal)
-            if peers(past, rank, &signal.channels).contains(&peer.0))
+            if peers(graph, rank, &signal.channels).contains(&peer.0))
     };
-    let at = past.lines(agent).iter().position(waits)?;
+    let at = graph.lines(agent).iter().position(waits)?;
     Some(Moment { launch: 0, agent, at: at as u32 })
 }
 
 /// The last signal of a block to a rank that is not relaxed.
-pub(super) fn last_signal_to(past: &Past, agent: Agent, peer: RankId) -> Option<Moment> {
-    let rank = past.rank(agent);
+pub(super) fn last_signal_to(graph: &EventGraph, agent: Agent, peer: RankId) -> Option<Moment> {
+    let rank = graph.rank(agent);
     let signals = |line: &Line| {
         matches!(&line.op.action, Action::Signal(signal)
-            if !signal.relaxed && peers(past, rank, &signal.channels).contains(&peer.0))
+            if !signal.relaxed && peers(graph, rank, &signal.channels).contains(&peer.0))
     };
-    let at = past.lines(agent).iter().rposition(signals)?;
+    let at = graph.lines(agent).iter().rposition(signals)?;
     Some(Moment { launch: 0, agent, at: at as u32 })
 }
 
 /// "block `main` of rank 3"
-pub(super) fn block(past: &Past, moment: Moment) -> String {
-    let Some((agent, _)) = past.line(moment) else { return "nobody".to_string() };
-    let rank = past.rank(agent);
-    let row = past.program.ranks.lookup(rank);
-    let block = row.and_then(|row| row.blocks.iter().nth(past.number(agent) as usize));
+pub(super) fn block(graph: &EventGraph, moment: Moment) -> String {
+    let Some((agent, _)) = graph.line(moment) else { return "nobody".to_string() };
+    let rank = graph.rank(agent);
+    let row = graph.program.ranks.lookup(rank);
+    let block = row.and_then(|row| row.blocks.iter().nth(graph.number(agent) as usize));
     format!("block `{}` of rank {}", block.map_or("", |block| &block.name), rank.0)
 }
 
 /// The text for an operation that signals others: "signals block `main` of rank 0".
-pub(super) fn told(past: &Past, moment: Moment) -> String {
-    let Some(line) = line(past, moment) else { return String::new() };
-    let rank = past.rank(moment.agent);
+pub(super) fn told(graph: &EventGraph, moment: Moment) -> String {
+    let Some(line) = line(graph, moment) else { return String::new() };
+    let rank = graph.rank(moment.agent);
     match &line.op.action {
         Action::Signal(signal) => {
             let relaxed = if signal.relaxed { " (relaxed)" } else { "" };
-            format!("{}{relaxed}", signals(past, rank, moment, &signal.channels))
+            format!("{}{relaxed}", signals(graph, rank, moment, &signal.channels))
         }
-        Action::Transfer(transfer) => signals(past, rank, moment, &transfer.channels),
-        Action::Release(list) => format!("releases {}", semaphores(past, rank, list)),
+        Action::Transfer(transfer) => signals(graph, rank, moment, &transfer.channels),
+        Action::Release(list) => format!("releases {}", semaphores(graph, rank, list)),
         Action::Barrier { .. } => "reaches a barrier".to_string(),
         Action::Sync
         | Action::Wait(_)
@@ -84,16 +84,16 @@ pub(super) fn told(past: &Past, moment: Moment) -> String {
 }
 
 /// The text for an operation that waits for others: "waits for rank 1".
-pub(super) fn heard(past: &Past, moment: Moment) -> String {
-    let Some(line) = line(past, moment) else { return String::new() };
-    let rank = past.rank(moment.agent);
+pub(super) fn heard(graph: &EventGraph, moment: Moment) -> String {
+    let Some(line) = line(graph, moment) else { return String::new() };
+    let rank = graph.rank(moment.agent);
     match &line.op.action {
         Action::Wait(signal) => {
             let relaxed = if signal.relaxed { " (relaxed)" } else { "" };
-            let peers = peers(past, rank, &signal.channels);
+            let peers = peers(graph, rank, &signal.channels);
             format!("waits for {}{relaxed}", names::ranks(&peers))
         }
-        Action::Acquire(list) => format!("acquires {}", semaphores(past, rank, list)),
+        Action::Acquire(list) => format!("acquires {}", semaphores(graph, rank, list)),
         Action::Barrier { .. } => "reaches a barrier".to_string(),
         Action::Transfer(_) => "waits for packets".to_string(),
         Action::Sync
@@ -105,9 +105,9 @@ pub(super) fn heard(past: &Past, moment: Moment) -> String {
 }
 
 /// The wait on rank `on` that receives what an operation signals.
-pub(super) fn hearer(past: &Past, told: Moment, on: RankId) -> Option<Moment> {
-    let row = past.program.ranks.lookup(past.rank(told.agent))?;
-    let channels = match &line(past, told)?.op.action {
+pub(super) fn hearer(graph: &EventGraph, told: Moment, on: RankId) -> Option<Moment> {
+    let row = graph.program.ranks.lookup(graph.rank(told.agent))?;
+    let channels = match &line(graph, told)?.op.action {
         Action::Signal(signal) => &signal.channels,
         Action::Transfer(transfer) => &transfer.channels,
         Action::Sync
@@ -120,18 +120,18 @@ pub(super) fn hearer(past: &Past, told: Moment, on: RankId) -> Option<Moment> {
     };
     let ends = channels.iter().filter_map(|channel| row.channels.lookup(*channel));
     let mut there = ends.filter(|end| end.peer() == Some(on)).filter_map(|end| end.partner);
-    there.find_map(|there| past.wait_for(on, there, past.giver(told, there, on)?))
+    there.find_map(|there| graph.wait_for(on, there, graph.giver(told, there, on)?))
 }
 
 /// The write that is nearest to a chunk of a rank's buffer, and the chunk that it writes.
 pub(super) fn writer(
-    past: &Past,
+    graph: &EventGraph,
     (owner, buffer, chunk): (RankId, Buffer, u64),
 ) -> Option<(Moment, u64)> {
     let mut nearest: Option<(u64, Moment, u64)> = None;
-    for agent in past.all_blocks() {
-        let from = past.rank(agent);
-        for (at, line) in (0..).zip(past.lines(agent)) {
+    for agent in graph.all_blocks() {
+        let from = graph.rank(agent);
+        for (at, line) in (0..).zip(graph.lines(agent)) {
             let Action::Transfer(transfer) = &line.op.action else { continue };
             for access in memory::accesses(transfer).filter(|access| access.write) {
                 let operand = access.operand;
@@ -150,8 +150,8 @@ pub(super) fn writer(
 }
 
 /// Whether an operation writes packets, which operations on packets read.
-pub(super) fn writes_packets(past: &Past, moment: Moment) -> bool {
-    let transfer = line(past, moment).and_then(|line| line.op.transfer());
+pub(super) fn writes_packets(graph: &EventGraph, moment: Moment) -> bool {
+    let transfer = line(graph, moment).and_then(|line| line.op.transfer());
     transfer.is_some_and(|transfer| {
         (0..transfer.destinations.len()).any(|index| memory::writes_packets(transfer.verb, index))
     })
@@ -159,18 +159,18 @@ pub(super) fn writes_packets(past: &Past, moment: Moment) -> bool {
 
 /// Whether a moment's block has written to a chunk before that moment.
 pub(super) fn has_written(
-    past: &Past,
+    graph: &EventGraph,
     moment: Moment,
     (owner, buffer, chunk): (RankId, Buffer, u64),
 ) -> bool {
-    let Some((agent, line)) = past.line(moment) else { return false };
-    let from = past.rank(agent);
+    let Some((agent, line)) = graph.line(moment) else { return false };
+    let from = graph.rank(agent);
     let writes = |operand: Operand| {
         let first = u64::from(operand.index);
         let chunks = first..first + u64::from(operand.size);
         operand.buffer == buffer && lies_on(operand, from, owner) && chunks.contains(&chunk)
     };
-    let earlier = past.lines(agent).iter().take(line as usize);
+    let earlier = graph.lines(agent).iter().take(line as usize);
     earlier.filter_map(|line| line.op.transfer()).any(|transfer| {
         memory::accesses(transfer).any(|access| access.write && writes(access.operand))
     })
@@ -184,34 +184,34 @@ fn lies_on(operand: Operand, from: RankId, owner: RankId) -> bool {
     }
 }
 
-fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {
-    past.lines(moment.agent).get(moment.at as usize)
+fn line<'a, 'p>(graph: &'a EventGraph<'p>, moment: Moment) -> Option<&'a Line<'p>> {
+    graph.lines(moment.agent).get(moment.at as usize)
 }
 
 /// "signals block `main` of rank 0", "signals ranks 0, 2 and 3".
-fn signals(past: &Past, rank: RankId, moment: Moment, channels: &[ChannelId]) -> String {
+fn signals(graph: &EventGraph, rank: RankId, moment: Moment, channels: &[ChannelId]) -> String {
     let end = match channels {
-        [channel] => past.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(*channel)),
+        [channel] => graph.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(*channel)),
         _ => None,
     };
     let hearer = end.and_then(|end| Some((end.peer()?, end.partner?))).and_then(|(peer, there)| {
-        let signal = past.giver(moment, there, peer)?;
-        past.wait_for(peer, there, signal)
+        let signal = graph.giver(moment, there, peer)?;
+        graph.wait_for(peer, there, signal)
     });
     match hearer {
-        Some(hearer) => format!("signals {}", block(past, hearer)),
-        None => format!("signals {}", names::ranks(&peers(past, rank, channels))),
+        Some(hearer) => format!("signals {}", block(graph, hearer)),
+        None => format!("signals {}", names::ranks(&peers(graph, rank, channels))),
     }
 }
 
-fn peers(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<u32> {
-    let row = past.program.ranks.lookup(rank);
+fn peers(graph: &EventGraph, rank: RankId, channels: &[ChannelId]) -> Vec<u32> {
+    let row = graph.program.ranks.lookup(rank);
     let ends = channels.iter().filter_map(|channel| row?.channels.lookup(*channel));
     ends.filter_map(|end| end.peer()).map(|peer| peer.0).collect()
 }
 
-fn semaphores(past: &Past, rank: RankId, list: &[SemaphoreId]) -> String {
-    let row = past.program.ranks.lookup(rank);
+fn semaphores(graph: &EventGraph, rank: RankId, list: &[SemaphoreId]) -> String {
+    let row = graph.program.ranks.lookup(rank);
     let names = list.iter().filter_map(|id| row?.semaphores.lookup(*id));
     names.map(|row| format!("`{}`", row.name)).collect::<Vec<_>>().join(", ")
 }

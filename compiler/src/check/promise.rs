@@ -6,8 +6,8 @@
 mod path;
 mod trace;
 
+use super::event_graph::EventGraph;
 use super::names;
-use super::past::Past;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::run::{self, Broken, Contribution, Memory};
@@ -22,8 +22,8 @@ pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     let broken = run::broken_promises(program, memory);
     let Some(first) = broken.first() else { return Vec::new() };
     let report = report(program, first);
-    let report = match Past::new(program, memory.parts()) {
-        Some(past) => path::show(&past, memory, first, report),
+    let report = match EventGraph::new(program, memory.parts()) {
+        Some(graph) => path::show(&graph, memory, first, report),
         None => report,
     };
     vec![others(unwritten(report, program, &broken), broken.len())]

@@ -40,6 +40,7 @@ mod kept;
 mod launches;
 mod machine;
 mod memory;
+mod merged;
 mod overlay;
 mod packets;
 mod pages;
@@ -52,7 +53,6 @@ pub(super) mod step;
 mod sync;
 mod turn;
 mod value;
-mod whole;
 mod witness;
 mod words;
 mod writers;
@@ -69,9 +69,9 @@ use guarantee::Guarantees;
 use history::History;
 use launches::Launches;
 use machine::Cut;
+use merged::Merged;
 use std::collections::BTreeSet;
 use value::Inputs;
-use whole::Whole;
 use writers::Writers;
 
 /// The number of rounds in which the guarantees of counters with several users are derived, each round from the
@@ -133,7 +133,7 @@ impl Met {
 
 /// A program whose ranks are symmetric, some of which are followed as representatives of all.
 pub(super) struct Folded<'p> {
-    whole: Whole<'p>,
+    merged: Merged<'p>,
     fold: Fold,
 }
 
@@ -153,7 +153,7 @@ impl<'p> Folded<'p> {
     /// A program, if its ranks are symmetric. The symmetry that is known of the program it was made from is tried
     /// first.
     pub(super) fn of(program: &'p ir::Program, known: Option<&Fold>) -> Option<Folded<'p>> {
-        Fold::of(program, known).map(|(whole, fold)| Folded { whole, fold })
+        Fold::of(program, known).map(|(merged, fold)| Folded { merged, fold })
     }
 
     /// Which ranks represent which others.
@@ -163,17 +163,17 @@ impl<'p> Folded<'p> {
 
     /// How many ranks are followed, as representatives of all.
     pub(super) fn followed(&self) -> usize {
-        self.fold.followed(self.whole.program()).count()
+        self.fold.followed(self.merged.program()).count()
     }
 
     /// Follows the representatives, and looks at memory at the given grain.
     pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
-        let whole = &self.whole;
+        let merged = &self.merged;
         let Some(fold) = self.fold.at(grain) else { return Seen::Unclear };
-        let Ok(after) = follow(whole, (&fold, grain), interrupt) else {
+        let Ok(after) = follow(merged, (&fold, grain), interrupt) else {
             return Seen::Unclear;
         };
-        let inputs = Inputs { program: whole.program(), fold: &fold, grain };
+        let inputs = Inputs { program: merged.program(), fold: &fold, grain };
         match after.conflicts.is_empty() {
             false => Seen::Unclear,
             true if kept::are_kept(inputs, &after.cells) => Seen::Sound,
@@ -184,9 +184,9 @@ impl<'p> Folded<'p> {
 
 /// Looks for races in a program that rewrites the given packets, following every rank.
 pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &Interrupt) -> Races {
-    let whole = Whole::as_written(program);
+    let merged = Merged::as_written(program);
     let parts = rewritten.grain().cells_of_unit();
-    match conflicts(&whole, rewritten, interrupt) {
+    match conflicts(&merged, rewritten, interrupt) {
         Ok(conflicts) => Races::Found(report::reports(program, parts, conflicts)),
         Err(Cut::Standing(stuck)) => Races::Standing(stuck),
         Err(Cut::Unknown) => Races::Unknown,
@@ -199,8 +199,8 @@ pub(super) fn are_none(
     rewritten: &Rewritten,
     interrupt: &Interrupt,
 ) -> bool {
-    let whole = Whole::as_written(program);
-    conflicts(&whole, rewritten, interrupt).is_ok_and(|found| found.is_empty())
+    let merged = Merged::as_written(program);
+    conflicts(&merged, rewritten, interrupt).is_ok_and(|found| found.is_empty())
 }
 
 /// All conflicts, as pairs of statements; none where they cannot be found.
@@ -213,18 +213,18 @@ pub(super) fn met(
     if folded.is_some_and(|folded| folded.look(rewritten.grain(), interrupt) != Seen::Unclear) {
         return Some(BTreeSet::new());
     }
-    let whole = Whole::as_written(program);
-    let conflicts = conflicts(&whole, rewritten, interrupt).ok()?;
+    let merged = Merged::as_written(program);
+    let conflicts = conflicts(&merged, rewritten, interrupt).ok()?;
     Some(report::met(program, &conflicts))
 }
 
 /// All conflicts, following every rank.
 fn conflicts<'p>(
-    whole: &'p Whole<'p>,
+    merged: &'p Merged<'p>,
     rewritten: &Rewritten,
     interrupt: &Interrupt,
 ) -> Result<Vec<machine::Conflict<'p>>, Cut> {
-    let mut after = follow(whole, (&Fold::none(), rewritten.grain()), interrupt)?;
+    let mut after = follow(merged, (&Fold::none(), rewritten.grain()), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || rewritten.contains(conflict.place.rank, conflict.place.cell)
@@ -244,16 +244,16 @@ fn is_too_large(program: &ir::Program, fold: &Fold, grain: Grain) -> bool {
 
 /// The state in which a launch leaves the followed ranks, and the conflicts on them.
 fn follow<'p>(
-    whole: &'p Whole<'p>,
+    merged: &'p Merged<'p>,
     (fold, grain): (&Fold, Grain),
     interrupt: &Interrupt,
 ) -> Result<machine::After<'p>, Cut> {
-    let program = whole.program();
+    let program = merged.program();
     if is_too_large(program, fold, grain) {
         return Err(Cut::Unknown);
     }
     let agents = Agents::new(program, fold.turn());
-    let run = |shared: &Shared| machine::run(whole, (fold, &agents, shared), grain, interrupt);
+    let run = |shared: &Shared| machine::run(merged, (fold, &agents, shared), grain, interrupt);
     let settle = |guarantees| settle(run, &agents, guarantees);
     let (_, mut after, mut history) = settle(Guarantees::default())?;
     let several = after.counters.several();

@@ -28,7 +28,7 @@ mod counts;
 mod memory;
 mod order;
 
-use super::past::Past;
+use super::event_graph::EventGraph;
 use super::race::{self, Met};
 use super::{STEPS, matching, names};
 use crate::diagnostic::change::Change;
@@ -57,12 +57,12 @@ pub(super) fn mend(
         return first_kind(findings);
     }
     let _mending = phase("look for a change", "");
-    let Some(past) = Past::new(program, parts) else { return first_kind(findings) };
+    let Some(graph) = EventGraph::new(program, parts) else { return first_kind(findings) };
     let size = size(program, parts);
     let first = first_order(&findings);
     let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, first, before: None };
     let mut causes = findings.iter().filter(|finding| comes_after(finding, first));
-    let cause = causes.find_map(|cause| Some((cause, trials.all(cause, &past)?)));
+    let cause = causes.find_map(|cause| Some((cause, trials.all(cause, &graph)?)));
     if let Some((cause, change)) = cause {
         return vec![changed(&program.origins, cause.clone(), change, findings.len() - 1)];
     }
@@ -71,7 +71,7 @@ pub(super) fn mend(
     open.reverse();
     while let Some(finding) = open.pop() {
         let follows = comes_after(&finding, first);
-        let mut candidates = candidates(&past, &finding);
+        let mut candidates = candidates(&graph, &finding);
         candidates.retain(|change| !rewrites_library(program, change));
         if follows {
             candidates.retain(orders_blocks);
@@ -245,9 +245,9 @@ impl Trials<'_> {
     }
 
     /// The first change that orders blocks and leaves nothing to be found.
-    fn all(&mut self, finding: &Diagnostic, past: &Past) -> Option<Change> {
-        let further = race_of(finding).map_or_else(Vec::new, |race| order::of_ends(past, race));
-        let changes = candidates(past, finding).into_iter().chain(further).filter(orders_blocks);
+    fn all(&mut self, finding: &Diagnostic, graph: &EventGraph) -> Option<Change> {
+        let further = race_of(finding).map_or_else(Vec::new, |race| order::of_ends(graph, race));
+        let changes = candidates(graph, finding).into_iter().chain(further).filter(orders_blocks);
         let mut changes = changes.filter(|change| !rewrites_library(self.program, change));
         changes.find(|change| {
             let Some(left) = self.left.checked_sub(self.size) else { return false };

@@ -1,6 +1,7 @@
 //! The limits on a run's time and input: those of `--time-limit` and `--max-input`, and the defaults.
 
 use super::args::Limits;
+use compiler::bytes;
 use compiler::interrupt::Interrupt;
 use std::time::Duration;
 
@@ -44,17 +45,7 @@ pub(crate) fn too_large(bytes: u64, most: u64) -> String {
         true => "; `--max-input BYTES` sets another limit",
         false => "",
     };
-    format!("it has {}, and at most {} may be read{raise}", size(bytes), size(most))
-}
-
-/// "16 MiB", "16.5 MiB", "100 bytes".
-fn size(bytes: u64) -> String {
-    const MIB: u64 = 1 << 20;
-    match bytes {
-        ..MIB => format!("{bytes} bytes"),
-        _ if bytes.is_multiple_of(MIB) => format!("{} MiB", bytes / MIB),
-        _ => format!("{:.1} MiB", bytes as f64 / MIB as f64),
-    }
+    format!("it has {}, and at most {} may be read{raise}", bytes::text(bytes), bytes::text(most))
 }
 
 #[cfg(test)]
@@ -63,12 +54,9 @@ mod tests {
 
     #[test]
     fn the_limit_is_named_where_it_can_be_raised() {
-        let said = "it has 16.5 MiB, and at most 16 MiB may be read; `--max-input BYTES` sets another limit";
+        let said = "it has 16896KiB, and at most 16MiB may be read; `--max-input BYTES` sets another limit";
         assert_eq!(too_large(33 << 19, 16 << 20), said);
-        assert_eq!(
-            too_large(5 << 30, MOST_BYTES),
-            "it has 5120 MiB, and at most 4095 MiB may be read"
-        );
+        assert_eq!(too_large(5 << 30, MOST_BYTES), "it has 5GiB, and at most 4095MiB may be read");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::limits;
 use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, Status, build, files, output, settings, verify};
+use compiler::bytes;
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Proof, Target};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
@@ -212,9 +213,9 @@ fn tell(
         program.options.name,
         program.collective.name,
         counted(program.ranks.len() as u64, "rank"),
-        size(message),
+        bytes::text(message),
         counted(chunks, "chunk"),
-        size(settings.chunk_bytes),
+        bytes::text(settings.chunk_bytes),
     );
     let how = match (all, promised) {
         (true, true) => "right",
@@ -236,15 +237,6 @@ fn counted(count: u64, word: &str) -> String {
         (1, _) => format!("1 {word}"),
         (_, true) => format!("{count} {word}es"),
         (_, false) => format!("{count} {word}s"),
-    }
-}
-
-/// "64 KiB" for a multiple of a unit, otherwise "100 B".
-fn size(bytes: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.iter().find(|(unit, _)| bytes.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{} {name}", bytes / unit),
-        None => format!("{bytes} B"),
     }
 }
 
@@ -297,9 +289,9 @@ fn out_of_time(limit: Duration, right: u64, schedules: u64) -> Diagnostic {
 
 fn not_served(text: &str, least: u64, most: u64) -> Failure {
     let serves = match (least, most) {
-        (least, u64::MAX) => format!("of {} or more", size(least)),
-        (0, most) => format!("up to {}", size(most)),
-        (least, most) => format!("from {} to {}", size(least), size(most)),
+        (least, u64::MAX) => format!("of {} or more", bytes::text(least)),
+        (0, most) => format!("up to {}", bytes::text(most)),
+        (least, most) => format!("from {} to {}", bytes::text(least), bytes::text(most)),
     };
     Failure::Usage(format!("`--size {text}`: the program serves messages {serves}"))
 }
@@ -308,9 +300,9 @@ fn too_large(run: &Run, why: TooLarge) -> Failure {
     let file = files::name(Path::new(&run.file));
     Failure::Usage(match why {
         TooLarge::Memory(bytes) => format!(
-            "running `{file}` takes {} MiB of memory, and `--max-memory` is {}; use a smaller `--size`, or \
+            "running `{file}` takes {} of memory, and `--max-memory` is {}; use a smaller `--size`, or \
              fewer ranks",
-            bytes.div_ceil(1 << 20),
+            bytes::text(bytes.checked_next_multiple_of(1 << 20).unwrap_or(bytes)),
             run.max_memory
         ),
         TooLarge::Steps => format!(

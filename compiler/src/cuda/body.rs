@@ -14,24 +14,24 @@ use crate::ir::{
 
 /// What the statements of a block depend on.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'a> {
+pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
     pub(super) layout: &'a Layout,
     pub(super) rank: RankId,
 }
 
 /// The statements of a block.
-pub(super) fn body(scene: Scene, ops: &[ir::Op]) -> Vec<Statement> {
+pub(super) fn body(context: Context, ops: &[ir::Op]) -> Vec<Statement> {
     let (mut statements, mut pushed) = (Vec::new(), port::Pushed::default());
     for op in ops {
-        port::order(scene, op, false, &mut pushed, &mut statements);
-        add(scene, op, false, &mut pushed, &mut statements);
+        port::order(context, op, false, &mut pushed, &mut statements);
+        add(context, op, false, &mut pushed, &mut statements);
     }
     statements
 }
 
 fn add(
-    scene: Scene,
+    context: Context,
     op: &ir::Op,
     piped: bool,
     pushed: &mut port::Pushed,
@@ -47,19 +47,19 @@ fn add(
                 .one(Kind::Size, *arrivals)
                 .text(");"),
         ),
-        Action::Signal(signal) => out.push(channels(scene, line, true, signal)),
-        Action::Wait(signal) => out.push(channels(scene, line, false, signal)),
+        Action::Signal(signal) => out.push(channels(context, line, true, signal)),
+        Action::Wait(signal) => out.push(channels(context, line, false, signal)),
         // Without a network, nothing is in flight.
-        Action::Flush(channels) if channels.iter().any(|id| is_port(scene, *id)) => {
+        Action::Flush(channels) if channels.iter().any(|id| is_port(context, *id)) => {
             out.push(line.text("b.port_flush();"));
         }
         Action::Flush(_) => {}
         Action::Acquire(list) => out.push(semaphores(line, "b.acquire(", list)),
         Action::Release(list) => out.push(semaphores(line, "b.release(", list)),
         Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
-            port::moved(scene, transfer, piped, op.origin, out);
+            port::moved(context, transfer, piped, op.origin, out);
         }
-        Action::Transfer(transfer) => moved(scene, transfer, piped, op.origin, out),
+        Action::Transfer(transfer) => moved(context, transfer, piped, op.origin, out),
         Action::Pipeline(pipeline) => {
             let (unit, chunks) = (pipeline.unit, pipeline.chunks);
             out.push(
@@ -69,16 +69,16 @@ fn add(
                 "[[maybe_unused]] const ccl::Part part = b.window({chunks}, at, {unit});"
             )));
             for op in &pipeline.body {
-                port::order(scene, op, true, pushed, out);
-                add(scene, op, true, pushed, out);
+                port::order(context, op, true, pushed, out);
+                add(context, op, true, pushed, out);
             }
             out.push(Statement::new(0, None).text("}"));
         }
     }
 }
 
-fn channels(scene: Scene, line: Statement, signals: bool, signal: &ir::Signal) -> Statement {
-    let port = signal.channels.iter().any(|id| is_port(scene, *id));
+fn channels(context: Context, line: Statement, signals: bool, signal: &ir::Signal) -> Statement {
+    let port = signal.channels.iter().any(|id| is_port(context, *id));
     let verb = if signals { "signal" } else { "wait" };
     // Signals and waits over ports are never relaxed.
     let line = match (port, signal.relaxed) {
@@ -87,46 +87,46 @@ fn channels(scene: Scene, line: Statement, signals: bool, signal: &ir::Signal) -
         (false, false) => line.text(&format!("b.{verb}(")),
     };
     let of = if signals { to_peers } else { from_peers };
-    of(scene, line, &signal.channels).text(");")
+    of(context, line, &signal.channels).text(");")
 }
 
 /// The peers of channels and, if there are several lanes, the lanes on which they are signaled.
-fn to_peers(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
-    let lane = |id: &ChannelId| scene.layout.number(scene.rank, *id);
-    ends(scene, line, channels, lane)
+fn to_peers(context: Context, line: Statement, channels: &[ChannelId]) -> Statement {
+    let lane = |id: &ChannelId| context.layout.number(context.rank, *id);
+    ends(context, line, channels, lane)
 }
 
 /// The same for waits: the lanes are those on which the other ends signal.
-fn from_peers(scene: Scene, line: Statement, channels: &[ChannelId]) -> Statement {
+fn from_peers(context: Context, line: Statement, channels: &[ChannelId]) -> Statement {
     let lane = |id: &ChannelId| {
-        let end = channel(scene, *id).and_then(|end| end.peer().zip(end.partner));
-        end.map_or(0, |(peer, end)| scene.layout.number(peer, end))
+        let end = channel(context, *id).and_then(|end| end.peer().zip(end.partner));
+        end.map_or(0, |(peer, end)| context.layout.number(peer, end))
     };
-    ends(scene, line, channels, lane)
+    ends(context, line, channels, lane)
 }
 
 fn ends(
-    scene: Scene,
+    context: Context,
     line: Statement,
     channels: &[ChannelId],
     lane: impl Fn(&ChannelId) -> u32,
 ) -> Statement {
     let peer = |id: &ChannelId| {
-        channel(scene, *id).and_then(ir::Channel::peer).map_or(scene.rank.0, |peer| peer.0)
+        channel(context, *id).and_then(ir::Channel::peer).map_or(context.rank.0, |peer| peer.0)
     };
     let line = line.many(Kind::Rank, channels.iter().map(peer).collect());
-    if scene.layout.lanes < 2 {
+    if context.layout.lanes < 2 {
         return line;
     }
     line.text(", ").even(Kind::Lane, channels.iter().map(lane).collect())
 }
 
-fn channel(scene: Scene<'_>, id: ChannelId) -> Option<&ir::Channel> {
-    scene.program.ranks.lookup(scene.rank)?.channels.lookup(id)
+fn channel(context: Context<'_>, id: ChannelId) -> Option<&ir::Channel> {
+    context.program.ranks.lookup(context.rank)?.channels.lookup(id)
 }
 
-fn is_port(scene: Scene, id: ChannelId) -> bool {
-    channel(scene, id).is_some_and(|channel| channel.kind() == ChannelKind::Port)
+fn is_port(context: Context, id: ChannelId) -> bool {
+    channel(context, id).is_some_and(|channel| channel.kind() == ChannelKind::Port)
 }
 
 fn semaphores(line: Statement, verb: &str, list: &[ir::SemaphoreId]) -> Statement {
@@ -135,7 +135,7 @@ fn semaphores(line: Statement, verb: &str, list: &[ir::SemaphoreId]) -> Statemen
 }
 
 fn moved(
-    scene: Scene,
+    context: Context,
     transfer: &Transfer,
     piped: bool,
     origin: OriginId,
@@ -152,24 +152,26 @@ fn moved(
     match transfer.verb {
         Verb::Reduce if first.is_switch() => {
             let verb = if to_switch { "load_reduce_broadcast<K>" } else { "load_reduce<K>" };
-            let line = spots(scene, begin(verb, first), std::slice::from_ref(to), false);
-            out.push(spots(scene, line.text(", "), std::slice::from_ref(first), false).text(");"));
+            let line = spots(context, begin(verb, first), std::slice::from_ref(to), false);
+            out.push(
+                spots(context, line.text(", "), std::slice::from_ref(first), false).text(");"),
+            );
         }
         Verb::Reduce => {
-            let line = begin(&format!("reduce<K{}>", operation(scene, transfer)), first);
-            let line = spots(scene, line, destinations, false).text(", ");
-            out.push(spots(scene, line, sources, false).text(");"));
+            let line = begin(&format!("reduce<K{}>", operation(context, transfer)), first);
+            let line = spots(context, line, destinations, false).text(", ");
+            out.push(spots(context, line, sources, false).text(");"));
         }
         Verb::ReducePackets => {
-            let line = begin(&format!("reduce_packets<K{}>", operation(scene, transfer)), first);
+            let line = begin(&format!("reduce_packets<K{}>", operation(context, transfer)), first);
             let (plain, packets) = destinations.split_at(1);
-            let mut line = spots(scene, line, plain, false).text(", ");
+            let mut line = spots(context, line, plain, false).text(", ");
             if !packets.is_empty() {
-                line = spots(scene, line, packets, true).text(", ");
+                line = spots(context, line, packets, true).text(", ");
             }
             let (plain, packets) = sources.split_at(1);
-            let line = spots(scene, line, plain, false).text(", ");
-            out.push(spots(scene, line, packets, true).text(");"));
+            let line = spots(context, line, plain, false).text(", ");
+            out.push(spots(context, line, packets, true).text(");"));
         }
         Verb::Copy
         | Verb::Put
@@ -186,8 +188,8 @@ fn moved(
             let writes = memory::writes_packets(transfer.verb, 0);
             let reads = memory::reads_packets(transfer.verb, 0);
             let mut push = |to: &[Operand], from: &Operand| {
-                let line = spots(scene, begin(verb, from), to, writes).text(", ");
-                out.push(spots(scene, line, std::slice::from_ref(from), reads).text(");"));
+                let line = spots(context, begin(verb, from), to, writes).text(", ");
+                out.push(spots(context, line, std::slice::from_ref(from), reads).text(");"));
             };
             if sources.len() == 1 && !to_switch {
                 push(destinations, first);
@@ -217,9 +219,9 @@ fn part(line: Statement, transfer: &Transfer, size: u32, piped: bool) -> Stateme
 }
 
 /// The operation as a template argument; none if all operations are the one that the launch asks for.
-fn operation(scene: Scene, transfer: &Transfer) -> &'static str {
+fn operation(context: Context, transfer: &Transfer) -> &'static str {
     match transfer.reduce {
-        _ if !scene.layout.traits.fixed_op => "",
+        _ if !context.layout.traits.fixed_op => "",
         ReduceOp::Sum => ", ccl::Sum",
         ReduceOp::Min => ", ccl::Min",
         ReduceOp::Max => ", ccl::Max",
@@ -227,26 +229,26 @@ fn operation(scene: Scene, transfer: &Transfer) -> &'static str {
 }
 
 /// The places of operands: one list for neighbors in one buffer.
-fn spots(scene: Scene, line: Statement, operands: &[Operand], packets: bool) -> Statement {
+fn spots(context: Context, line: Statement, operands: &[Operand], packets: bool) -> Statement {
     let runs: Vec<&[Operand]> = operands
-        .chunk_by(|a, b| home(scene, a).0 == home(scene, b).0 && a.is_local() == b.is_local())
+        .chunk_by(|a, b| home(context, a).0 == home(context, b).0 && a.is_local() == b.is_local())
         .collect();
     match runs.as_slice() {
-        [only] => spot(scene, line, only, packets),
+        [only] => spot(context, line, only, packets),
         many => {
             let mut line = line.text("ccl::all(");
             for (k, run) in many.iter().enumerate() {
-                line = spot(scene, line.text(if k > 0 { ", " } else { "" }), run, packets);
+                line = spot(context, line.text(if k > 0 { ", " } else { "" }), run, packets);
             }
             line.text(")")
         }
     }
 }
 
-fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statement {
+fn spot(context: Context, line: Statement, run: &[Operand], packets: bool) -> Statement {
     let Some(first) = run.first() else { return line };
-    let chunks = run.iter().map(|operand| home(scene, operand).1).collect();
-    let buffer = accessor(home(scene, first).0, packets);
+    let chunks = run.iter().map(|operand| home(context, operand).1).collect();
+    let buffer = accessor(home(context, first).0, packets);
     match first.place {
         Where::Local => line.text(&format!("b.{buffer}(")).many(Kind::Chunk, chunks).text(")"),
         Where::Remote(_) => {
@@ -260,7 +262,7 @@ fn spot(scene: Scene, line: Statement, run: &[Operand], packets: bool) -> Statem
                 Buffer::Scratch => line.text("b.multicast_scratch("),
                 Buffer::Input | Buffer::Output => line.text("b.multicast("),
             };
-            line.one(Kind::Group, scene.layout.number(scene.rank, channel))
+            line.one(Kind::Group, context.layout.number(context.rank, channel))
                 .text(", ")
                 .one(Kind::Chunk, first.index)
                 .text(")")
@@ -274,13 +276,13 @@ fn accessor(buffer: Buffer, packets: bool) -> &'static str {
 }
 
 /// The buffer and chunk in which an operand is stored; a multicast group has addresses of its own.
-fn home(scene: Scene, operand: &Operand) -> (Buffer, u32) {
+fn home(context: Context, operand: &Operand) -> (Buffer, u32) {
     let owner = match operand.place {
-        Where::Local => scene.rank,
+        Where::Local => context.rank,
         Where::Remote(peer) => peer,
         Where::Switch(_) => return (operand.buffer, operand.index),
     };
-    let alias = scene.program.ranks.lookup(owner).and_then(|rank| rank.alias);
+    let alias = context.program.ranks.lookup(owner).and_then(|rank| rank.alias);
     let (buffer, chunk) = memory::home(alias, operand.buffer, operand.index);
     (buffer, u32::try_from(chunk).unwrap_or(u32::MAX))
 }

@@ -5,15 +5,15 @@
 
 use super::places::{Place, height, places};
 use super::roles::Role;
-use super::source::Scene;
+use super::source::Context;
 use std::collections::BTreeSet;
 
 /// The table, if one is needed, and the statements.
-pub(super) fn body(scene: &Scene) -> (String, String) {
-    let ranks = of_ranks(scene);
-    match by_rank(scene, &ranks).or_else(|| by_block(scene, &ranks)) {
+pub(super) fn body(context: &Context) -> (String, String) {
+    let ranks = of_ranks(context);
+    match by_rank(context, &ranks).or_else(|| by_block(context, &ranks)) {
         Some(choice) => (String::new(), choice.text("    ")),
-        None => (table(&ranks), by_table(scene)),
+        None => (table(&ranks), by_table(context)),
     }
 }
 
@@ -68,10 +68,10 @@ impl Choice {
 }
 
 /// For each rank, the role of each of its blocks; none where the rank has no such block.
-fn of_ranks(scene: &Scene) -> Vec<Vec<Option<usize>>> {
-    let ranks = scene.program.ranks.len();
-    let mut rows = vec![vec![None; scene.layout.blocks as usize]; ranks];
-    for (index, role) in scene.roles.iter().enumerate() {
+fn of_ranks(context: &Context) -> Vec<Vec<Option<usize>>> {
+    let ranks = context.program.ranks.len();
+    let mut rows = vec![vec![None; context.layout.blocks as usize]; ranks];
+    for (index, role) in context.roles.iter().enumerate() {
         for member in &role.members {
             let row = rows.get_mut(member.rank as usize);
             if let Some(place) = row.and_then(|row| row.get_mut(member.block as usize)) {
@@ -83,30 +83,30 @@ fn of_ranks(scene: &Scene) -> Vec<Vec<Option<usize>>> {
 }
 
 /// By rank, if all blocks of a rank have one role, and the ranks of a role follow each other.
-fn by_rank(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
+fn by_rank(context: &Context, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
     let roles: Vec<usize> =
         ranks.iter().map(|row| only(row.iter().flatten())).collect::<Option<_>>()?;
     let choices: Vec<Choice> =
-        roles.iter().map(|role| always(scene, *role)).collect::<Option<_>>()?;
+        roles.iter().map(|role| always(context, *role)).collect::<Option<_>>()?;
     if roles.is_sorted() { Choice::by_number("b.rank", &choices) } else { None }
 }
 
 /// By the block's number and, where necessary, by the place of its rank.
-fn by_block(scene: &Scene, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
-    let places = places(scene.program);
+fn by_block(context: &Context, ranks: &[Vec<Option<usize>>]) -> Option<Choice> {
+    let places = places(context.program);
     let does = |number: usize| {
         let roles = ranks.iter().enumerate();
         let roles = roles.filter_map(|(rank, row)| Some((rank, (*row.get(number)?)?))).collect();
-        Block { scene, places: &places, number, roles }.choice()
+        Block { context, places: &places, number, roles }.choice()
     };
     let choices: Vec<Choice> =
-        (0..scene.layout.blocks as usize).map(does).collect::<Option<_>>()?;
+        (0..context.layout.blocks as usize).map(does).collect::<Option<_>>()?;
     Choice::by_number("b.block", &choices)
 }
 
 /// The block with one number, on some ranks.
 struct Block<'a> {
-    scene: &'a Scene<'a>,
+    context: &'a Context<'a>,
     places: &'a [Place],
     number: usize,
     /// The ranks that have it, with its role on each.
@@ -132,7 +132,7 @@ impl<'a> Block<'a> {
 
     /// If it has one role on all its ranks.
     fn always(&self) -> Option<Choice> {
-        always(self.scene, only(self.roles.iter().map(|(_, role)| role))?)
+        always(self.context, only(self.roles.iter().map(|(_, role)| role))?)
     }
 
     /// The values of a place on its ranks.
@@ -198,8 +198,8 @@ impl<'a> Block<'a> {
     }
 }
 
-fn always(scene: &Scene, role: usize) -> Option<Choice> {
-    scene.roles.get(role).map(|role| Choice::Always(format!("{};", call(role))))
+fn always(context: &Context, role: usize) -> Option<Choice> {
+    context.roles.get(role).map(|role| Choice::Always(format!("{};", call(role))))
 }
 
 fn call(role: &Role) -> String {
@@ -240,9 +240,9 @@ fn table(rows: &[Vec<Option<usize>>]) -> String {
     )
 }
 
-fn by_table(scene: &Scene) -> String {
+fn by_table(context: &Context) -> String {
     let mut text = "    switch (roles[b.rank][b.block]) {\n".to_owned();
-    for (index, role) in scene.roles.iter().enumerate() {
+    for (index, role) in context.roles.iter().enumerate() {
         text.push_str(&format!("    case {index}: {}; break;\n", call(role)));
     }
     text.push_str("    }\n");

@@ -4,7 +4,7 @@
 //! formulas of the rank and the block (`formula`) or, if there is none, columns of a table with a row for each block.
 //! Steps that repeat, with numbers that have one formula each, become a loop (`turns`).
 
-use super::body::{self, Scene};
+use super::body::{self, Context};
 use super::formula::{Member, Members};
 use super::layout::Layout;
 use super::names;
@@ -73,7 +73,7 @@ pub(super) fn roles(program: &Program, layout: &Layout) -> Vec<Role> {
     let mut groups: Vec<Group> = Vec::new();
     for (rank, row) in program.ranks.entries() {
         for (id, block) in row.blocks.entries() {
-            let statements = body::body(Scene { program, layout, rank }, &block.ops);
+            let statements = body::body(Context { program, layout, rank }, &block.ops);
             let family = block.name.split('[').next().unwrap_or_default().to_owned();
             let mut shape = family.clone();
             statements.iter().for_each(|statement| statement.shape(&mut shape));

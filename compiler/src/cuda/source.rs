@@ -15,7 +15,7 @@ use crate::source::{Place, SourceMap};
 const WIDTH: usize = 120;
 
 /// What the text depends on.
-pub(super) struct Scene<'a> {
+pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
     pub(super) network: Network,
     pub(super) layout: &'a Layout,
@@ -27,16 +27,16 @@ pub(super) struct Scene<'a> {
 }
 
 /// The text of the file.
-pub(super) fn text(scene: &Scene) -> String {
-    let mut page = Page { text: String::new(), lines: 1, file: format!("{}.cu", scene.file) };
-    page.add(&opening(scene));
-    page.add(&traits(scene));
+pub(super) fn text(context: &Context) -> String {
+    let mut page = Page { text: String::new(), lines: 1, file: format!("{}.cu", context.file) };
+    page.add(&opening(context));
+    page.add(&traits(context));
     page.add("\nusing Block = ccl::Block<Program>;\nusing Arguments = ccl::Arguments<Program>;\n");
-    for role in scene.roles {
-        role_text(scene, role, &mut page);
+    for role in context.roles {
+        role_text(context, role, &mut page);
     }
-    page.add(&run(scene));
-    page.add(&interface(scene));
+    page.add(&run(context));
+    page.add(&interface(context));
     page.text
 }
 
@@ -65,14 +65,14 @@ fn quoted(name: &str) -> String {
     name.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-fn opening(scene: &Scene) -> String {
-    let (program, name) = (scene.program, scene.name);
-    let needs = if scene.layout.groups.is_empty() {
+fn opening(context: &Context) -> String {
+    let (program, name) = (context.program, context.name);
+    let needs = if context.layout.groups.is_empty() {
         ""
     } else {
         "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n#error \"switch channels need sm_90 or later\"\n#endif\n"
     };
-    let network = match scene.network {
+    let network = match context.network {
         Network::Mapped => "",
         Network::Nvshmem => "#define CCL_NVSHMEM 1\n",
     };
@@ -84,14 +84,14 @@ fn opening(scene: &Scene) -> String {
         program.collective.name,
         program.ranks.len(),
         env!("CARGO_PKG_VERSION"),
-        scene.file,
+        context.file,
         super::DEVICE_HEADER,
     )
 }
 
 /// The program's constants, in the form that the device header expects.
-fn traits(scene: &Scene) -> String {
-    let (program, layout) = (scene.program, scene.layout);
+fn traits(context: &Context) -> String {
+    let (program, layout) = (context.program, context.layout);
     let options = &program.options;
     let Traits { reduces, fixed_op, packets, plain_scratch } = layout.traits;
     let double = options.double_scratch && layout.scratch_chunks > 0;
@@ -142,7 +142,7 @@ fn traits(scene: &Scene) -> String {
     let offset = |rank: &ir::Rank| rank.alias.map_or(0, |alias| alias.offset);
     text.push_str(&by_rank(program, "inner_offset", &offset));
     text.push_str(&initial(program));
-    if scene.network == Network::Nvshmem {
+    if context.network == Network::Nvshmem {
         text.push_str(&stores_to(program));
     }
     text.push_str("};\n");
@@ -220,9 +220,9 @@ fn initial(program: &Program) -> String {
     )
 }
 
-fn role_text(scene: &Scene, role: &Role, page: &mut Page) {
-    page.add(&format!("\n// {}\n", who(scene, role)));
-    table(scene, role, page);
+fn role_text(context: &Context, role: &Role, page: &mut Page) {
+    page.add(&format!("\n// {}\n", who(context, role)));
+    table(context, role, page);
     if role.generic {
         page.add("template <class K>\n");
     }
@@ -235,7 +235,7 @@ fn role_text(scene: &Scene, role: &Role, page: &mut Page) {
     for line in &role.lines {
         let comment = line.origin.filter(|_| line.origin != told).map(|origin| {
             told = line.origin;
-            comment(scene, origin, &line.values)
+            comment(context, origin, &line.values)
         });
         let margin = "    ".repeat(line.depth + 1);
         let beside = comment
@@ -245,7 +245,7 @@ fn role_text(scene: &Scene, role: &Role, page: &mut Page) {
             page.add(&format!("{margin}{comment}\n"));
             at = None;
         }
-        let place = line.origin.and_then(|origin| source_line(scene, origin));
+        let place = line.origin.and_then(|origin| source_line(context, origin));
         if let Some((file, number)) = place
             && at.as_ref() != Some(&(file.clone(), number))
         {
@@ -290,14 +290,14 @@ fn folded(margin: &str, text: &str) -> String {
 }
 
 /// The comment that says which blocks have a role.
-fn who(scene: &Scene, role: &Role) -> String {
+fn who(context: &Context, role: &Role) -> String {
     let ranks: Vec<u32> = role.members.iter().map(|member| member.rank).collect();
     let mut blocks: Vec<u32> = role.members.iter().map(|member| member.block).collect();
     blocks.sort_unstable();
     blocks.dedup();
     let mut distinct = ranks;
     distinct.dedup();
-    let ranks = if distinct.len() == scene.program.ranks.len() {
+    let ranks = if distinct.len() == context.program.ranks.len() {
         "all ranks".to_owned()
     } else {
         counted("rank", &distinct)
@@ -340,7 +340,7 @@ fn width(role: &Role) -> u32 {
     role.members.iter().map(|member| member.block - role.base + 1).max().unwrap_or(1)
 }
 
-fn table(scene: &Scene, role: &Role, page: &mut Page) {
+fn table(context: &Context, role: &Role, page: &mut Page) {
     let Table { fields } = &role.table;
     if fields.is_empty() {
         return;
@@ -354,7 +354,7 @@ fn table(scene: &Scene, role: &Role, page: &mut Page) {
         page.add(&text);
     }
     page.add("};\n");
-    let (ranks, width) = (scene.program.ranks.len(), width(role));
+    let (ranks, width) = (context.program.ranks.len(), width(role));
     page.add(&format!("CCL_TABLE {} {}_rows[{ranks}][{width}] = {{\n", row_type(role), role.name));
     for rank in 0..ranks as u32 {
         let cells: Vec<String> = (0..width)
@@ -385,19 +385,20 @@ fn row(fields: &[super::roles::Field], index: usize) -> String {
 }
 
 /// The file and line of an operation.
-fn source_line(scene: &Scene, origin: OriginId) -> Option<(String, u32)> {
-    match scene.program.origins.place(origin) {
-        Place::Source(span) => {
-            Some((scene.sources.files.lookup(span.file)?.name.clone(), scene.sources.line(span)))
-        }
+fn source_line(context: &Context, origin: OriginId) -> Option<(String, u32)> {
+    match context.program.origins.place(origin) {
+        Place::Source(span) => Some((
+            context.sources.files.lookup(span.file)?.name.clone(),
+            context.sources.line(span),
+        )),
         Place::Plan(_) => None,
     }
 }
 
 /// The statement that an operation comes from.
-fn comment(scene: &Scene, origin: OriginId, values: &[String]) -> String {
-    let Place::Source(span) = scene.program.origins.place(origin) else { return String::new() };
-    let words: Vec<&str> = scene.sources.slice(span).split_whitespace().collect();
+fn comment(context: &Context, origin: OriginId, values: &[String]) -> String {
+    let Place::Source(span) = context.program.origins.place(origin) else { return String::new() };
+    let words: Vec<&str> = context.sources.slice(span).split_whitespace().collect();
     let values: Vec<&str> =
         values.iter().map(String::as_str).filter(|value| !value.starts_with("rank =")).collect();
     let mut text = words.join(" ");
@@ -409,21 +410,21 @@ fn comment(scene: &Scene, origin: OriginId, values: &[String]) -> String {
 }
 
 /// The kernel: what every block does.
-fn run(scene: &Scene) -> String {
-    let (table, body) = dispatch::body(scene);
+fn run(context: &Context) -> String {
+    let (table, body) = dispatch::body(context);
     format!(
         "{table}\n// Selects the role of a block.\ntemplate <class K>\nCCL_DEVICE void run(const Block &b) {{\n{body}    b.end();\n}}\n\
          \ntemplate <class K>\nCCL_KERNEL(Program::threads) {}_kernel(CCL_ARGUMENT Arguments arguments) {{\n    \
          run<K>(Block(arguments, ccl::block_number()));\n}}\n",
-        scene.name
+        context.name
     )
 }
 
 /// The functions of the header, all of which forward to the device header.
-fn interface(scene: &Scene) -> String {
-    let name = scene.name;
+fn interface(context: &Context) -> String {
+    let name = context.name;
     let mut groups = String::new();
-    for group in &scene.layout.groups {
+    for group in &context.layout.groups {
         let ranks: Vec<String> = group.ranks.iter().map(u32::to_string).collect();
         let buffer = match group.buffer {
             Buffer::Input => 0,
@@ -436,7 +437,7 @@ fn interface(scene: &Scene) -> String {
             ranks.join(", ")
         ));
     }
-    let exchange = match scene.network {
+    let exchange = match context.network {
         Network::Mapped => String::new(),
         Network::Nvshmem => format!(
             "#if defined(__CUDACC__)\nint {name}_nvshmem_exchange(void *, const ccl_memory *mine, ccl_memory *all) {{\n    \

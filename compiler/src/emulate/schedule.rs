@@ -17,7 +17,8 @@ const LARGEST: u64 = 1 << 20;
 /// In one of how many turns the order changes.
 const CHANGES: u64 = 200;
 
-/// Random numbers (SplitMix64).
+/// Random numbers (SplitMix64), made here and not by a library, which may change them: `--seed` names a schedule for
+/// good.
 #[derive(Clone, Debug)]
 pub(super) struct SplitMix64(u64);
 

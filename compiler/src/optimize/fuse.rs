@@ -126,7 +126,7 @@ fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op)
         return disjoint(a, b, SEMAPHORES_OF_OPERATION).map(Action::Release);
     }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
-        return transfer::join(&transfer::Scene { program, reads: &known.reads, rank }, a, b)
+        return transfer::join(&transfer::Context { program, reads: &known.reads, rank }, a, b)
             .map(Action::Transfer);
     }
     None

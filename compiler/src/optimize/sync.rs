@@ -24,7 +24,7 @@ mod pending;
 use super::blocks;
 use crate::ir::sharing::Sharing;
 use crate::ir::{Action, Joins, Op, Program, SyncOverride};
-use lanes::{Mark, Scene};
+use lanes::{Context, Mark};
 use others::Others;
 use pending::Pending;
 
@@ -37,7 +37,7 @@ pub fn sync(mut program: Program) -> Program {
     let (others, sharing) = (Others::of(&program), Sharing::of(&program));
     blocks::rewrite(&mut program, |program, block, ops| {
         let Program { ranks, options, .. } = program;
-        line(Scene { ranks, block, options, others: &others, sharing: &sharing }, ops)
+        line(Context { ranks, block, options, others: &others, sharing: &sharing }, ops)
     });
     program.joins = Joins::Explicit;
     program
@@ -113,26 +113,26 @@ enum Turn {
 }
 
 /// The operations of a block with their joins.
-fn line(scene: Scene, ops: Vec<Op>) -> Vec<Op> {
+fn line(context: Context, ops: Vec<Op>) -> Vec<Op> {
     let lengths: Vec<usize> =
         runs(None, &ops).iter().flat_map(|run| run.ops.iter().map(|_| run.ops.len())).collect();
     let alone = lengths.into_iter().map(|length| length == 1);
     let (ops, mut turns): (Vec<Op>, Vec<Turn>) =
-        ops.into_iter().zip(alone).map(|(op, alone)| body(scene, op, alone)).unzip();
+        ops.into_iter().zip(alone).map(|(op, alone)| body(context, op, alone)).unzip();
     let mut joins = vec![false; ops.len() + 1];
     let mut pending = Pending::default();
     for run in runs(None, &ops) {
         let before = run.start.checked_sub(1).and_then(|i| ops.get(i));
         let mut join = run.gap == Gap::Join && !is_join(before) && !is_join(run.ops.first());
-        if !join && scene.options.auto_sync {
-            join = needs_join(scene, &pending, &run, &mut turns);
+        if !join && context.options.auto_sync {
+            join = needs_join(context, &pending, &run, &mut turns);
         }
         if join {
             pending.clear();
             set(&mut joins, run.start);
         }
         for (i, op) in run.ops.iter().enumerate() {
-            absorb(scene, &mut pending, op, turns.get(run.start + i), mark(op, run.start + i));
+            absorb(context, &mut pending, op, turns.get(run.start + i), mark(op, run.start + i));
         }
     }
     if asks_after(ops.last()) && !is_join(ops.last()) {
@@ -159,12 +159,12 @@ fn mark(op: &Op, index: usize) -> Mark {
 
 /// Whether the run needs a join before it. A pipeline that has one between its turns
 /// anyway moves that one to its beginning instead.
-fn needs_join(scene: Scene, pending: &Pending, run: &Run, turns: &mut [Turn]) -> bool {
+fn needs_join(context: Context, pending: &Pending, run: &Run, turns: &mut [Turn]) -> bool {
     for (i, op) in run.ops.iter().enumerate() {
         let at = mark(op, run.start + i);
         if let Action::Pipeline(pipeline) = &op.action {
             let mut prefix = pipeline.body.iter().take_while(|op| !is_join(Some(op)));
-            if prefix.any(|op| pending.blocks(scene, &lanes::effects(scene, &op.action, at))) {
+            if prefix.any(|op| pending.blocks(context, &lanes::effects(context, &op.action, at))) {
                 match turns.get_mut(run.start + i) {
                     Some(turn) if *turn == Turn::Either && run.ops.len() == 1 => {
                         *turn = Turn::Start
@@ -174,8 +174,8 @@ fn needs_join(scene: Scene, pending: &Pending, run: &Run, turns: &mut [Turn]) ->
             }
             continue;
         }
-        let effects = lanes::effects(scene, &op.action, at);
-        if pending.blocks(scene, &effects) {
+        let effects = lanes::effects(context, &op.action, at);
+        if pending.blocks(context, &effects) {
             return true;
         }
         if effects.meets {
@@ -186,14 +186,14 @@ fn needs_join(scene: Scene, pending: &Pending, run: &Run, turns: &mut [Turn]) ->
 }
 
 /// Adds what an operation does to what was done since the last join.
-fn absorb(scene: Scene, pending: &mut Pending, op: &Op, between: Option<&Turn>, mark: Mark) {
+fn absorb(context: Context, pending: &mut Pending, op: &Op, between: Option<&Turn>, mark: Mark) {
     match &op.action {
         Action::Sync | Action::Barrier { .. } => pending.clear(),
         Action::Pipeline(pipeline) => {
             if between == Some(&Turn::Start) {
                 pending.clear();
             }
-            pipeline.body.iter().for_each(|op| absorb(scene, pending, op, None, mark));
+            pipeline.body.iter().for_each(|op| absorb(context, pending, op, None, mark));
             if between == Some(&Turn::Either) {
                 pending.clear();
             }
@@ -203,16 +203,16 @@ fn absorb(scene: Scene, pending: &mut Pending, op: &Op, between: Option<&Turn>, 
         | Action::Flush(_)
         | Action::Acquire(_)
         | Action::Release(_)
-        | Action::Transfer(_) => pending.add(scene, lanes::effects(scene, &op.action, mark)),
+        | Action::Transfer(_) => pending.add(context, lanes::effects(context, &op.action, mark)),
     }
 }
 
 /// A pipeline with the joins that its body needs, and whether one is needed between two turns. If it is not `alone`,
 /// but in a run with others, it gets all implied joins, since the others may need any of them.
-fn body(scene: Scene, mut op: Op, alone: bool) -> (Op, Turn) {
+fn body(context: Context, mut op: Op, alone: bool) -> (Op, Turn) {
     let Action::Pipeline(pipeline) = &mut op.action else { return (op, Turn::None) };
     let ops = std::mem::take(&mut pipeline.body);
-    let mut joins = if alone { circle::circle(scene, &ops) } else { circle::all(scene, &ops) };
+    let mut joins = if alone { circle::circle(context, &ops) } else { circle::all(context, &ops) };
     let mut between = false;
     if let Some(first) = joins.first_mut().filter(|_| !asks_before(ops.first())) {
         between = std::mem::replace(first, false);

@@ -1,5 +1,6 @@
 //! The text in the boxes.
 
+use crate::bytes;
 use crate::check::names;
 use crate::ir::{
     Action, Channel, ChannelId, Op, Operand, Program, RankId, Semaphore, SemaphoreId, Signal,
@@ -21,7 +22,7 @@ pub(super) fn operation(program: &Program, rank: RankId, op: &Op) -> Vec<String>
         Action::Release(list) => vec![format!("release {}", counters(&own.semaphores, list))],
         Action::Transfer(transfer) => moved(program, rank, transfer),
         Action::Pipeline(pipeline) => {
-            let mut lines = vec![format!("every {}", names::size(pipeline.unit))];
+            let mut lines = vec![format!("every {}", bytes::text(pipeline.unit))];
             lines.extend(pipeline.body.iter().flat_map(|op| operation(program, rank, op)));
             lines
         }

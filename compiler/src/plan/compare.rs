@@ -5,8 +5,8 @@
 //! or a semaphore's, do not count as a difference; neither do places where the threads of a block meet.
 
 use crate::ir::{
-    Action, BarrierId, ChannelId, ChannelKind, Op, Operand, Options, OriginId, Program, Rank,
-    RankId, ReduceOp, Semaphore, SemaphoreId, Transfer, Where,
+    Action, BarrierId, Channel, ChannelId, ChannelKind, Op, Operand, Options, OriginId, Program,
+    Rank, RankId, ReduceOp, Semaphore, SemaphoreId, Transfer, Where,
 };
 use crate::plan::names::protocol_name;
 use crate::table::Id;
@@ -219,7 +219,7 @@ struct Line {
 /// The operations of each block, except those at which its threads meet, and the
 /// semaphores that they use, by first use.
 fn blocks(rank: &Rank) -> (Vec<Vec<Line>>, Vec<&Semaphore>) {
-    let mut printer = OpPrinter { rank, semaphores: BTreeMap::new() };
+    let mut printer = OpPrinter { rank, channels: numbers(rank), semaphores: BTreeMap::new() };
     let lines = |block: &crate::ir::Block| {
         let mut lines = Vec::new();
         block.ops.iter().for_each(|op| printer.lines(op, "", &mut lines));
@@ -231,6 +231,17 @@ fn blocks(rank: &Rank) -> (Vec<Vec<Line>>, Vec<&Semaphore>) {
     used.sort_unstable();
     let semaphores = used.into_iter().filter_map(|(_, id)| rank.semaphores.lookup(id));
     (lines, semaphores.collect())
+}
+
+/// The position of each channel of a rank among those of its kind to its peer.
+fn numbers(rank: &Rank) -> Vec<usize> {
+    let mut counts: BTreeMap<(ChannelKind, Option<RankId>), usize> = BTreeMap::new();
+    let number = |channel: &Channel| {
+        let count = counts.entry((channel.kind(), channel.peer())).or_default();
+        *count += 1;
+        *count - 1
+    };
+    rank.channels.iter().map(number).collect()
 }
 
 /// What is left of two blocks after a longest common subsequence is removed.
@@ -294,6 +305,8 @@ fn mark(kept: &mut [bool], at: usize) {
 /// Prints operations of a rank without the numbers that only name things.
 struct OpPrinter<'a> {
     rank: &'a Rank,
+    /// The numbers of its channels.
+    channels: Vec<usize>,
     /// Semaphores by first use.
     semaphores: BTreeMap<SemaphoreId, usize>,
 }
@@ -351,10 +364,7 @@ impl OpPrinter<'_> {
 
     fn channel(&self, id: ChannelId) -> String {
         let Some(channel) = self.rank.channels.lookup(id) else { return String::new() };
-        let like = |other: &&crate::ir::Channel| {
-            (other.kind(), other.peer()) == (channel.kind(), channel.peer())
-        };
-        let number = self.rank.channels.iter().take(id.index()).filter(like).count();
+        let number = self.channels.get(id.index()).copied().unwrap_or(0);
         let kind = match channel.kind() {
             ChannelKind::Memory => "memory",
             ChannelKind::Port => "port",

@@ -9,14 +9,15 @@
 //!   caller tries the second way if the first leads nowhere.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
-use super::fault::{Fault, Reach, colon_for_brace};
+mod report;
+
+use super::fault::{Fault, colon_for_brace};
 use super::lookahead::{
     MAX_LOOK, begins_statement, begins_surely, behind, closes, ends_element, ends_value,
     expects_value_after, holds_statements, is_operator, takes_body,
 };
 use super::token::{Kind, Token};
-use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::source::Span;
+use report::{missing_brace, missing_closer, stray_closer, too_deep, wrong_closer};
 
 /// How deep brackets, operators and `else if` may nest.
 pub const MAX_DEPTH: u32 = 256;
@@ -640,69 +641,6 @@ fn made<'t>(kind: Kind, last: Token<'t>) -> Token<'t> {
     Token { kind, first: false, indent: last.indent, span: last.after(), text: "" }
 }
 
-/// A report of something missing after `last`, with the edit that inserts it.
-fn missing(last: Token<'_>, text: &str, message: String) -> Diagnostic {
-    let edit = Edit { span: last.after(), text: text.to_owned() };
-    Diagnostic::new(Code::E0105, last.after(), message)
-        .guess(format!("insert `{}`", text.trim()), vec![edit])
-}
-
-fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
-    let (opener, closer) = (open.token.kind.text(), open.closer.text());
-    let text = match (open.frame, open.role) {
-        (Frame::Body, _) => format!("\n{}}}", " ".repeat(open.token.indent as usize)),
-        (_, Role::Import) if !open.is_ended => format!("{closer};"),
-        (_, _) => closer.to_owned(),
-    };
-    let report = missing(last, &text, format!("expected `{closer}` to close this `{opener}`"))
-        .label(format!("`{closer}` is missing here"))
-        .and(open.token.span, format!("this `{opener}` is not closed"));
-    let reach = if open.frame == Frame::Body { Reach::Before } else { Reach::Statement };
-    Fault::new(last.span.end, reach, report)
-}
-
-fn missing_brace(last: Token<'_>) -> Fault {
-    let report =
-        missing(last, " {", "expected `{` to open a body".to_owned()).label("`{` is missing here");
-    Fault::unopened(last.span.end, Reach::Before, report)
-}
-
-fn wrong_closer(open: &Open<'_>, token: Token<'_>) -> Fault {
-    let (opener, closer) = (open.token.kind.text(), open.closer.text());
-    let edit = Edit { span: token.span, text: closer.to_owned() };
-    let report = Diagnostic::new(
-        Code::E0101,
-        token.span,
-        format!("expected `{closer}`, found `{}`", token.text),
-    )
-    .and(open.token.span, format!("this `{opener}` is still open"))
-    .guess(format!("write `{closer}`"), vec![edit]);
-    Fault::new(token.span.start, Reach::Statement, report)
-}
-
-/// A bracket that closes nothing; without the `if` that it seems to end, an `else` behind it is no second mistake.
-fn stray_closer(token: Token<'_>, before_else: bool) -> Fault {
-    let edit = Edit { span: token.span, text: String::new() };
-    let report =
-        Diagnostic::new(Code::E0101, token.span, format!("this `{}` closes nothing", token.text))
-            .guess(format!("remove `{}`", token.text), vec![edit]);
-    let is_brace = token.kind == Kind::RightBrace;
-    let reach = if is_brace && !before_else { Reach::Before } else { Reach::Statement };
-    Fault::new(token.span.start, reach, report)
-}
-
-fn too_deep(token: Token<'_>) -> Fault {
-    let span: Span = token.span;
-    let report = Diagnostic::new(
-        Code::E0109,
-        span,
-        format!("this is nested more than {MAX_DEPTH} levels deep"),
-    )
-    .label("the text from here on is not read")
-    .note("brackets, braces, operators in a row and `else if` each count as a level")
-    .help("name a part of it with `let`, or move statements into a procedure");
-    Fault::new(span.start, Reach::Statement, report)
-}
 #[cfg(test)]
 mod tests {
     use crate::diagnostic::Code;

@@ -65,3 +65,31 @@ fn a_native_algorithm_changes_with_its_kernels() {
     assert_eq!(native(512), native(512));
     assert_ne!(native(512), native(256));
 }
+
+/// The comment above a role's function names its blocks and ranks, one or several.
+#[test]
+fn kernels_say_which_blocks_have_a_role() {
+    let program = "\
+use std::collectives::unchecked;
+
+program p(ranks: int = 4) {
+    collective unchecked(ranks, inputs = 3, outputs = 3);
+    if rank != 1 {
+        block send[k in 0..3] { copy input[k] -> output[k]; }
+    }
+    if rank == 1 {
+        block solo { copy input[0] -> output[1]; }
+    }
+}
+";
+    let folder = Folder::with("a.ccl", program);
+    ends(folder.cclc("build a.ccl --emit cuda=k.cu"), 0);
+    let source = folder.read("k.cu");
+    says(
+        &source,
+        &["// `send`: blocks 0 to 2 of ranks 0, 2 to 3\n", "// `solo`: block 0 of rank 1\n"],
+    );
+    folder.write("b.ccl", GOOD);
+    ends(folder.cclc("build b.ccl --emit cuda=b.cu"), 0);
+    says(&folder.read("b.cu"), &["// `main`: block 0 of all ranks\n"]);
+}

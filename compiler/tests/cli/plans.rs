@@ -53,6 +53,126 @@ fn limits_of_a_plan_are_reported_once_and_in_its_own_words() {
     assert_eq!((said.matches("E0801").count(), said.contains("`alignment`")), (1, false), "{said}");
 }
 
+/// Moves data through scratch, and in a pipeline.
+const THROUGH_SCRATCH: &str = "\
+use std::collectives::unchecked;
+
+program p(ranks: int = 2) {
+    collective unchecked(ranks, inputs = 2, outputs = 2);
+    scratch s[2];
+    channel mem[p in peers] = memory(p);
+    block main {
+        signal mem[*] relaxed;
+        wait mem[*] relaxed;
+        put input[0] -> (p in peers: p.s[0]) via mem[*];
+        signal mem[*];
+        wait mem[*];
+        copy s[0] -> output[0];
+        pipeline unit = 1KiB, chunks = 1 { copy input[1] -> output[1]; }
+    }
+}
+";
+
+#[test]
+fn limits_of_a_plan_name_its_fields() {
+    let folder = Folder::with("a.ccl", THROUGH_SCRATCH);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    let plan = folder.read("a.json");
+    // The windows of the pipeline, 65,535 of 1 KiB for each of two chunks, are the bound on messages.
+    let largest = r#""max_message_size":134215680"#;
+    let changes: [(&str, &str, &[&str]); 8] = [
+        (
+            r#""use_double_scratch_buffer":false"#,
+            r#""use_double_scratch_buffer":true"#,
+            &["E0810", "under `use_double_scratch_buffer`", "remove `use_double_scratch_buffer`,"],
+        ),
+        (
+            r#""unit_size":1024"#,
+            r#""unit_size":1000"#,
+            &["E0809", "windows of 1000 bytes", "set `unit_size` to a multiple of 16"],
+        ),
+        (
+            r#""num_chunks":1"#,
+            r#""num_chunks":2"#,
+            &["E0809", "covers 1 chunk in a pipeline over 2", "set `num_chunks` to what"],
+        ),
+        (
+            r#""min_message_size":32"#,
+            r#""min_message_size":1000"#,
+            &["N0301", "rounded up to 1KiB", "multiples of 32 bytes: `buffer_alignment` x chunks"],
+        ),
+        (
+            largest,
+            r#""max_message_size":1073741824"#,
+            &["E0805", "messages of 1GiB", "set `max_message_size` to 134215680"],
+        ),
+        (
+            r#""buffer_alignment":16"#,
+            r#""buffer_alignment":4294967280"#,
+            &[
+                "E0805",
+                "of any size",
+                "chunks of `buffer_alignment` bytes",
+                "help: use fewer chunks\n",
+            ],
+        ),
+        // Two chunks of scratch share 64 MiB, and a message has as many.
+        (
+            r#""reuse_resources":false"#,
+            r#""reuse_resources":true"#,
+            &[
+                "E0805",
+                "only up to 64MiB",
+                "32 MiB with `use_double_scratch_buffer`",
+                "set `max_message_size` to 67108864",
+            ],
+        ),
+        ("", "", &["E0806", "help: give each block more of the work\n"]),
+    ];
+    for (from, to, words) in changes {
+        assert!(plan.contains(from), "{from} in {plan}");
+        folder.write("b.json", &plan.replace(from, to));
+        let sms = if from.is_empty() { "--sms 0" } else { "" };
+        let said = folder.cclc(&format!("verify b.json {sms}")).stderr;
+        says(&said, words);
+        for name in ["alignment", "double_scratch", "unit", "chunks", "message_size", "instances"] {
+            assert!(!said.contains(&format!("`{name}`")), "{name}: {said}");
+        }
+    }
+    // Offsets are the only bound on messages without a pipeline.
+    folder.write("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    let plan = folder.read("a.json");
+    let least = r#""min_message_size":32"#;
+    assert!(plan.contains(least), "{plan}");
+    folder.write("b.json", &plan.replace(least, r#""min_message_size":2147483648"#));
+    let said = ends(folder.cclc("verify b.json"), 1).stderr;
+    says(
+        &said,
+        &["E0805", "the smallest message size is 2GiB", "set `min_message_size` below 2GiB"],
+    );
+}
+
+/// What the author calls `unit` or `chunks` is not a field of the plan.
+#[test]
+fn names_of_the_source_are_not_fields_of_a_plan() {
+    let program = "\
+use std::collectives::unchecked;
+program p(ranks: int = 2) {
+    collective unchecked(ranks, inputs = 2, outputs = 2);
+    block unit[chunks in 0..2] {
+        pipeline unit = 1000, chunks = 1 { copy input[chunks] -> output[chunks]; }
+    }
+}
+";
+    let folder = Folder::with("a.ccl", program);
+    let run = ends(folder.cclc("build a.ccl -o p.json --emit plan,map --checks proof"), 0);
+    says(&run.stderr, &["block `unit[0]` (chunks = 0)", "set `unit` to a multiple of 16"]);
+    let said = ends(folder.cclc("verify p.json"), 1).stderr;
+    says(&said, &["(chunks = 0)", "(chunks = 1)", "set `unit_size` to a multiple of 16"]);
+    assert!(!said.contains("num_chunks"), "{said}");
+}
+
 #[test]
 fn plans_are_compared() {
     let folder = Folder::with("a.ccl", GOOD);

@@ -13,7 +13,9 @@ fn a_program_is_run_as_editors_do() {
     // 64 KiB, rounded up to three chunks that are multiples of 16 bytes.
     says(
         &run.stdout,
-        &["gather_ranks_3: allgather on 3 ranks, 65568 B in 3 chunks of 21856 B, f32, sum\n"],
+        &[
+            "gather_ranks_3: allgather on 3 ranks, 65568 bytes in 3 chunks of 21856 bytes, f32, sum\n",
+        ],
     );
     says(&run.stdout, &["\nright: 16 schedules of 3 launches, in "]);
 }
@@ -43,10 +45,10 @@ fn a_run_keeps_to_its_bounds() {
     let bounded = GOOD.replace("options {", "options { message_size = 1KiB..=1MiB;");
     let folder = Folder::with("a.ccl", &bounded);
     for (words, part) in [
-        ("--size 2MiB", "serves messages from 1 KiB to 1 MiB"),
+        ("--size 2MiB", "serves messages from 1KiB to 1MiB"),
         ("--size 0", "expected a size"),
         ("--size large", "expected a size"),
-        ("--max-memory 100KiB", "takes 1 MiB of memory"),
+        ("--max-memory 100KiB", "takes 1MiB of memory"),
         ("--schedules 0", "--schedules"),
         ("--launches 0", "--launches"),
         ("--type f64", "bf16"),
@@ -65,7 +67,7 @@ fn a_plan_can_be_run() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -o plan.json -O instances=2"), 0);
     let run = ends(folder.cclc("run plan.json --size 64KiB"), 0);
-    says(&run.stdout, &["allgather on 2 ranks, 64 KiB in 4 chunks of 16 KiB", "\nright: "]);
+    says(&run.stdout, &["allgather on 2 ranks, 64KiB in 4 chunks of 16KiB", "\nright: "]);
     folder.write("plan.json", "{}");
     says(&ends(folder.cclc("run plan.json"), 1).stderr, &["E0902"]);
     // A plan made for MSCCL++'s tests promises nothing about its outputs.
@@ -106,7 +108,7 @@ fn a_size_is_rounded_up_before_it_is_refused() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("build a.ccl -D ranks=2 -o a.json"), 0);
     let run = ends(folder.cclc("run a.json --size 17"), 0);
-    says(&run.stdout, &["32 B in 2 chunks of 16 B"]);
+    says(&run.stdout, &["32 bytes in 2 chunks of 16 bytes"]);
 }
 
 #[test]

@@ -11,26 +11,19 @@
 //!   puts over ports use only the first half, as in the kernel.
 //! - `flush` is left out: the executor does nothing for it.
 
+#[path = "code/size.rs"]
+mod size;
+#[path = "code/transfer.rs"]
+mod transfer;
+
 use compiler::ir::{
-    Action, Alias, Buffer, ChannelId, ChannelKind, Joins, Link, Op, Operand, Pipeline, Program,
-    Protocol, Rank, RankId, ReduceOp, Signal, Slice, SyncOverride, Transfer, Verb, Where,
+    Action, Alias, Buffer, ChannelId, ChannelKind, Joins, Op, Pipeline, Program, Protocol, Rank,
+    RankId, ReduceOp, Signal, SyncOverride, Verb,
 };
 use compiler::table::Id as _;
-
-/// The size of the message, and the number of threads of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    /// The smallest number of threads of a block; there are at least as many as the longest list of channels or
-    /// semaphores needs.
-    pub(crate) threads: usize,
-    /// Elements in the smallest window, or in a chunk if there are no pipelines.
-    pub(crate) unit: u32,
-    /// Further elements in a chunk.
-    pub(crate) odd: u32,
-    /// How many windows a chunk has in the pipelines with the largest unit; with 1, a message goes through every
-    /// pipeline in a single turn.
-    pub(crate) windows: u32,
-}
+use size::Shape;
+pub(crate) use size::{Size, has_pipelines};
+use transfer::Cut;
 
 /// The instructions of all ranks.
 #[derive(Debug)]
@@ -155,9 +148,6 @@ pub(crate) struct Layout {
     chunk: usize,
 }
 
-/// The most elements in a chunk.
-const MOST_ELEMENTS: u64 = 96;
-
 /// An operation that leaves its buffer, so that there is no code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBounds {
@@ -204,39 +194,11 @@ struct Maker<'a> {
     window: (u64, u32),
 }
 
-/// The part of its operands that an operation covers.
-#[derive(Clone, Copy)]
-struct Cut {
-    slice: Option<Slice>,
-    /// The first element, and the most elements.
-    window: Option<(u64, u64)>,
-}
-
 impl<'a> Maker<'a> {
     fn new(program: &'a Program, size: Size) -> Maker<'a> {
-        let (least, common) = units(program);
-        let (window, turns) = match common {
-            0 => ((1, size.unit), 1),
-            _ => ((least, size.unit), u64::from(size.windows.max(2)) * common / least),
-        };
-        let mut threads = size.threads;
+        let Shape { threads, chunk, window } = size.shape(program);
         let mut packets = program.options.protocol == Protocol::Ll;
-        let mut slices = 0;
-        each_program_op(program, &mut |op| {
-            threads = threads.max(entries(&op.action));
-            packets |= uses_packets(&op.action);
-            slices = slices.max(count(&op.action));
-        });
-        // Each block of a group gets elements for two threads.
-        let chunk = (turns * u64::from(size.unit)).min(MOST_ELEMENTS) as u32;
-        let mut chunk = chunk.max(2 * slices) + size.odd;
-        if size.threads > 2 {
-            threads = prime(threads + 1);
-        }
-        // The same element of neighboring chunks belongs to different threads.
-        while (common == 0 || size.windows == 1) && gcd(u64::from(chunk), threads as u64) != 1 {
-            chunk += 1;
-        }
+        each_program_op(program, &mut |op| packets |= uses_packets(&op.action));
         let code = Code {
             threads,
             chunk: 2 * chunk,
@@ -249,7 +211,6 @@ impl<'a> Maker<'a> {
             doubled: program.options.double_scratch,
             packets,
         };
-        let window = if size.windows == 1 { (least.max(1), u32::MAX) } else { window };
         let mut maker = Maker { program, code, chunk, window };
         maker.tables();
         maker
@@ -459,182 +420,6 @@ impl<'a> Maker<'a> {
         };
         Instr::Push(channels.map(push).collect())
     }
-
-    fn transfer(&self, rank: RankId, t: &Transfer, cut: Cut) -> Option<Vec<Instr>> {
-        if t.via == Some(ChannelKind::Port) {
-            return self.pushes(rank, t, cut);
-        }
-        let combine = matches!(t.verb, Verb::Reduce | Verb::ReducePackets);
-        let mut lanes = Vec::new();
-        match t.verb {
-            Verb::Reduce | Verb::ReducePackets => lanes.push(self.reduction(rank, t, cut)?),
-            Verb::ReadPutPackets | Verb::BroadcastPackets if t.sources.len() == 1 => {
-                lanes.push(self.reduction(rank, t, cut)?);
-            }
-            Verb::Copy
-            | Verb::Put
-            | Verb::PutWithSignal
-            | Verb::PutWithSignalAndFlush
-            | Verb::Get
-            | Verb::Broadcast
-            | Verb::PutPackets
-            | Verb::ReadPutPackets
-            | Verb::CopyPackets
-            | Verb::UnpackPackets
-            | Verb::BroadcastPackets => {
-                for (k, destination) in t.destinations.iter().enumerate() {
-                    let source = t.sources.get(k).or(t.sources.first())?;
-                    lanes.push(self.lane(rank, t, cut, &[*source], &[*destination])?);
-                }
-            }
-        }
-        debug_assert!(!combine || lanes.len() == 1);
-        Some(vec![Instr::Move(lanes)])
-    }
-
-    fn reduction(&self, rank: RankId, t: &Transfer, cut: Cut) -> Option<Lane> {
-        self.lane(rank, t, cut, &t.sources, &t.destinations)
-    }
-
-    fn lane(
-        &self,
-        rank: RankId,
-        t: &Transfer,
-        cut: Cut,
-        sources: &[Operand],
-        destinations: &[Operand],
-    ) -> Option<Lane> {
-        let payloads = has_payloads(t.verb);
-        // Through the switch, integers have elements of 4 bytes, which belong to other threads than elements of 16.
-        let mut all = sources.iter().chain(destinations);
-        let switch = all.any(|operand| matches!(operand.place, Where::Switch(_)));
-        let width = if payloads || switch { 1 } else { 2 };
-        let whole = destinations.first()?.size;
-        let range = self.range(whole, payloads, cut)?;
-        let place = |operand: &Operand, packet: bool| {
-            self.place(rank, operand, packet, &range, operand.size == whole)
-        };
-        let mut reads: Vec<(bool, Place)> = Vec::new();
-        for (i, operand) in sources.iter().enumerate() {
-            let packet = reads_packets(t.verb, i);
-            reads.push((packet, place(operand, packet)?));
-        }
-        // The kernel waits for an element's packets before it reads plain memory.
-        reads.sort_by_key(|(packet, _)| !packet);
-        let mut writes = Vec::new();
-        for (i, operand) in destinations.iter().enumerate() {
-            writes.push(place(operand, writes_packets(t.verb, i))?);
-        }
-        Some(Lane {
-            elements: ((range.end - range.start) / u64::from(width)) as u32,
-            width,
-            reads: reads.into_iter().map(|(_, place)| place).collect(),
-            writes,
-            reduce: t.reduce,
-        })
-    }
-
-    fn pushes(&self, rank: RankId, t: &Transfer, cut: Cut) -> Option<Vec<Instr>> {
-        let raw = has_payloads(t.verb);
-        let first = self.code.ranks[rank.index()].channels;
-        let mut pushes = Vec::new();
-        let mut reads = Vec::new();
-        for (k, destination) in t.destinations.iter().enumerate() {
-            let source = t.sources.get(k).or(t.sources.first())?;
-            let range = self.range(destination.size, raw, cut)?;
-            let same = source.size == destination.size;
-            let from = self.place(rank, source, raw, &range, same)?;
-            let into = self.place(rank, destination, raw, &range, true)?;
-            let cells = (range.end - range.start) as usize * if raw { 2 } else { 1 };
-            let mut put = (*from.starts.first()?, *into.starts.first()?, cells);
-            if !raw {
-                // A plain put always addresses the first half of scratch.
-                (put.0.half, put.1.half) = (0, 0);
-            }
-            pushes.push(Push {
-                channel: first + t.channels.get(k)?.index(),
-                put: Some(put),
-                raw,
-                observed: t.verb == Verb::ReadPutPackets,
-                signal: matches!(t.verb, Verb::PutWithSignal | Verb::PutWithSignalAndFlush),
-                flush: t.verb == Verb::PutWithSignalAndFlush,
-            });
-            if t.verb == Verb::ReadPutPackets && (k == 0 || t.sources.len() > 1) {
-                reads.push(Lane {
-                    elements: (range.end - range.start) as u32,
-                    width: 1,
-                    reads: vec![from],
-                    writes: Vec::new(),
-                    reduce: t.reduce,
-                });
-            }
-        }
-        if reads.is_empty() {
-            return Some(vec![Instr::Push(pushes)]);
-        }
-        Some(vec![Instr::Move(reads), Instr::Join, Instr::Push(pushes)])
-    }
-
-    /// The cells of an operand of `size` chunks that an operation covers, relative to the operand's first cell. None
-    /// if the window begins after its end.
-    fn range(&self, size: u32, payloads: bool, cut: Cut) -> Option<std::ops::Range<u64>> {
-        let all = u64::from(size) * u64::from(self.chunk);
-        let mut range = 0..all;
-        if let Some(slice) = cut.slice {
-            let (i, n) = (u64::from(slice.index), u64::from(slice.count.max(1)));
-            let begin = |i: u64| i * (all / n) + i.min(all % n);
-            range = begin(i)..begin(i + 1);
-        }
-        if let Some((start, length)) = cut.window.filter(|_| !payloads) {
-            if start > range.end - range.start {
-                return None;
-            }
-            let start = range.start + start;
-            range = start..range.end.min(start + length);
-        }
-        Some(2 * range.start..2 * range.end)
-    }
-
-    fn place(
-        &self,
-        here: RankId,
-        operand: &Operand,
-        packet: bool,
-        range: &std::ops::Range<u64>,
-        sized: bool,
-    ) -> Option<Place> {
-        if !sized {
-            return None;
-        }
-        let mut starts = Vec::new();
-        for rank in self.ranks(here, operand)? {
-            let local = matches!(operand.place, Where::Local);
-            let layout = &self.code.ranks.get(rank)?.memory;
-            let factor = if packet { 2 } else { 1 };
-            let (buffer, from) = layout.home(operand.buffer, operand.index as usize);
-            let (base, room) = layout.room(buffer);
-            let (start, end) = (from + range.start as usize, from + range.end as usize);
-            if end * factor > room {
-                return None;
-            }
-            let half = if buffer == Buffer::Scratch && (local || packet) { layout.half } else { 0 };
-            starts.push(Start { cell: base + start * factor, half });
-        }
-        Some(Place { starts, packet })
-    }
-
-    fn ranks(&self, here: RankId, operand: &Operand) -> Option<Vec<usize>> {
-        match operand.place {
-            Where::Local => Some(vec![here.index()]),
-            Where::Remote(peer) => Some(vec![peer.index()]),
-            Where::Switch(channel) => {
-                match &self.program.ranks.lookup(here)?.channels.lookup(channel)?.link {
-                    Link::Switch(group) => Some(group.ranks.iter().map(|id| id.index()).collect()),
-                    Link::Memory(_) | Link::Port(_) => None,
-                }
-            }
-        }
-    }
 }
 
 impl Layout {
@@ -669,62 +454,6 @@ fn asks(op: Option<&Op>, side: SyncOverride) -> bool {
     op.and_then(|op| op.sync).is_some_and(|sync| sync == side || sync == SyncOverride::Both)
 }
 
-/// Whether a program has pipelines, so that messages of a single window matter.
-pub(crate) fn has_pipelines(program: &Program) -> bool {
-    units(program).1 > 0
-}
-
-/// The greatest common divisor of all pipelines' units, and their least common multiple; 0 if there are none.
-fn units(program: &Program) -> (u64, u64) {
-    let (mut least, mut common) = (0, 0);
-    each_program_op(program, &mut |op| {
-        if let Action::Pipeline(pipeline) = &op.action {
-            let unit = pipeline.unit.max(1);
-            least = gcd(least, unit);
-            common = if common == 0 { unit } else { common / gcd(common, unit) * unit };
-        }
-    });
-    (least, common)
-}
-
-/// The smallest prime that is at least `least`.
-fn prime(least: usize) -> usize {
-    let mut number = least.max(2);
-    while (2..number).any(|factor| number.is_multiple_of(factor)) {
-        number += 1;
-    }
-    number
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-fn entries(action: &Action) -> usize {
-    match action {
-        Action::Signal(signal) | Action::Wait(signal) => signal.channels.len(),
-        Action::Flush(list) => list.len(),
-        Action::Acquire(list) | Action::Release(list) => list.len(),
-        Action::Transfer(t) if t.via == Some(ChannelKind::Port) => t.destinations.len(),
-        Action::Transfer(_) | Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => 1,
-    }
-}
-
-/// How many blocks share an operation.
-fn count(action: &Action) -> u32 {
-    match action {
-        Action::Transfer(t) => t.slice.map_or(0, |slice| slice.count),
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => 0,
-    }
-}
-
 fn uses_packets(action: &Action) -> bool {
     matches!(action, Action::Transfer(t) if has_payloads(t.verb))
 }
@@ -738,39 +467,6 @@ fn has_payloads(verb: Verb) -> bool {
         | Verb::ReducePackets
         | Verb::BroadcastPackets => true,
         Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast => false,
-    }
-}
-
-fn reads_packets(verb: Verb, index: usize) -> bool {
-    match verb {
-        Verb::ReadPutPackets | Verb::UnpackPackets | Verb::BroadcastPackets => true,
-        Verb::ReducePackets => index > 0,
-        Verb::PutPackets
-        | Verb::CopyPackets
-        | Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast => false,
-    }
-}
-
-fn writes_packets(verb: Verb, index: usize) -> bool {
-    match verb {
-        Verb::PutPackets | Verb::ReadPutPackets | Verb::CopyPackets | Verb::BroadcastPackets => {
-            true
-        }
-        Verb::ReducePackets => index > 0,
-        Verb::UnpackPackets
-        | Verb::Copy
         | Verb::Put
         | Verb::PutWithSignal
         | Verb::PutWithSignalAndFlush

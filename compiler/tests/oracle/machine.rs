@@ -17,6 +17,7 @@
 //! rank to rank.
 
 use crate::code::{Code, Instr, Push};
+use crate::lot::Lot;
 use crate::memory::{Cell, Held, Loads, Site, Touched, Value};
 use crate::proxy::Port;
 use crate::user::Promised;
@@ -38,7 +39,7 @@ pub(crate) enum Kind {
 pub(crate) enum Dice {
     Never,
     Always,
-    Random(u64),
+    Random(Lot),
 }
 
 impl Dice {
@@ -47,18 +48,9 @@ impl Dice {
         match self {
             Dice::Never => false,
             Dice::Always => true,
-            Dice::Random(state) => next(state) & 3 == 0,
+            Dice::Random(lot) => lot.next() & 3 == 0,
         }
     }
-}
-
-/// The next number of a pseudorandom sequence, which is the same in every run.
-pub(crate) fn next(state: &mut u64) -> u64 {
-    // Weyl's sequence, mixed as in SplitMix.
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 /// The result of a run.

@@ -7,7 +7,7 @@
 
 use crate::agreement::codes;
 use crate::corpus::{Form, corpus};
-use crate::machine::next;
+use crate::lot::Lot;
 use crate::mutants::{Count, mutants};
 use crate::{is_full, random};
 use compiler::ir::{
@@ -23,12 +23,12 @@ fn count() -> u64 {
 }
 
 /// A random place in a program: rank, block, and the operation that it is before.
-fn spot(program: &Program, state: &mut u64) -> Option<(RankId, BlockId, usize)> {
-    let mut below = |end: usize| (next(state) >> 33) as usize % end.max(1);
-    let rank = RankId(below(program.ranks.len()) as u32);
-    let block = BlockId(below(program.ranks[rank].blocks.len()) as u32);
+fn spot(program: &Program, lot: &mut Lot) -> Option<(RankId, BlockId, usize)> {
+    let mut below = |end: usize| lot.below(end as u32);
+    let rank = RankId(below(program.ranks.len()));
+    let block = BlockId(below(program.ranks[rank].blocks.len()));
     let ops = &program.ranks[rank].blocks.lookup(block)?.ops;
-    Some((rank, block, below(ops.len() + 1)))
+    Some((rank, block, below(ops.len() + 1) as usize))
 }
 
 fn insert(program: &mut Program, (rank, block, at): (RankId, BlockId, usize), action: Action) {
@@ -55,9 +55,8 @@ fn connect(program: &mut Program, from: RankId, to: RankId) -> (ChannelId, Chann
 }
 
 /// Adds a signal at the beginning of a block and its wait anywhere in another rank; this cannot make a cycle of waits.
-fn tell(program: &mut Program, state: &mut u64) -> bool {
-    let (Some((from, block, _)), Some((to, other, at))) =
-        (spot(program, state), spot(program, state))
+fn tell(program: &mut Program, lot: &mut Lot) -> bool {
+    let (Some((from, block, _)), Some((to, other, at))) = (spot(program, lot), spot(program, lot))
     else {
         return false;
     };
@@ -71,17 +70,17 @@ fn tell(program: &mut Program, state: &mut u64) -> bool {
     true
 }
 
-fn join(program: &mut Program, state: &mut u64) -> bool {
-    let spot = spot(program, state);
+fn join(program: &mut Program, lot: &mut Lot) -> bool {
+    let spot = spot(program, lot);
     spot.map(|spot| insert(program, spot, Action::Sync)).is_some()
 }
 
-fn flush(program: &mut Program, state: &mut u64) -> bool {
+fn flush(program: &mut Program, lot: &mut Lot) -> bool {
     let weak = |op: &Op| matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::PutWithSignal);
     let blocks = program.ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut());
     let mut ops: Vec<&mut Op> =
         blocks.flat_map(|block| block.ops.iter_mut()).filter(|op| weak(op)).collect();
-    let which = (next(state) >> 33) as usize % ops.len().max(1);
+    let which = lot.below(ops.len() as u32) as usize;
     let Some(Action::Transfer(transfer)) = ops.get_mut(which).map(|op| &mut op.action) else {
         return false;
     };
@@ -90,7 +89,7 @@ fn flush(program: &mut Program, state: &mut u64) -> bool {
 }
 
 /// Adds order somewhere; false if that cannot be done.
-type Change = fn(&mut Program, &mut u64) -> bool;
+type Change = fn(&mut Program, &mut Lot) -> bool;
 
 #[test]
 fn more_order_adds_no_finding() {
@@ -106,10 +105,10 @@ fn more_order_adds_no_finding() {
         if !codes(program).is_empty() {
             continue;
         }
-        let mut state = i as u64;
+        let mut lot = Lot(i as u64);
         for (k, (what, change)) in changes.iter().enumerate() {
             let mut more = program.clone();
-            if change(&mut more, &mut state) {
+            if change(&mut more, &mut lot) {
                 tried[k] += 1;
                 let found = codes(&more);
                 surprises.extend((!found.is_empty()).then(|| format!("{name}, {what}: {found:?}")));
@@ -122,9 +121,9 @@ fn more_order_adds_no_finding() {
 }
 
 /// A random permutation of `count` things: the new position of each.
-fn order(count: usize, state: &mut u64) -> Vec<u32> {
+fn order(count: usize, lot: &mut Lot) -> Vec<u32> {
     let mut left: Vec<u32> = (0..count as u32).collect();
-    (0..count).map(|_| left.swap_remove((next(state) >> 33) as usize % left.len())).collect()
+    (0..count).map(|_| left.swap_remove(lot.below(left.len() as u32) as usize)).collect()
 }
 
 /// The rows of a table, moved to the positions that `order` gives.
@@ -142,11 +141,11 @@ struct Names {
 }
 
 /// The same program with other numbers; for programs without switches and promises.
-fn renamed(program: &Program, state: &mut u64) -> Program {
+fn renamed(program: &Program, lot: &mut Lot) -> Program {
     let names = Names {
-        ranks: order(program.ranks.len(), state),
-        blocks: program.ranks.iter().map(|rank| order(rank.blocks.len(), state)).collect(),
-        channels: program.ranks.iter().map(|rank| order(rank.channels.len(), state)).collect(),
+        ranks: order(program.ranks.len(), lot),
+        blocks: program.ranks.iter().map(|rank| order(rank.blocks.len(), lot)).collect(),
+        channels: program.ranks.iter().map(|rank| order(rank.channels.len(), lot)).collect(),
     };
     let mut program = program.clone();
     for (id, rank) in (0..).zip(program.ranks.iter_mut()) {
@@ -216,7 +215,7 @@ fn numbers_are_only_names() {
     let mut surprises = Vec::new();
     for i in 0..count() {
         let program = random::program((1 << 34) + i, i % 16 == 0);
-        let other = renamed(&program, &mut { i });
+        let other = renamed(&program, &mut Lot(i));
         let (one, two) = (codes(&program), codes(&other));
         let races = one.iter().chain(&two).any(|code| code.starts_with("E05"));
         let same = if races { one.is_empty() == two.is_empty() } else { one == two };

@@ -3,7 +3,7 @@
 //! In: a program, a count and a seed. Out: for each kind of change, up to that many changed programs, chosen at random
 //! among all places where the change can be made. Operands stay inside their buffers.
 
-use crate::machine::next;
+use crate::lot::Lot;
 use compiler::ir::{
     Action, Block, BlockId, Buffer, ChannelId, ChannelKind, Joins, List, Op, Program, Rank, RankId,
     SyncOverride, Transfer, Verb, Where,
@@ -137,14 +137,14 @@ pub(crate) struct Count {
 /// Makes the given number of mutants of each kind, or as many as there are places for.
 pub(crate) fn mutants(program: &Program, count: Count, seed: u64) -> Vec<Mutant> {
     let spots = spots(program);
-    let mut state = seed;
+    let mut lot = Lot(seed);
     let mut mutants = Vec::new();
     for (kind, change) in kinds() {
         let count = if RARE.contains(&kind) { count.rare } else { count.most };
         let mut left = spots.clone();
         let mut made = 0;
         while made < count && !left.is_empty() {
-            let spot = left.swap_remove(next(&mut state) as usize % left.len());
+            let spot = left.swap_remove(lot.next() as usize % left.len());
             let mut changed = program.clone();
             if change(&mut changed, spot) {
                 made += 1;

@@ -5,7 +5,7 @@
 //! once for each program. A signal and its wait are added together, so that most programs finish; sometimes two
 //! operations of a block are swapped. Nothing is promised.
 
-use crate::machine::next;
+use crate::lot::Lot;
 use compiler::ir::{
     Action, BarrierId, Block, BlockId, Buffer, Channel, ChannelId, ChannelKind, Collective, Joins,
     Link, List, Op, Operand, Options, Origin, OriginId, Origins, Program, Protocol, Rank, RankId,
@@ -22,20 +22,6 @@ const ENDS: u32 = 3;
 
 /// The most operations of a block.
 const LONGEST: usize = 8;
-
-pub(crate) struct Lot(pub(crate) u64);
-
-impl Lot {
-    /// A number below `end`.
-    pub(crate) fn below(&mut self, end: u32) -> u32 {
-        (next(&mut self.0) >> 33) as u32 % end.max(1)
-    }
-
-    /// True once in `times` times.
-    pub(crate) fn once_in(&mut self, times: u32) -> bool {
-        self.below(times) == 0
-    }
-}
 
 /// Makes a program; with `mixed`, packets may overlap plain chunks of scratch.
 pub(crate) fn program(seed: u64, mixed: bool) -> Program {

@@ -6,7 +6,8 @@
 //! as possible. Tiny programs are run in every schedule ([`exhaust`]), up to states that were seen before.
 
 use crate::code::{self, Code, Size};
-use crate::machine::{Dice, Kind, Machine, Verdict, next};
+use crate::lot::Lot;
+use crate::machine::{Dice, Kind, Machine, Verdict};
 use crate::memory::{Actor, Site};
 use crate::user::{Promised, promised};
 use compiler::ir::Program;
@@ -123,7 +124,7 @@ pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
 }
 
 fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Schedule> {
-    let mut numbers = seed;
+    let mut lot = Lot(seed);
     let checked = (0..effort.checked).map(|i| (Kind::Views, Weak::Never, i));
     let weak = (0..effort.weak)
         .map(|i| (Kind::Weak, if i % 2 == 0 { Weak::Always } else { Weak::Sometimes }, i / 2));
@@ -134,7 +135,7 @@ fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Sche
             (_, 1) => Policy::Urgent { by_rank: true },
             (_, _) => Policy::Random,
         };
-        Schedule { size, kind, weak, policy, seed: next(&mut numbers) }
+        Schedule { size, kind, weak, policy, seed: lot.next() }
     })
 }
 
@@ -186,7 +187,7 @@ pub(crate) fn run(code: &Code, promised: &Promised, schedule: Schedule, launches
     let dice = match schedule.weak {
         Weak::Never => Dice::Never,
         Weak::Always => Dice::Always,
-        Weak::Sometimes => Dice::Random(schedule.seed),
+        Weak::Sometimes => Dice::Random(Lot(schedule.seed)),
     };
     let mut machine = Machine::new(code, promised, schedule.kind, dice, launches);
     machine.quarter = (schedule.seed % 4) as u32;
@@ -204,7 +205,7 @@ pub(crate) fn run(code: &Code, promised: &Promised, schedule: Schedule, launches
 /// Chooses the next agent.
 struct Picker {
     policy: Policy,
-    state: u64,
+    lot: Lot,
     urgency: Vec<u64>,
     current: Option<(usize, usize)>,
     left: u64,
@@ -212,14 +213,14 @@ struct Picker {
 
 impl Picker {
     fn new(machine: &Machine<'_>, schedule: Schedule) -> Picker {
-        let mut state = schedule.seed;
+        let mut lot = Lot(schedule.seed);
         let by_rank = schedule.policy == Policy::Urgent { by_rank: true };
-        let ranks: Vec<u64> = machine.ranks.iter().map(|_| next(&mut state) >> 8).collect();
+        let ranks: Vec<u64> = machine.ranks.iter().map(|_| lot.next() >> 8).collect();
         let mut groups: Vec<u64> = Vec::new();
         let urgency = (0..machine.agents()).map(|agent| {
             let (group, rank) = group(machine, agent);
             if groups.len() <= group {
-                groups.resize_with(group + 1, || next(&mut state) >> 8);
+                groups.resize_with(group + 1, || lot.next() >> 8);
             }
             if agent >= machine.first_store_agent() && schedule.weak == Weak::Always {
                 return 0;
@@ -227,7 +228,7 @@ impl Picker {
             if by_rank { ranks[rank] ^ groups[group] >> 32 } else { groups[group] }
         });
         let urgency = urgency.collect();
-        Picker { policy: schedule.policy, state, urgency, current: None, left: 0 }
+        Picker { policy: schedule.policy, lot, urgency, current: None, left: 0 }
     }
 
     fn pick(&mut self, machine: &Machine<'_>) -> Option<usize> {
@@ -242,17 +243,17 @@ impl Picker {
         let agent = match self.policy {
             Policy::Eager => *ready.first()?,
             Policy::Random if ready.is_empty() => return None,
-            Policy::Random => ready[next(&mut self.state) as usize % ready.len()],
+            Policy::Random => ready[self.lot.next() as usize % ready.len()],
             Policy::Urgent { .. } => *ready.iter().max_by_key(|agent| self.urgency[**agent])?,
         };
         self.left = match self.policy {
             Policy::Eager => u64::MAX,
-            Policy::Random => 1 + next(&mut self.state) % 4,
-            Policy::Urgent { .. } => 1 + next(&mut self.state) % 512,
+            Policy::Random => 1 + self.lot.next() % 4,
+            Policy::Urgent { .. } => 1 + self.lot.next() % 512,
         };
         if self.policy != Policy::Eager && self.policy != Policy::Random && self.left == 1 {
             // Now and then the most urgent agent falls behind all others.
-            self.urgency[agent] = next(&mut self.state) >> 40;
+            self.urgency[agent] = self.lot.next() >> 40;
         }
         self.current = Some((agent, ready.len()));
         Some(agent)

@@ -10,8 +10,9 @@
 //! states of a program that are visited.
 
 use crate::agreement::{Tally, codes, compare, is_unproved, number, part, report};
+use crate::lot::Lot;
 use crate::machine::Verdict;
-use crate::random::{Lot, empty, end, transfer};
+use crate::random::{empty, end, transfer};
 use crate::schedule::exhaust_threads;
 use compiler::emulate::{Element, Outcome, Settings, Trial};
 use compiler::interrupt::Interrupt;

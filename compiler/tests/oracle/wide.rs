@@ -15,7 +15,7 @@
 #[path = "wide/items.rs"]
 mod items;
 
-use crate::machine::next;
+use crate::lot::Lot;
 use compiler::check;
 use compiler::diagnostic::Severity;
 use compiler::interrupt::Interrupt;
@@ -44,26 +44,6 @@ const LONGEST: usize = 20;
 
 /// The most origins of an item of a program.
 const PLACES: u32 = 16;
-
-#[derive(Clone)]
-struct Lot(u64);
-
-impl Lot {
-    /// A number below `end`.
-    fn below(&mut self, end: u32) -> u32 {
-        (next(&mut self.0) >> 33) as u32 % end.max(1)
-    }
-
-    /// True once in `times` times.
-    fn once_in(&mut self, times: u32) -> bool {
-        self.below(times) == 0
-    }
-
-    /// One of these.
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u32) as usize]
-    }
-}
 
 /// A program under construction.
 struct Maker {

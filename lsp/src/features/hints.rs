@@ -34,15 +34,15 @@ pub fn hints(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<InlayHint> {
         }
         let semantics = analysis.semantics(part);
         let concrete = concrete::concrete(analysis.database, part.declaration);
-        let mut scene = Scene { analysis, part, semantics, concrete, found: Vec::new() };
+        let mut context = Context { analysis, part, semantics, concrete, found: Vec::new() };
         for item in &analysis.parsed(part).file.items {
-            Node::Item(item).walk(&mut |node| scene.node(node));
+            Node::Item(item).walk(&mut |node| context.node(node));
         }
-        scene.meetings();
+        context.meetings();
         let inside = |hint: &Hint| range.start <= hint.at && hint.at <= range.end;
-        scene.found.retain(inside);
-        scene.found.sort_by_key(|hint| hint.at);
-        hints.extend(scene.found.into_iter().map(|hint| hint.made(analysis)));
+        context.found.retain(inside);
+        context.found.sort_by_key(|hint| hint.at);
+        hints.extend(context.found.into_iter().map(|hint| hint.made(analysis)));
     }
     hints
 }
@@ -72,7 +72,7 @@ impl Hint {
     }
 }
 
-struct Scene<'a, 'db> {
+struct Context<'a, 'db> {
     analysis: &'a Analysis<'db>,
     part: Part<'db>,
     semantics: Semantics<'db>,
@@ -80,7 +80,7 @@ struct Scene<'a, 'db> {
     found: Vec<Hint>,
 }
 
-impl Scene<'_, '_> {
+impl Context<'_, '_> {
     fn node(&mut self, node: Node<'_>) {
         match node {
             Node::Stmt(Stmt { kind, .. }) => self.statement(kind),

@@ -8,6 +8,7 @@ use crate::nodes::Node;
 use crate::operations::{self, Done, counted};
 use crate::typed;
 use crate::values::{self, Values};
+use compiler::bytes;
 use compiler::elaborate::observe::ObservedValue;
 use compiler::ir;
 use compiler::source::{FileId, Span};
@@ -23,8 +24,8 @@ pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
     let part = analysis.part_at(offset)?;
     let text = part.declaration.text(analysis.database);
     let word = word_at(&text, offset - part.start)?;
-    let scene = Scene::new(analysis, part, word)?;
-    let paragraphs = scene.paragraphs();
+    let context = Context::new(analysis, part, word)?;
+    let paragraphs = context.paragraphs();
     if paragraphs.is_empty() {
         return None;
     }
@@ -56,7 +57,7 @@ fn word_at(text: &str, offset: u32) -> Option<Word<'_>> {
 }
 
 /// Everything known around the cursor.
-struct Scene<'a, 'db> {
+struct Context<'a, 'db> {
     analysis: &'a Analysis<'db>,
     part: Part<'db>,
     semantics: Semantics<'db>,
@@ -65,12 +66,12 @@ struct Scene<'a, 'db> {
     word: Word<'a>,
 }
 
-impl<'a, 'db> Scene<'a, 'db> {
+impl<'a, 'db> Context<'a, 'db> {
     fn new(analysis: &'a Analysis<'db>, part: Part<'db>, word: Word<'a>) -> Option<Self> {
         let semantics = analysis.semantics(part);
         let concrete = concrete::concrete(analysis.database, part.declaration);
         let parsed = analysis.parsed(part);
-        Some(Scene { analysis, part, semantics, concrete, parsed, word })
+        Some(Context { analysis, part, semantics, concrete, parsed, word })
     }
 
     fn paragraphs(&self) -> Vec<String> {
@@ -160,13 +161,12 @@ impl<'a, 'db> Scene<'a, 'db> {
         Some(format!("First on rank {}: `{sources} -> {destinations}`{bytes}", done.rank.0))
     }
 
-    /// ", 128 KiB of a message of 1 MiB"
+    /// ", 128KiB of a message of 1MiB"
     fn bytes(&self, program: &ir::Program, rank: &ir::Rank, operand: &ir::Operand) -> String {
         let message = self.analysis.settings().message_bytes;
         let bytes = operations::bytes(program, rank, operand, message);
         bytes.map_or_else(String::new, |bytes| {
-            let (bytes, message) = (operations::bytes_text(bytes), operations::bytes_text(message));
-            format!(", {bytes} of a message of {message}")
+            format!(", {} of a message of {}", bytes::text(bytes), bytes::text(message))
         })
     }
 

@@ -2,23 +2,21 @@
 
 #![allow(dead_code, reason = "each test crate that includes this file uses a part of it")]
 
+use fastrand::Rng;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A generator of random numbers.
-pub(crate) struct Lot(u64);
+pub(crate) struct Lot(Rng);
 
 impl Lot {
     pub(crate) fn new(seed: u64) -> Lot {
-        Lot(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        Lot(Rng::with_seed(seed))
     }
 
     /// A number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % end.max(1)
+        self.0.usize(..end.max(1))
     }
 
     pub(crate) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {

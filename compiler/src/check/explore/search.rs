@@ -1,7 +1,7 @@
 //! The search of one part of a program, which can be interrupted and continued.
 
 use super::Unserved;
-use super::scene::Scene;
+use super::model::Model;
 use super::state::{Place, State};
 use rustc_hash::FxHashSet;
 
@@ -17,7 +17,7 @@ pub(super) enum Progress {
 
 /// The search of a part: depth first.
 pub(super) struct Search<'p> {
-    pub(super) scene: Scene<'p>,
+    pub(super) model: Model<'p>,
     /// The places of the blocks in all states that were met.
     met: FxHashSet<Vec<Place>>,
     /// The states that lead to the current one, and for each the blocks whose turns are still to be tried.
@@ -28,8 +28,8 @@ pub(super) struct Search<'p> {
 }
 
 impl<'p> Search<'p> {
-    pub(super) fn new(scene: Scene<'p>) -> Search<'p> {
-        Search { scene, met: FxHashSet::default(), path: Vec::new(), is_unsure: false }
+    pub(super) fn new(model: Model<'p>) -> Search<'p> {
+        Search { model, met: FxHashSet::default(), path: Vec::new(), is_unsure: false }
     }
 
     /// How many states were met.
@@ -39,7 +39,7 @@ impl<'p> Search<'p> {
 
     /// How many places a state has.
     pub(super) fn size(&self) -> usize {
-        self.scene.blocks.len()
+        self.model.blocks.len()
     }
 
     /// Continues until so many more states have been met.
@@ -60,7 +60,7 @@ impl<'p> Search<'p> {
     /// The first state, or the next one that follows from one that was met.
     fn next(&mut self) -> Option<State> {
         if self.met.is_empty() {
-            return Some(self.scene.start());
+            return Some(self.model.start());
         }
         loop {
             let (state, turns) = self.path.last_mut()?;
@@ -68,7 +68,7 @@ impl<'p> Search<'p> {
                 self.path.pop();
                 continue;
             };
-            if let Some(after) = self.scene.turn(state, block) {
+            if let Some(after) = self.model.turn(state, block) {
                 return Some(after);
             }
         }
@@ -76,13 +76,13 @@ impl<'p> Search<'p> {
 
     /// Goes to a state, unless it was met before. If nothing follows it: a block that waits forever.
     fn enter(&mut self, mut state: State) -> Option<Unserved> {
-        self.scene.settle(&mut state);
+        self.model.settle(&mut state);
         if !self.met.insert(state.places.clone()) {
             return None;
         }
-        let turns = self.scene.tried(&state);
-        let last = turns.is_empty().then(|| self.scene.unfinished(&state)).flatten();
-        let unserved = last.and_then(|block| self.scene.unserved(&state, block));
+        let turns = self.model.tried(&state);
+        let last = turns.is_empty().then(|| self.model.unfinished(&state)).flatten();
+        let unserved = last.and_then(|block| self.model.unserved(&state, block));
         self.is_unsure |= last.is_some() && unserved.is_none();
         self.path.push((state, turns));
         unserved

@@ -1,10 +1,10 @@
 //! The steps of a block: taken as soon as possible where they take nothing from others, and in every order where they
 //! do.
 
-use super::scene::{Act, Scene, Turn};
+use super::model::{Act, Model, Turn};
 use super::state::State;
 
-impl Scene<'_> {
+impl Model<'_> {
     /// Takes all steps whose order does not matter, as far as possible.
     pub(super) fn settle(&self, state: &mut State) {
         let mut moved = true;

@@ -15,9 +15,9 @@
 //! * under `reuse_resources`, the executor keeps the first call's input and output for access from outside the rank.
 
 use super::findings::{Findings, Group, Site};
+use super::terms::Terms;
 use crate::diagnostic::{Change, Code, Diagnostic, Severity};
 use crate::ir;
-use crate::source::Place;
 
 pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank) {
     for block in &rank.blocks {
@@ -82,7 +82,7 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
     }
     if let Some(fault) = fault(transfer) {
         // Packets that are sent on as they are do arrive, as long as the executor has run no other plan before.
-        let sound = transfer.verb == ir::Verb::PutPackets && is_read(findings, site);
+        let sound = transfer.verb == ir::Verb::PutPackets && findings.terms == Terms::Plan;
         let told = || if sound { warning(lacking(&fault)) } else { lacking(&fault) };
         findings.add((Code::E0807, fault.message, Group::Place), site, 0, told);
     }
@@ -99,15 +99,9 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
 
 fn flush(findings: &mut Findings<'_>, site: Site<'_>) {
     // In a plan that was read, a flush does nothing, and the checks do not rely on it.
-    let read = is_read(findings, site);
+    let read = findings.terms == Terms::Plan;
     let told = || if read { warning(useless_flush()) } else { useless_flush() };
     findings.add((Code::E0807, "flush", Group::Place), site, 0, told);
-}
-
-/// Whether the operation comes from a plan that was read, not from source.
-fn is_read(findings: &Findings<'_>, site: Site<'_>) -> bool {
-    let place = findings.program.origins.rows.lookup(site.origin).map(|row| row.place);
-    matches!(place, Some(Place::Plan(_)))
 }
 
 fn warning(mut diagnostic: Diagnostic) -> Diagnostic {
@@ -133,7 +127,7 @@ fn windowed(
         findings.add(rule, site, 0, || other_chunks(name, size, pipeline.chunks));
     }
     let split = transfer.slice.is_some_and(|slice| slice.count > 1);
-    if split && !is_read(findings, site) {
+    if split && findings.terms == Terms::Source {
         findings.add((Code::E0809, "group", Group::Place), site, 0, group_in_pipeline);
     }
 }

@@ -17,14 +17,18 @@
 //!   there the executor begins again at the slot's first byte. Where [`ring`] shows that no window is overwritten
 //!   before it is read, the two limits under `reuse_resources` do not apply.
 
-use super::super::names::size;
+mod report;
+
 use super::super::ring::{self, Ring, Unsafe};
 use super::findings::place_at;
 use super::terms::Terms;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::bytes;
+use crate::diagnostic::Diagnostic;
 use crate::ir;
 use crate::ir::memory::{reads_packets, writes_packets};
-use std::borrow::Cow;
+use report::{
+    empty_range, endless_note, least_too_large, nothing_fits, ring_note, rounded, too_large,
+};
 
 /// The scratch that the executor divides into slots under `reuse_resources`.
 const REUSED_SCRATCH: u64 = 1 << 26;
@@ -285,7 +289,7 @@ impl Bounds {
         let place = program.options.message_size_place;
         if let Some(place) = place {
             diagnostic =
-                place_at(diagnostic, Some(place), format!("at most {} here", size(largest)));
+                place_at(diagnostic, Some(place), format!("at most {} here", bytes::text(largest)));
         }
         if self.least.is_some_and(|bound| bound.origin.is_some()) || place.is_none() {
             diagnostic = self.at_bound(program, diagnostic);
@@ -337,127 +341,3 @@ fn range_fault(
         };
     Some(place_at(diagnostic, options.message_size_place, String::new()))
 }
-
-fn rounded(
-    (options, terms): (&ir::Options, Terms),
-    (min, max): (u64, u64),
-    unit: u64,
-) -> Option<Diagnostic> {
-    let low = options.min_message_size.is_some_and(|asked| asked != min);
-    let high = options.max_message_size.is_some_and(|asked| asked != max);
-    let message = match (low, high) {
-        (false, false) => return None,
-        (true, false) => format!("the smallest message size is rounded up to {}", size(min)),
-        (false, true) => format!("the largest message size is rounded down to {}", size(max)),
-        (true, true) => format!("the message sizes are rounded to {}..={}", size(min), size(max)),
-    };
-    let note = Diagnostic::without_place(Code::N0301, message).note(format!(
-        "the plan serves multiples of {}: {}",
-        size(unit),
-        terms.multiple()
-    ));
-    Some(place_at(note, options.message_size_place, String::new()))
-}
-
-fn too_large(terms: Terms, asked: u64, largest: u64, reason: Reason) -> Diagnostic {
-    let message =
-        format!("the plan cannot serve messages of {}, only up to {}", size(asked), size(largest));
-    let literal = if largest.is_multiple_of(1 << 10) { size(largest) } else { largest.to_string() };
-    let report = Diagnostic::without_place(Code::E0805, message)
-        .note(why(terms, reason))
-        .help(terms.end_at(&literal));
-    helped(report, reason)
-}
-
-/// Adds what would allow pipelines to wrap around in scratch.
-fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
-    match reason {
-        Reason::Ring(Unsafe { untried: None }) => report.help(ANSWER),
-        Reason::Ring(Unsafe { untried: Some(windows) }) => report
-            .note(format!("{windows} windows may be in flight at once; that is too many to try in a program of this size"))
-            .help("let fewer windows be in flight: start the semaphore with a smaller value, or signal less often before the pipeline"),
-        Reason::Uneven { chunks: 0 } => report,
-        Reason::Uneven { chunks } => report.help(format!(
-            "let scratch have {chunks} chunks, with an unused region: then each slot is a whole number of windows"
-        )),
-        Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows => report,
-    }
-}
-
-fn why(terms: Terms, reason: Reason) -> Cow<'static, str> {
-    let text = match reason {
-        Reason::Offset => {
-            "MSCCL++'s executor counts offsets in 32 bits: no chunk may end beyond 4 GiB of its buffer"
-        }
-        Reason::Packets => {
-            "MSCCL++'s executor counts offsets in 32 bits and packets take twice their payload: none may end beyond 2 GiB of scratch"
-        }
-        Reason::Half => {
-            "MSCCL++'s executor counts the start of the second half of scratch in 32 bits, and sizes scratch by the largest message"
-        }
-        Reason::Slots => {
-            return format!(
-                "under `reuse_resources` MSCCL++'s executor has 64 MiB of scratch for all chunks, 32 MiB with {}: beyond that they would overlap",
-                terms.double_scratch()
-            )
-            .into();
-        }
-        Reason::Ring(_) => {
-            "under `reuse_resources` a pipeline wraps around to the first byte of its slot of scratch, and may overwrite what has not been read yet"
-        }
-        Reason::Uneven { .. } => {
-            "under `reuse_resources` a slot of scratch is not a whole number of windows here: the last window before a pipeline wraps around would reach beyond it"
-        }
-        Reason::Windows => "MSCCL++'s executor counts at most 65,535 windows in a pipeline",
-    };
-    text.into()
-}
-
-fn nothing_fits(terms: Terms) -> Diagnostic {
-    Diagnostic::without_place(Code::E0805, "the plan cannot serve a message of any size")
-        .note(format!(
-            "even with chunks of {} bytes it goes beyond what MSCCL++'s executor can address",
-            terms.alignment()
-        ))
-        .help(terms.fewer_chunks())
-}
-
-fn least_too_large(terms: Terms, min: u64) -> Diagnostic {
-    Diagnostic::without_place(
-        Code::E0805,
-        format!("the smallest message size is {}; it must be below 2GiB", size(min)),
-    )
-    .note("MSCCL++'s loader reads it as a signed 32-bit number")
-    .help(terms.begin_below("2GiB"))
-}
-
-fn empty_range((options, terms): (&ir::Options, Terms), unit: u64) -> Diagnostic {
-    let end = |bytes: Option<u64>| bytes.map(size).unwrap_or_default();
-    let (low, high) = (end(options.min_message_size), end(options.max_message_size));
-    Diagnostic::without_place(
-        Code::E0805,
-        format!("no message size in {low}..={high} is a multiple of {}", size(unit)),
-    )
-    .note(format!("the plan serves multiples of {}", terms.multiple()))
-}
-
-fn ring_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
-    let note = Diagnostic::without_place(
-        Code::N0801,
-        format!(
-            "the plan serves messages up to {}, so that its pipelines never wrap around in scratch",
-            size(largest)
-        ),
-    )
-    .note(why(terms, reason));
-    helped(note, reason)
-}
-
-fn endless_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
-    let message = format!("this plan serves messages up to {}, and sets no limit", size(largest));
-    let note = Diagnostic::without_place(Code::N0801, message).note(why(terms, reason));
-    helped(note, reason)
-}
-
-/// The advice where pipelines may not wrap around.
-const ANSWER: &str = "let the reader of scratch signal or release in each round, and the writer wait for that before it writes there in a later round";

@@ -1,5 +1,6 @@
 //! What reports call the options of a program: source has options, a plan has fields.
 
+use crate::bytes;
 use crate::ir;
 use crate::source::Place;
 
@@ -60,10 +61,14 @@ impl Terms {
     }
 
     /// How to serve no messages of more than this.
-    pub(super) fn end_at(self, size: &str) -> String {
+    pub(super) fn end_at(self, largest: u64) -> String {
         match self {
-            Terms::Source => format!("end `message_size` at {size}, or leave out its upper end"),
-            Terms::Plan => format!("set `max_message_size` to {size}"),
+            Terms::Source => {
+                let has_unit = largest.is_multiple_of(1 << 10);
+                let size = if has_unit { bytes::text(largest) } else { largest.to_string() };
+                format!("end `message_size` at {size}, or leave out its upper end")
+            }
+            Terms::Plan => format!("set `max_message_size` to {largest}"),
         }
     }
 

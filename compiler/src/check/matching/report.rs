@@ -2,7 +2,7 @@
 
 use super::lanes::Unordered;
 use super::{Counters, Flow, Use, Way};
-use crate::check::past::{Moment, Past, Run};
+use crate::check::event_graph::{EventGraph, Moment, Run};
 use crate::check::{calls, deadlock};
 use crate::diagnostic::witness::{Finding, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic};
@@ -93,19 +93,19 @@ fn family(name: &str) -> &str {
 }
 
 /// Adds a witness: the wait that no signal answers, or the surplus signal.
-pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diagnostic {
+pub(super) fn show_unequal(graph: &EventGraph, flow: &Flow, report: Diagnostic) -> Diagnostic {
     let Some((rank, end)) = flow.end else { return report };
-    let (signals, waits) = past.signals_and_waits(rank, end);
+    let (signals, waits) = graph.signals_and_waits(rank, end);
     match waits.get(signals.len()) {
         Some(wait) => {
             let answered = waits.get(..signals.len()).unwrap_or_default();
-            let name = awaited(past.program, flow).unwrap_or(flow.name);
-            stands(past, (answered, *wait), format!("a signal on `{name}`"), report)
+            let name = awaited(graph.program, flow).unwrap_or(flow.name);
+            stands(graph, (answered, *wait), format!("a signal on `{name}`"), report)
         }
         None => match signals.last() {
             Some(last) => {
                 let left = signals.len() as i64 - waits.len() as i64;
-                runs_up(past, *last, format!("`{}`", flow.name), left, report)
+                runs_up(graph, *last, format!("`{}`", flow.name), left, report)
             }
             None => report,
         },
@@ -114,22 +114,22 @@ pub(super) fn show_unequal(past: &Past, flow: &Flow, report: Diagnostic) -> Diag
 
 /// Adds a witness: the acquire that no release answers, or the last use of the semaphore.
 pub(super) fn show_balance(
-    past: &Past,
+    graph: &EventGraph,
     (rank, id): (RankId, SemaphoreId),
     semaphore: &ir::Semaphore,
     report: Diagnostic,
 ) -> Diagnostic {
-    let (releases, acquires) = past.releases_and_acquires(rank, id);
+    let (releases, acquires) = graph.releases_and_acquires(rank, id);
     let given = releases.len() + semaphore.initial.max(0) as usize;
     let name = format!("`{}`", semaphore.name);
     match (acquires.get(given), releases.last().or(acquires.last())) {
         (Some(acquire), _) => {
             let answered = acquires.get(..given).unwrap_or_default();
-            stands(past, (answered, *acquire), format!("a release of {name}"), report)
+            stands(graph, (answered, *acquire), format!("a release of {name}"), report)
         }
         (None, Some(last)) => {
             let left = releases.len() as i64 - acquires.len() as i64;
-            runs_up(past, *last, name, left, report)
+            runs_up(graph, *last, name, left, report)
         }
         (None, None) => report,
     }
@@ -137,34 +137,35 @@ pub(super) fn show_balance(
 
 /// Adds a witness for a wait that is never answered; the waits that are answered come before it.
 fn stands(
-    past: &Past,
+    graph: &EventGraph,
     (answered, wait): (&[Moment], Moment),
     awaits: String,
     mut report: Diagnostic,
 ) -> Diagnostic {
-    let mut run = Run::new(past);
+    let mut run = Run::new(graph);
     let before = answered.iter().all(|other| run.reach(*other));
     let reached = before && run.stand_at(wait);
-    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
-    let finding =
-        Finding::Deadlock { cycle: vec![Wait { event: past.event(wait), awaits, given_by: None }] };
+    let schedule = if reached { graph.turns(run.moments()) } else { Vec::new() };
+    let finding = Finding::Deadlock {
+        cycle: vec![Wait { event: graph.event(wait), awaits, given_by: None }],
+    };
     if !reached {
-        return deadlock::show_any(past, report, finding);
+        return deadlock::show_any(graph, report, finding);
     }
     report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report
 }
 
 fn runs_up(
-    past: &Past,
+    graph: &EventGraph,
     last: Moment,
     counter: String,
     left: i64,
     mut report: Diagnostic,
 ) -> Diagnostic {
-    let mut run = Run::new(past);
-    let schedule = if run.reach(last) { past.turns(run.moments()) } else { Vec::new() };
-    let finding = Finding::Counter { event: past.event(last), counter, left };
+    let mut run = Run::new(graph);
+    let schedule = if run.reach(last) { graph.turns(run.moments()) } else { Vec::new() };
+    let finding = Finding::Counter { event: graph.event(last), counter, left };
     report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report
 }
@@ -214,44 +215,44 @@ const MOST_USERS: usize = 4;
 
 /// Adds a witness: the first use in each block.
 pub(super) fn show_users(
-    past: &Past,
+    graph: &EventGraph,
     (rank, user): (RankId, &Use),
     (counter, does): (&str, &'static str),
     report: Diagnostic,
 ) -> Diagnostic {
     let uses = user.blocks.iter().zip(&user.places).take(MOST_USERS);
-    let moments = uses.filter_map(|(block, origin)| past.first_from(rank, *block, *origin));
-    meeting(past, &moments.collect::<Vec<Moment>>(), (counter, does), report)
+    let moments = uses.filter_map(|(block, origin)| graph.first_from(rank, *block, *origin));
+    meeting(graph, &moments.collect::<Vec<Moment>>(), (counter, does), report)
 }
 
 /// Adds a witness: the two uses by threads that do not meet.
 pub(super) fn show_threads(
-    past: &Past,
+    graph: &EventGraph,
     rank: RankId,
     one: &Unordered,
     report: Diagnostic,
 ) -> Diagnostic {
-    let at = |origin| past.first_from(rank, one.block, origin);
+    let at = |origin| graph.first_from(rank, one.block, origin);
     match at(one.first).zip(at(one.second)) {
-        Some((first, second)) => meeting(past, &[first, second], (&one.name, one.does), report),
+        Some((first, second)) => meeting(graph, &[first, second], (&one.name, one.does), report),
         None => report,
     }
 }
 
 /// Adds a witness: uses of one counter that may happen at once, and a schedule that reaches as many of them as it can.
 fn meeting(
-    past: &Past,
+    graph: &EventGraph,
     users: &[Moment],
     (counter, does): (&str, &'static str),
     mut report: Diagnostic,
 ) -> Diagnostic {
-    let mut run = Run::new(past);
+    let mut run = Run::new(graph);
     let reached = users.iter().all(|user| run.stand_at(*user));
-    let schedule = if reached { past.turns(run.moments()) } else { Vec::new() };
+    let schedule = if reached { graph.turns(run.moments()) } else { Vec::new() };
     let finding = Finding::Users {
         counter: format!("`{counter}`"),
         does,
-        users: users.iter().map(|user| past.event(*user)).collect(),
+        users: users.iter().map(|user| graph.event(*user)).collect(),
     };
     report.witness = Some(Box::new(Witness::new(finding, schedule)));
     report

@@ -1,8 +1,8 @@
 //! The paths of contributions: where a surplus one came from, and how far a missing one got.
 
 use super::trace::{Cell, Row, Trace, trace};
+use crate::check::event_graph::{EventGraph, Run};
 use crate::check::names;
-use crate::check::past::{Past, Run};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Cells, Finding, Hop, Turn, Witness, WrongValue};
 use crate::ir::run::{Broken, Contribution, Memory};
@@ -17,7 +17,7 @@ const NAMED: usize = 6;
 
 /// Adds to a report the paths of the first wrong contribution, and a schedule that leads to the value.
 pub(super) fn show(
-    past: &Past,
+    graph: &EventGraph,
     memory: &Memory,
     broken: &Broken,
     mut report: Diagnostic,
@@ -37,13 +37,13 @@ pub(super) fn show(
         unexpected: broken.unexpected.clone(),
         paths: Vec::new(),
     };
-    let mut run = Run::new(past);
-    let reached = run.reach(past.start(broken.rank, 1));
-    let schedule: Vec<Turn> = if reached { past.turns(run.moments()) } else { Vec::new() };
-    let all = past.program.ranks.ids().all(|rank| run.reach(past.start(rank, 1)));
-    let traced = if all { trace(past, run.moments()) } else { None };
+    let mut run = Run::new(graph);
+    let reached = run.reach(graph.start(broken.rank, 1));
+    let schedule: Vec<Turn> = if reached { graph.turns(run.moments()) } else { Vec::new() };
+    let all = graph.program.ranks.ids().all(|rank| run.reach(graph.start(rank, 1)));
+    let traced = if all { trace(graph, run.moments()) } else { None };
     if let Some(trace) = traced {
-        let mut ways = Ways { past, trace, parts };
+        let mut ways = Ways { graph, trace, parts };
         let at = ways.trace.cell(broken.rank, Buffer::Output, first);
         let paths = ways.paths(at, broken);
         for path in &paths {
@@ -76,7 +76,7 @@ fn shortened(path: &[String], from: usize) -> String {
 }
 
 struct Ways<'a, 'p> {
-    past: &'a Past<'p>,
+    graph: &'a EventGraph<'p>,
     trace: Trace<'p>,
     parts: u32,
 }
@@ -165,7 +165,7 @@ impl Ways<'_, '_> {
 
     fn hop(&self, row: u32) -> Option<Hop> {
         let row = self.trace.row(row)?;
-        let event = self.past.event(row.moment?);
+        let event = self.graph.event(row.moment?);
         let into = Cells {
             rank: row.cell.rank.0,
             buffer: row.cell.buffer.word(),
@@ -180,14 +180,14 @@ impl Ways<'_, '_> {
     fn name(&self, row: &Row) -> String {
         let Cell { rank, buffer, cell, .. } = row.cell;
         let chunk = cell / u64::from(self.parts.max(1));
-        let alias = self.past.program.ranks.lookup(rank).and_then(|row| row.alias);
+        let alias = self.graph.program.ranks.lookup(rank).and_then(|row| row.alias);
         let (buffer, chunk) = match alias.filter(|_| row.moment.is_none()) {
             Some(Alias { inner: Buffer::Input, offset, .. }) => {
                 (Buffer::Input, chunk.saturating_sub(u64::from(offset)))
             }
             Some(_) | None => (buffer, chunk),
         };
-        format!("{} of rank {}", names::chunk(self.past.program, rank, buffer, chunk), rank.0)
+        format!("{} of rank {}", names::chunk(self.graph.program, rank, buffer, chunk), rank.0)
     }
 
     fn tell(&self, broken: &Broken, paths: &[Vec<u32>], report: Diagnostic) -> Diagnostic {
@@ -241,7 +241,7 @@ impl Ways<'_, '_> {
         let rows = path.iter().filter_map(|row| self.trace.row(*row));
         let rows: Vec<&Row> = rows.filter(|row| row.moment.is_some()).collect();
         for row in rows.iter().rev().take(LABELED) {
-            let place = row.moment.and_then(|moment| self.past.at(moment));
+            let place = row.moment.and_then(|moment| self.graph.at(moment));
             if let Some(place) = place.filter(|place| !report.tells_of(place)) {
                 report = report.and(place, format!("it {does} here, into {}", self.name(row)));
             }
@@ -259,7 +259,7 @@ impl Ways<'_, '_> {
         };
         let over = self.trace.overwritten(last).and_then(|over| over.moment);
         let report = report.help(self.way_out(broken, (last, row), over.is_some()));
-        match over.and_then(|moment| self.past.at(moment)) {
+        match over.and_then(|moment| self.graph.at(moment)) {
             Some(place) => report.and(place, format!("{} is overwritten here", self.name(row))),
             None => report,
         }
@@ -303,8 +303,8 @@ impl Ways<'_, '_> {
 
     /// Whether a row was made by a reduction.
     fn reduces(&self, row: u32) -> bool {
-        let line = self.trace.row(row).and_then(|row| self.past.line(row.moment?));
-        let op = line.and_then(|(agent, at)| self.past.lines(agent).get(at as usize));
+        let line = self.trace.row(row).and_then(|row| self.graph.line(row.moment?));
+        let op = line.and_then(|(agent, at)| self.graph.lines(agent).get(at as usize));
         op.is_some_and(|line| {
             matches!(&line.op.action, Action::Transfer(transfer)
                 if transfer.verb.reduces())

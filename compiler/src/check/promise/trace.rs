@@ -3,7 +3,7 @@
 //! Every element that an operation writes is a row; its sources are earlier rows, or the contents of a cell when the
 //! launch began.
 
-use crate::check::past::{Moment, Past};
+use crate::check::event_graph::{EventGraph, Moment};
 use crate::ir::memory::{
     Extent, covered, extents, groups, home, source_is_packets, writes_packets,
 };
@@ -49,20 +49,20 @@ pub(super) struct Trace<'p> {
 }
 
 /// Follows a run; none where there is too much to follow.
-pub(super) fn trace<'p>(past: &Past<'p>, moments: &[Moment]) -> Option<Trace<'p>> {
-    let parts = past.parts();
+pub(super) fn trace<'p>(graph: &EventGraph<'p>, moments: &[Moment]) -> Option<Trace<'p>> {
+    let parts = graph.parts();
     let mut trace =
-        Trace { program: past.program, parts, rows: Vec::new(), held: FxHashMap::default() };
+        Trace { program: graph.program, parts, rows: Vec::new(), held: FxHashMap::default() };
     for moment in moments.iter().filter(|moment| moment.launch == 0) {
-        let Some((agent, at)) = past.line(*moment) else { continue };
-        let Some(line) = past.lines(agent).get(at as usize) else { continue };
+        let Some((agent, at)) = graph.line(*moment) else { continue };
+        let Some(line) = graph.lines(agent).get(at as usize) else { continue };
         let Action::Transfer(transfer) = &line.op.action else { continue };
-        let here = past.rank(agent);
-        let proxy = past.is_proxy(moment.agent);
+        let here = graph.rank(agent);
+        let proxy = graph.is_proxy(moment.agent);
         if (transfer.via == Some(crate::ir::ChannelKind::Port)) != proxy {
             continue;
         }
-        let only = if proxy { past.entry(*moment) } else { None };
+        let only = if proxy { graph.entry(*moment) } else { None };
         for (k, group) in groups(transfer).iter().enumerate() {
             if only.is_some_and(|entry| entry != k) {
                 continue;

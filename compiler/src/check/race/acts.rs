@@ -4,7 +4,7 @@ use super::access::{Access, Element};
 use super::agents::{Agent, Agents};
 use super::history::FlowId;
 use super::pages::Pages;
-use super::turn::{By, Turn};
+use super::turn::{Turn, TurnId};
 use crate::ir::threads::Share;
 use crate::ir::{Buffer, Op, RankId};
 
@@ -24,7 +24,7 @@ pub(super) struct Touch<'p> {
     /// How the elements are distributed over threads.
     pub(super) share: Share,
     /// The flow of its element: what the element's value was made from.
-    pub(super) flow: (FlowId, By),
+    pub(super) flow: (FlowId, TurnId),
     /// The buffer as the author names it.
     pub(super) buffer: Buffer,
     /// Whether it writes.
@@ -42,7 +42,7 @@ pub(super) struct Footprint {
     /// The flow of its element: what the element's value was made from.
     flow: FlowId,
     /// The turn that leads from the followed agent to the one that makes the access.
-    by: By,
+    by: TurnId,
     buffer: Buffer,
     share: Share,
     write: bool,
@@ -116,7 +116,7 @@ impl Footprint {
     }
 
     /// The access to which a turn takes this one.
-    pub(super) fn moved(self, turn: Turn, by: By) -> Footprint {
+    pub(super) fn moved(self, turn: Turn, by: TurnId) -> Footprint {
         Footprint { by: turn.then(self.by, by), ..self }
     }
 
@@ -126,7 +126,7 @@ impl Footprint {
     }
 
     /// The flow of its element: what the element's value was made from.
-    pub(super) fn flow(&self) -> (FlowId, By) {
+    pub(super) fn flow(&self) -> (FlowId, TurnId) {
         (self.flow, self.by)
     }
 }

@@ -1,6 +1,6 @@
 //! Agents: thread blocks and the proxies of port channels, numbered over all ranks.
 
-use super::turn::{By, Turn};
+use super::turn::{Turn, TurnId};
 use crate::ir::{ChannelId, ChannelKind, Program, RankId};
 use crate::table::{Id, Rows, Table};
 use std::ops::Range;
@@ -79,7 +79,7 @@ impl Agents {
     }
 
     /// The agent's counterpart on its representative, and the turn that leads from there to it.
-    pub(super) fn home(&self, agent: Agent) -> (Agent, By) {
+    pub(super) fn home(&self, agent: Agent) -> (Agent, TurnId) {
         let by = self.owners.get(agent as usize).map_or(0, |rank| self.turn.home(RankId(*rank)).1);
         (self.moved(agent, self.turn.back(by)), by)
     }
@@ -116,7 +116,7 @@ impl Agents {
     }
 
     /// The agent to which a turn takes this one.
-    pub(super) fn moved(&self, agent: Agent, by: By) -> Agent {
+    pub(super) fn moved(&self, agent: Agent, by: TurnId) -> Agent {
         if by == 0 {
             return agent;
         }

@@ -7,7 +7,7 @@
 use super::agents::{Agent, Agents};
 use super::history::{FlowId, History, MomentId, NONE, Packed, Source};
 use super::sight::{Sight, Sights, Way};
-use super::turn::By;
+use super::turn::TurnId;
 use crate::ir::RankId;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -33,7 +33,7 @@ pub(super) struct Run {
     /// started, an entry at least for its first block.
     pub(super) steps: Vec<(Agent, u32)>,
     /// Elements, ascending, including all elements that those were made from.
-    pub(super) elements: Vec<(FlowId, By)>,
+    pub(super) elements: Vec<(FlowId, TurnId)>,
 }
 
 impl Run {
@@ -56,7 +56,7 @@ impl Run {
         self.steps.get(at).map(|(_, before)| *before)
     }
 
-    fn has(&self, lookup: Lookup<'_>, element: (FlowId, By)) -> bool {
+    fn has(&self, lookup: Lookup<'_>, element: (FlowId, TurnId)) -> bool {
         let (agent, step) = lookup.history.doer(element.0);
         let agent = lookup.agents.moved(agent, element.1);
         self.elements.binary_search(&element).is_ok()
@@ -134,7 +134,7 @@ impl Clock {
         &self,
         lookup: Lookup<'_>,
         act: (Agent, u32),
-        read: Option<(FlowId, By)>,
+        read: Option<(FlowId, TurnId)>,
     ) -> bool {
         let own = self.has_done(act);
         own == Some(true)
@@ -156,7 +156,7 @@ impl Clock {
         &self,
         lookup: Lookup<'_>,
         (agent, step): (Agent, u32),
-        flow: (FlowId, By),
+        flow: (FlowId, TurnId),
     ) -> bool {
         let find = |sight: &mut Sight| sight.finds(lookup, (agent, step), Some(flow));
         self.has_done((agent, step)) == Some(true)

@@ -15,9 +15,9 @@ mod stretches;
 mod uses;
 
 use super::cells::Place;
+use super::merged::Merged;
 use super::overlay;
-use super::turn::{By, Turn};
-use super::whole::Whole;
+use super::turn::{Turn, TurnId};
 use crate::ir::memory::{accesses, home};
 use crate::ir::run::{Grain, each_op};
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
@@ -76,7 +76,7 @@ impl Fold {
     /// ranks are symmetric that way, since threads of merged operations know less; otherwise merged. Memory is looked
     /// at by chunks until [`Fold::at`] sets another grain. The fold that is known of the program from which passes made
     /// this one is tried first.
-    pub(super) fn of<'p>(program: &'p Program, known: Option<&Fold>) -> Option<(Whole<'p>, Fold)> {
+    pub(super) fn of<'p>(program: &'p Program, known: Option<&Fold>) -> Option<(Merged<'p>, Fold)> {
         let chunks = |rank: &Rank| {
             [rank.input_chunks, rank.output_chunks, rank.scratch_chunks]
                 .map(u64::from)
@@ -90,26 +90,26 @@ impl Fold {
         let known = known.filter(|fold| fold.fits(program)).cloned().map(Way::Known);
         let turns =
             turns(program).into_iter().filter(|turn| marks::are_linked_alike(program, *turn));
-        let (written, cells) = (Whole::as_written(program), OnceCell::new());
+        let (written, cells) = (Merged::as_written(program), OnceCell::new());
         let mut together = None;
         for way in known.into_iter().chain(turns.map(Way::Turn)) {
             if let Some(fold) = way.lay(&written, &cells) {
                 return Some((written, fold));
             }
-            let (whole, cells) =
-                together.get_or_insert_with(|| (Whole::of(program), OnceCell::new()));
-            let differs = !whole.is_as_written();
-            if let Some(fold) = differs.then(|| way.lay(whole, cells)).flatten() {
+            let (merged, cells) =
+                together.get_or_insert_with(|| (Merged::of(program), OnceCell::new()));
+            let differs = !merged.is_as_written();
+            if let Some(fold) = differs.then(|| way.lay(merged, cells)).flatten() {
                 let followed = fold.turn.first(program.ranks.len() as u32);
-                return together.map(|(whole, _)| (whole.of_first(followed), fold));
+                return together.map(|(merged, _)| (merged.of_first(followed), fold));
             }
         }
         None
     }
 
     /// Whether ranks do the same as their representatives under this fold.
-    pub(super) fn holds(&self, whole: &Whole<'_>) -> bool {
-        (!self.scattered || is_plain(whole.program())) && same::holds(whole, self)
+    pub(super) fn holds(&self, merged: &Merged<'_>) -> bool {
+        (!self.scattered || is_plain(merged.program())) && same::holds(merged, self)
     }
 
     /// Whether everything that a program's ranks have has a counterpart.
@@ -157,7 +157,7 @@ impl Fold {
 
     /// A place's counterpart, and the turn that leads from there to it. The places of followed ranks are their own
     /// counterparts.
-    pub(super) fn home(&self, place: Place) -> (Place, By) {
+    pub(super) fn home(&self, place: Place) -> (Place, TurnId) {
         let (rank, by) = self.turn.home(place.rank);
         if by == 0 {
             return (place, 0);
@@ -169,7 +169,7 @@ impl Fold {
     }
 
     /// The counterpart of a channel's end, and the turn that leads from there to it.
-    pub(super) fn end(&self, rank: RankId, channel: ChannelId) -> (RankId, ChannelId, By) {
+    pub(super) fn end(&self, rank: RankId, channel: ChannelId) -> (RankId, ChannelId, TurnId) {
         let (first, by) = self.turn.home(rank);
         if by == 0 {
             return (rank, channel, 0);
@@ -209,20 +209,20 @@ enum Way {
 
 impl Way {
     /// The fold, if ranks are symmetric this way. How their buffers are cut is found once for all ways.
-    fn lay(&self, whole: &Whole<'_>, cells: &OnceCell<Vec<Cells>>) -> Option<Fold> {
+    fn lay(&self, merged: &Merged<'_>, cells: &OnceCell<Vec<Cells>>) -> Option<Fold> {
         match self {
-            Way::Known(fold) => fold.holds(whole).then(|| fold.clone()),
-            Way::Turn(turn) if !marks::begin_alike(whole, *turn) => None,
+            Way::Known(fold) => fold.holds(merged).then(|| fold.clone()),
+            Way::Turn(turn) if !marks::begin_alike(merged, *turn) => None,
             Way::Turn(turn) => {
-                let cells = cells.get_or_init(|| uses::cut(whole));
+                let cells = cells.get_or_init(|| uses::cut(merged));
                 let fold = |ranks: Vec<Folded>, scattered| {
                     let (turn, ranks) = (*turn, Rc::new(ranks));
                     Fold { turn, grain: Grain::parts(1), ranks, scattered }
                 };
                 let marks =
-                    |numbers, rounds| marks::marks((whole, cells), *turn, (numbers, rounds));
+                    |numbers, rounds| marks::marks((merged, cells), *turn, (numbers, rounds));
                 let guess = |marks: Option<Vec<Marks>>| {
-                    Some(fold(guess::by_marks((whole, cells), *turn, &marks?)?, false))
+                    Some(fold(guess::by_marks((merged, cells), *turn, &marks?)?, false))
                 };
                 // If not even the marks of rows are alike, nothing is; and whatever differs after few rounds differs
                 // after more.
@@ -233,10 +233,10 @@ impl Way {
                 });
                 let by_number = once_with(|| {
                     let cube = (*turn == Turn::Cube).then_some(*turn)?;
-                    Some(fold(guess::by_number((whole, cells), cube)?, true))
+                    Some(fold(guess::by_number((merged, cells), cube)?, true))
                 });
                 let mut guesses = guesses.flatten().chain(by_number.flatten());
-                guesses.find(|fold| fold.holds(whole))
+                guesses.find(|fold| fold.holds(merged))
             }
         }
     }
@@ -295,7 +295,7 @@ fn is_plain(program: &Program) -> bool {
 }
 
 /// The turn that leads from a rank to its representative.
-fn back(turn: Turn, rank: RankId) -> By {
+fn back(turn: Turn, rank: RankId) -> TurnId {
     turn.back(turn.home(rank).1)
 }
 

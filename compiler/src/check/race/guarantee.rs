@@ -10,7 +10,8 @@
 
 use super::agents::{Agent, Agents};
 use super::clock::{Clock, Lookup};
-use super::history::{History, NONE, Source};
+use super::history::{History, MomentId, Source};
+use super::turn::TurnId;
 use crate::ir::{ChannelId, RankId, SemaphoreId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,15 +89,11 @@ pub(super) struct Common {
 impl Common {
     /// As sources.
     pub(super) fn sources(&self, history: &mut History, agents: &Agents) -> Vec<Source> {
-        let mut moment = |(agent, before): (Agent, u32)| {
-            let (home, by) = agents.home(agent);
-            let chain = history.chain();
-            (history.add((home, chain), before, NONE, []), by)
+        let mut moments = |known: &[(Agent, u32)], source: fn(MomentId, TurnId) -> Source| {
+            let moments = known.iter().map(|one| history.steps_of(agents, *one));
+            moments.map(|(moment, by)| source(moment, by)).collect::<Vec<Source>>()
         };
-        let seen: Vec<_> = self.seen.iter().map(|known| moment(*known)).collect();
-        let run = self.run.iter().map(|known| moment(*known));
-        let run = run.map(|(moment, by)| Source::Steps(moment, by));
-        run.chain(seen.into_iter().map(|(moment, by)| Source::All(moment, by))).collect()
+        [moments(&self.run, Source::Steps), moments(&self.seen, Source::All)].concat()
     }
 }
 

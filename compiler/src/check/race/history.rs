@@ -4,9 +4,9 @@
 //! only what is new since the previous moment; the rest is found by searching back ([`super::clock`]), so that telling
 //! costs the same however much is known. Flows record in the same way what values were made from.
 
-use super::agents::{Agent, NOBODY};
+use super::agents::{Agent, Agents, NOBODY};
 use super::pages::Pages;
-use super::turn::By;
+use super::turn::TurnId;
 
 /// A row of [`History::moments`].
 pub(super) type MomentId = u32;
@@ -36,15 +36,15 @@ pub(super) struct Moment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     /// Everything that was known at another moment, memory effects included.
-    All(MomentId, By),
+    All(MomentId, TurnId),
     /// Everything that was known at another moment to have run.
-    Run(MomentId, By),
+    Run(MomentId, TurnId),
     /// The steps that were known at another moment to have been run by all threads of their blocks.
-    Steps(MomentId, By),
+    Steps(MomentId, TurnId),
     /// That a packet was read, and so was what it was made from; its effects are visible.
-    Read(FlowId, By),
+    Read(FlowId, TurnId),
     /// That an element was run, visible or not.
-    Heard(FlowId, By),
+    Heard(FlowId, TurnId),
 }
 
 /// All moments and flows of a launch.
@@ -57,7 +57,7 @@ pub(super) struct History {
     flows: Pages<Flow>,
     /// The agent and step of elements, once for those that follow each other.
     doers: Pages<(Agent, u32)>,
-    parts: Vec<(FlowId, By)>,
+    parts: Vec<(FlowId, TurnId)>,
     chains: u32,
 }
 
@@ -115,6 +115,18 @@ impl History {
         self.add((NOBODY, chain), 0, NONE, sources)
     }
 
+    /// Adds a moment, of a chain of its own, at which an agent's steps before `seen` have happened and nothing else is
+    /// known. The moment is one of the agent's representative; the turn leads from there to the agent.
+    pub(super) fn steps_of(
+        &mut self,
+        agents: &Agents,
+        (agent, seen): (Agent, u32),
+    ) -> (MomentId, TurnId) {
+        let (home, by) = agents.home(agent);
+        let chain = self.chain();
+        (self.add((home, chain), seen, NONE, []), by)
+    }
+
     /// A moment.
     pub(super) fn moment(&self, id: MomentId) -> Option<&Moment> {
         self.moments.get(id as usize)
@@ -136,7 +148,7 @@ impl History {
     }
 
     /// Adds what the next element, of this agent's step, is made from. Either all elements are added, or none.
-    pub(super) fn flow(&mut self, doer: (Agent, u32), parts: &mut [(FlowId, By)]) {
+    pub(super) fn flow(&mut self, doer: (Agent, u32), parts: &mut [(FlowId, TurnId)]) {
         parts.sort_unstable();
         if self.doers.last() != Some(&doer) {
             self.doers.push(doer);
@@ -153,7 +165,7 @@ impl History {
     }
 
     /// What a flow was made from, ascending.
-    pub(super) fn parts(&self, flow: FlowId) -> &[(FlowId, By)] {
+    pub(super) fn parts(&self, flow: FlowId) -> &[(FlowId, TurnId)] {
         let at = flow as usize;
         let first = self.flows.get(at).map_or(0, |flow| flow.parts as usize);
         let end = self.flows.get(at + 1).map_or(self.parts.len(), |next| next.parts as usize);

@@ -6,7 +6,7 @@
 
 use super::cells::{Cell, Cells, Place};
 use super::fold::{Homes, Span};
-use super::turn::By;
+use super::turn::TurnId;
 use super::value::{Inputs, Part, Value, sum};
 use crate::ir::memory::home;
 use crate::ir::{Buffer, Promise, Rank, RankId};
@@ -128,7 +128,7 @@ impl<'a> Kept<'a> {
 
     /// The key of a sum: its parts, and the chunk over all inputs that they must sum so that the turned sum is the one
     /// over `chunk`; none where turns do not compose.
-    fn sum(&self, (held, by): (&Value, By), (chunk, part): (u32, u32)) -> Option<Sum> {
+    fn sum(&self, (held, by): (&Value, TurnId), (chunk, part): (u32, u32)) -> Option<Sum> {
         let Value::Many(parts, more) = held else { return None };
         let turned = RankId(self.inputs.fold.turn().then(*more, by));
         let composed = || *self.composed.get_or_init(|| self.compose());
@@ -202,7 +202,7 @@ impl<'a> Kept<'a> {
         let (program, turn) = (self.inputs.program, self.inputs.fold.turn());
         let column = |rank: RankId| self.column(rank, Buffer::Input);
         let ranks = program.ranks.len() as u32;
-        turn.generators(ranks).into_iter().all(|one: By| {
+        turn.generators(ranks).into_iter().all(|one: TurnId| {
             let Some(first) = column(RankId(one)) else { return false };
             let firsts = first.homes.chunks();
             program.ranks.ids().all(|rank| {
@@ -230,7 +230,7 @@ struct Output<'a> {
     homes: Option<&'a Homes>,
     first: u32,
     cells: &'a [Cell],
-    by: By,
+    by: TurnId,
 }
 
 /// The counterparts of a rank's buffers on its representative.

@@ -15,7 +15,7 @@ use super::machine::{Actor, After, Conflict, Kind, Machine};
 use super::memory::{known, past};
 use super::overlay::packet_at;
 use super::pages::Pages;
-use super::turn::By;
+use super::turn::TurnId;
 use crate::ir::{Buffer, Program, RankId};
 use crate::table::Id;
 use smallvec::SmallVec;
@@ -192,7 +192,7 @@ impl<'p> Launches<'_, 'p> {
 
     /// The accesses to the same place in the previous launch, if one of the two is a write, and the turn that leads
     /// there.
-    fn earlier(&self, again: &EarlierAccess, place: Place) -> (SmallVec<[Footprint; 4]>, By) {
+    fn earlier(&self, again: &EarlierAccess, place: Place) -> (SmallVec<[Footprint; 4]>, TurnId) {
         let (home, by) = self.fold.home(place);
         let write = again.print.writes();
         let cell = || {
@@ -286,7 +286,7 @@ impl<'p> Launches<'_, 'p> {
             return false;
         }
         let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
-        let later = |clock: &Clock, by: By| {
+        let later = |clock: &Clock, by: TurnId| {
             needs.met_before_any(lookup, clock, self.lookup.agents.moved(first.agent, by))
         };
         let in_end = |via: RankId| {

@@ -16,13 +16,13 @@ use super::heard::Halves;
 use super::history::{History, MomentId, NONE, Source};
 use super::launches::Touched;
 use super::memory::known;
+use super::merged::Merged;
 use super::overlay;
 use super::packets::Packets;
 use super::step::{Step, Steps};
 use super::sync::Counters;
 use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
-use super::whole::Whole;
 use super::writers::Slot;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{Grain, Stuck};
@@ -154,21 +154,21 @@ pub(super) struct Actor<'c, 'p> {
 
 /// Runs a program; none if it gets stuck, is too large or is interrupted.
 pub(super) fn run<'p>(
-    whole: &'p Whole<'p>,
+    merged: &'p Merged<'p>,
     (fold, agents, shared): (&Fold, &Agents, &Shared),
     grain: Grain,
     interrupt: &Interrupt,
 ) -> Result<(After<'p>, History), Cut> {
-    let program = whole.program();
+    let program = merged.program();
     let history = History::new(agents.count());
     let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
     let mut blocks = Blocks::new();
-    let windows = whole.windows().at(grain);
+    let windows = merged.windows().at(grain);
     for rank in fold.followed(program) {
         if interrupt.is_set() {
             return Err(Cut::Unknown);
         }
-        for ops in whole.blocks(rank) {
+        for ops in merged.blocks(rank) {
             let steps = Steps::new(program, &windows, ops, grain.cells_of_unit());
             let agent = blocks.start(rank, steps);
             machine.lead(&mut blocks, agent);
@@ -189,7 +189,7 @@ pub(super) fn run<'p>(
     }
     match blocks.have_ended() {
         true => Ok(machine.finish()),
-        false => Err(Cut::Standing(machine.standing(whole, &blocks))),
+        false => Err(Cut::Standing(machine.standing(merged, &blocks))),
     }
 }
 

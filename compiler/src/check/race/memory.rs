@@ -9,7 +9,7 @@ use super::clock::{Clock, Lookup};
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::TouchKind;
 use super::machine::{Actor, Conflict, Kind, Machine};
-use super::turn::By;
+use super::turn::TurnId;
 use super::value::Value;
 use crate::ir::Buffer;
 use crate::ir::threads::Share;
@@ -26,7 +26,7 @@ impl<'p> Machine<'p, '_> {
         element: &Element,
         (before, goes_on): (&[Source], bool),
     ) -> SmallVec<[Source; 4]> {
-        let mut parts: SmallVec<[(FlowId, By); 2]> = SmallVec::new();
+        let mut parts: SmallVec<[(FlowId, TurnId); 2]> = SmallVec::new();
         let mut told: SmallVec<[Source; 4]> = SmallVec::new();
         let flow = self.history.next_flow();
         let act = (self.acts.next((actor.agent, actor.step, actor.op), element, flow), flow);
@@ -90,7 +90,7 @@ impl<'p> Machine<'p, '_> {
 
     /// The moment of an element: what its agent knows to have run, except what the element was made from, which its
     /// flow records. The elements of an operation that have heard nothing share it.
-    fn run_by(&mut self, actor: &Actor, told: &[Source], parts: &[(FlowId, By)]) -> MomentId {
+    fn run_by(&mut self, actor: &Actor, told: &[Source], parts: &[(FlowId, TurnId)]) -> MomentId {
         if told.is_empty() {
             return actor.moment;
         }
@@ -105,7 +105,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// The flow that made a cell's value; recorded only where there are packets.
-    fn made_from(&self, place: Place) -> Option<(FlowId, By)> {
+    fn made_from(&self, place: Place) -> Option<(FlowId, TurnId)> {
         let (home, by) = self.fold.home(place);
         let cell = self.cells.get(home.rank.index())?.get(home.buffer, home.cell)?;
         let write = cell.write.filter(|_| self.follows)?;

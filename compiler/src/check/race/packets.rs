@@ -12,7 +12,7 @@ use super::history::{FlowId, MomentId, NONE, Source};
 use super::launches::TouchKind;
 use super::machine::{Actor, Conflict, Kind, Machine};
 use super::pages::Pages;
-use super::turn::By;
+use super::turn::TurnId;
 use super::value::Value;
 use super::writers::Slot;
 use crate::ir::threads::Share;
@@ -43,7 +43,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// What had run by then.
-    pub(super) fn run(&self) -> (MomentId, By) {
+    pub(super) fn run(&self) -> (MomentId, TurnId) {
         (self.run, self.print.flow().1)
     }
 }
@@ -64,7 +64,7 @@ pub(super) struct Packets {
     rows: Vec<Vec<u32>>,
     /// What the first threads of a writer had heard that the others had not. Each of these threads has written a packet
     /// of the cell, so a reader of the whole cell knows it.
-    first: FxHashMap<Slot, (MomentId, By)>,
+    first: FxHashMap<Slot, (MomentId, TurnId)>,
 }
 
 /// The elements of an operation with packets that the first threads process.
@@ -144,7 +144,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// The packet's slot on its representative, and the turn that leads from there to it.
-    pub(super) fn packet_home(&self, place: Place) -> (Slot, By) {
+    pub(super) fn packet_home(&self, place: Place) -> (Slot, TurnId) {
         let (home, by) = self.fold.home(place);
         ((home.rank, home.cell as u32), by)
     }
@@ -154,7 +154,7 @@ impl<'p> Machine<'p, '_> {
         &mut self,
         actor: &Actor<'_, 'p>,
         (read, print): (&Access, Footprint),
-        parts: &mut SmallVec<[(FlowId, By); 2]>,
+        parts: &mut SmallVec<[(FlowId, TurnId); 2]>,
     ) -> SmallVec<[Source; 2]> {
         let (home, by) = self.packet_home(read.place);
         let turn = self.agents.turn();
@@ -176,12 +176,12 @@ impl<'p> Machine<'p, '_> {
     fn told(
         &mut self,
         home: Slot,
-        by: By,
+        by: TurnId,
         reader: &Touch<'p>,
-        parts: &mut SmallVec<[(FlowId, By); 2]>,
+        parts: &mut SmallVec<[(FlowId, TurnId); 2]>,
     ) -> SmallVec<[Source; 2]> {
         let turn = self.agents.turn();
-        let here = |(row, more): (u32, By)| (row, turn.then(more, by));
+        let here = |(row, more): (u32, TurnId)| (row, turn.then(more, by));
         let mut told = SmallVec::new();
         if self.shared.writers.concern(home) {
             let Some((row, heard)) = self.shared.writers.heard(home, reader) else { return told };

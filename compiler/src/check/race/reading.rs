@@ -4,14 +4,14 @@
 use super::clock::Lookup;
 use super::history::FlowId;
 use super::sight::Turned;
-use super::turn::By;
+use super::turn::TurnId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The elements that are known to have run.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     met: Flows,
-    ahead: Vec<(FlowId, By)>,
+    ahead: Vec<(FlowId, TurnId)>,
     /// Their agents.
     agents: FxHashSet<Turned>,
 }
@@ -19,21 +19,21 @@ pub(super) struct Reading {
 /// Elements, with their turns. Whoever knows of one element of an operation usually knows of all, and these have
 /// consecutive numbers: so many elements share an entry, with a bit each.
 #[derive(Debug, Default)]
-struct Flows(FxHashMap<(u32, By), u64>);
+struct Flows(FxHashMap<(u32, TurnId), u64>);
 
 impl Flows {
     /// The entry of an element, and its bit there.
-    fn entry((flow, by): (FlowId, By)) -> ((u32, By), u64) {
+    fn entry((flow, by): (FlowId, TurnId)) -> ((u32, TurnId), u64) {
         ((flow / u64::BITS, by), 1 << (flow % u64::BITS))
     }
 
-    fn contains(&self, flow: (FlowId, By)) -> bool {
+    fn contains(&self, flow: (FlowId, TurnId)) -> bool {
         let (entry, bit) = Flows::entry(flow);
         self.0.get(&entry).is_some_and(|bits| bits & bit != 0)
     }
 
     /// Adds an element; says whether it is new.
-    fn insert(&mut self, flow: (FlowId, By)) -> bool {
+    fn insert(&mut self, flow: (FlowId, TurnId)) -> bool {
         let (entry, bit) = Flows::entry(flow);
         let bits = self.0.entry(entry).or_default();
         let new = *bits & bit == 0;
@@ -41,7 +41,7 @@ impl Flows {
         new
     }
 
-    fn iter(&self) -> impl Iterator<Item = (FlowId, By)> {
+    fn iter(&self) -> impl Iterator<Item = (FlowId, TurnId)> {
         self.0.iter().flat_map(|((word, by), bits)| {
             let set = (0..u64::BITS).filter(move |at| bits >> at & 1 == 1);
             set.map(move |at| (word * u64::BITS + at, *by))
@@ -51,12 +51,12 @@ impl Flows {
 
 impl Reading {
     /// Whether an element has been found already.
-    pub(super) fn has_met(&self, flow: (FlowId, By)) -> bool {
+    pub(super) fn has_met(&self, flow: (FlowId, TurnId)) -> bool {
         self.met.contains(flow)
     }
 
     /// Adds an element; says whether it is new.
-    pub(super) fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+    pub(super) fn meet(&mut self, lookup: Lookup<'_>, flow: (FlowId, TurnId)) -> bool {
         let new = self.met.insert(flow);
         if new {
             if !lookup.history.parts(flow.0).is_empty() {
@@ -69,7 +69,7 @@ impl Reading {
 
     /// Whether an element has run, or one that was made from it. The oldest elements are searched first: what is asked
     /// for is usually old.
-    pub(super) fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, By)) -> bool {
+    pub(super) fn find(&mut self, lookup: Lookup<'_>, flow: (FlowId, TurnId)) -> bool {
         let turn = lookup.agents.turn();
         while !self.met.contains(flow) {
             let Some((next, by)) = self.ahead.pop() else { return false };
@@ -94,16 +94,16 @@ impl Reading {
     }
 
     /// All elements that have run, ascending.
-    pub(super) fn all(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, By)> {
+    pub(super) fn all(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, TurnId)> {
         while let Some(next) = self.ahead.pop() {
             self.look_into(lookup, next);
         }
-        let mut all: Vec<(FlowId, By)> = self.met.iter().collect();
+        let mut all: Vec<(FlowId, TurnId)> = self.met.iter().collect();
         all.sort_unstable();
         all
     }
 
-    fn look_into(&mut self, lookup: Lookup<'_>, (flow, by): (FlowId, By)) {
+    fn look_into(&mut self, lookup: Lookup<'_>, (flow, by): (FlowId, TurnId)) {
         let turn = lookup.agents.turn();
         for (part, more) in lookup.history.parts(flow).iter().rev() {
             self.meet(lookup, (*part, turn.then(by, *more)));

@@ -1,7 +1,7 @@
 //! Races as reports: one for each pair of places, causes before their consequences.
 
+use super::super::event_graph::EventGraph;
 use super::super::found::Found;
-use super::super::past::Past;
 use super::acts::Touch;
 use super::cells::Place;
 use super::machine::{Conflict, Kind};
@@ -39,15 +39,15 @@ pub(super) fn reports(
     }
     turn_to_writers(&mut conflicts);
     let words = Words::new(program, parts);
-    let past = Past::new(program, parts);
+    let graph = EventGraph::new(program, parts);
     let mut found = Found::default();
     let mut shown = 0;
     for group in grouped(program, parts, &conflicts) {
         found.add_told(words.report(group.conflict), |report| {
             shown += 1;
             let report = others(&group.ranks, report);
-            match past.as_ref().filter(|_| shown <= SHOWN) {
-                Some(past) => witness::show(past, group.conflict, group.cells, report),
+            match graph.as_ref().filter(|_| shown <= SHOWN) {
+                Some(graph) => witness::show(graph, group.conflict, group.cells, report),
                 None => report,
             }
         });

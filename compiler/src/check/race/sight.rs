@@ -4,7 +4,7 @@ use super::agents::{Agent, NOBODY};
 use super::clock::Lookup;
 use super::history::{FlowId, MomentId, NONE, Source};
 use super::reading::Reading;
-use super::turn::By;
+use super::turn::TurnId;
 use crate::ir::RankId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ pub(super) enum Way {
 }
 
 /// An agent, as its counterpart on the representative, which has the moments, and the turn that leads from there to it.
-pub(super) type Turned = (Agent, By);
+pub(super) type Turned = (Agent, TurnId);
 
 /// How far a clock has searched back in one way.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ pub(super) struct Sight {
     /// How far each agent that was found is known.
     agents: FxHashMap<Turned, Seen>,
     /// For each chain that is not an agent's own, with its turn, the moment after the last one that was found.
-    chains: FxHashMap<(u32, By), MomentId>,
+    chains: FxHashMap<(u32, TurnId), MomentId>,
     /// Moments to be searched, and where in its chain that search ends.
-    ahead: VecDeque<(MomentId, By, MomentId)>,
+    ahead: VecDeque<(MomentId, TurnId, MomentId)>,
     /// Ranks of which a block was found.
     started: FxHashSet<RankId>,
     /// Packets that were read.
@@ -54,7 +54,7 @@ enum Met {
     /// An agent's moment, and the step before which it is known.
     Moment(Turned, u32),
     /// An element.
-    Flow((FlowId, By)),
+    Flow((FlowId, TurnId)),
 }
 
 /// How far a clock has searched back in each way that was needed: a linked list, since most ways never are.
@@ -107,7 +107,7 @@ impl Sight {
         &mut self,
         lookup: Lookup<'_>,
         (agent, step): (Agent, u32),
-        flow: Option<(FlowId, By)>,
+        flow: Option<(FlowId, TurnId)>,
     ) -> bool {
         let agent = lookup.agents.home(agent);
         self.agents.get(&agent).is_some_and(|seen| step < seen.before)
@@ -158,13 +158,13 @@ impl Sight {
     }
 
     /// All elements that are known, ascending.
-    pub(super) fn elements(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, By)> {
+    pub(super) fn elements(&mut self, lookup: Lookup<'_>) -> Vec<(FlowId, TurnId)> {
         self.go_back(lookup, |_| false);
         self.read.all(lookup)
     }
 
     /// Adds a source. Returns what is new.
-    fn take(&mut self, lookup: Lookup<'_>, source: Source, by: By) -> Option<Met> {
+    fn take(&mut self, lookup: Lookup<'_>, source: Source, by: TurnId) -> Option<Met> {
         let turn = lookup.agents.turn();
         match (source, self.way) {
             (Source::All(id, more), _)
@@ -182,7 +182,7 @@ impl Sight {
     }
 
     /// Adds a moment, to be searched later.
-    fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: By) -> Option<Met> {
+    fn meet(&mut self, lookup: Lookup<'_>, id: MomentId, by: TurnId) -> Option<Met> {
         let moment = lookup.history.moment(id)?;
         let agent = (moment.agent, by);
         let seen = self.agents.entry(agent).or_default();
@@ -220,7 +220,7 @@ impl Sight {
     fn go_along(
         &mut self,
         lookup: Lookup<'_>,
-        (mut id, by, end): (MomentId, By, MomentId),
+        (mut id, by, end): (MomentId, TurnId, MomentId),
         wanted: impl Fn(Met) -> bool,
     ) -> bool {
         while id != NONE && id >= end {

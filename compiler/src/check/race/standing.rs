@@ -2,7 +2,7 @@
 
 use super::block::{Block, Blocks};
 use super::machine::Machine;
-use super::whole::Whole;
+use super::merged::Merged;
 use crate::ir::run::{Awaits, Stuck, Windows};
 use crate::ir::{Action, BlockId, Op};
 
@@ -11,17 +11,17 @@ type Number = (u32, Option<(u32, u32)>);
 
 impl<'p> Machine<'p, '_> {
     /// The blocks that have not come to their end.
-    pub(super) fn standing(&self, whole: &'p Whole<'p>, blocks: &Blocks<'p>) -> Vec<Stuck> {
+    pub(super) fn standing(&self, merged: &'p Merged<'p>, blocks: &Blocks<'p>) -> Vec<Stuck> {
         let open = (0..blocks.started()).filter_map(|agent| blocks.get(agent));
-        open.filter_map(|block| self.stuck(whole, block)).collect()
+        open.filter_map(|block| self.stuck(merged, block)).collect()
     }
 
-    fn stuck(&self, whole: &'p Whole<'p>, block: &Block<'p>) -> Option<Stuck> {
+    fn stuck(&self, merged: &'p Merged<'p>, block: &Block<'p>) -> Option<Stuck> {
         let id = BlockId(block.agent - self.agents.blocks(block.rank).start);
         let row = self.program.ranks.lookup(block.rank)?.blocks.lookup(id)?;
-        let ops = whole.ops((block.rank, id), row);
+        let ops = merged.ops((block.rank, id), row);
         let (operation, inner) =
-            numbered(ops, whole.windows().at(self.grain), u64::from(block.at))?;
+            numbered(ops, merged.windows().at(self.grain), u64::from(block.at))?;
         let op = block.step(self.program, 0)?.op;
         let awaits = self.awaits(block, op);
         let (rank, origin) = (block.rank, op.origin);

@@ -7,7 +7,7 @@
 use crate::ir::RankId;
 
 /// The number of a turn.
-pub(super) type By = u32;
+pub(super) type TurnId = u32;
 
 /// A kind of symmetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) enum Turn {
 
 impl Turn {
     /// The composition of two turns, or the rank to which a turn takes a rank. The order does not matter.
-    pub(super) fn then(self, a: By, b: By) -> By {
+    pub(super) fn then(self, a: TurnId, b: TurnId) -> TurnId {
         match self {
             Turn::Still => a,
             Turn::Ring { ranks, .. } => {
@@ -49,7 +49,7 @@ impl Turn {
     }
 
     /// The turn that undoes one.
-    pub(super) fn back(self, by: By) -> By {
+    pub(super) fn back(self, by: TurnId) -> TurnId {
         match self {
             Turn::Still => 0,
             Turn::Ring { ranks, .. } => (ranks - by) % ranks,
@@ -70,7 +70,7 @@ impl Turn {
     }
 
     /// Turns that generate all others.
-    pub(super) fn generators(self, ranks: u32) -> Vec<By> {
+    pub(super) fn generators(self, ranks: u32) -> Vec<TurnId> {
         match self {
             Turn::Still => Vec::new(),
             Turn::Ring { step, .. } => vec![step],
@@ -80,7 +80,7 @@ impl Turn {
     }
 
     /// The representative of a rank, and the turn that leads from there to it.
-    pub(super) fn home(self, rank: RankId) -> (RankId, By) {
+    pub(super) fn home(self, rank: RankId) -> (RankId, TurnId) {
         match self {
             Turn::Still => (rank, 0),
             Turn::Ring { step, .. } => (RankId(rank.0 % step), rank.0 - rank.0 % step),
@@ -91,7 +91,7 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
-    use super::{By, Turn};
+    use super::{Turn, TurnId};
     use crate::ir::RankId;
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
             let numbers = || (0..8).step_by(turn.first(8) as usize);
             let generators = turn.generators(8);
             let mut made = vec![0];
-            let further = |made: &[By]| {
+            let further = |made: &[TurnId]| {
                 let mut all =
                     made.iter().flat_map(|by| generators.iter().map(|one| turn.then(*by, *one)));
                 all.find(|by| !made.contains(by))

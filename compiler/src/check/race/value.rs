@@ -6,7 +6,7 @@
 
 use super::cells::{Cells, Place};
 use super::fold::Fold;
-use super::turn::{By, Turn};
+use super::turn::{Turn, TurnId};
 use crate::ir::memory::home;
 use crate::ir::run::Grain;
 use crate::ir::{Buffer, Program, RankId, ReduceOp};
@@ -19,7 +19,7 @@ pub(super) struct Part {
     /// Its counterpart, numbered over all followed ranks.
     cell: u32,
     /// The turn that leads from there to it.
-    by: By,
+    by: TurnId,
     /// How often it is in the sum.
     count: u32,
 }
@@ -33,7 +33,7 @@ pub(super) enum Value {
     /// A single part.
     One(Part),
     /// Several, each turned by this.
-    Many(Rc<Vec<Part>>, By),
+    Many(Rc<Vec<Part>>, TurnId),
 }
 
 /// Where values come from: the inputs of the ranks that are followed.
@@ -45,14 +45,14 @@ pub(super) struct Inputs<'a> {
 }
 
 impl Part {
-    fn turned(self, turn: Turn, by: By) -> Part {
+    fn turned(self, turn: Turn, by: TurnId) -> Part {
         Part { by: turn.then(self.by, by), ..self }
     }
 }
 
 impl Value {
     /// The same, turned.
-    pub(super) fn turned(&self, turn: Turn, by: By) -> Value {
+    pub(super) fn turned(&self, turn: Turn, by: TurnId) -> Value {
         match self {
             Value::Nothing => Value::Nothing,
             Value::One(part) => Value::One(part.turned(turn, by)),
@@ -84,7 +84,7 @@ impl Value {
     }
 
     /// Whether it equals another value, once it is turned.
-    pub(super) fn is(&self, (turn, by): (Turn, By), other: &Value) -> bool {
+    pub(super) fn is(&self, (turn, by): (Turn, TurnId), other: &Value) -> bool {
         match (self, other) {
             (Value::One(one), Value::One(other)) => one.turned(turn, by) == *other,
             (Value::Many(one, more), Value::Many(other, there))

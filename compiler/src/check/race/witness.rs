@@ -1,9 +1,9 @@
 //! Witnesses of conflicts: the two accesses, the nearest synchronization on each side, and a schedule in which they
 //! meet.
 
+use super::super::event_graph::{EventGraph, Moment, Run};
 use super::super::names;
 use super::super::nearest;
-use super::super::past::{Moment, Past, Run};
 use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::Diagnostic;
@@ -12,64 +12,64 @@ use std::ops::Range;
 
 /// Adds a conflict's witness to its report.
 pub(super) fn show(
-    past: &Past,
+    graph: &EventGraph,
     conflict: &Conflict,
     cells: Range<u64>,
     report: Diagnostic,
 ) -> Diagnostic {
-    let Some((first, second)) = moments(past, conflict) else { return report };
+    let Some((first, second)) = moments(graph, conflict) else { return report };
     // A proxy's signal is part of its request.
-    let after = first.filter(|first| after_matters(conflict.kind) && !past.is_proxy(first.agent));
+    let after = first.filter(|first| after_matters(conflict.kind) && !graph.is_proxy(first.agent));
     let before = Some(second).filter(|_| before_matters(conflict.kind));
-    let told = after.and_then(|at| nearest::after(past, at));
-    let heard = before.and_then(|at| nearest::before(past, at));
+    let told = after.and_then(|at| nearest::after(graph, at));
+    let heard = before.and_then(|at| nearest::before(graph, at));
     let mut report = report;
     if let Some(at) = after {
-        let block = nearest::block(past, at);
+        let block = nearest::block(graph, at);
         report = match told {
             Some(told) => {
-                let text = format!("after it, {block} {}", nearest::told(past, told));
-                also(past, report, told, text)
+                let text = format!("after it, {block} {}", nearest::told(graph, told));
+                also(graph, report, told, text)
             }
             None => report.note(format!("after it, {block} signals no one")),
         };
     }
     if let Some(at) = before {
-        let block = nearest::block(past, at);
+        let block = nearest::block(graph, at);
         report = match heard {
             Some(heard) => {
-                let text = format!("before it, {block} {}", nearest::heard(past, heard));
-                also(past, report, heard, text)
+                let text = format!("before it, {block} {}", nearest::heard(graph, heard));
+                also(graph, report, heard, text)
             }
             None => report.note(format!("before it, {block} waits for no one")),
         };
     }
     if let Some(first) = first.filter(|_| conflict.kind == Kind::Race) {
-        report = heard_late(past, conflict, report, (first, second));
+        report = heard_late(graph, conflict, report, (first, second));
     }
     if conflict.kind == Kind::Unwritten {
-        report = written_elsewhere(past, conflict, report);
+        report = written_elsewhere(graph, conflict, report);
     }
-    let (ordered, schedule) = meeting(past, first, second);
+    let (ordered, schedule) = meeting(graph, first, second);
     let race = Race {
         memory: Cells {
             rank: conflict.place.rank.0,
             buffer: names::buffer(conflict.second.buffer),
             start: cells.start,
             end: cells.end,
-            parts: past.parts(),
+            parts: graph.parts(),
         },
         first: first.map(|moment| Access {
-            event: past.event(moment),
+            event: graph.event(moment),
             write: conflict.kind == Kind::Start || conflict.first.write,
         }),
         second: Access {
-            event: past.event(second),
+            event: graph.event(second),
             write: conflict.kind == Kind::End || conflict.second.write,
         },
         ordered,
-        after_first: told.map(|moment| past.event(moment)),
-        before_second: heard.map(|moment| past.event(moment)),
+        after_first: told.map(|moment| graph.event(moment)),
+        before_second: heard.map(|moment| graph.event(moment)),
     };
     report.witness = Some(Box::new(Witness::new(Finding::Race(Box::new(race)), schedule)));
     report
@@ -78,21 +78,21 @@ pub(super) fn show(
 /// Whether the moments that must run before the second one include the first one, and a schedule that reaches both, if
 /// there is one. Where several agents write a packet, it uses those writes that tell nothing about the first moment, if
 /// there are such.
-fn meeting(past: &Past, first: Option<Moment>, second: Moment) -> (bool, Vec<Turn>) {
-    let late = past.late(first, second);
-    let mut run = Run::by(past, late.as_ref());
+fn meeting(graph: &EventGraph, first: Option<Moment>, second: Moment) -> (bool, Vec<Turn>) {
+    let late = graph.late(first, second);
+    let mut run = Run::by(graph, late.as_ref());
     let mut reached = run.reach_all_before(second);
     let ordered = first.is_some_and(|first| run.has(first));
     // Both are reached before either is run: otherwise one would have to wait for what the other's rank does next.
     reached &= first.filter(|_| !ordered).is_none_or(|first| run.reach_all_before(first));
     reached &= run.reach(second) && first.is_none_or(|first| run.reach(first));
-    (ordered, if reached { past.turns(run.moments()) } else { Vec::new() })
+    (ordered, if reached { graph.turns(run.moments()) } else { Vec::new() })
 }
 
 /// Adds a label where the rank of one access waits for what announces the other one, if that is after it or in another
 /// block. A write comes before a read, where one of the two has to be first.
 fn heard_late(
-    past: &Past,
+    graph: &EventGraph,
     conflict: &Conflict,
     report: Diagnostic,
     (first, second): (Moment, Moment),
@@ -102,29 +102,30 @@ fn heard_late(
         false => [(second, first), (first, second)],
     };
     let late = |(one, other): (Moment, Moment)| {
-        let told = nearest::teller(past, one)?;
-        let heard = nearest::hearer(past, told, past.rank(other.agent))?;
+        let told = nearest::teller(graph, one)?;
+        let heard = nearest::hearer(graph, told, graph.rank(other.agent))?;
         let in_time = heard.agent == other.agent && heard.at < other.at;
         (!in_time).then_some((heard, heard.agent == other.agent, one))
     };
     let found = pairs.into_iter().filter_map(late).min_by_key(|(_, same, _)| !same);
     let Some((heard, same, one)) = found else { return report };
-    let block = nearest::block(past, heard);
+    let block = nearest::block(graph, heard);
     if !same {
-        return also(past, report, heard, format!("only {block} waits for it"));
+        return also(graph, report, heard, format!("only {block} waits for it"));
     }
-    let told = nearest::heard(past, heard);
-    let mut report = also(past, report, heard, format!("{block} {told} only after its own access"));
+    let told = nearest::heard(graph, heard);
+    let mut report =
+        also(graph, report, heard, format!("{block} {told} only after its own access"));
     // Of two writes to one chunk, one should usually write another chunk.
     if conflict.first.write && conflict.second.write {
         return report;
     }
-    let (buffer, cell) = conflict.said(past.program, past.parts());
-    let chunk = (conflict.place.rank, buffer, cell / u64::from(past.parts().max(1)));
+    let (buffer, cell) = conflict.said(graph.program, graph.parts());
+    let chunk = (conflict.place.rank, buffer, cell / u64::from(graph.parts().max(1)));
     let before = match pairs {
-        [(write, _), _] if one == write && nearest::has_written(past, write, chunk) => format!(
+        [(write, _), _] if one == write && nearest::has_written(graph, write, chunk) => format!(
             "; or, if it is to read what was there before, let {} wait until it has",
-            nearest::block(past, write)
+            nearest::block(graph, write)
         ),
         _ => String::new(),
     };
@@ -133,25 +134,26 @@ fn heard_late(
 }
 
 /// Adds the write that is nearest to a place that nobody has written.
-fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Diagnostic {
-    let (rank, (buffer, cell)) = (conflict.place.rank, conflict.said(past.program, past.parts()));
-    let chunk = cell / u64::from(past.parts().max(1));
-    let Some((writer, written)) = nearest::writer(past, (rank, buffer, chunk)) else {
+fn written_elsewhere(graph: &EventGraph, conflict: &Conflict, report: Diagnostic) -> Diagnostic {
+    let (rank, (buffer, cell)) = (conflict.place.rank, conflict.said(graph.program, graph.parts()));
+    let chunk = cell / u64::from(graph.parts().max(1));
+    let Some((writer, written)) = nearest::writer(graph, (rank, buffer, chunk)) else {
         return report.note(format!(
             "nothing writes to `{}` of rank {}",
             names::buffer(buffer),
             rank.0
         ));
     };
-    let event = past.event(writer);
-    let packets = written == chunk && nearest::writes_packets(past, writer);
+    let event = graph.event(writer);
+    let packets = written == chunk && nearest::writes_packets(graph, writer);
     let how = match written == chunk {
         true if packets => "here, but as packets",
         true => "only after the read",
         false => "here",
     };
-    let name = names::chunk(past.program, rank, buffer, written);
-    let mut report = also(past, report, writer, format!("rank {} writes {name} {how}", event.rank));
+    let name = names::chunk(graph.program, rank, buffer, written);
+    let mut report =
+        also(graph, report, writer, format!("rank {} writes {name} {how}", event.rank));
     if packets {
         report.helps = vec![
             "read it with an operation on packets, such as `unpack_packets`, or write it without packets".to_owned(),
@@ -161,8 +163,8 @@ fn written_elsewhere(past: &Past, conflict: &Conflict, report: Diagnostic) -> Di
 }
 
 /// Adds a label at an operation, unless there is one at its place already.
-fn also(past: &Past, report: Diagnostic, moment: Moment, text: String) -> Diagnostic {
-    let Some(place) = past.at(moment) else { return report };
+fn also(graph: &EventGraph, report: Diagnostic, moment: Moment, text: String) -> Diagnostic {
+    let Some(place) = graph.at(moment) else { return report };
     match report.tells_of(&place) {
         true => report.note(text),
         false => report.and(place, text),
@@ -170,30 +172,30 @@ fn also(past: &Past, report: Diagnostic, moment: Moment, text: String) -> Diagno
 }
 
 /// The two accesses: the one that should come first, if there is one, and the one it conflicts with.
-fn moments(past: &Past, conflict: &Conflict) -> Option<(Option<Moment>, Moment)> {
+fn moments(graph: &EventGraph, conflict: &Conflict) -> Option<(Option<Moment>, Moment)> {
     let owner = conflict.place.rank;
-    let first = |launch| moment(past, &conflict.first, launch);
-    let second = |launch| moment(past, &conflict.second, launch);
+    let first = |launch| moment(graph, &conflict.first, launch);
+    let second = |launch| moment(graph, &conflict.second, launch);
     Some(match conflict.kind {
         Kind::Race | Kind::Threads | Kind::Twice => (Some(first(0)?), second(0)?),
-        Kind::Start => (Some(past.start(owner, 0)), second(0)?),
-        Kind::End => (Some(first(0)?), past.start(owner, 1)),
+        Kind::Start => (Some(graph.start(owner, 0)), second(0)?),
+        Kind::End => (Some(first(0)?), graph.start(owner, 1)),
         Kind::Unwritten => (None, first(0)?),
-        Kind::Launches => (Some(first(0)?), second(apart(past))?),
+        Kind::Launches => (Some(first(0)?), second(apart(graph))?),
     })
 }
 
 /// How many launches later the same scratch is used again.
-fn apart(past: &Past) -> u32 {
-    if past.program.options.double_scratch { 2 } else { 1 }
+fn apart(graph: &EventGraph) -> u32 {
+    if graph.program.options.double_scratch { 2 } else { 1 }
 }
 
-fn moment(past: &Past, touch: &Touch, launch: u32) -> Option<Moment> {
+fn moment(graph: &EventGraph, touch: &Touch, launch: u32) -> Option<Moment> {
     let agent = touch.agent;
-    if !past.is_proxy(agent) {
+    if !graph.is_proxy(agent) {
         return Some(Moment { launch, agent, at: touch.step });
     }
-    Some(Moment { launch, agent, at: past.moving(agent, touch.step)? })
+    Some(Moment { launch, agent, at: graph.moving(agent, touch.step)? })
 }
 
 fn after_matters(kind: Kind) -> bool {

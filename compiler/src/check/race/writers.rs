@@ -11,11 +11,11 @@
 use super::acts::{Acts, Footprint, Touch};
 use super::agents::{Agent, Agents};
 use super::clock::{Clock, Lookup, Run};
-use super::history::{FlowId, History, MomentId, NONE, Source};
+use super::history::{FlowId, History, MomentId, Source};
 use super::machine::After;
 use super::memory::past;
 use super::packets::{Packet, Writer};
-use super::turn::By;
+use super::turn::TurnId;
 use crate::ir::RankId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ pub(super) struct Told {
     /// Everything that had run.
     run: Run,
     /// The elements that its value was made from, ascending.
-    pub(super) made_from: Vec<(FlowId, By)>,
+    pub(super) made_from: Vec<(FlowId, TurnId)>,
 }
 
 impl Writers {
@@ -108,10 +108,8 @@ impl Told {
     /// A moment that tells all of it.
     pub(super) fn moment(&self, history: &mut History, agents: &Agents) -> MomentId {
         let mut sources: Vec<Source> = Vec::new();
-        for (agent, before) in &self.run.steps {
-            let (home, by) = agents.home(*agent);
-            let chain = history.chain();
-            let moment = history.add((home, chain), *before, NONE, []);
+        for known in &self.run.steps {
+            let (moment, by) = history.steps_of(agents, *known);
             sources.push(Source::Run(moment, by));
         }
         let run = self.run.elements.iter().map(|(flow, by)| Source::Heard(*flow, *by));

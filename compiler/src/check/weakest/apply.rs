@@ -41,20 +41,20 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
     }
     let mut done = false;
     for (rank, row) in changed.ranks.iter_mut().zip(program.ranks.iter()) {
-        let scene = Scene { origins: &program.origins, rank: row };
+        let context = Context { origins: &program.origins, rank: row };
         for block in rank.blocks.iter_mut() {
-            block.ops = scene.list(std::mem::take(&mut block.ops), change, &mut done)?;
+            block.ops = context.list(std::mem::take(&mut block.ops), change, &mut done)?;
         }
     }
     done.then_some(changed)
 }
 
-struct Scene<'a> {
+struct Context<'a> {
     origins: &'a Origins,
     rank: &'a Rank,
 }
 
-impl Scene<'_> {
+impl Context<'_> {
     fn list(&self, ops: Vec<Op>, change: &Change, done: &mut bool) -> Option<Vec<Op>> {
         let mut list = Vec::with_capacity(ops.len() + 2);
         for mut op in ops {

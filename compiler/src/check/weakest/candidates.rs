@@ -1,7 +1,7 @@
 //! The changes that are worth trying for a finding, weakest first.
 
+use super::super::event_graph::{EventGraph, Line, Moment, Run};
 use super::super::nearest;
-use super::super::past::{Line, Moment, Past, Run};
 use super::{counts, memory, order};
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Agent, Event, Finding, Race};
@@ -14,81 +14,81 @@ use std::collections::BTreeSet;
 const MOST_PAIRS: usize = 8;
 
 /// The changes that are worth trying, weakest first.
-pub(super) fn candidates(past: &Past, finding: &Diagnostic) -> Vec<Change> {
+pub(super) fn candidates(graph: &EventGraph, finding: &Diagnostic) -> Vec<Change> {
     match finding.witness.as_ref().map(|witness| &witness.finding) {
-        Some(Finding::Race(race)) => of_race(past, finding.code, race),
+        Some(Finding::Race(race)) => of_race(graph, finding.code, race),
         Some(Finding::Deadlock { cycle }) => {
-            let waits = cycle.iter().filter_map(|wait| moment(past, &wait.event));
+            let waits = cycle.iter().filter_map(|wait| moment(graph, &wait.event));
             let waits: Vec<Moment> = waits.collect();
             match (finding.code, waits.as_slice()) {
                 (Code::E0601, waits) => {
-                    let turned = waits.iter().flat_map(|wait| turned(past, *wait));
-                    let given = cycle.iter().filter_map(|wait| moment(past, &wait.given_by?));
+                    let turned = waits.iter().flat_map(|wait| turned(graph, *wait));
+                    let given = cycle.iter().filter_map(|wait| moment(graph, &wait.given_by?));
                     turned
-                        .chain(given.filter_map(|given| after_giving(past, waits, given)))
+                        .chain(given.filter_map(|given| after_giving(graph, waits, given)))
                         .collect()
                 }
-                (_, [wait]) => counts::of(past, *wait, 0),
+                (_, [wait]) => counts::of(graph, *wait, 0),
                 (_, _) => Vec::new(),
             }
         }
         Some(Finding::Counter { event, left, .. }) => {
-            let last = moment(past, event);
-            last.map_or_else(Vec::new, |last| counts::of(past, last, *left))
+            let last = moment(graph, event);
+            last.map_or_else(Vec::new, |last| counts::of(graph, last, *left))
         }
-        Some(Finding::Users { users, .. }) => order::of_users(past, users),
-        Some(Finding::Value(value)) => memory::of_value(past, value),
+        Some(Finding::Users { users, .. }) => order::of_users(graph, users),
+        Some(Finding::Value(value)) => memory::of_value(graph, value),
         Some(Finding::Clobber(_)) | None => Vec::new(),
     }
 }
 
-fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
+fn of_race(graph: &EventGraph, code: Code, race: &Race) -> Vec<Change> {
     if code == Code::E0520 {
-        return memory::of_unwritten(past, race);
+        return memory::of_unwritten(graph, race);
     }
     if code == Code::E0521 {
-        return memory::of_twice(past, race);
+        return memory::of_twice(graph, race);
     }
     let second_place = race.second.event.place;
-    let mut changes = joins(past, code, race);
+    let mut changes = joins(graph, code, race);
     if code == Code::E0503 {
         return changes;
     }
-    let Some(second) = moment(past, &race.second.event) else { return changes };
-    let first = race.first.and_then(|access| moment(past, &access.event));
+    let Some(second) = moment(graph, &race.second.event) else { return changes };
+    let first = race.first.and_then(|access| moment(graph, &access.event));
     if let Some(first) = first.filter(|_| race.ordered) {
-        changes.extend(stronger(past, first, second));
+        changes.extend(stronger(graph, first, second));
     }
     let first_access = race.first.filter(|access| access.event.step.is_some());
     if let Some(first) = first_access.filter(|_| matches!(code, Code::E0501 | Code::E0512)) {
         changes.extend(first.event.place.map(|at| Change::Flush { at, signal: None }));
-        if let Some(first) = moment(past, &first.event) {
-            changes.extend(signals_itself(past, first));
-            changes.extend(beside(past, first, Side::After));
+        if let Some(first) = moment(graph, &first.event) {
+            changes.extend(signals_itself(graph, first));
+            changes.extend(beside(graph, first, Side::After));
         }
     }
     if matches!(code, Code::E0501 | Code::E0510) {
-        changes.extend(beside(past, second, Side::Before));
-        changes.extend(released_later(past, second));
+        changes.extend(beside(graph, second, Side::Before));
+        changes.extend(released_later(graph, second));
     }
     if let Some(first) = first.filter(|_| code == Code::E0501 && !race.ordered) {
         let (one, other) = if race.second.write { (second, first) } else { (first, second) };
-        changes.extend(read_later(past, one, other));
+        changes.extend(read_later(graph, one, other));
     }
     if matches!(code, Code::E0501 | Code::E0510) {
-        let ranks = first.iter().chain([&second]).map(|moment| past.rank(moment.agent));
-        changes.extend(order::of_semaphores(past, ranks));
+        let ranks = first.iter().chain([&second]).map(|moment| graph.rank(moment.agent));
+        changes.extend(order::of_semaphores(graph, ranks));
     }
     let across = code == Code::E0515;
-    let second_packets = across && writes_packets(past, second);
-    let single = second_packets && !past.program.options.double_scratch;
+    let second_packets = across && writes_packets(graph, second);
+    let single = second_packets && !graph.program.options.double_scratch;
     let double = Change::Option { name: "double_scratch", value: "true" };
     changes.extend(single.then_some(double));
     if let Some(first) = first.filter(|_| code == Code::E0501) {
-        changes.extend(order::of_blocks(past, first, second));
+        changes.extend(order::of_blocks(graph, first, second));
     }
     if let Some(first) = first.filter(|_| code == Code::E0512) {
-        changes.extend(order::of_end(past, RankId(race.memory.rank), first));
+        changes.extend(order::of_end(graph, RankId(race.memory.rank), first));
     }
     let first_place = first_access.and_then(|first| first.event.place);
     if let Some(at) = first_place.filter(|_| across || matches!(code, Code::E0501 | Code::E0512)) {
@@ -100,44 +100,44 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
         changes.push(Change::Handshake { at, side: Side::Before, relaxed });
     }
     if code == Code::E0510 {
-        changes.extend(order::of_start(past, RankId(race.memory.rank), second));
+        changes.extend(order::of_start(graph, RankId(race.memory.rank), second));
     }
     changes
 }
 
 /// Joins that may be missing: before the second access, and before the operation that announces the first one. None
 /// where the threads meet there anyway.
-fn joins(past: &Past, code: Code, race: &Race) -> Vec<Change> {
+fn joins(graph: &EventGraph, code: Code, race: &Race) -> Vec<Change> {
     let told = race.after_first.filter(|_| code != Code::E0503);
     let second = Some(race.second.event).filter(|event| event.step.is_some());
     let apart = |event: &Event| {
-        let line = moment(past, event).and_then(|at| line(past, at));
-        let program = past.program;
+        let line = moment(graph, event).and_then(|at| line(graph, at));
+        let program = graph.program;
         program.joins == ir::Joins::Explicit
             || !program.options.auto_sync
             || line.is_some_and(|line| line.op.sync.is_some())
     };
     let events = [told, second].into_iter().flatten().filter(apart);
-    events.filter_map(|event| join(past, &event)).collect()
+    events.filter_map(|event| join(graph, &event)).collect()
 }
 
 /// The threads of a block meet before the operation of an event.
-pub(super) fn join(past: &Past, event: &Event) -> Option<Change> {
-    let verb = word(action(past, moment(past, event)?)?)?;
+pub(super) fn join(graph: &EventGraph, event: &Event) -> Option<Change> {
+    let verb = word(action(graph, moment(graph, event)?)?)?;
     Some(Change::Join { verb, before: event.place? })
 }
 
 /// Whether an operation writes packets only. The two halves of scratch are for packets: plain puts use the first one
 /// only.
-fn writes_packets(past: &Past, moment: Moment) -> bool {
-    let Some(Action::Transfer(transfer)) = action(past, moment) else { return false };
+fn writes_packets(graph: &EventGraph, moment: Moment) -> bool {
+    let Some(Action::Transfer(transfer)) = action(graph, moment) else { return false };
     ir::memory::accesses(transfer).filter(|access| access.write).all(|access| access.packets)
 }
 
 /// Making strong the relaxed signals and waits on the way from the first to the second moment: one pair at a time, then
 /// all of them.
-fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
-    let mut run = Run::new(past);
+fn stronger(graph: &EventGraph, first: Moment, second: Moment) -> Vec<Change> {
+    let mut run = Run::new(graph);
     if !run.reach(second) {
         return Vec::new();
     }
@@ -147,12 +147,12 @@ fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     };
     let mut pairs: Vec<Vec<Place>> = Vec::new();
     for wait in moments.iter().skip(start).rev() {
-        for signal in relaxed_signals(past, *wait) {
+        for signal in relaxed_signals(graph, *wait) {
             // In a plan, every rank has its own wait for the signals of one operation.
-            let met = std::iter::once(*wait).chain(waits(past, signal)).chain([signal]);
-            let places: BTreeSet<Place> = met.filter_map(|at| relaxed_place(past, at)).collect();
+            let met = std::iter::once(*wait).chain(waits(graph, signal)).chain([signal]);
+            let places: BTreeSet<Place> = met.filter_map(|at| relaxed_place(graph, at)).collect();
             let pair: Vec<Place> = places.into_iter().collect();
-            let mut before = Run::new(past);
+            let mut before = Run::new(graph);
             if pairs.len() < MOST_PAIRS
                 && !pair.is_empty()
                 && !pairs.contains(&pair)
@@ -170,28 +170,28 @@ fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
 }
 
 /// The signals that a wait receives, where the signal or the wait is relaxed.
-fn relaxed_signals(past: &Past, wait: Moment) -> Vec<Moment> {
-    let Some(Action::Wait(list)) = action(past, wait) else { return Vec::new() };
-    let rank = past.rank(wait.agent);
-    let signals = list.channels.iter().filter_map(|channel| past.signal_for(rank, *channel, wait));
-    signals.filter(|signal| list.relaxed || relaxed_place(past, *signal).is_some()).collect()
+fn relaxed_signals(graph: &EventGraph, wait: Moment) -> Vec<Moment> {
+    let Some(Action::Wait(list)) = action(graph, wait) else { return Vec::new() };
+    let rank = graph.rank(wait.agent);
+    let signals = list.channels.iter().filter_map(|channel| graph.signal_for(rank, *channel, wait));
+    signals.filter(|signal| list.relaxed || relaxed_place(graph, *signal).is_some()).collect()
 }
 
 /// The waits that receive an operation's signals.
-fn waits(past: &Past, signal: Moment) -> Vec<Moment> {
-    let Some(Action::Signal(list)) = action(past, signal) else { return Vec::new() };
-    let rank = past.rank(signal.agent);
-    let Some(row) = past.program.ranks.lookup(rank) else { return Vec::new() };
+fn waits(graph: &EventGraph, signal: Moment) -> Vec<Moment> {
+    let Some(Action::Signal(list)) = action(graph, signal) else { return Vec::new() };
+    let rank = graph.rank(signal.agent);
+    let Some(row) = graph.program.ranks.lookup(rank) else { return Vec::new() };
     let ends = list.channels.iter().filter_map(|channel| row.channels.lookup(*channel));
     let ends = ends.filter_map(|end| Some((end.peer()?, end.partner?)));
-    ends.filter_map(|(peer, there)| past.wait_for(peer, there, past.giver(signal, there, peer)?))
+    ends.filter_map(|(peer, there)| graph.wait_for(peer, there, graph.giver(signal, there, peer)?))
         .collect()
 }
 
 /// The place of a signal or wait that is relaxed.
-fn relaxed_place(past: &Past, moment: Moment) -> Option<Place> {
-    match action(past, moment)? {
-        Action::Signal(list) | Action::Wait(list) if list.relaxed => past.event(moment).place,
+fn relaxed_place(graph: &EventGraph, moment: Moment) -> Option<Place> {
+    match action(graph, moment)? {
+        Action::Signal(list) | Action::Wait(list) if list.relaxed => graph.event(moment).place,
         Action::Signal(_)
         | Action::Wait(_)
         | Action::Sync
@@ -204,58 +204,58 @@ fn relaxed_place(past: &Past, moment: Moment) -> Option<Place> {
     }
 }
 
-pub(super) fn action<'p>(past: &Past<'p>, moment: Moment) -> Option<&'p Action> {
-    line(past, moment).map(|line| &line.op.action)
+pub(super) fn action<'p>(graph: &EventGraph<'p>, moment: Moment) -> Option<&'p Action> {
+    line(graph, moment).map(|line| &line.op.action)
 }
 
-pub(super) fn line<'a, 'p>(past: &'a Past<'p>, moment: Moment) -> Option<&'a Line<'p>> {
-    let (agent, at) = past.line(moment)?;
-    past.lines(agent).get(at as usize)
+pub(super) fn line<'a, 'p>(graph: &'a EventGraph<'p>, moment: Moment) -> Option<&'a Line<'p>> {
+    let (agent, at) = graph.line(moment)?;
+    graph.lines(agent).get(at as usize)
 }
 
 /// Moves a read behind the wait for the data, if it comes before that wait.
-pub(super) fn read_later(past: &Past, written: Moment, read: Moment) -> Option<Change> {
-    let told = nearest::teller(past, written)?;
-    let heard = nearest::hearer(past, told, past.rank(read.agent))?;
-    let (agent, at) = past.line(read)?;
-    let lines = past.lines(agent);
+pub(super) fn read_later(graph: &EventGraph, written: Moment, read: Moment) -> Option<Change> {
+    let told = nearest::teller(graph, written)?;
+    let heard = nearest::hearer(graph, told, graph.rank(read.agent))?;
+    let (agent, at) = graph.line(read)?;
+    let lines = graph.lines(agent);
     let (here, wait) = (lines.get(at as usize)?, lines.get(heard.at as usize)?);
     let late = heard.agent == agent && heard.at > at;
-    if late { past_it(past, here, wait, Side::After) } else { None }
+    if late { past_it(graph, here, wait, Side::After) } else { None }
 }
 
 /// Where a block releases a semaphore before it has heard enough itself: moves the release behind the next wait.
-fn released_later(past: &Past, moment: Moment) -> Option<Change> {
-    let heard = nearest::before(past, moment)?;
-    let Action::Acquire(list) = action(past, heard)? else { return None };
+fn released_later(graph: &EventGraph, moment: Moment) -> Option<Change> {
+    let heard = nearest::before(graph, moment)?;
+    let Action::Acquire(list) = action(graph, heard)? else { return None };
     list.iter().find_map(|id| {
-        let (releases, acquires) = past.releases_and_acquires(past.rank(heard.agent), *id);
+        let (releases, acquires) = graph.releases_and_acquires(graph.rank(heard.agent), *id);
         let turn = acquires.iter().position(|acquire| *acquire == heard)?;
         let release = releases.get(turn)?;
-        let mut lines = past.lines(release.agent).get(release.at as usize..)?.iter();
+        let mut lines = graph.lines(release.agent).get(release.at as usize..)?.iter();
         let here = lines.next()?;
         let wait = lines.find(|line| nearest::hears(&line.op.action))?;
-        if is_transfer(wait) { None } else { past_it(past, here, wait, Side::After) }
+        if is_transfer(wait) { None } else { past_it(graph, here, wait, Side::After) }
     })
 }
 
 /// A put over a port takes over the work of the signal behind it.
-fn signals_itself(past: &Past, put: Moment) -> Option<Change> {
-    let (agent, at) = past.line(put)?;
-    let lines = past.lines(agent);
+fn signals_itself(graph: &EventGraph, put: Moment) -> Option<Change> {
+    let (agent, at) = graph.line(put)?;
+    let lines = graph.lines(agent);
     let here = lines.get(at as usize)?;
     let mut behind = lines.get(at as usize + 1..)?.iter();
     let signal = behind.find(|line| matches!(line.op.action, Action::Signal(_)))?;
-    let place = |line: &Line| past.program.origins.place(line.op.origin);
+    let place = |line: &Line| graph.program.origins.place(line.op.origin);
     let ports = matches!(&here.op.action, Action::Transfer(transfer)
         if (transfer.verb, transfer.via) == (Verb::Put, Some(ChannelKind::Port)));
     ports.then(|| Change::Flush { at: place(here), signal: Some(place(signal)) })
 }
 
 /// Moves a signal from before an operation to behind it, or a wait from behind it to before it.
-fn beside(past: &Past, moment: Moment, side: Side) -> Option<Change> {
-    let (agent, at) = past.line(moment)?;
-    let lines = past.lines(agent);
+fn beside(graph: &EventGraph, moment: Moment, side: Side) -> Option<Change> {
+    let (agent, at) = graph.line(moment)?;
+    let lines = graph.lines(agent);
     let here = lines.get(at as usize)?;
     let other = match side {
         Side::After => {
@@ -265,7 +265,7 @@ fn beside(past: &Past, moment: Moment, side: Side) -> Option<Change> {
             lines.get(at as usize + 1..)?.iter().find(|line| nearest::hears(&line.op.action))
         }
     }?;
-    if is_transfer(other) { None } else { past_it(past, other, here, side) }
+    if is_transfer(other) { None } else { past_it(graph, other, here, side) }
 }
 
 fn is_transfer(line: &Line) -> bool {
@@ -273,20 +273,20 @@ fn is_transfer(line: &Line) -> bool {
 }
 
 /// In a cycle of waits: the block's next signal moves before the wait, or the wait behind the signal.
-fn turned(past: &Past, wait: Moment) -> Vec<Change> {
-    let lines = past.lines(wait.agent);
+fn turned(graph: &EventGraph, wait: Moment) -> Vec<Change> {
+    let lines = graph.lines(wait.agent);
     let behind = lines.get(wait.at as usize + 1..).unwrap_or_default();
     let signal = behind.iter().find(|line| nearest::tells(&line.op.action));
     let Some((here, signal)) = lines.get(wait.at as usize).zip(signal) else { return Vec::new() };
     let moves = [(signal, here, Side::Before), (here, signal, Side::After)].into_iter();
     let moves = moves.filter(|(what, ..)| !is_transfer(what));
-    moves.filter_map(|(what, over, side)| past_it(past, what, over, side)).collect()
+    moves.filter_map(|(what, over, side)| past_it(graph, what, over, side)).collect()
 }
 
 /// The move of a statement past another one, where both are reached with the same loop values.
-pub(super) fn past_it(past: &Past, what: &Line, over: &Line, side: Side) -> Option<Change> {
+pub(super) fn past_it(graph: &EventGraph, what: &Line, over: &Line, side: Side) -> Option<Change> {
     let (verb, over_verb) = (word(&what.op.action)?, word(&over.op.action)?);
-    let rows = &past.program.origins.rows;
+    let rows = &graph.program.origins.rows;
     let (a, b) = (rows.lookup(what.op.origin)?, rows.lookup(over.op.origin)?);
     let change = Change::Move { verb, what: a.place, past: b.place, over: over_verb, side };
     (a.binding == b.binding && a.place != b.place).then_some(change)
@@ -306,26 +306,26 @@ fn word(action: &Action) -> Option<&'static str> {
 }
 
 /// In a cycle: a block's wait for packets moves behind the packets that it writes for the previous block.
-fn after_giving(past: &Past, waits: &[Moment], given: Moment) -> Option<Change> {
+fn after_giving(graph: &EventGraph, waits: &[Moment], given: Moment) -> Option<Change> {
     let wait = waits.iter().find(|wait| wait.agent == given.agent)?;
-    let (here, there) = (line(past, *wait)?, line(past, given)?);
+    let (here, there) = (line(graph, *wait)?, line(graph, given)?);
     let packets = is_transfer(here) && is_transfer(there);
-    if packets { past_it(past, here, there, Side::After) } else { None }
+    if packets { past_it(graph, here, there, Side::After) } else { None }
 }
 
 /// The moment of an event.
-pub(super) fn moment(past: &Past, event: &Event) -> Option<Moment> {
+pub(super) fn moment(graph: &EventGraph, event: &Event) -> Option<Moment> {
     let rank = RankId(event.rank);
     match (event.agent, event.step) {
         (Agent::Block(block), Some(step)) => {
-            let at = past.at_step(rank, BlockId(block), step)?;
+            let at = graph.at_step(rank, BlockId(block), step)?;
             Some(Moment { launch: event.launch, ..at })
         }
         (Agent::Proxy { channel, block }, Some(step)) => {
-            let line = past.at_step(rank, BlockId(block), step)?;
-            past.request(rank, ir::ChannelId(channel), Moment { launch: event.launch, ..line })
+            let line = graph.at_step(rank, BlockId(block), step)?;
+            graph.request(rank, ir::ChannelId(channel), Moment { launch: event.launch, ..line })
         }
-        (Agent::User, _) => Some(past.start(rank, event.launch)),
+        (Agent::User, _) => Some(graph.start(rank, event.launch)),
         (Agent::Block(_) | Agent::Proxy { .. }, None) => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Candidate changes for an unbalanced counter: remove a surplus use, or add a missing one.
 
-use super::super::past::{Line, Moment, Past};
+use super::super::event_graph::{EventGraph, Line, Moment};
 use super::candidates::action;
 use crate::diagnostic::change::{Change, Side};
 use crate::ir::{Action, ChannelId, RankId, SemaphoreId};
@@ -17,113 +17,118 @@ const MOST_TIMES: i64 = 8;
 
 /// Changes for the operation at which a counter is found to be unbalanced; `left` is the number of signals or releases
 /// minus that of waits or acquires.
-pub(super) fn of(past: &Past, at: Moment, left: i64) -> Vec<Change> {
-    let Some((agent, line)) = past.line(at) else { return Vec::new() };
+pub(super) fn of(graph: &EventGraph, at: Moment, left: i64) -> Vec<Change> {
+    let Some((agent, line)) = graph.line(at) else { return Vec::new() };
     let at = Moment { agent, at: line, ..at };
-    match action(past, at) {
-        Some(Action::Wait(list)) => waits(past, at, &list.channels),
-        Some(Action::Signal(list)) => signals(past, at, &list.channels, left),
-        Some(Action::Transfer(transfer)) => signals(past, at, &transfer.channels, left),
-        Some(Action::Acquire(list)) => acquires(past, at, list.as_slice()),
-        Some(Action::Release(list)) => releases(past, at, list.as_slice(), left),
+    match action(graph, at) {
+        Some(Action::Wait(list)) => waits(graph, at, &list.channels),
+        Some(Action::Signal(list)) => signals(graph, at, &list.channels, left),
+        Some(Action::Transfer(transfer)) => signals(graph, at, &transfer.channels, left),
+        Some(Action::Acquire(list)) => acquires(graph, at, list.as_slice()),
+        Some(Action::Release(list)) => releases(graph, at, list.as_slice(), left),
         Some(Action::Sync | Action::Barrier { .. } | Action::Flush(_) | Action::Pipeline(_))
         | None => Vec::new(),
     }
 }
 
 /// A wait too many, or a signal too few.
-fn waits(past: &Past, at: Moment, channels: &[ChannelId]) -> Vec<Change> {
-    let rank = past.rank(at.agent);
+fn waits(graph: &EventGraph, at: Moment, channels: &[ChannelId]) -> Vec<Change> {
+    let rank = graph.rank(at.agent);
     let (mut given, mut taken) = (Vec::new(), vec![at]);
     for channel in channels {
-        let (signals, waits) = past.signals_and_waits(rank, *channel);
+        let (signals, waits) = graph.signals_and_waits(rank, *channel);
         given.extend(signals.into_iter().rev());
         taken.extend(waits.into_iter().rev());
     }
-    let mut changes = removals(past, "wait", &taken);
+    let mut changes = removals(graph, "wait", &taken);
     let answer = |side| move |at| Change::Answer { verb: "signal", at, side };
-    changes.extend(place(past, at).map(answer(Side::Before)));
-    let moved = moves(past, rank, channels);
+    changes.extend(place(graph, at).map(answer(Side::Before)));
+    let moved = moves(graph, rank, channels);
     changes.extend(moved.iter().copied().map(answer(Side::After)));
     changes.extend(moved.into_iter().map(|at| Change::Flush { at, signal: None }));
-    changes.extend(repetitions(past, "signal", &given, 1));
+    changes.extend(repetitions(graph, "signal", &given, 1));
     changes
 }
 
 /// A signal too many, or a wait too few.
-fn signals(past: &Past, at: Moment, channels: &[ChannelId], left: i64) -> Vec<Change> {
-    let row = past.program.ranks.lookup(past.rank(at.agent));
+fn signals(graph: &EventGraph, at: Moment, channels: &[ChannelId], left: i64) -> Vec<Change> {
+    let row = graph.program.ranks.lookup(graph.rank(at.agent));
     let (mut given, mut taken) = (vec![at], Vec::new());
     for end in channels.iter().filter_map(|channel| row?.channels.lookup(*channel)) {
         let Some((peer, there)) = end.peer().zip(end.partner) else { continue };
-        let (signals, waits) = past.signals_and_waits(peer, there);
+        let (signals, waits) = graph.signals_and_waits(peer, there);
         given.extend(signals.into_iter().rev());
         taken.extend(waits.into_iter().rev());
     }
-    let mut changes = removals(past, "signal", &given);
+    let mut changes = removals(graph, "signal", &given);
     let answer = |side| move |at| Change::Answer { verb: "wait", at, side };
-    changes.extend(place(past, at).map(answer(Side::After)));
-    let moved = moves(past, past.rank(at.agent), channels);
+    changes.extend(place(graph, at).map(answer(Side::After)));
+    let moved = moves(graph, graph.rank(at.agent), channels);
     changes.extend(moved.into_iter().map(answer(Side::Before)));
-    changes.extend(repetitions(past, "wait", &taken, left));
+    changes.extend(repetitions(graph, "wait", &taken, left));
     changes
 }
 
 /// An acquire too many, or a release too few.
-fn acquires(past: &Past, at: Moment, list: &[SemaphoreId]) -> Vec<Change> {
-    let rank = past.rank(at.agent);
+fn acquires(graph: &EventGraph, at: Moment, list: &[SemaphoreId]) -> Vec<Change> {
+    let rank = graph.rank(at.agent);
     let mut taken = vec![at];
     for id in list {
-        taken.extend(past.releases_and_acquires(rank, *id).1.into_iter().rev());
+        taken.extend(graph.releases_and_acquires(rank, *id).1.into_iter().rev());
     }
-    let mut changes = removals(past, "acquire", &taken);
+    let mut changes = removals(graph, "acquire", &taken);
     for id in list {
-        let row = past.program.ranks.lookup(rank).and_then(|row| row.semaphores.lookup(*id));
+        let row = graph.program.ranks.lookup(rank).and_then(|row| row.semaphores.lookup(*id));
         let Some(name) = row.map(|row| row.name.to_string()) else { continue };
         // A member of a family has no name of its own in the text.
-        if past.program.joins == crate::ir::Joins::Explicit || name.contains('[') {
+        if graph.program.joins == crate::ir::Joins::Explicit || name.contains('[') {
             continue;
         }
-        let after = others(past, at).into_iter().take(MOST_RELEASES);
+        let after = others(graph, at).into_iter().take(MOST_RELEASES);
         changes.extend(after.map(|after| Change::Release { semaphore: name.clone(), after }));
     }
     changes
 }
 
 /// A release too many, or an acquire too few.
-fn releases(past: &Past, at: Moment, list: &[SemaphoreId], left: i64) -> Vec<Change> {
-    let rank = past.rank(at.agent);
+fn releases(graph: &EventGraph, at: Moment, list: &[SemaphoreId], left: i64) -> Vec<Change> {
+    let rank = graph.rank(at.agent);
     let (mut given, mut taken) = (vec![at], Vec::new());
     for id in list {
-        let (releases, acquires) = past.releases_and_acquires(rank, *id);
+        let (releases, acquires) = graph.releases_and_acquires(rank, *id);
         given.extend(releases.into_iter().rev());
         taken.extend(acquires.into_iter().rev());
     }
-    let mut changes = removals(past, "release", &given);
-    changes.extend(repetitions(past, "acquire", &taken, left));
+    let mut changes = removals(graph, "release", &given);
+    changes.extend(repetitions(graph, "acquire", &taken, left));
     changes
 }
 
 /// Removing each of the statements that do nothing else.
-fn removals(past: &Past, verb: &'static str, moments: &[Moment]) -> Vec<Change> {
-    let places = places(past, moments);
+fn removals(graph: &EventGraph, verb: &'static str, moments: &[Moment]) -> Vec<Change> {
+    let places = places(graph, moments);
     places.into_iter().map(|at| Change::Remove { verb, at }).collect()
 }
 
-fn repetitions(past: &Past, verb: &'static str, moments: &[Moment], left: i64) -> Vec<Change> {
+fn repetitions(
+    graph: &EventGraph,
+    verb: &'static str,
+    moments: &[Moment],
+    left: i64,
+) -> Vec<Change> {
     let more = left.clamp(1, MOST_TIMES) as u32;
-    let places = places(past, moments);
+    let places = places(graph, moments);
     places.into_iter().map(|at| Change::Repeat { verb, at, more }).collect()
 }
 
 /// The first few places of moments, except of transfers.
-fn places(past: &Past, moments: &[Moment]) -> Vec<Place> {
+fn places(graph: &EventGraph, moments: &[Moment]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     for moment in moments {
-        let transfer = past.line(*moment).is_some_and(|(agent, at)| {
-            matches!(action(past, Moment { agent, at, ..*moment }), Some(Action::Transfer(_)))
+        let transfer = graph.line(*moment).is_some_and(|(agent, at)| {
+            matches!(action(graph, Moment { agent, at, ..*moment }), Some(Action::Transfer(_)))
         });
-        let Some(place) = place(past, *moment).filter(|_| !transfer) else { continue };
+        let Some(place) = place(graph, *moment).filter(|_| !transfer) else { continue };
         if !places.contains(&place) && places.len() < MOST_PLACES {
             places.push(place);
         }
@@ -131,13 +136,13 @@ fn places(past: &Past, moments: &[Moment]) -> Vec<Place> {
     places
 }
 
-fn place(past: &Past, moment: Moment) -> Option<Place> {
-    past.event(moment).place
+fn place(graph: &EventGraph, moment: Moment) -> Option<Place> {
+    graph.event(moment).place
 }
 
 /// The places of transfers over the other ends of a rank's channels, the last one first.
-fn moves(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
-    let row = past.program.ranks.lookup(rank);
+fn moves(graph: &EventGraph, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
+    let row = graph.program.ranks.lookup(rank);
     let ends = channels.iter().filter_map(|channel| row?.channels.lookup(*channel));
     let ends: Vec<(RankId, ChannelId)> =
         ends.filter_map(|end| end.peer().zip(end.partner)).collect();
@@ -146,11 +151,11 @@ fn moves(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
         transfer.channels.iter().any(|channel| ends.contains(&(from, *channel)))
     };
     let mut places = Vec::new();
-    for agent in past.all_blocks() {
-        for line in past.lines(agent).iter().rev() {
-            let place = past.program.origins.place(line.op.origin);
+    for agent in graph.all_blocks() {
+        for line in graph.lines(agent).iter().rev() {
+            let place = graph.program.origins.place(line.op.origin);
             let new = !places.contains(&place) && places.len() < MOST_PLACES;
-            if new && over(line, past.rank(agent)) {
+            if new && over(line, graph.rank(agent)) {
                 places.push(place);
             }
         }
@@ -159,12 +164,12 @@ fn moves(past: &Past, rank: RankId, channels: &[ChannelId]) -> Vec<Place> {
 }
 
 /// The transfers and waits of the other blocks of a rank, after which a release may be missing, in order.
-fn others(past: &Past, at: Moment) -> Vec<Place> {
+fn others(graph: &EventGraph, at: Moment) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
-    let others = past.all_blocks().filter(|agent| *agent != at.agent);
-    for agent in others.filter(|agent| past.rank(*agent) == past.rank(at.agent)) {
-        for line in past.lines(agent) {
-            let place = past.program.origins.place(line.op.origin);
+    let others = graph.all_blocks().filter(|agent| *agent != at.agent);
+    for agent in others.filter(|agent| graph.rank(*agent) == graph.rank(at.agent)) {
+        for line in graph.lines(agent) {
+            let place = graph.program.origins.place(line.op.origin);
             let done = matches!(line.op.action, Action::Transfer(_) | Action::Wait(_));
             if done && !places.contains(&place) {
                 places.push(place);

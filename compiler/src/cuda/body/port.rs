@@ -1,6 +1,6 @@
 //! Operations over ports, as statements: each put is a statement of its own, done by the whole block.
 
-use super::{Scene, home, part, spots, to_peers};
+use super::{Context, home, part, spots, to_peers};
 use super::{channel, is_port};
 use crate::cuda::statement::{Kind, Statement};
 use crate::ir::{Action, ChannelId, Op, Operand, OriginId, Transfer, Verb, memory};
@@ -12,7 +12,7 @@ pub(super) type Pushed = BTreeSet<ChannelId>;
 /// Orders puts and signals behind earlier puts over the same channel. A put with a signal of its own needs no order
 /// between the two, but it does with other puts.
 pub(super) fn order(
-    scene: Scene,
+    context: Context,
     op: &Op,
     piped: bool,
     pushed: &mut Pushed,
@@ -31,8 +31,9 @@ pub(super) fn order(
         | Action::Release(_)
         | Action::Pipeline(_) => return,
     };
-    let ports: Vec<ChannelId> = channels.iter().copied().filter(|id| is_port(scene, *id)).collect();
-    let shared = |id: &ChannelId| channel(scene, *id).is_some_and(|channel| channel.shared);
+    let ports: Vec<ChannelId> =
+        channels.iter().copied().filter(|id| is_port(context, *id)).collect();
+    let shared = |id: &ChannelId| channel(context, *id).is_some_and(|channel| channel.shared);
     // A put in a pipeline comes after the puts of the previous turn.
     let behind =
         |id: &ChannelId| pushed.contains(id) || (puts && shared(id)) || (piped && puts && !flushes);
@@ -48,7 +49,7 @@ pub(super) fn order(
 
 /// The statements of a transfer over ports.
 pub(super) fn moved(
-    scene: Scene,
+    context: Context,
     transfer: &Transfer,
     piped: bool,
     origin: OriginId,
@@ -67,9 +68,9 @@ pub(super) fn moved(
         let Some(from) = only.or_else(|| transfer.sources.get(k)) else { continue };
         let line = Statement::new(usize::from(piped), Some(origin)).text(&format!("b.{verb}("));
         let line = part(line, transfer, from.size, piped).text(", ");
-        let line = destination(scene, line, to, packets).text(", ");
-        let line = spots(scene, line, std::slice::from_ref(from), packets).text(", ");
-        out.push(to_peers(scene, line, std::slice::from_ref(channel)).text(");"));
+        let line = destination(context, line, to, packets).text(", ");
+        let line = spots(context, line, std::slice::from_ref(from), packets).text(", ");
+        out.push(to_peers(context, line, std::slice::from_ref(channel)).text(");"));
     }
     if transfer.verb == Verb::PutWithSignalAndFlush {
         out.push(Statement::new(usize::from(piped), Some(origin)).text("b.port_flush();"));
@@ -77,10 +78,10 @@ pub(super) fn moved(
 }
 
 /// The place of a destination, as the network addresses it.
-fn destination(scene: Scene, line: Statement, to: &Operand, packets: bool) -> Statement {
-    let (buffer, chunk) = home(scene, to);
+fn destination(context: Context, line: Statement, to: &Operand, packets: bool) -> Statement {
+    let (buffer, chunk) = home(context, to);
     let buffer = super::accessor(buffer, packets);
-    let peer = to.place.peer().unwrap_or(scene.rank);
+    let peer = to.place.peer().unwrap_or(context.rank);
     line.text(&format!("b.{buffer}("))
         .one(Kind::Chunk, chunk)
         .text(", b.across(")

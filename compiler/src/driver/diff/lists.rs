@@ -6,7 +6,8 @@
 
 use crate::ir::RankId;
 use crate::plan::compare::Alike;
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A rank, or one of its blocks.
 type Place = (RankId, Option<u32>);
@@ -48,10 +49,11 @@ pub(super) fn differences(left: &str, right: &str, operations_differ: bool) -> V
         operations_differ && a.operations != b.operations
     };
     let others: BTreeSet<Place> = places.iter().copied().filter(does_other).collect();
+    let ranks: BTreeSet<RankId> = others.iter().map(|place| place.0).collect();
     let mut found = Found::default();
     for place in places.iter().filter(|place| !others.contains(place)) {
         // What a rank lists is for all its blocks.
-        if place.1.is_none() && others.iter().any(|other| other.0 == place.0) {
+        if place.1.is_none() && ranks.contains(&place.0) {
             continue;
         }
         let (a, b) = sides(place);
@@ -84,21 +86,38 @@ impl Found {
 
 /// The lines that only one side has, with those of their kind that only the other one has.
 fn pairs(left: &[&str], right: &[&str]) -> Vec<[String; 2]> {
-    let kind = |line: &str| line.split(' ').next().map(str::to_owned);
-    let mut new: Vec<&str> = right.iter().copied().filter(|line| !left.contains(line)).collect();
-    let mut pairs = Vec::new();
-    for line in left.iter().filter(|line| !right.contains(line)) {
-        let other = new.iter().position(|other| kind(other) == kind(line));
-        let other = other.map_or("nothing", |at| new.remove(at));
-        pairs.push([(*line).to_owned(), other.to_owned()]);
+    let (gone, new) = (only(left, right), only(right, left));
+    let mut by_kind: BTreeMap<Option<&str>, VecDeque<usize>> = BTreeMap::new();
+    for (at, line) in new.iter().enumerate() {
+        by_kind.entry(kind(line)).or_default().push_back(at);
     }
-    pairs.extend(new.into_iter().map(|line| ["nothing".to_owned(), line.to_owned()]));
+    let mut pairs = Vec::new();
+    for line in gone {
+        let other = by_kind.get_mut(&kind(line)).and_then(VecDeque::pop_front);
+        let other = other.and_then(|at| new.get(at).copied()).unwrap_or("nothing");
+        pairs.push([line.to_owned(), other.to_owned()]);
+    }
+    let mut only_new: Vec<usize> = by_kind.into_values().flatten().collect();
+    only_new.sort_unstable();
+    let only_new = only_new.into_iter().filter_map(|at| new.get(at));
+    pairs.extend(only_new.map(|line| ["nothing".to_owned(), (*line).to_owned()]));
     pairs
 }
 
+/// The lines that are not among the others.
+fn only<'l>(lines: &[&'l str], others: &[&str]) -> Vec<&'l str> {
+    let others: FxHashSet<&str> = others.iter().copied().collect();
+    lines.iter().copied().filter(|line| !others.contains(line)).collect()
+}
+
+/// The first word of a line.
+fn kind(line: &str) -> Option<&str> {
+    line.split(' ').next()
+}
+
 /// Whether a line begins with a word.
-fn is_of(line: &str, kind: &str) -> bool {
-    line.split(' ').next() == Some(kind)
+fn is_of(line: &str, word: &str) -> bool {
+    kind(line) == Some(word)
 }
 
 /// A listing by ranks and blocks. It may say the same twice, for two sizes of chunks.

@@ -1,7 +1,7 @@
 //! The operations of a rank, each block reopened after each barrier.
 
 use super::names::Names;
-use super::ops::{self, Scene};
+use super::ops::{self, Context};
 use super::page::Page;
 use crate::ir::weave::{Piece, weave};
 use crate::ir::{Block, BlockId, Program, Rank, RankId};
@@ -17,8 +17,8 @@ pub(super) fn rank(program: &Program, names: &Names, id: RankId, rank: &Rank, pa
     {
         page.push(&format!("        block b[{}] {{}}{}\n", block.0, name(row)));
     }
-    let scene = Scene { program, names, rank: id };
-    let mut writer = Writer { scene, rank, told: BTreeSet::new(), page };
+    let context = Context { program, names, rank: id };
+    let mut writer = Writer { context, rank, told: BTreeSet::new(), page };
     weave(rank).iter().for_each(|piece| writer.piece(piece, 8));
     page.push("    }\n");
 }
@@ -34,7 +34,7 @@ fn name(block: &Block) -> String {
 
 /// Writes a rank's operations to the page.
 struct Writer<'a, 'p> {
-    scene: Scene<'a>,
+    context: Context<'a>,
     rank: &'a Rank,
     /// The blocks whose names in the source have been written.
     told: BTreeSet<BlockId>,
@@ -49,7 +49,7 @@ impl Writer<'_, '_> {
                 let row = self.rank.blocks.lookup(*block).filter(|_| self.told.insert(*block));
                 let comment = row.map(name).unwrap_or_default();
                 self.page.push(&format!("{margin}block b[{}] {{{comment}\n", block.0));
-                ops.iter().for_each(|op| ops::op(&self.scene, op, indent + 4, self.page));
+                ops.iter().for_each(|op| ops::op(&self.context, op, indent + 4, self.page));
                 self.page.push(&format!("{margin}}}\n"));
             }
             Piece::Barrier { blocks, origin } => {

@@ -22,7 +22,7 @@ use crate::optimize::operands::{self, Parts, Placed};
 use smallvec::SmallVec;
 
 /// What a decision needs to know in addition to the two operations.
-pub(super) struct Scene<'a> {
+pub(super) struct Context<'a> {
     /// The program as far as it is fused.
     pub(super) program: &'a Program,
     /// Which scratch is read, and how often.
@@ -32,18 +32,18 @@ pub(super) struct Scene<'a> {
 }
 
 /// One operation for two neighbors, if the executor has one that does the same.
-pub(super) fn join(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+pub(super) fn join(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     if a.slice != b.slice {
         return None;
     }
     match b.verb {
-        Verb::Put => pairs(scene, a, b).or_else(|| send(scene, a, b)),
-        Verb::PutPackets => pairs(scene, a, b).or_else(|| send_packets(scene, a, b)),
-        Verb::Get => pairs(scene, a, b),
-        Verb::ReadPutPackets => fan_out(scene, a, b).or_else(|| send_copy(scene, a, b)),
-        Verb::Reduce | Verb::ReducePackets => chain(scene, a, b),
-        Verb::CopyPackets => keep_packets(scene, a, b),
-        Verb::Broadcast => load_reduce_store(scene, a, b),
+        Verb::Put => pairs(context, a, b).or_else(|| send(context, a, b)),
+        Verb::PutPackets => pairs(context, a, b).or_else(|| send_packets(context, a, b)),
+        Verb::Get => pairs(context, a, b),
+        Verb::ReadPutPackets => fan_out(context, a, b).or_else(|| send_copy(context, a, b)),
+        Verb::Reduce | Verb::ReducePackets => chain(context, a, b),
+        Verb::CopyPackets => keep_packets(context, a, b),
+        Verb::Broadcast => load_reduce_store(context, a, b),
         Verb::Copy
         | Verb::PutWithSignal
         | Verb::PutWithSignalAndFlush
@@ -52,7 +52,7 @@ pub(super) fn join(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer
     }
 }
 
-fn pairs(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn pairs(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let (first, second) = (operands::parts(a), operands::parts(b));
     let all: SmallVec<[(Placed, Placed); 4]> =
         operands::pairs(&first).chain(operands::pairs(&second)).collect();
@@ -72,25 +72,25 @@ fn pairs(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
         && even
         && readable
         && lanes
-        && scene.apart(&first.destinations, &second.destinations, b.verb)
+        && context.apart(&first.destinations, &second.destinations, b.verb)
     {
         return Some(operands::assemble(a, a.verb, &operands::unpaired(all)));
     }
     None
 }
 
-fn fan_out(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn fan_out(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let (mut first, second) = (operands::parts(a), operands::parts(b));
     let single = a.verb == Verb::ReadPutPackets && a.via == b.via && first.sources.len() == 1;
     let lanes = a.via != Some(ChannelKind::Port) || own_channels(&first, &second);
     let fit = first.destinations.len() + second.destinations.len() <= operands::pair_limit(a.via);
     let same =
-        scene.same(first.sources.first()?, second.sources.first()?) && second.sources.len() == 1;
+        context.same(first.sources.first()?, second.sources.first()?) && second.sources.len() == 1;
     if single
         && lanes
         && fit
         && same
-        && scene.apart(&first.destinations, &second.destinations, b.verb)
+        && context.apart(&first.destinations, &second.destinations, b.verb)
     {
         first.destinations.extend(second.destinations);
         return Some(operands::assemble(a, a.verb, &first));
@@ -98,22 +98,22 @@ fn fan_out(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     None
 }
 
-fn chain(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn chain(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let (mut first, second) = (operands::parts(a), operands::parts(b));
     let (result, accumulator) = (only(&first.destinations)?, second.sources.first()?);
     let added = second.sources.get(1..)?;
     let alike = a.verb == b.verb && a.reduce == b.reduce && shape(&first)? == shape(&second)?;
     let accumulates =
-        scene.same(result, accumulator) && scene.same(result, second.destinations.first()?);
+        context.same(result, accumulator) && context.same(result, second.destinations.first()?);
     let fit = first.sources.len() + added.len() <= BUFFERS_OF_OPERATION
         && second.destinations.len() <= BUFFERS_OF_OPERATION;
     let packets = b.verb == Verb::ReducePackets;
-    let unread = added.iter().all(|source| !scene.touch((result, false), (source, packets)));
+    let unread = added.iter().all(|source| !context.touch((result, false), (source, packets)));
     if alike
         && accumulates
         && fit
         && unread
-        && scene.element_wise(&first, second.destinations.get(1..)?, b.verb)
+        && context.element_wise(&first, second.destinations.get(1..)?, b.verb)
     {
         first.sources.extend_from_slice(added);
         first.destinations = second.destinations;
@@ -123,38 +123,38 @@ fn chain(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
 }
 
 /// `reduce a, b -> d; put d -> p.x` is `reduce a, b -> d, p.x`.
-fn send(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn send(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let first = operands::parts(a);
     shape(&first)?;
     let remote = first.destinations.get(1..)?.iter().all(|placed| placed.operand.is_remote());
     if a.verb != Verb::Reduce || !remote {
         return None;
     }
-    sent(scene, a, b, &first, first.destinations.first()?)
+    sent(context, a, b, &first, first.destinations.first()?)
 }
 
 /// `reduce_packets a, s -> d; put_packets d -> p.s` is `reduce_packets a, s -> d, p.s`.
-fn send_packets(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn send_packets(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let first = operands::parts(a);
     if a.verb != Verb::ReducePackets {
         return None;
     }
-    sent(scene, a, b, &first, first.destinations.first()?)
+    sent(context, a, b, &first, first.destinations.first()?)
 }
 
 /// `reduce_packets a, s -> d, t; read_put_packets t -> p.s` is `reduce_packets a, s -> d, t, p.s`.
-fn send_copy(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn send_copy(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let first = operands::parts(a);
     let copy = first.destinations.get(1).filter(|placed| placed.operand.is_local())?;
     if a.verb != Verb::ReducePackets {
         return None;
     }
-    sent(scene, a, b, &first, copy)
+    sent(context, a, b, &first, copy)
 }
 
 /// The first operation with the second's destinations, if all that the second reads is `result`.
 fn sent(
-    scene: &Scene,
+    context: &Context,
     a: &Transfer,
     b: &Transfer,
     first: &Parts,
@@ -162,12 +162,12 @@ fn sent(
 ) -> Option<Transfer> {
     let second = operands::parts(b);
     let fit = first.destinations.len() + second.destinations.len() <= BUFFERS_OF_OPERATION;
-    let reads = second.sources.iter().all(|source| scene.same(source, result));
-    let apart = scene.apart(&first.destinations, &second.destinations, a.verb);
+    let reads = second.sources.iter().all(|source| context.same(source, result));
+    let apart = context.apart(&first.destinations, &second.destinations, a.verb);
     if b.via != Some(ChannelKind::Memory) || first.sources.len() < 2 || !fit || !reads || !apart {
         return None;
     }
-    if !scene.element_wise(first, &second.destinations, a.verb) {
+    if !context.element_wise(first, &second.destinations, a.verb) {
         return None;
     }
     let mut joined = first.clone();
@@ -176,7 +176,7 @@ fn sent(
 }
 
 /// `reduce_packets a, s -> d; copy_packets d -> t` is `reduce_packets a, s -> d, t`.
-fn keep_packets(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn keep_packets(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let (mut first, second) = (operands::parts(a), operands::parts(b));
     let (result, source, copy) =
         (*only(&first.destinations)?, only(&second.sources)?, *only(&second.destinations)?);
@@ -184,29 +184,32 @@ fn keep_packets(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
         .sources
         .iter()
         .enumerate()
-        .all(|(i, read)| !scene.touch((read, i > 0), (&copy, true)));
-    if a.verb != Verb::ReducePackets || !scene.same(&result, source) || !fresh {
+        .all(|(i, read)| !context.touch((read, i > 0), (&copy, true)));
+    if a.verb != Verb::ReducePackets || !context.same(&result, source) || !fresh {
         return None;
     }
-    if scene.touch((&result, false), (&copy, true)) {
+    if context.touch((&result, false), (&copy, true)) {
         return None;
     }
     first.destinations.push(copy);
     Some(operands::assemble(a, a.verb, &first))
 }
 
-fn load_reduce_store(scene: &Scene, a: &Transfer, b: &Transfer) -> Option<Transfer> {
+fn load_reduce_store(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let (first, second) = (operands::parts(a), operands::parts(b));
     let (loaded, result) = (only(&first.sources)?, only(&first.destinations)?);
     let (source, stored) = (only(&second.sources)?, only(&second.destinations)?);
     let switch = |placed: &Placed| placed.operand.is_switch();
-    if a.verb != Verb::Reduce || !switch(loaded) || !switch(stored) || !scene.same(result, source) {
+    if a.verb != Verb::Reduce || !switch(loaded) || !switch(stored) || !context.same(result, source)
+    {
         return None;
     }
     let same_cells = loaded.operand == stored.operand && loaded.channel == stored.channel;
     let own_cell =
         Placed { operand: Operand { place: Where::Local, ..stored.operand }, channel: None };
-    if same_cells && (scene.same(result, &own_cell) || scene.reads.once(scene, &result.operand)) {
+    if same_cells
+        && (context.same(result, &own_cell) || context.reads.once(context, &result.operand))
+    {
         return Some(operands::assemble(
             a,
             Verb::Reduce,
@@ -244,7 +247,7 @@ fn own_channels(first: &Parts, second: &Parts) -> bool {
     !second.destinations.iter().any(used)
 }
 
-impl Scene<'_> {
+impl Context<'_> {
     fn extents(&self, placed: &Placed, packets: bool) -> SmallVec<[Extent; 2]> {
         memory::cells(&self.program.ranks, self.rank, placed.operand, packets).collect()
     }
@@ -324,8 +327,8 @@ impl ScratchReads {
 
     /// Whether this is scratch that is read exactly once: of all reads, one begins before the range's
     /// end and does not end before the range starts.
-    fn once(&self, scene: &Scene, operand: &Operand) -> bool {
-        let (rank, start) = (scene.rank, u64::from(operand.index));
+    fn once(&self, context: &Context, operand: &Operand) -> bool {
+        let (rank, start) = (context.rank, u64::from(operand.index));
         let end = start + u64::from(operand.size);
         let before =
             |list: &[(RankId, u64)], at: u64| list.partition_point(|entry| *entry < (rank, at));

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 
 /// The block that is being synchronized, and the rest of the program.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'a> {
+pub(super) struct Context<'a> {
     /// All ranks.
     pub(super) ranks: &'a Table<RankId, Rank>,
     /// The block's rank, and the block's number there.
@@ -96,12 +96,12 @@ pub(super) struct Effects {
 }
 
 /// What an operation does. Pipelines, barriers and joins do nothing by themselves.
-pub(super) fn effects(scene: Scene, action: &Action, mark: Mark) -> Effects {
+pub(super) fn effects(context: Context, action: &Action, mark: Mark) -> Effects {
     match action {
         Action::Signal(signal) => signals(signal),
         Action::Wait(signal) => Effects {
             acquires: signal.channels.len(),
-            draws: scene.sharing.is_drawn(scene.block.0, action),
+            draws: context.sharing.is_drawn(context.block.0, action),
             uses: uses(&signal.channels, |id| Use::Wait(id.0)),
             ..Effects::default()
         },
@@ -112,14 +112,14 @@ pub(super) fn effects(scene: Scene, action: &Action, mark: Mark) -> Effects {
         },
         Action::Acquire(semaphores) => Effects {
             acquires: semaphores.len(),
-            draws: scene.sharing.is_drawn(scene.block.0, action),
+            draws: context.sharing.is_drawn(context.block.0, action),
             uses: uses(semaphores, |id| Use::Acquire(id.0)),
             ..Effects::default()
         },
         Action::Release(semaphores) => {
             Effects { releases: semaphores.len(), publishes: true, ..Effects::default() }
         }
-        Action::Transfer(transfer) => moved(scene, transfer, mark),
+        Action::Transfer(transfer) => moved(context, transfer, mark),
         Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => Effects::default(),
     }
 }
@@ -137,9 +137,9 @@ fn uses<T: Copy>(list: &List<T>, name: fn(T) -> Use) -> SmallVec<[(Use, usize); 
     list.iter().enumerate().map(|(k, id)| (name(*id), k)).collect()
 }
 
-fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
+fn moved(context: Context, transfer: &Transfer, mark: Mark) -> Effects {
     if transfer.via != Some(ChannelKind::Port) {
-        let touches: SmallVec<[Touch; 8]> = touches(scene, transfer, mark).collect();
+        let touches: SmallVec<[Touch; 8]> = touches(context, transfer, mark).collect();
         return Effects { touches, heeds: true, ..Effects::default() };
     }
     let packets = transfer.verb == Verb::ReadPutPackets;
@@ -153,7 +153,7 @@ fn moved(scene: Scene, transfer: &Transfer, mark: Mark) -> Effects {
         meets: packets,
         ..Effects::default()
     };
-    for touch in touches(scene, transfer, mark) {
+    for touch in touches(context, transfer, mark) {
         if packets && !touch.write {
             effects.touches.push(touch);
         } else {
@@ -187,14 +187,14 @@ pub(super) struct ThreadAssignment {
 impl Heard {
     /// Adds packets that are read: each thread learns something from its own. If other operations touch these cells in
     /// another way, it is not known which thread learned it.
-    pub(super) fn add(&mut self, scene: Scene, packets: &Touch) {
+    pub(super) fn add(&mut self, context: Context, packets: &Touch) {
         let by = packets.thread_assignment();
         let alike = match self {
             Heard::Nobody => by.share == Share::Payload,
             Heard::Alike(before) => *before == by,
             Heard::Some => return,
         };
-        *self = match alike && scene.others.are_alike(&packets.extent) {
+        *self = match alike && context.others.are_alike(&packets.extent) {
             true => Heard::Alike(by),
             false => Heard::Some,
         };
@@ -204,14 +204,14 @@ impl Heard {
 /// Whether an operation touches what may be in use by others, so that it must be known that they are done: another
 /// rank's memory, or cells that others touch. Packets told only the threads that read them, which is enough only where
 /// all packets since the last join were read by the threads that now touch the memory.
-pub(super) fn visits(scene: Scene, effects: &Effects, heard: &Heard) -> bool {
+pub(super) fn visits(context: Context, effects: &Effects, heard: &Heard) -> bool {
     if *heard == Heard::Nobody {
         return false;
     }
     // An operation that reads packets itself is told by these.
     let waits = effects.heard().next().is_some();
-    let foreign = |touch: &Touch| match touch.extent.rank == scene.block.0 {
-        true => !waits && touch.write && scene.others.are_at(touch, scene.block),
+    let foreign = |touch: &Touch| match touch.extent.rank == context.block.0 {
+        true => !waits && touch.write && context.others.are_at(touch, context.block),
         false => !touch.packets || !waits && touch.write,
     };
     let told = |touch: &Touch| *heard == Heard::Alike(touch.thread_assignment());
@@ -236,19 +236,19 @@ impl Effects {
     }
 }
 
-fn touches(scene: Scene, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {
+fn touches(context: Context, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {
     let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
-    let share = Share::of(scene.options, transfer);
+    let share = Share::of(context.options, transfer);
     for access in memory::accesses(transfer) {
         let Access { operand, write, packets, slice } = access;
-        let extents = memory::cells(scene.ranks, scene.block.0, operand, packets);
+        let extents = memory::cells(context.ranks, context.block.0, operand, packets);
         touches.extend(extents.map(|extent| Touch { extent, write, packets, share, slice, mark }));
     }
     touches.into_iter()
 }
 
 /// Whether both touch a cell in a way that needs an order, by threads that are not known to be the same.
-pub(super) fn conflict(scene: Scene, first: &Touch, second: &Touch) -> bool {
+pub(super) fn conflict(context: Context, first: &Touch, second: &Touch) -> bool {
     if !(first.write || second.write) || !first.extent.overlaps(&second.extent) {
         return false;
     }
@@ -257,7 +257,7 @@ pub(super) fn conflict(scene: Scene, first: &Touch, second: &Touch) -> bool {
         return false;
     }
     !apart_in_group(first, second)
-        && !other_window(scene, first, second)
+        && !other_window(context, first, second)
         && !same_thread(first, second)
 }
 
@@ -288,9 +288,9 @@ pub(super) fn apart_in_group(first: &Touch, second: &Touch) -> bool {
 
 /// Whether both are in different turns of a loop, in which an operand's windows are disjoint, unless
 /// scratch is a ring that the windows go around.
-fn other_window(scene: Scene, first: &Touch, second: &Touch) -> bool {
+fn other_window(context: Context, first: &Touch, second: &Touch) -> bool {
     let loops = first.mark.pipeline != 0 && first.mark.pipeline == second.mark.pipeline;
-    let ring = scene.options.reuse_resources && first.extent.buffer == Buffer::Scratch;
+    let ring = context.options.reuse_resources && first.extent.buffer == Buffer::Scratch;
     let same = first.extent == second.extent && first.packets == second.packets;
     loops && first.mark.turn != second.mark.turn && same && !ring
 }

@@ -5,7 +5,7 @@
 //! those to scratch count: packets say nothing about other data of the same launch, but scratch may have been
 //! written by the previous launch, about which they do.
 
-use super::lanes::{self, Mark, Scene, Touch};
+use super::lanes::{self, Context, Mark, Touch};
 use crate::ir::memory::Extent;
 use crate::ir::sharing::Sharing;
 use crate::ir::{BlockId, Buffer, Op, Program, RankId, all_ops, memory};
@@ -44,9 +44,9 @@ impl Others {
         for (here, rank) in program.ranks.entries() {
             for (id, block) in rank.blocks.entries() {
                 let by = (here, id);
-                let scene = Scene { ranks, block: by, options, others: &nothing, sharing };
+                let context = Context { ranks, block: by, options, others: &nothing, sharing };
                 for op in all_ops(&block.ops) {
-                    let effects = lanes::effects(scene, &op.action, Mark::default());
+                    let effects = lanes::effects(context, &op.action, Mark::default());
                     let own = effects.touches.iter().map(|touch| (touch, Some(by)));
                     let all = own.chain(effects.proxied.iter().map(|touch| (touch, None)));
                     let matters =

@@ -21,7 +21,7 @@
 //!
 //! Nothing else needs a join: a signal or release orders nothing after it, and a wait nothing before it.
 
-use super::lanes::{self, Effects, Heard, Scene, Touch, Use};
+use super::lanes::{self, Context, Effects, Heard, Touch, Use};
 use crate::ir::{Buffer, RankId};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -47,11 +47,11 @@ impl Pending {
     }
 
     /// Adds what an operation does.
-    pub(super) fn add(&mut self, scene: Scene, effects: Effects) {
+    pub(super) fn add(&mut self, context: Context, effects: Effects) {
         if effects.meets {
             self.clear();
         } else {
-            effects.heard().for_each(|packets| self.heard.add(scene, packets));
+            effects.heard().for_each(|packets| self.heard.add(context, packets));
             effects.touches.into_iter().for_each(|touch| self.touch(touch));
         }
         self.acquired = self.acquired.max(effects.acquires);
@@ -68,18 +68,18 @@ impl Pending {
     }
 
     /// Whether the operation needs a join before it.
-    pub(super) fn blocks(&self, scene: Scene, effects: &Effects) -> bool {
+    pub(super) fn blocks(&self, context: Context, effects: &Effects) -> bool {
         let heeds = effects.heeds && self.acquired > 0;
         if heeds
-            || lanes::visits(scene, effects, &self.heard)
-            || effects.touches.iter().any(|touch| self.conflicts(scene, touch))
+            || lanes::visits(context, effects, &self.heard)
+            || effects.touches.iter().any(|touch| self.conflicts(context, touch))
         {
             return true;
         }
-        !effects.meets && self.blocks_threads(scene, effects)
+        !effects.meets && self.blocks_threads(context, effects)
     }
 
-    fn blocks_threads(&self, scene: Scene, effects: &Effects) -> bool {
+    fn blocks_threads(&self, context: Context, effects: &Effects) -> bool {
         let untold = effects.publishes && !self.touches.is_empty();
         let others =
             self.acquired.max(effects.releases) > 1 && self.acquired > 0 && effects.releases > 0;
@@ -95,16 +95,16 @@ impl Pending {
             || others
             || early
             || shared()
-            || effects.proxied.iter().any(|touch| self.conflicts(scene, touch))
+            || effects.proxied.iter().any(|touch| self.conflicts(context, touch))
     }
 
-    fn conflicts(&self, scene: Scene, touch: &Touch) -> bool {
+    fn conflicts(&self, context: Context, touch: &Touch) -> bool {
         let extent = touch.extent;
         let from = (extent.rank, extent.buffer, extent.start.saturating_sub(self.longest));
         let to = (extent.rank, extent.buffer, extent.end);
         self.touches
             .range(from..to)
             .flat_map(|(_, list)| list)
-            .any(|earlier| lanes::conflict(scene, earlier, touch))
+            .any(|earlier| lanes::conflict(context, earlier, touch))
     }
 }

@@ -3,8 +3,9 @@
 //! In: a block, the lists into which its operations index, and the names of the rank's channels. Out: a line for the
 //! block and one for each operation. Indexes out of range are shown as such.
 
+use super::channels::{Identities, Kind, buffer_type};
 use super::sizes::Sizes;
-use super::{Form, Identities, Kind, Refusal, buffer_type, refuse};
+use super::{Form, Refusal, refuse};
 use crate::check::limits::{BUFFERS_OF_OPERATION, CHANNELS_OF_OPERATION, SEMAPHORES_OF_OPERATION};
 use crate::plan::{Buff, Gpu, OPERATIONS, Op};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Guesses at folds: things with equal marks correspond.
 
+use super::super::merged::Merged;
 use super::super::turn::Turn;
-use super::super::whole::Whole;
 use super::marks::{Marks, Numbers, marks, mix};
 use super::stretches::Stretches;
 use super::uses::Cells;
@@ -11,21 +11,24 @@ use crate::table::Id;
 
 /// A guess at the ranks' counterparts, from their marks; none where these differ.
 pub(super) fn by_marks(
-    (whole, cells): (&Whole<'_>, &[Cells]),
+    (merged, cells): (&Merged<'_>, &[Cells]),
     turn: Turn,
     marks: &[Marks],
 ) -> Option<Vec<Folded>> {
     let of = |rank: RankId| cells.get(rank.index()).zip(marks.get(rank.index()));
     let cells = |rank, buffer| chunks(of(turn.home(rank).0)?, of(rank)?, buffer);
-    folded((whole.program(), turn, marks), cells)
+    folded((merged.program(), turn, marks), cells)
 }
 
 /// Another guess, for buffers with the same number of chunks for each rank, which move with that rank to its place:
 /// such a buffer may be cut elsewhere on every rank, and then its marks say little. Chunks of other buffers are in the
 /// same places on all ranks.
-pub(super) fn by_number((whole, cells): (&Whole<'_>, &[Cells]), turn: Turn) -> Option<Vec<Folded>> {
-    let program = whole.program();
-    let marks = marks((whole, cells), turn, (Numbers::OfOperations, 1))?;
+pub(super) fn by_number(
+    (merged, cells): (&Merged<'_>, &[Cells]),
+    turn: Turn,
+) -> Option<Vec<Folded>> {
+    let program = merged.program();
+    let marks = marks((merged, cells), turn, (Numbers::OfOperations, 1))?;
     let ranks = program.ranks.len() as u32;
     folded((program, turn, &marks), |rank, buffer| {
         let chunks = super::chunks(program.ranks.lookup(rank)?, buffer);

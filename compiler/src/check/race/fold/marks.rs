@@ -6,8 +6,8 @@
 //! it; then blocks again by what they use, and cells by those blocks, and so on: each round distinguishes things one
 //! step further away from a difference. Chunks that always go together are one stretch.
 
-use super::super::turn::{By, Turn};
-use super::super::whole::Whole;
+use super::super::merged::Merged;
+use super::super::turn::{Turn, TurnId};
 use super::uses::{Cells, Slopes, Used, Uses, unused, use_all, used};
 use super::{back, is_quiet, per_rank};
 use crate::ir::{Action, ChannelId, Link, Op, Program, RankId};
@@ -42,38 +42,39 @@ pub(super) enum Numbers {
 
 /// The marks after `rounds` rounds; none if the blocks' marks differ between ranks.
 pub(super) fn marks(
-    (whole, cells): (&Whole<'_>, &[Cells]),
+    (merged, cells): (&Merged<'_>, &[Cells]),
     turn: Turn,
     (numbers, rounds): (Numbers, u32),
 ) -> Option<Vec<Marks>> {
-    let program = whole.program();
+    let program = merged.program();
     let first = View { program, turn, numbers, cells, before: None };
-    let mut marks = one_round(first, whole, rounds == 1)?;
+    let mut marks = one_round(first, merged, rounds == 1)?;
     for round in 2..=rounds {
         let before: Vec<Before> = marks.into_iter().map(Before::of).collect();
-        marks = one_round(View { before: Some(&before), ..first }, whole, round == rounds)?;
+        marks = one_round(View { before: Some(&before), ..first }, merged, round == rounds)?;
     }
     Some(marks)
 }
 
 /// Whether the first represented rank has blocks like its representative's, as far as the first round shows. If ranks
 /// are not symmetric, that usually shows here, before anything is known about their memory.
-pub(super) fn begin_alike(whole: &Whole<'_>, turn: Turn) -> bool {
-    let program = whole.program();
+pub(super) fn begin_alike(merged: &Merged<'_>, turn: Turn) -> bool {
+    let program = merged.program();
     let view = View { program, turn, numbers: Numbers::OfRows, cells: &[], before: None };
     let rank = RankId(turn.first(program.ranks.len() as u32));
-    let [own, first] = [rank, turn.home(rank).0].map(|of| blocks(view, whole, of, &mut Vec::new()));
+    let [own, first] =
+        [rank, turn.home(rank).0].map(|of| blocks(view, merged, of, &mut Vec::new()));
     alike(&own, &first)
 }
 
 /// The marks of a round; none if the blocks' marks differ between ranks.
-fn one_round(view: View<'_>, whole: &Whole<'_>, is_last: bool) -> Option<Vec<Marks>> {
+fn one_round(view: View<'_>, merged: &Merged<'_>, is_last: bool) -> Option<Vec<Marks>> {
     let mut marks: Vec<Marks> = per_rank(view.program, |_| Marks::default());
     let mut uses = unused(view.program, view.cells);
     let mut operations = Vec::new();
     for rank in view.program.ranks.ids() {
         operations.clear();
-        let mut blocks = blocks(view, whole, rank, &mut operations);
+        let mut blocks = blocks(view, merged, rank, &mut operations);
         if is_last {
             tell_apart(&mut blocks);
         }
@@ -82,7 +83,7 @@ fn one_round(view: View<'_>, whole: &Whole<'_>, is_last: bool) -> Option<Vec<Mar
         if !alike(&own.blocks, &marks.get(view.turn.home(rank).0.index())?.blocks) {
             return None;
         }
-        use_all((view.turn, view.cells), whole, (rank, &own.blocks, &operations), &mut uses);
+        use_all((view.turn, view.cells), merged, (rank, &own.blocks, &operations), &mut uses);
     }
     settle(view.program, view.turn, uses, &mut marks);
     Some(marks)
@@ -135,7 +136,12 @@ struct View<'a> {
 }
 
 /// The marks of a rank's blocks. Those of their operations are added to a list, with their numbers.
-fn blocks(view: View<'_>, whole: &Whole<'_>, here: RankId, operations: &mut Vec<u64>) -> Vec<u64> {
+fn blocks(
+    view: View<'_>,
+    merged: &Merged<'_>,
+    here: RankId,
+    operations: &mut Vec<u64>,
+) -> Vec<u64> {
     let mark = |ops: &[Op]| {
         let mut sum = 0_u64;
         each(ops, view.numbers, &mut |at, op| {
@@ -145,7 +151,7 @@ fn blocks(view: View<'_>, whole: &Whole<'_>, here: RankId, operations: &mut Vec<
         });
         mix(sum, ops.len() as u64)
     };
-    whole.blocks(here).map(mark).collect()
+    merged.blocks(here).map(mark).collect()
 }
 
 /// Distinguishes blocks with the same mark by number: the first is matched with the first, and so on, and what they use
@@ -231,7 +237,7 @@ fn settle(program: &Program, turn: Turn, uses: Vec<Uses>, marks: &mut [Marks]) {
 }
 
 /// The mark of a channel, without its uses.
-fn channel(program: &Program, (turn, back): (Turn, By), here: RankId, id: ChannelId) -> u64 {
+fn channel(program: &Program, (turn, back): (Turn, TurnId), here: RankId, id: ChannelId) -> u64 {
     let channel = program.ranks.lookup(here).and_then(|rank| rank.channels.lookup(id));
     match channel.map(|channel| &channel.link) {
         Some(Link::Memory(peer)) => mix(1, u64::from(turn.then(peer.0, back))),

@@ -1,7 +1,7 @@
 //! Whether an operand's cells correspond to those of the representative's operand: element by element, in the same
 //! order or, where chunks are in another order there, in any.
 
-use super::super::turn::By;
+use super::super::turn::TurnId;
 use super::homes::Span;
 use super::same::Check;
 use crate::ir::memory::home;
@@ -20,7 +20,7 @@ impl<'a> Check<'a> {
     /// The positions of the elements of this rank's operand among those of the representative's.
     pub(super) fn places(
         &self,
-        (id, _): (RankId, By),
+        (id, _): (RankId, TurnId),
         both: Option<(&Operand, &Operand)>,
     ) -> Places<'a> {
         let (operand, one) = both.filter(|_| self.fold.is_scattered())?;
@@ -37,7 +37,7 @@ impl<'a> Check<'a> {
 
     pub(super) fn operand(
         &self,
-        (id, back): (RankId, By),
+        (id, back): (RankId, TurnId),
         (operand, one): (&Operand, &Operand),
         places: &Places<'_>,
     ) -> bool {

@@ -5,9 +5,9 @@
 //! the channels and semaphores of an operation, each of which is handled by one thread, if all operations between two
 //! meetings of the threads agree on which thread corresponds to which.
 
+use super::super::merged::Merged;
 use super::super::step::meet;
-use super::super::turn::{By, Turn};
-use super::super::whole::Whole;
+use super::super::turn::{Turn, TurnId};
 use super::operands::Places;
 use super::{Fold, back, is_quiet, row};
 use crate::ir::memory::{Extent, accesses, extents, source_is_packets, writes_packets};
@@ -20,7 +20,7 @@ use crate::table::Id;
 /// A fold that is verified against the program.
 pub(super) struct Check<'a> {
     pub(super) program: &'a Program,
-    whole: &'a Whole<'a>,
+    merged: &'a Merged<'a>,
     pub(super) fold: &'a Fold,
     pub(super) turn: Turn,
 }
@@ -33,9 +33,9 @@ struct Threads(Option<Order>);
 type Order = Option<Vec<usize>>;
 
 /// Whether a fold is right.
-pub(super) fn holds(whole: &Whole<'_>, fold: &Fold) -> bool {
-    let program = whole.program();
-    let check = Check { program, whole, fold, turn: fold.turn };
+pub(super) fn holds(merged: &Merged<'_>, fold: &Fold) -> bool {
+    let program = merged.program();
+    let check = Check { program, merged, fold, turn: fold.turn };
     program.ranks.entries().all(|(id, rank)| {
         let (first, by) = fold.turn.home(id);
         let one = program.ranks.lookup(first);
@@ -49,7 +49,7 @@ impl Check<'_> {
         let view = (id, back(self.turn, id));
         let blocks = folded.blocks.iter().map(|at| {
             let at = BlockId(*at);
-            Some(self.whole.ops((id, at), rank.blocks.lookup(at)?))
+            Some(self.merged.ops((id, at), rank.blocks.lookup(at)?))
         });
         self.memory(first, id, rank)
             && first.blocks.len() == rank.blocks.len()
@@ -60,7 +60,7 @@ impl Check<'_> {
             && rank.semaphores.iter().zip(&folded.semaphores).all(|(semaphore, at)| {
                 row(&first.semaphores, *at).is_some_and(|one| one.initial == semaphore.initial)
             })
-            && self.whole.blocks(one).zip(blocks).all(|(ones, ops)| {
+            && self.merged.blocks(one).zip(blocks).all(|(ones, ops)| {
                 ops.is_some_and(|ops| self.block(view, (first, ones), (rank, ops)))
             })
     }
@@ -91,7 +91,7 @@ impl Check<'_> {
         }
     }
 
-    fn channel(&self, (_, back): (RankId, By), channel: &Channel, one: &Channel) -> bool {
+    fn channel(&self, (_, back): (RankId, TurnId), channel: &Channel, one: &Channel) -> bool {
         let seen = |rank: &RankId| self.turn.then(rank.0, back);
         let links = match (&channel.link, &one.link) {
             (Link::Memory(peer), Link::Memory(other)) | (Link::Port(peer), Link::Port(other)) => {
@@ -115,7 +115,7 @@ impl Check<'_> {
 
     fn block(
         &self,
-        view: (RankId, By),
+        view: (RankId, TurnId),
         (first, ones): (&Rank, &[Op]),
         (rank, ops): (&Rank, &[Op]),
     ) -> bool {
@@ -127,7 +127,7 @@ impl Check<'_> {
     /// Whether barriers are between corresponding blocks.
     fn barriers(
         &self,
-        (id, _): (RankId, By),
+        (id, _): (RankId, TurnId),
         (first, ones): (&Rank, &[Op]),
         (rank, ops): (&Rank, &[Op]),
     ) -> bool {
@@ -150,7 +150,7 @@ impl Check<'_> {
         })
     }
 
-    fn ops(&self, view: (RankId, By), ops: &[Op], ones: &[Op], threads: &mut Threads) -> bool {
+    fn ops(&self, view: (RankId, TurnId), ops: &[Op], ones: &[Op], threads: &mut Threads) -> bool {
         let mut before: Option<&Op> = None;
         let mut at = 0;
         while let (Some(op), Some(one)) = (ops.get(at), ones.get(at)) {
@@ -176,7 +176,7 @@ impl Check<'_> {
     }
 
     /// Whether operations in a row that do not synchronize are the same in some order, if their order does not matter.
-    fn run(&self, view: (RankId, By), (ops, ones): (&[Op], &[Op])) -> bool {
+    fn run(&self, view: (RankId, TurnId), (ops, ones): (&[Op], &[Op])) -> bool {
         let same = |i: usize, j: usize| match (ops.get(i), ones.get(j)) {
             (Some(op), Some(one)) => self.op(view, op, one, &mut Threads::default()),
             (Some(_) | None, _) => false,
@@ -214,7 +214,7 @@ impl Check<'_> {
         })
     }
 
-    fn op(&self, view: (RankId, By), op: &Op, one: &Op, threads: &mut Threads) -> bool {
+    fn op(&self, view: (RankId, TurnId), op: &Op, one: &Op, threads: &mut Threads) -> bool {
         let (id, _) = view;
         let channel = |at: &ChannelId, one: &ChannelId| self.fold.end(id, *at).1 == *one;
         match (&op.action, &one.action) {
@@ -261,7 +261,7 @@ impl Check<'_> {
 
     fn transfer(
         &self,
-        view: (RankId, By),
+        view: (RankId, TurnId),
         a: &Transfer,
         b: &Transfer,
         threads: &mut Threads,

@@ -1,7 +1,7 @@
 //! What is used by what: for each channel, semaphore and stretch of chunks, the sum of the marks of its uses.
 
+use super::super::merged::Merged;
 use super::super::turn::Turn;
-use super::super::whole::Whole;
 use super::marks::mix;
 use super::stretches::{Cuts, Stretches};
 use super::{back, chunks, per_rank};
@@ -82,14 +82,14 @@ fn cells(
 
 /// How every rank's buffers are cut where operands begin and end. If that saves little, each chunk is a stretch, which
 /// is faster to look up.
-pub(super) fn cut(whole: &Whole<'_>) -> Vec<Cells> {
-    let program = whole.program();
+pub(super) fn cut(merged: &Merged<'_>) -> Vec<Cells> {
+    let program = merged.program();
     let buffers = [Buffer::Input, Buffer::Output, Buffer::Scratch];
     let each =
         per_rank(program, |rank| buffers.map(|buffer| Stretches::Each(chunks(rank, buffer))));
     let mut cuts = per_rank(program, |rank| buffers.map(|buffer| Cuts::none(chunks(rank, buffer))));
     for here in program.ranks.ids() {
-        for ops in whole.blocks(here) {
+        for ops in merged.blocks(here) {
             each_op(ops, &mut |op| {
                 used(program, here, op, &mut |used| {
                     let Used::Cells(rank, buffer, start, size, _) = used else { return };
@@ -122,13 +122,13 @@ pub(super) fn unused(program: &Program, cells: &[Cells]) -> Vec<Uses> {
 /// Adds the marks of a rank's blocks and operations to everything that they use.
 pub(super) fn use_all(
     (turn, cells): (Turn, &[Cells]),
-    whole: &Whole<'_>,
+    merged: &Merged<'_>,
     (here, blocks, operations): (RankId, &[u64], &[u64]),
     uses: &mut [Uses],
 ) {
-    let program = whole.program();
+    let program = merged.program();
     let mut operations = operations.iter();
-    for (block, ops) in blocks.iter().zip(whole.blocks(here)) {
+    for (block, ops) in blocks.iter().zip(merged.blocks(here)) {
         each_op(ops, &mut |op| {
             let own = mix(*block, operations.next().copied().unwrap_or(0));
             used(program, here, op, &mut |used| match used {

@@ -29,30 +29,30 @@ const MOST_MEMBERS: usize = 1024;
 
 /// The operations of a program, some of them merged.
 #[derive(Debug)]
-pub(super) struct Whole<'p> {
+pub(super) struct Merged<'p> {
     /// The blocks in which operations were merged.
     blocks: BTreeMap<(RankId, BlockId), Vec<Op>>,
     windows: Windows,
     program: &'p Program,
 }
 
-impl<'p> Whole<'p> {
+impl<'p> Merged<'p> {
     /// All operations as they stand.
-    pub(super) fn as_written(program: &'p Program) -> Whole<'p> {
-        Whole { blocks: BTreeMap::new(), windows: windows(program), program }
+    pub(super) fn as_written(program: &'p Program) -> Merged<'p> {
+        Merged { blocks: BTreeMap::new(), windows: windows(program), program }
     }
 
     /// All operations, merged where possible.
-    pub(super) fn of(program: &'p Program) -> Whole<'p> {
+    pub(super) fn of(program: &'p Program) -> Merged<'p> {
         let mut blocks = BTreeMap::new();
         for (id, rank) in program.ranks.entries() {
             for (block, row) in rank.blocks.entries() {
-                if let Some(ops) = whole(rank.alias, &row.ops) {
+                if let Some(ops) = merged(rank.alias, &row.ops) {
                     blocks.insert((id, block), ops);
                 }
             }
         }
-        Whole { blocks, windows: windows(program), program }
+        Merged { blocks, windows: windows(program), program }
     }
 
     /// Whether nothing was merged.
@@ -61,7 +61,7 @@ impl<'p> Whole<'p> {
     }
 
     /// Keeps only the merged operations of the first ranks.
-    pub(super) fn of_first(mut self, ranks: u32) -> Whole<'p> {
+    pub(super) fn of_first(mut self, ranks: u32) -> Merged<'p> {
         drop(self.blocks.split_off(&(RankId(ranks), BlockId(0))));
         self
     }
@@ -89,7 +89,7 @@ impl<'p> Whole<'p> {
 }
 
 /// A block's operations, merged; none if nothing can be merged.
-fn whole(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
+fn merged(alias: Option<Alias>, ops: &[Op]) -> Option<Vec<Op>> {
     let first = (0..ops.len()).find(|at| {
         let Some((one, (next, _))) = ops.get(*at).zip(follower(ops, *at)) else { return false };
         // The kinds are compared before anything is copied, since most neighbors differ in kind.

@@ -1,9 +1,9 @@
 //! Moments as the turns of a schedule: consecutive moments of an agent form one turn.
 
-use super::{Chain, Moment, Past};
+use super::{Chain, EventGraph, Moment};
 use crate::diagnostic::witness::Turn;
 
-impl Past<'_> {
+impl EventGraph<'_> {
     /// The turns that a sequence of moments makes up.
     pub(in crate::check) fn turns(&self, moments: &[Moment]) -> Vec<Turn> {
         let mut turns: Vec<Turn> = Vec::new();

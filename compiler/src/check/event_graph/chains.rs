@@ -1,7 +1,7 @@
 //! Lays out a program as chains: what each agent does in a launch, and who provides what others
 //! wait for.
 
-use super::{Agent, Chain, Line, Past, Places, Request};
+use super::{Agent, Chain, EventGraph, Line, Places, Request};
 use crate::diagnostic::witness::Step;
 use crate::ir::memory::{Group, covered, extents, groups, writes_packets};
 use crate::ir::run::{Windows, windows};
@@ -17,11 +17,11 @@ const MOST_ROWS: usize = 2_000_000;
 /// Who writes the packets of each cell of scratch.
 pub(super) type Packets = FxHashMap<(RankId, u64), Places>;
 
-impl<'p> Past<'p> {
+impl<'p> EventGraph<'p> {
     /// Lays out a program whose chunks are cut into `parts` parts; none where it is too large.
-    pub(in crate::check) fn new(program: &'p Program, parts: u32) -> Option<Past<'p>> {
+    pub(in crate::check) fn new(program: &'p Program, parts: u32) -> Option<EventGraph<'p>> {
         let windows = windows(program);
-        let mut past = Past {
+        let mut graph = EventGraph {
             program,
             chains: Vec::new(),
             blocks: Vec::new(),
@@ -37,19 +37,19 @@ impl<'p> Past<'p> {
         };
         let mut rows = 0;
         for (rank, row) in program.ranks.entries() {
-            let first = past.chains.len() as Agent;
+            let first = graph.chains.len() as Agent;
             for (block, row) in row.blocks.entries() {
                 let lines = lines(&windows, &row.ops, parts, &mut rows)?;
-                past.chains.push(Chain::Block { rank, block, lines });
+                graph.chains.push(Chain::Block { rank, block, lines });
             }
-            past.blocks.push(first..past.chains.len() as Agent);
+            graph.blocks.push(first..graph.chains.len() as Agent);
         }
-        past.add_proxies();
-        past.first_user = past.chains.len() as Agent;
-        past.chains.extend(program.ranks.ids().map(|rank| Chain::User { rank }));
-        let mut index = Index { past, rows };
+        graph.add_proxies();
+        graph.first_user = graph.chains.len() as Agent;
+        graph.chains.extend(program.ranks.ids().map(|rank| Chain::User { rank }));
+        let mut index = Index { graph, rows };
         index.blocks()?;
-        Some(index.past)
+        Some(index.graph)
     }
 
     /// Adds the proxies, one for each end of a port channel.
@@ -95,17 +95,17 @@ fn lines<'p>(
 
 /// Records who signals, waits, releases, acquires and writes packets.
 struct Index<'p> {
-    past: Past<'p>,
+    graph: EventGraph<'p>,
     rows: usize,
 }
 
 impl<'p> Index<'p> {
     /// All blocks, in order; none where there are too many packets.
     fn blocks(&mut self) -> Option<()> {
-        for agent in self.past.all_blocks() {
-            let rank = self.past.rank(agent);
-            for at in 0..self.past.lines(agent).len() {
-                let Some(line) = self.past.lines(agent).get(at).cloned() else { continue };
+        for agent in self.graph.all_blocks() {
+            let rank = self.graph.rank(agent);
+            for at in 0..self.graph.lines(agent).len() {
+                let Some(line) = self.graph.lines(agent).get(at).cloned() else { continue };
                 self.line(rank, (agent, at as u32), &line)?;
             }
         }
@@ -120,21 +120,21 @@ impl<'p> Index<'p> {
             }
             Action::Wait(signal) => {
                 for channel in &signal.channels {
-                    self.past.waits.entry((rank, *channel)).or_default().push(me);
+                    self.graph.waits.entry((rank, *channel)).or_default().push(me);
                 }
             }
             Action::Acquire(list) => {
                 for id in list {
-                    self.past.acquires.entry((rank, *id)).or_default().push(me);
+                    self.graph.acquires.entry((rank, *id)).or_default().push(me);
                 }
             }
             Action::Release(list) => {
                 for id in list {
-                    self.past.releases.entry((rank, *id)).or_default().push(me);
+                    self.graph.releases.entry((rank, *id)).or_default().push(me);
                 }
             }
             Action::Barrier { id, .. } => {
-                self.past.barriers.entry((rank, *id)).or_default().push(me);
+                self.graph.barriers.entry((rank, *id)).or_default().push(me);
             }
             Action::Transfer(transfer) => return self.transfer(rank, me, line, transfer),
             Action::Sync | Action::Flush(_) | Action::Pipeline(_) => {}
@@ -145,9 +145,10 @@ impl<'p> Index<'p> {
     /// A signal over a channel, sent by its proxy if it has one.
     fn signal(&mut self, rank: RankId, channel: ChannelId, me: (Agent, u32), moved: bool) {
         let giver = self.request(rank, channel, me, moved).unwrap_or(me);
-        let end = self.past.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(channel));
+        let end =
+            self.graph.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(channel));
         if let Some((peer, there)) = end.and_then(|end| Some((end.peer()?, end.partner?))) {
-            self.past.signals.entry((peer, there)).or_default().push(giver);
+            self.graph.signals.entry((peer, there)).or_default().push(giver);
         }
     }
 
@@ -159,8 +160,8 @@ impl<'p> Index<'p> {
         (block, line): (Agent, u32),
         moves: bool,
     ) -> Option<(Agent, u32)> {
-        let proxy = *self.past.proxies.get(&(rank, channel))?;
-        let Some(Chain::Proxy { requests, .. }) = self.past.chains.get_mut(proxy as usize) else {
+        let proxy = *self.graph.proxies.get(&(rank, channel))?;
+        let Some(Chain::Proxy { requests, .. }) = self.graph.chains.get_mut(proxy as usize) else {
             return None;
         };
         requests.push(Request { block, line, moves });
@@ -190,11 +191,18 @@ impl<'p> Index<'p> {
             for (_, operand) in
                 group.destinations.iter().filter(|(i, _)| writes_packets(transfer.verb, *i))
             {
-                let cells = range(transfer, line, group, self.past.parts);
-                each_packet(self.past.program, rank, operand, &cells, self.past.parts, &mut |at| {
-                    self.past.packets.entry(at).or_default().extend(writer);
-                    self.rows += 1;
-                });
+                let cells = range(transfer, line, group, self.graph.parts);
+                each_packet(
+                    self.graph.program,
+                    rank,
+                    operand,
+                    &cells,
+                    self.graph.parts,
+                    &mut |at| {
+                        self.graph.packets.entry(at).or_default().extend(writer);
+                        self.rows += 1;
+                    },
+                );
             }
             if self.rows > MOST_ROWS {
                 return None;
@@ -225,7 +233,7 @@ pub(super) fn each_packet(
     }
 }
 
-impl Past<'_> {
+impl EventGraph<'_> {
     /// The agents that are a rank's blocks.
     pub(super) fn blocks_of(&self, rank: RankId) -> Range<Agent> {
         self.blocks.get(rank.index()).cloned().unwrap_or_default()

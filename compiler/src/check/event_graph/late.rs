@@ -1,7 +1,7 @@
 //! Chooses whose packet is waited for where several agents write it: one that does not come from a given moment, if
 //! there is one.
 
-use super::{Agent, Chain, MOST_MOMENTS, Moment, Past};
+use super::{Agent, Chain, EventGraph, MOST_MOMENTS, Moment};
 use rustc_hash::FxHashMap;
 
 /// An order of moments in which a given one runs as late as possible, and whatever waits for its packets later still.
@@ -29,7 +29,7 @@ impl Late {
     }
 }
 
-impl Past<'_> {
+impl EventGraph<'_> {
     /// The order in which `moment` comes as late as possible, until both it and `target` are reached; none where they
     /// are not reached, or where no packet has several writers.
     pub(in crate::check) fn late(&self, moment: Option<Moment>, target: Moment) -> Option<Late> {

@@ -40,7 +40,7 @@ pub(super) enum Turn {
 }
 
 /// The part of a search that does not change.
-pub(super) struct Scene<'p> {
+pub(super) struct Model<'p> {
     pub(super) blocks: Vec<Block<'p>>,
     acts: Vec<Vec<Act>>,
     /// The counters' initial values.
@@ -53,16 +53,16 @@ pub(super) struct Scene<'p> {
     writers: Vec<Vec<At>>,
 }
 
-impl<'p> Scene<'p> {
+impl<'p> Model<'p> {
     /// These blocks of a program, which have nothing to do with the others.
-    pub(super) fn new(program: &Program, sharing: &Sharing, blocks: Vec<Block<'p>>) -> Scene<'p> {
+    pub(super) fn new(program: &Program, sharing: &Sharing, blocks: Vec<Block<'p>>) -> Model<'p> {
         let mut numbers = Numbers::new(program, sharing);
         let acts = blocks
             .iter()
             .map(|block| block.steps.iter().map(|step| numbers.act(block.rank, step.op)).collect());
         let acts: Vec<Vec<Act>> = acts.collect();
         let Numbers { initial, packets, barriers, .. } = numbers;
-        let mut scene = Scene {
+        let mut model = Model {
             users: vec![Vec::new(); initial.len()],
             barriers: vec![Vec::new(); barriers.len()],
             writers: vec![Vec::new(); packets.len()],
@@ -70,10 +70,10 @@ impl<'p> Scene<'p> {
             acts,
             initial,
         };
-        scene.find_users();
-        scene.find_members(program, &barriers);
-        scene.find_writers(program, &packets);
-        scene
+        model.find_users();
+        model.find_members(program, &barriers);
+        model.find_writers(program, &packets);
+        model
     }
 
     fn find_users(&mut self) {

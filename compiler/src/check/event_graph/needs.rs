@@ -1,11 +1,11 @@
 //! The moments that must have run just before a moment.
 
 use super::chains::{each_packet, range};
-use super::{Agent, Chain, Late, Line, Moment, Past, Places, Request};
+use super::{Agent, Chain, EventGraph, Late, Line, Moment, Places, Request};
 use crate::ir::memory::{groups, source_is_packets};
 use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb};
 
-impl Past<'_> {
+impl EventGraph<'_> {
     /// The moments that must have run just before; none where the moment never comes. Where several agents write a
     /// packet, it is the first one's write, or the one that `late` chooses.
     pub(in crate::check) fn needs(

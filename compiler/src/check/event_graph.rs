@@ -74,7 +74,7 @@ enum Chain<'p> {
 type Places = Vec<(Agent, u32)>;
 
 /// A program as chains of moments, with the moments that provide what others wait for.
-pub(super) struct Past<'p> {
+pub(super) struct EventGraph<'p> {
     /// The program.
     pub(super) program: &'p Program,
     chains: Vec<Chain<'p>>,
@@ -96,7 +96,7 @@ pub(super) struct Past<'p> {
 
 /// The moments that were reached, in an order in which they can run.
 pub(super) struct Run<'a, 'p> {
-    past: &'a Past<'p>,
+    graph: &'a EventGraph<'p>,
     /// Where several agents write a packet: whose write is waited for; without it, the first one's.
     late: Option<&'a Late>,
     order: Vec<Moment>,
@@ -105,13 +105,13 @@ pub(super) struct Run<'a, 'p> {
 
 impl<'a, 'p> Run<'a, 'p> {
     /// A run in which nothing has been done yet.
-    pub(super) fn new(past: &'a Past<'p>) -> Run<'a, 'p> {
-        Run::by(past, None)
+    pub(super) fn new(graph: &'a EventGraph<'p>) -> Run<'a, 'p> {
+        Run::by(graph, None)
     }
 
     /// The same; where several agents write a packet, `late` chooses whose write is waited for.
-    pub(super) fn by(past: &'a Past<'p>, late: Option<&'a Late>) -> Run<'a, 'p> {
-        Run { past, late, order: Vec::new(), done: FxHashSet::default() }
+    pub(super) fn by(graph: &'a EventGraph<'p>, late: Option<&'a Late>) -> Run<'a, 'p> {
+        Run { graph, late, order: Vec::new(), done: FxHashSet::default() }
     }
 
     /// Runs everything that must run before a moment, and the moment itself. False where it is never reached, or not
@@ -127,7 +127,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 if full || !open.insert(moment) {
                     return false;
                 }
-                let Some(needs) = self.past.needs(moment, self.late) else { return false };
+                let Some(needs) = self.graph.needs(moment, self.late) else { return false };
                 path.push((moment, needs));
             }
             let Some((moment, needs)) = path.last_mut() else { return true };
@@ -143,14 +143,14 @@ impl<'a, 'p> Run<'a, 'p> {
     /// Runs everything that must run before a moment, but not the moment itself. False where it is never reached, or
     /// not within the limit.
     pub(super) fn reach_all_before(&mut self, target: Moment) -> bool {
-        let needs = self.past.needs(target, self.late);
+        let needs = self.graph.needs(target, self.late);
         // The last need is served first.
         needs.is_some_and(|needs| needs.into_iter().rev().all(|one| self.reach(one)))
     }
 
     /// Marks a moment as done, and with a barrier the moments that meet there.
     fn pass(&mut self, moment: Moment) {
-        for moment in std::iter::once(moment).chain(self.past.meets(moment)) {
+        for moment in std::iter::once(moment).chain(self.graph.meets(moment)) {
             if self.done.insert(moment) {
                 self.order.push(moment);
             }
@@ -161,7 +161,7 @@ impl<'a, 'p> Run<'a, 'p> {
     pub(super) fn stand_at(&mut self, moment: Moment) -> bool {
         let before = match moment.at.checked_sub(1) {
             Some(at) => Moment { at, ..moment },
-            None => self.past.start(self.past.rank(moment.agent), moment.launch),
+            None => self.graph.start(self.graph.rank(moment.agent), moment.launch),
         };
         let reached = self.reach(before);
         if reached {
@@ -181,7 +181,7 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 }
 
-impl<'p> Past<'p> {
+impl<'p> EventGraph<'p> {
     /// A block's agent.
     fn block(&self, rank: RankId, block: BlockId) -> Agent {
         self.blocks.get(rank.0 as usize).map_or(0, |agents| agents.start) + block.0
