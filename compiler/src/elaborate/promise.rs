@@ -91,6 +91,9 @@ impl<'a> Eval<'_, 'a> {
         let inner = super::memory::kind_of(clause.inner);
         let (input, output) = (self.own.input_chunks as u32, self.own.output_chunks as u32);
         let inner_chunks = if inner == ir::Buffer::Input { input } else { output };
+        if inner_chunks == 0 {
+            return Ok(()); // as on a rank that contributes nothing: no slice is that short
+        }
         let (outer, offset, size) = match self.value(&clause.value)? {
             Value::Chunk(slice) => (slice.buffer, slice.index, slice.size),
             Value::Buffer(BufferValue { name, .. }) => {
