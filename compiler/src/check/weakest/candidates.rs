@@ -67,6 +67,10 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
             changes.extend(beside(past, first, Side::After));
         }
     }
+    let proxy = first_access.filter(|first| matches!(first.event.agent, Agent::Proxy { .. }));
+    if let Some(first) = proxy.filter(|_| code == Code::E0515) {
+        changes.extend(first.event.place.map(|at| Change::Flush { at, signal: None }));
+    }
     if matches!(code, Code::E0501 | Code::E0510) {
         changes.extend(beside(past, second, Side::Before));
         changes.extend(released_later(past, second));
