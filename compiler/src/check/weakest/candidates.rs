@@ -6,7 +6,7 @@ use super::{counts, memory, order};
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Agent, Event, Finding, Race};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{self, Action, BlockId, ChannelKind, RankId, Verb};
+use crate::ir::{self, Action, BlockId, Buffer, ChannelKind, RankId, Verb};
 use crate::source::Place;
 use std::collections::BTreeSet;
 
@@ -58,6 +58,9 @@ fn of_race(past: &Past, code: Code, race: &Race) -> Vec<Change> {
     let first = race.first.and_then(|access| moment(past, &access.event));
     if let Some(first) = first.filter(|_| race.ordered) {
         changes.extend(stronger(past, first, second));
+    }
+    if code == Code::E0510 && race.memory.buffer == Buffer::Scratch.word() {
+        changes.extend(answered(past, RankId(race.memory.rank), second));
     }
     let first_access = race.first.filter(|access| access.event.step.is_some());
     if let Some(first) = first_access.filter(|_| matches!(code, Code::E0501 | Code::E0512)) {
@@ -171,6 +174,31 @@ fn stronger(past: &Past, first: Moment, second: Moment) -> Vec<Change> {
     let all: Vec<Place> = all.into_iter().collect();
     let several = (pairs.len() > 1).then_some(all);
     pairs.into_iter().chain(several).map(|at| Change::Strong { at }).collect()
+}
+
+/// Making strong a relaxed signal of a rank, and its wait, on the rank that touches the first one's scratch too early.
+/// If it is not relaxed, that of the previous launch tells that what was done there before is over. The last ones come
+/// first.
+fn answered(past: &Past, owner: RankId, touch: Moment) -> Vec<Change> {
+    let to = past.rank(touch.agent);
+    let mut pairs: Vec<Vec<Place>> = Vec::new();
+    for agent in past.all_blocks().filter(|agent| past.rank(*agent) == owner) {
+        for at in (0..past.lines(agent).len() as u32).rev() {
+            let signal = Moment { launch: 0, agent, at };
+            let waits = waits(past, signal).into_iter().filter(|wait| past.rank(wait.agent) == to);
+            let mut ends: Vec<Moment> = waits.collect();
+            if !ends.is_empty() {
+                ends.push(signal);
+            }
+            let places: BTreeSet<Place> =
+                ends.into_iter().filter_map(|end| relaxed_place(past, end)).collect();
+            let pair: Vec<Place> = places.into_iter().collect();
+            if pairs.len() < MOST_PAIRS && !pair.is_empty() && !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+    }
+    pairs.into_iter().map(|at| Change::Strong { at }).collect()
 }
 
 /// The signals that a wait receives, where the signal or the wait is relaxed.
