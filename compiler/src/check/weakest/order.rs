@@ -182,11 +182,23 @@ fn known(past: &Past, first: Moment, second: Moment) -> Vec<(Moment, Moment)> {
     } else {
         for (one, other) in both {
             let told = nearest::teller(past, one);
-            let heard = told.and_then(|told| nearest::hearer(past, told, past.rank(other.agent)));
+            let on = past.rank(other.agent);
+            let heard = told.and_then(|told| {
+                nearest::hearer(past, told, on).or_else(|| behind_barrier(past, told, on))
+            });
             pairs.extend(heard.map(|heard| (heard, other)));
         }
     }
     pairs
+}
+
+/// Where an access is announced to a barrier: the wait for the last signal that a block of that rank sends to rank `on`.
+fn behind_barrier(past: &Past, told: Moment, on: RankId) -> Option<Moment> {
+    let Some(Action::Barrier { .. }) = action(past, told) else { return None };
+    let rank = past.rank(told.agent);
+    let mut blocks = past.all_blocks().filter(|agent| past.rank(*agent) == rank);
+    let signal = blocks.find_map(|agent| nearest::last_signal_to(past, agent, on))?;
+    nearest::hearer(past, signal, on)
 }
 
 fn handover(
