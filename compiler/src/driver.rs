@@ -165,7 +165,8 @@ fn passed(
         let found = check::check_again(&elaborated, &mut known, interrupt);
         let subject = swap::Subject { unit, program, settings, interrupt };
         let found = in_place::told(&subject, &elaborated, found);
-        diagnostics.extend(swap::told(&subject, &elaborated, found));
+        let found = swap::told(&subject, &elaborated, found);
+        diagnostics.extend(caused(&elaborated, proof, found));
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {
@@ -211,6 +212,16 @@ fn passed_through(
 /// How many operations all ranks have.
 fn operations(program: &ir::Program) -> u64 {
     program.all_ops().count() as u64
+}
+
+/// Instead of what a program that is not built does wrong, the pipelines that are likely to be the reason. Those of a
+/// program that is built are reported with the other limits.
+fn caused(program: &ir::Program, proof: Proof, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if proof != Proof::Needed || !has_errors(&found) {
+        return found;
+    }
+    let causes = limits::in_pipelines(program);
+    if causes.is_empty() { found } else { causes }
 }
 
 /// Whether this is reported already: what is not proved of a program is not proved of the result of the passes either.

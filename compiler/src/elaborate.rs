@@ -10,6 +10,7 @@ mod declare;
 mod domain;
 mod eval;
 mod finish;
+mod layout;
 mod lists;
 mod members;
 mod memory;
@@ -163,6 +164,7 @@ fn all_ranks<'a>(
         finish::warn_of_holes(world, shared, &ranks);
     }
     result.ranks = ranks.into();
+    layout::keep_apart(&mut result.ranks, &declared);
     Some(result)
 }
 

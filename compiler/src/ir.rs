@@ -167,7 +167,7 @@ pub struct Rank {
     pub scratch_chunks: u32,
     /// How input and output share memory, in place.
     pub alias: Option<Alias>,
-    /// The named parts of scratch, in order and without gaps; empty for a plan.
+    /// The named parts of scratch, in order; empty for a plan.
     pub regions: Vec<Region>,
     /// Ends of channels. A plan's id is the position among those of the same kind.
     pub channels: Table<ChannelId, Channel>,

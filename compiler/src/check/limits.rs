@@ -95,6 +95,17 @@ pub fn outcome<'r>(
     checker.finish()
 }
 
+/// The operations of pipelines that cover other chunks than their pipeline. Such a program leaves chunks out, or moves
+/// them too early, so that whatever else is wrong with it is likely to be a consequence.
+#[must_use]
+pub fn in_pipelines(program: &ir::Program) -> Vec<Diagnostic> {
+    let mut findings = findings::Findings::new(program);
+    for (id, rank) in program.ranks.entries() {
+        operations::in_pipelines(&mut findings, id, rank);
+    }
+    calls::told(&program.origins, findings.finish())
+}
+
 /// [`outcome`] for a caller that has one rank at a time: give it every rank, in order.
 pub struct Checker<'p> {
     program: &'p ir::Program,

@@ -3,7 +3,8 @@
 //! In: a program and findings with their witnesses. Out: the same findings, each with the first of the following
 //! changes that helps, and without the findings that this change removes too, since they have the same cause.
 //! 1. the threads of the block meet;
-//! 2. signals and waits between the two are no longer relaxed;
+//! 2. signals and waits between the two are no longer relaxed; for scratch, also those by which its rank answers at the
+//!    end of the previous launch;
 //! 3. a put that signals also flushes;
 //! 4. a signal moves behind the first access, or a wait before the second;
 //! 5. between blocks of one rank: a semaphore starts at a lower value; one block joins a barrier of the other, if the
@@ -197,9 +198,15 @@ fn changed(
     others: usize,
 ) -> Diagnostic {
     finding.helps = vec![change.title()];
-    for (place, text) in change.places() {
-        let said = |label: &Label| label.place == place;
-        if !finding.primary.iter().chain(&finding.secondary).any(said) {
+    let said = |finding: &Diagnostic, place: Place| {
+        finding.primary.iter().chain(&finding.secondary).any(|label| label.place == place)
+    };
+    let places = change.places();
+    // Of a signal and its wait, it is enough to see one.
+    let seen = matches!(change, Change::Strong { .. })
+        && places.iter().any(|(place, _)| said(&finding, *place));
+    for (place, text) in places.into_iter().filter(|_| !seen) {
+        if !said(&finding, place) {
             finding.secondary.push(Label::new(origins.first_at(place), text));
         }
     }

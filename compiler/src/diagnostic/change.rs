@@ -281,8 +281,10 @@ impl Change {
                 (*second, "the barrier comes before this".to_owned()),
             ],
             Change::Flush { at, signal: None } => vec![(*at, "use it here".to_owned())],
+            Change::Strong { at } => {
+                at.iter().map(|at| (*at, "this is relaxed".to_owned())).collect()
+            }
             Change::Join { .. }
-            | Change::Strong { .. }
             | Change::Flush { .. }
             | Change::Move { .. }
             | Change::Option { .. }

@@ -73,11 +73,12 @@ pub(super) fn unpaired(pairs: impl IntoIterator<Item = (Placed, Placed)>) -> Par
     Parts { sources, destinations }
 }
 
-/// How many pairs an operation over such a channel holds. Over port channels, each
-/// pair is one thread's, with a channel of its own.
-pub(super) fn pair_limit(via: Option<ChannelKind>) -> usize {
+/// How many pairs such an operation over such a channel holds. Over port channels, each pair is one thread's, with a
+/// channel of its own. For a `get`, the executor looks up each pair's channel, and has room for as many.
+pub(super) fn pair_limit(verb: Verb, via: Option<ChannelKind>) -> usize {
     match via {
         Some(ChannelKind::Port) => CHANNELS_OF_OPERATION,
+        _ if verb == Verb::Get => CHANNELS_OF_OPERATION,
         Some(ChannelKind::Memory | ChannelKind::Switch) | None => BUFFERS_OF_OPERATION,
     }
 }

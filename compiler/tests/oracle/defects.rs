@@ -142,8 +142,7 @@ fn missing_orders_are_races_and_show_in_values() {
 fn packets_of_one_launch_may_overtake_those_of_another() {
     let single = [(" double_scratch = true;", "")];
     assert_eq!(verdicts(PACKETS, &single), ["Race", "Deadlock"]);
-    // The answer shows that the packets were read. Plain chunks of scratch come first: packets take twice the space
-    // from twice their offset on, so that plain chunks declared after them would overlap them.
+    // The answer shows that the packets were read.
     let answered = [
         (" double_scratch = true;", ""),
         ("scratch inbox[1];", "scratch own[1]; scratch inbox[1]; scratch back[1];"),

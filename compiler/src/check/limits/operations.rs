@@ -119,16 +119,40 @@ fn windowed(
         findings.add((Code::E0809, "packets", Group::Place), site, 0, packets_in_pipeline);
         return;
     }
-    let operands = || transfer.operands();
-    if let Some(size) = operands().map(|operand| operand.size).find(|size| *size != pipeline.chunks)
-    {
+    covers(findings, site, transfer, (pipeline, origin));
+    let split = transfer.slice.is_some_and(|slice| slice.count > 1);
+    if split && findings.terms == Terms::Source {
+        findings.add((Code::E0809, "group", Group::Place), site, 0, group_in_pipeline);
+    }
+}
+
+/// Reports an operation of a pipeline that does not cover all of its chunks, or more.
+fn covers(
+    findings: &mut Findings<'_>,
+    site: Site<'_>,
+    transfer: &ir::Transfer,
+    (pipeline, origin): (&ir::Pipeline, ir::OriginId),
+) {
+    let mut sizes = transfer.operands().map(|operand| operand.size);
+    if let Some(size) = sizes.find(|size| *size != pipeline.chunks) {
         let rule = (Code::E0809, "chunks", Group::Of(origin));
         let name = findings.terms.chunks();
         findings.add(rule, site, 0, || other_chunks(name, size, pipeline.chunks));
     }
-    let split = transfer.slice.is_some_and(|slice| slice.count > 1);
-    if split && findings.terms == Terms::Source {
-        findings.add((Code::E0809, "group", Group::Place), site, 0, group_in_pipeline);
+}
+
+/// Of all conditions only this one: every operation of a pipeline covers all of its chunks.
+pub(super) fn in_pipelines(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank) {
+    for block in &rank.blocks {
+        for op in &block.ops {
+            let Some(pipeline) = op.pipeline() else { continue };
+            for inner in &pipeline.body {
+                let site = Site { rank: id, block: Some(block), origin: inner.origin };
+                if let Some(transfer) = inner.transfer() {
+                    covers(findings, site, transfer, (pipeline, op.origin));
+                }
+            }
+        }
     }
 }
 

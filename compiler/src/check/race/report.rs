@@ -38,6 +38,7 @@ pub(super) fn reports(
         return Vec::new();
     }
     turn_to_writers(&mut conflicts);
+    keep_to_one_form(&mut conflicts);
     let words = Words::new(program, parts);
     let graph = EventGraph::new(program, parts);
     let mut found = Found::default();
@@ -69,6 +70,23 @@ fn turn_to_writers(conflicts: &mut [Conflict]) {
             std::mem::swap(&mut one.first, &mut one.second);
         }
     }
+}
+
+/// Where a plain operation reads what only packets were written to, no order of the two helps: that nothing was written
+/// for the read is the mistake. Drops the races between the two.
+fn keep_to_one_form(conflicts: &mut Vec<Conflict>) {
+    let step = |touch: &Touch| (touch.agent, touch.step);
+    let unwritten = conflicts.iter().filter(|one| one.kind == Kind::Unwritten);
+    let unwritten: BTreeSet<_> = unwritten.map(|one| step(&one.first)).collect();
+    conflicts.retain(|one| {
+        let (write, read) = match one.first.write {
+            true => (&one.first, &one.second),
+            false => (&one.second, &one.first),
+        };
+        let packets = write.write && write.packet;
+        let plain = !read.write && !read.packet && unwritten.contains(&step(read));
+        one.kind != Kind::Race || !packets || !plain
+    });
 }
 
 /// The conflicts of the kind that comes first, grouped by place, with those that may be their cause.

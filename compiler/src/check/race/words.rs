@@ -96,15 +96,31 @@ impl<'a> Words<'a> {
             false => "",
         };
         match first.rank == second.rank {
-            true => report.help(format!(
-                "{own}let {} release a semaphore when it is done, and {} acquire it first, or the other way around",
-                self.agent(first),
-                self.agent(second)
-            )),
+            true => report.help(format!("{own}{}", self.handover(first, second))),
             false => report.help(format!(
                 "{own}let rank {} signal when it is done, and rank {} wait for that first, or the other way around",
                 first.rank.0, second.rank.0
             )),
+        }
+    }
+
+    /// How one agent of a rank tells another that it is done. Semaphores are for blocks: for a proxy, the block does it
+    /// that hands the operation to the proxy.
+    fn handover(&self, first: &Touch, second: &Touch) -> String {
+        let done = match self.block(first) {
+            Some(block) => format!("let block `{}` release a semaphore when it is done", block.name),
+            None => "let the block that puts use `put_with_signal_and_flush`, and then release a semaphore"
+                .to_owned(),
+        };
+        match (self.block(first), self.block(second)) {
+            (Some(_), Some(block)) => {
+                format!(
+                    "{done}, and block `{}` acquire it first, or the other way around",
+                    block.name
+                )
+            }
+            (None, Some(block)) => format!("{done}, and block `{}` acquire it first", block.name),
+            (_, None) => format!("{done}, and the block that puts acquire it before it does"),
         }
     }
 
@@ -254,15 +270,18 @@ impl<'a> Words<'a> {
             first.rank.0,
             doing(first)
         );
-        let doubled = match self.program.options.double_scratch {
-            true => "",
-            false => ", or set `double_scratch = true` for packets",
+        let report = self.meeting(Code::E0515, conflict, message).note(
+            "scratch keeps its contents from launch to launch, and ranks do not start together",
+        );
+        if self.block(first).is_none() && first.rank == conflict.place.rank {
+            return report.help("use `put_with_signal_and_flush`, or wait for a signal in reply from the peer, without `relaxed`");
+        }
+        // The two halves of scratch are for packets.
+        let doubled = match second.packet && !self.program.options.double_scratch {
+            true => ", or set `double_scratch = true`",
+            false => "",
         };
-        self.meeting(Code::E0515, conflict, message)
-            .note(
-                "scratch keeps its contents from launch to launch, and ranks do not start together",
-            )
-            .help(format!("let the reader signal back before the launch ends{doubled}"))
+        report.help(format!("let the reader signal back before the launch ends{doubled}"))
     }
 
     /// A report of both accesses, the second one first.

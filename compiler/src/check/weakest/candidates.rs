@@ -6,7 +6,7 @@ use super::{counts, memory, order};
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Agent, Event, Finding, Race};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{self, Action, BlockId, ChannelKind, RankId, Verb};
+use crate::ir::{self, Action, BlockId, Buffer, ChannelKind, RankId, Verb};
 use crate::source::Place;
 use std::collections::BTreeSet;
 
@@ -59,6 +59,9 @@ fn of_race(graph: &EventGraph, code: Code, race: &Race) -> Vec<Change> {
     if let Some(first) = first.filter(|_| race.ordered) {
         changes.extend(stronger(graph, first, second));
     }
+    if code == Code::E0510 && race.memory.buffer == Buffer::Scratch.word() {
+        changes.extend(answered(graph, RankId(race.memory.rank), second));
+    }
     let first_access = race.first.filter(|access| access.event.step.is_some());
     if let Some(first) = first_access.filter(|_| matches!(code, Code::E0501 | Code::E0512)) {
         changes.extend(first.event.place.map(|at| Change::Flush { at, signal: None }));
@@ -66,6 +69,10 @@ fn of_race(graph: &EventGraph, code: Code, race: &Race) -> Vec<Change> {
             changes.extend(signals_itself(graph, first));
             changes.extend(beside(graph, first, Side::After));
         }
+    }
+    let proxy = first_access.filter(|first| matches!(first.event.agent, Agent::Proxy { .. }));
+    if let Some(first) = proxy.filter(|_| code == Code::E0515) {
+        changes.extend(first.event.place.map(|at| Change::Flush { at, signal: None }));
     }
     if matches!(code, Code::E0501 | Code::E0510) {
         changes.extend(beside(graph, second, Side::Before));
@@ -167,6 +174,32 @@ fn stronger(graph: &EventGraph, first: Moment, second: Moment) -> Vec<Change> {
     let all: Vec<Place> = all.into_iter().collect();
     let several = (pairs.len() > 1).then_some(all);
     pairs.into_iter().chain(several).map(|at| Change::Strong { at }).collect()
+}
+
+/// Making strong a relaxed signal of a rank, and its wait, on the rank that touches the first one's scratch too early.
+/// If it is not relaxed, that of the previous launch tells that what was done there before is over. The last ones come
+/// first.
+fn answered(graph: &EventGraph, owner: RankId, touch: Moment) -> Vec<Change> {
+    let to = graph.rank(touch.agent);
+    let mut pairs: Vec<Vec<Place>> = Vec::new();
+    for agent in graph.all_blocks().filter(|agent| graph.rank(*agent) == owner) {
+        for at in (0..graph.lines(agent).len() as u32).rev() {
+            let signal = Moment { launch: 0, agent, at };
+            let waits =
+                waits(graph, signal).into_iter().filter(|wait| graph.rank(wait.agent) == to);
+            let mut ends: Vec<Moment> = waits.collect();
+            if !ends.is_empty() {
+                ends.push(signal);
+            }
+            let places: BTreeSet<Place> =
+                ends.into_iter().filter_map(|end| relaxed_place(graph, end)).collect();
+            let pair: Vec<Place> = places.into_iter().collect();
+            if pairs.len() < MOST_PAIRS && !pair.is_empty() && !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+    }
+    pairs.into_iter().map(|at| Change::Strong { at }).collect()
 }
 
 /// The signals that a wait receives, where the signal or the wait is relaxed.

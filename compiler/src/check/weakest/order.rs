@@ -189,11 +189,23 @@ fn known(graph: &EventGraph, first: Moment, second: Moment) -> Vec<(Moment, Mome
     } else {
         for (one, other) in both {
             let told = nearest::teller(graph, one);
-            let heard = told.and_then(|told| nearest::hearer(graph, told, graph.rank(other.agent)));
+            let on = graph.rank(other.agent);
+            let heard = told.and_then(|told| {
+                nearest::hearer(graph, told, on).or_else(|| behind_barrier(graph, told, on))
+            });
             pairs.extend(heard.map(|heard| (heard, other)));
         }
     }
     pairs
+}
+
+/// Where an access is announced to a barrier: the wait for the last signal that a block of that rank sends to rank `on`.
+fn behind_barrier(graph: &EventGraph, told: Moment, on: RankId) -> Option<Moment> {
+    let Some(Action::Barrier { .. }) = action(graph, told) else { return None };
+    let rank = graph.rank(told.agent);
+    let mut blocks = graph.all_blocks().filter(|agent| graph.rank(*agent) == rank);
+    let signal = blocks.find_map(|agent| nearest::last_signal_to(graph, agent, on))?;
+    nearest::hearer(graph, signal, on)
 }
 
 fn handover(

@@ -1,7 +1,7 @@
 //! Which two data operations become one, and what the result looks like.
 //!
-//! - `put`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 over port channels, each with a
-//!   channel of its own), destinations disjoint. The executor takes the buffer of the first source for all, so the
+//! - `put`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 of a `get`; 8 over port channels,
+//!   each with a channel of its own), destinations disjoint. The executor takes the buffer of the first source for all, so the
 //!   sources of `put` and `put_packets` must be in one buffer; it swaps the offsets of a `get`, so these must be equal.
 //! - `read_put_packets` of one and the same source.
 //! - `d = a + b; d = d + c` becomes `d = a + b + c`, where the second reads `d` nowhere else. Both add local operands,
@@ -57,7 +57,8 @@ fn pairs(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let all: SmallVec<[(Placed, Placed); 4]> =
         operands::pairs(&first).chain(operands::pairs(&second)).collect();
     let size = all.first()?.0.operand.size;
-    let fit = a.verb == b.verb && a.via == b.via && all.len() <= operands::pair_limit(a.via);
+    let fit =
+        a.verb == b.verb && a.via == b.via && all.len() <= operands::pair_limit(a.verb, a.via);
     let even = all.iter().all(|(source, destination)| {
         source.operand.size == size && destination.operand.size == size
     });
@@ -83,7 +84,8 @@ fn fan_out(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let (mut first, second) = (operands::parts(a), operands::parts(b));
     let single = a.verb == Verb::ReadPutPackets && a.via == b.via && first.sources.len() == 1;
     let lanes = a.via != Some(ChannelKind::Port) || own_channels(&first, &second);
-    let fit = first.destinations.len() + second.destinations.len() <= operands::pair_limit(a.via);
+    let fit =
+        first.destinations.len() + second.destinations.len() <= operands::pair_limit(a.verb, a.via);
     let same =
         context.same(first.sources.first()?, second.sources.first()?) && second.sources.len() == 1;
     if single

@@ -1,7 +1,7 @@
 //! How a data operation is cut.
 //!
 //! - `copy`, `copy_packets`, `unpack_packets`, `broadcast`, `broadcast_packets`: one pair each.
-//! - Lists of `put`, `put_packets` and `get`: runs of at most 10 pairs. Over memory channels, the sources of a put
+//! - Lists of `put`, `put_packets` and `get`: runs of at most 10 pairs, 8 of a `get`. Over memory channels, the sources of a put
 //!   are in one buffer, since the executor takes the buffer of the first for all. Over port channels,
 //!   `put_with_signal` included: at most 8 pairs, each with a channel of its own, and since each pair is one
 //!   thread's work, no more than the block has threads.
@@ -40,7 +40,7 @@ pub(super) fn pieces(
         Verb::Put | Verb::PutPackets | Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
             lists(transfer, own_channel, channels)
         }
-        Verb::Get => lists(transfer, |_, _| true, BUFFERS_OF_OPERATION),
+        Verb::Get => lists(transfer, |_, _| true, operands::pair_limit(Verb::Get, transfer.via)),
         Verb::ReadPutPackets if transfer.via == Some(ChannelKind::Port) => {
             lists(transfer, |run, new| same_source(run, new) && own_channel(run, new), channels)
         }
