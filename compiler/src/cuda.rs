@@ -28,6 +28,7 @@ mod statement;
 mod traffic;
 mod turns;
 
+use crate::interrupt::Interrupt;
 use crate::ir::{Program, ReduceOp};
 use crate::source::SourceMap;
 
@@ -57,19 +58,28 @@ pub struct Files {
     pub device: String,
 }
 
-/// Writes a program. `file` is the name of its files, without an extension.
+/// Writes a program; none if it was interrupted. `file` is the name of its files, without an extension.
 #[must_use]
-pub fn write(program: &Program, network: Network, file: &str, sources: &SourceMap) -> Files {
+pub fn write(
+    program: &Program,
+    network: Network,
+    file: &str,
+    sources: &SourceMap,
+    interrupt: &Interrupt,
+) -> Option<Files> {
     let layout = layout::Layout::of(program);
-    let roles = roles::roles(program, &layout);
+    let roles = roles::roles(program, &layout, interrupt);
+    if interrupt.is_set() {
+        return None;
+    }
     let name = &*names::identifier(file);
     let context =
         source::Context { program, network, layout: &layout, roles: &roles, sources, file, name };
-    Files {
+    Some(Files {
         source: source::text(&context),
         header: header::text(program, network, &layout, name),
         device: device_header(),
-    }
+    })
 }
 
 /// The name of a reduction in the C interface.

@@ -298,21 +298,22 @@ pub fn kernel_limits(kernels: &Kernels, target: Target) -> Vec<Diagnostic> {
     target.graded(cuda::limits::check(&program, target.sms))
 }
 
-/// The CUDA source of a lowered program, if its target can run it, and the reports about it. `name`
-/// is the name of the file, without an extension.
+/// The CUDA source of a lowered program, if its target can run it and writing was not interrupted, and the reports
+/// about it. `name` is the name of the file, without an extension.
 #[must_use]
 pub fn write_cuda(
     kernels: &Kernels,
     target: Target,
     name: &str,
     sources: &SourceMap,
+    interrupt: &Interrupt,
 ) -> (Option<cuda::Files>, Vec<Diagnostic>) {
     let mut writing = phase("write kernels", name);
     writing.count("operations", || operations(&kernels.program));
     let program = replicate::replicate(kernels.program.clone());
     let found = target.graded(cuda::limits::check(&program, target.sms));
-    let files =
-        (!has_errors(&found)).then(|| cuda::write(&program, kernels.network, name, sources));
+    let write = || cuda::write(&program, kernels.network, name, sources, interrupt);
+    let files = if has_errors(&found) { None } else { write() };
     (files, found)
 }
 

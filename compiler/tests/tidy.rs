@@ -26,7 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("check", &["table", "bytes", "phase", "source", "interrupt", "diagnostic", "ir"]),
     ("optimize", &["table", "phase", "diagnostic", "ir", "check"]),
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
-    ("cuda", &["source", "diagnostic", "ir"]),
+    ("cuda", &["source", "interrupt", "diagnostic", "ir"]),
     ("emulate", &["source", "interrupt", "diagnostic", "ir"]),
     ("decompile", &["table", "ir"]),
     ("picture", &["table", "bytes", "ir", "check::names"]),

@@ -94,7 +94,7 @@ pub fn compile(text: &str) {
             &Interrupt::default(),
         );
         if let Some(kernels) = kernels {
-            let _ = driver::write_cuda(&kernels, TARGET, "fuzz", &sources);
+            let _ = driver::write_cuda(&kernels, TARGET, "fuzz", &sources, &Interrupt::default());
         }
     }
 }

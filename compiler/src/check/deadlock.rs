@@ -260,9 +260,10 @@ fn with_nearest(graph: &EventGraph, one: &Waiter, report: Diagnostic) -> Diagnos
             });
         if let Some((writer, place)) = plain.and_then(|(at, _)| Some((at, graph.at(at)?))) {
             let (name, event) = (slot(graph, rank, cell), graph.event(writer));
+            let verb = nearest::packet_verb(graph, writer).word();
             return report
                 .and(place, format!("rank {} writes {name} here, but not as packets", event.rank))
-                .help("write packets there, with an operation such as `put_packets`; or read the slot without packets, after a signal");
+                .help(format!("write packets there, with `{verb}`; or read the slot without packets, after a signal"));
         }
     }
     let report = report

@@ -5,7 +5,8 @@
 use super::event_graph::{Agent, EventGraph, Line, Moment};
 use super::names;
 use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, Operand, RankId, SemaphoreId, Transfer, Where, memory,
+    Action, Buffer, ChannelId, ChannelKind, Operand, RankId, SemaphoreId, Transfer, Verb, Where,
+    memory,
 };
 
 /// The next operation of a moment's block that signals others, in any way (see [`tells`]).
@@ -155,6 +156,19 @@ pub(super) fn writes_packets(graph: &EventGraph, moment: Moment) -> bool {
     transfer.is_some_and(|transfer| {
         (0..transfer.destinations.len()).any(|index| memory::writes_packets(transfer.verb, index))
     })
+}
+
+/// The verb that writes packets where the one at a moment writes plain data.
+pub(super) fn packet_verb(graph: &EventGraph, moment: Moment) -> Verb {
+    let transfer = line(graph, moment).and_then(|line| line.op.transfer());
+    match transfer.map(|transfer| transfer.verb) {
+        Some(Verb::Copy | Verb::Get | Verb::UnpackPackets | Verb::CopyPackets) => Verb::CopyPackets,
+        Some(Verb::Reduce | Verb::ReducePackets) => Verb::ReducePackets,
+        Some(Verb::Broadcast | Verb::BroadcastPackets) => Verb::BroadcastPackets,
+        Some(Verb::ReadPutPackets) => Verb::ReadPutPackets,
+        Some(Verb::Put | Verb::PutWithSignal | Verb::PutWithSignalAndFlush | Verb::PutPackets)
+        | None => Verb::PutPackets,
+    }
 }
 
 /// Whether a moment's block has written to a chunk before that moment.

@@ -321,9 +321,9 @@ pub(crate) struct List {
     /// Only this rank
     #[arg(long, value_name = "R")]
     pub(crate) rank: Option<u32>,
-    /// Bytes in a chunk
-    #[arg(long, value_name = "N", default_value_t = 4096)]
-    pub(crate) chunk_bytes: u64,
+    /// Bytes in a chunk [default: 4096, or what is nearest among the sizes that the plan serves]
+    #[arg(long, value_name = "N")]
+    pub(crate) chunk_bytes: Option<u64>,
     /// Sort the channels of synchronizing operations
     #[arg(long, conflicts_with = "normal")]
     pub(crate) canon: bool,

@@ -32,7 +32,11 @@ pub(crate) fn write(
         None => build::default_path(&kernels.program().options.name, "cu")?,
     };
     let name = file_name(&path)?;
-    let (files, reports) = driver::write_cuda(&kernels, input.target, &name, &reporter.sources);
+    let (files, reports) =
+        driver::write_cuda(&kernels, input.target, &name, &reporter.sources, &reporter.interrupt);
+    if reporter.is_stopped() {
+        return Ok(None);
+    }
     let broken = reporter.add_new(reports);
     let Some(files) = files.filter(|_| !broken) else { return Ok(None) };
     if args.target == Host::Mscclpp {

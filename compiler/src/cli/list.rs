@@ -34,7 +34,8 @@ pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failur
     if list.rank.is_some_and(|rank| rank as usize >= plan.gpus.len()) {
         return Err(no_such_rank(list, plan.gpus.len()));
     }
-    let settings = Settings { rank: list.rank, chunk_bytes: list.chunk_bytes, form };
+    let chunk_bytes = list.chunk_bytes.unwrap_or_else(|| listing::chunk_bytes(&plan));
+    let settings = Settings { rank: list.rank, chunk_bytes, form };
     let mut listing = String::new();
     // Writing to a string cannot fail.
     let _ = listing::listing(&plan, &settings, &mut listing);

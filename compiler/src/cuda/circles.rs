@@ -169,7 +169,9 @@ impl Members {
 
     /// The ranks at a fixed distance ahead in each circle, and their places there.
     pub(super) fn ahead(&self, circles: &[Peers], values: &[i64]) -> Vec<Feature> {
-        let multiples = self.multiples(circles);
+        let mut multiples = self.multiples(circles);
+        // A rank may also have a value for each of its blocks.
+        multiples.extend(self.list.iter().map(|member| member.index + 1).max());
         let of = |circle: &Peers| {
             let lines = self.lines_ahead(*circle, &multiples, values).into_iter();
             let mut features: Vec<Feature> =

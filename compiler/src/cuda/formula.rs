@@ -194,10 +194,14 @@ impl Members {
     /// A multiple of each feature, multiples of the copy and the step, and a constant, if that gives
     /// all numbers. A rank must be a feature itself.
     pub(super) fn fit(&self, features: &[&Feature], kind: Kind, values: &[i64]) -> Option<String> {
-        let copy = Feature::new("copy", self.list.iter().map(|member| member.copy).collect());
-        let step = Feature::new("step", self.list.iter().map(|member| member.step).collect());
+        let column = |name: &str, of: fn(&Member) -> i64| {
+            Feature::new(name, self.list.iter().map(of).collect())
+        };
         let has_step = self.steps > 1 && !features.iter().any(|feature| feature.stepped);
-        let more = [Some(&copy), has_step.then_some(&step)];
+        // A number that no block has another value of would be compared, for every feature, with that of all blocks.
+        let copy = (self.copies > 1).then(|| column("copy", |member| member.copy));
+        let step = has_step.then(|| column("step", |member| member.step));
+        let more = [copy.as_ref(), step.as_ref()];
         let all: Vec<&Feature> =
             features.iter().copied().chain(more.into_iter().flatten()).collect();
         let factors: Vec<i64> =

@@ -11,6 +11,7 @@ use super::names;
 use super::peers::Peers;
 use super::statement::{Kind, Piece, Statement};
 use super::turns::{Turns, turns};
+use crate::interrupt::Interrupt;
 use crate::ir::{OriginId, Program, RankId};
 use std::collections::BTreeMap;
 
@@ -67,8 +68,12 @@ pub(super) struct Field {
     pub(super) values: Vec<Vec<u32>>,
 }
 
-/// The roles of a program.
-pub(super) fn roles(program: &Program, layout: &Layout) -> Vec<Role> {
+/// For how many numbers of a block's repeats formulas are looked for in vain. Without a limit, the time for a block
+/// whose numbers follow no formula would grow with the square of its length.
+const MOST_IN_VAIN: usize = 1 << 17;
+
+/// The roles of a program; incomplete if it was interrupted.
+pub(super) fn roles(program: &Program, layout: &Layout, interrupt: &Interrupt) -> Vec<Role> {
     let mut order: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for (rank, row) in program.ranks.entries() {
@@ -88,7 +93,8 @@ pub(super) fn roles(program: &Program, layout: &Layout) -> Vec<Role> {
         }
     }
     let mut taken = names::Taken::default();
-    groups.iter().map(|group| role(program, group, &groups, &mut taken)).collect()
+    let whole = Whole { program, groups: &groups, interrupt };
+    groups.iter().map(|group| whole.role(group, &mut taken)).collect()
 }
 
 struct Group {
@@ -102,38 +108,54 @@ impl Group {
     }
 }
 
-/// The role of a group. Its blocks are counted from the first of them or from the first of
-/// their family, whichever gives the shorter text.
-fn role(program: &Program, group: &Group, all: &[Group], taken: &mut names::Taken) -> Role {
-    let name = taken.name(&format!("block_{}", names::identifier(&group.family)));
-    let family = all.iter().filter(|other| other.family == group.family);
-    let first = group.numbers().min().unwrap_or(0);
-    let family_first = family.flat_map(Group::numbers).min().unwrap_or(first);
-    let own = counted(program, group, first, &name);
-    if first == family_first {
-        return own;
-    }
-    let wide = counted(program, group, family_first, &name);
-    if wide.length() < own.length() { wide } else { own }
+/// All groups of a program.
+struct Whole<'a> {
+    program: &'a Program,
+    groups: &'a [Group],
+    interrupt: &'a Interrupt,
 }
 
-/// The same, with blocks counted from `base`.
-fn counted(program: &Program, group: &Group, base: u32, name: &str) -> Role {
-    let members = members(program, group, base);
-    let mut writer = Writer { program, members: &members, group, table: Table::default() };
-    let lines = writer.lines();
-    let table = writer.table;
-    let variables = variables(&members, base, &lines);
-    let generic = lines.iter().any(|line| line.text.contains("<K"));
-    Role {
-        name: name.to_owned(),
-        family: group.family.clone(),
-        members: members.list,
-        base,
-        lines,
-        variables,
-        table,
-        generic,
+impl Whole<'_> {
+    /// The role of a group. Its blocks are counted from the first of them or from the first of
+    /// their family, whichever gives the shorter text.
+    fn role(&self, group: &Group, taken: &mut names::Taken) -> Role {
+        let name = taken.name(&format!("block_{}", names::identifier(&group.family)));
+        let family = self.groups.iter().filter(|other| other.family == group.family);
+        let first = group.numbers().min().unwrap_or(0);
+        let family_first = family.flat_map(Group::numbers).min().unwrap_or(first);
+        let own = self.counted(group, first, &name);
+        if first == family_first {
+            return own;
+        }
+        let wide = self.counted(group, family_first, &name);
+        if wide.length() < own.length() { wide } else { own }
+    }
+
+    /// The same, with blocks counted from `base`.
+    fn counted(&self, group: &Group, base: u32, name: &str) -> Role {
+        let members = members(self.program, group, base);
+        let mut writer = Writer {
+            program: self.program,
+            interrupt: self.interrupt,
+            members: &members,
+            group,
+            table: Table::default(),
+            in_vain: 0,
+        };
+        let lines = writer.lines();
+        let table = writer.table;
+        let variables = variables(&members, base, &lines);
+        let generic = lines.iter().any(|line| line.text.contains("<K"));
+        Role {
+            name: name.to_owned(),
+            family: group.family.clone(),
+            members: members.list,
+            base,
+            lines,
+            variables,
+            table,
+            generic,
+        }
     }
 }
 
@@ -188,9 +210,12 @@ fn members(program: &Program, group: &Group, base: u32) -> Members {
 
 struct Writer<'a> {
     program: &'a Program,
+    interrupt: &'a Interrupt,
     members: &'a Members,
     group: &'a Group,
     table: Table,
+    /// For how many numbers of repeats no formula was found.
+    in_vain: usize,
 }
 
 impl Writer<'_> {
@@ -198,10 +223,10 @@ impl Writer<'_> {
         let Some((.., statements)) = self.group.blocks.first() else { return Vec::new() };
         let mut lines = Vec::new();
         let mut at = 0;
-        while at < statements.len() {
+        while at < statements.len() && !self.interrupt.is_set() {
             let found = turns(statements, at).into_iter();
-            let repeated = found.filter_map(|turns| Some((self.repeated(turns)?, turns))).next();
-            if let Some((body, turns)) = repeated {
+            let mut repeated = found.filter_map(|turns| Some((self.tried(turns)?, turns)));
+            if let Some((body, turns)) = repeated.next() {
                 lines.extend(body);
                 at = turns.end();
             } else {
@@ -210,6 +235,18 @@ impl Writer<'_> {
             }
         }
         lines
+    }
+
+    /// A loop, if that is not too much to find out.
+    fn tried(&mut self, turns: Turns) -> Option<Vec<Line>> {
+        if self.in_vain > MOST_IN_VAIN || self.interrupt.is_set() {
+            return None;
+        }
+        let found = self.repeated(turns);
+        if found.is_none() {
+            self.in_vain += self.members.list.len() * turns.count;
+        }
+        found
     }
 
     /// A loop, if each of its numbers has a formula for all turns.

@@ -57,10 +57,9 @@ pub fn diff(
     if has_errors(&reports) {
         return (None, reports);
     }
+    let said = [sizes(&a), sizes(&b)];
     for program in [&mut a, &mut b] {
-        let (least, most) = served(program);
-        program.options.min_message_size = Some(least);
-        program.options.max_message_size = Some(most);
+        set_sizes(program, served(program));
     }
     let listing = |side: &Side<'_>| {
         plan::parse(side.file, side.text).map(decompile::listed).unwrap_or_default()
@@ -72,9 +71,17 @@ pub fn diff(
     let verdict = |side: &Side<'_>| errors(side, target, interrupt);
     let meets = [meetings(&a), meetings(&b)];
     let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b);
-    // Where the threads of a block meet is not a difference, unless the checks' verdicts on the plans differ.
-    if alike && (meets[0] == meets[1] || verdict(left) == verdict(right)) {
+    // Where the threads of a block meet is not a difference, and neither are sizes that a plan claims to serve and does
+    // not, unless the checks' verdicts on the plans differ.
+    let same_verdict = || verdict(left) == verdict(right);
+    let claims_differ = said[0] != said[1] && !same_verdict();
+    if alike && !claims_differ && (meets[0] == meets[1] || same_verdict()) {
         return (Some(true), reports);
+    }
+    if claims_differ {
+        for (program, sizes) in [&mut a, &mut b].into_iter().zip(said) {
+            set_sizes(program, sizes);
+        }
     }
     for (program, side) in [(&mut a, left), (&mut b, right)] {
         // How buffers share memory in place decides what is computed.
@@ -133,16 +140,24 @@ fn errors(side: &Side<'_>, target: Target, interrupt: &Interrupt) -> Vec<&'stati
     codes
 }
 
-/// The smallest and the largest message in bytes; what a plan leaves open follows from what it does.
-fn served(program: &Program) -> (u64, u64) {
+/// The smallest and the largest message in bytes.
+type MessageSizes = (Option<u64>, Option<u64>);
+
+/// The messages that a plan serves; what it leaves open follows from what it does.
+fn served(program: &Program) -> MessageSizes {
     let rank_of = |id: RankId| Cow::Borrowed(&program.ranks[id]);
     let (least, most, _) = limits::message_size(program, &mut { rank_of });
-    (least, most)
+    (Some(least), Some(most))
 }
 
 /// The messages that a plan says it serves.
-fn sizes(program: &Program) -> (Option<u64>, Option<u64>) {
+fn sizes(program: &Program) -> MessageSizes {
     (program.options.min_message_size, program.options.max_message_size)
+}
+
+fn set_sizes(program: &mut Program, (least, most): MessageSizes) {
+    program.options.min_message_size = least;
+    program.options.max_message_size = most;
 }
 
 /// For each block, at which of its operations its threads meet.

@@ -362,7 +362,7 @@ fn not_in_group(span: Span) -> Diagnostic {
         span,
         "this rank declares a switch channel whose group it is not in",
     )
-    .help("let the group depend on the rank, or declare a family that is empty here")
+    .help("let the group contain each rank that declares it (`0..ranks` has all ranks, `peers` lacks this one), or declare a family that is empty here")
 }
 
 fn bad_initial(span: Span, value: i64) -> Diagnostic {

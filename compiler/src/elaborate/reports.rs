@@ -138,10 +138,15 @@ impl Reports {
         let mut said: FxHashMap<(Code, String, String), usize> = FxHashMap::default();
         // A program whose requirement does not hold is not meant for these parameters.
         let excluded = self.entries.iter().any(|entry| entry.diagnostic.code == Code::E0302);
+        let excludes_itself = self.entries.iter().any(is_own_requirement);
         for entry in self.entries {
             let (report, code) = (&entry.diagnostic, entry.diagnostic.code);
             if report.severity == Severity::Error {
                 if excluded && code != Code::E0302 {
+                    continue;
+                }
+                // What a program requires of its parameters is often also required by its collective.
+                if excludes_itself && !is_own_requirement(&entry) {
                     continue;
                 }
                 // A place that is wrong in one way on one rank may be wrong in another way on another rank: one report
@@ -164,6 +169,11 @@ impl Reports {
         }
         kept.into_iter().map(|entry| entry.finish(ranks)).collect()
     }
+}
+
+/// Whether a report says that a requirement of the program itself does not hold, not one that is written elsewhere.
+fn is_own_requirement(entry: &Entry) -> bool {
+    entry.diagnostic.code == Code::E0302 && entry.diagnostic.secondary.is_empty()
 }
 
 impl Entry {

@@ -28,8 +28,28 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { rank: None, chunk_bytes: 4096, form: Form::Plain }
+        Settings { rank: None, chunk_bytes: CHUNK_BYTES, form: Form::Plain }
     }
+}
+
+/// Bytes in a chunk if nothing else is known.
+const CHUNK_BYTES: u64 = 4096;
+
+/// Bytes in a chunk with which the loader takes a plan: [`CHUNK_BYTES`], doubled until messages are large enough, or
+/// halved until they are small enough.
+#[must_use]
+pub fn chunk_bytes(plan: &Plan<'_>) -> u64 {
+    let chunks = plan.gpus.iter().map(|gpu| sizes::message_chunks(plan, gpu));
+    let (fewest, most) = (chunks.clone().min().unwrap_or(1), chunks.max().unwrap_or(1));
+    let message = |bytes: u64, chunks: u32| bytes.saturating_mul(u64::from(chunks));
+    let is_served = |bytes: &u64| {
+        message(*bytes, fewest) >= plan.min_message_size
+            && message(*bytes, most) <= plan.max_message_size
+    };
+    let larger = std::iter::successors(Some(CHUNK_BYTES), |bytes| bytes.checked_mul(2));
+    let smaller = std::iter::successors(Some(CHUNK_BYTES), |bytes| Some(bytes / 2));
+    let smaller = smaller.take_while(|bytes| *bytes > 0);
+    larger.chain(smaller).find(is_served).unwrap_or(CHUNK_BYTES)
 }
 
 /// The forms of a listing.

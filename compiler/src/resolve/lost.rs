@@ -24,11 +24,12 @@ const DECLARING: &[&str] = &[
     "for",
 ];
 
-/// The words that begin lists of names: it is not known which of these names is missing.
-const LISTS: &[&str] = &["use", "fn", "proc", "collective", "program"];
+/// The words that begin lists of names, also in other languages: it is not known which of these names is missing.
+const LISTS: &[&str] =
+    &["use", "fn", "proc", "collective", "program", "import", "from", "include", "using"];
 
 /// The words that items of a file begin with.
-const ITEMS: &[&str] = &["use", "let", "fn", "proc", "collective", "program"];
+const ITEMS: &[&str] = &["use", "let", "fn", "proc", "collective", "program", "import", "from"];
 
 /// The word after each declaring word in the text, and all words of the lines that have errors.
 pub(super) fn names(text: &str, reports: &[Diagnostic]) -> BTreeSet<String> {

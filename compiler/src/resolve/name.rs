@@ -245,6 +245,10 @@ impl Body<'_> {
                 .label(format!("did you mean `{near}`{line}?"))
                 .guess(format!("write `{near}`"), vec![Edit { span, text: near.clone() }]);
             self.excuse(&near);
+        } else if operand == Some(Ty::Block) {
+            report = report.help(format!(
+                "declare the blocks before it: `block {name};`, or `block {name}[i in 0..n];` for a family"
+            ));
         } else if self.other_space(name).is_some() {
             report = report
                 .note(format!("`{name}` is a collective, which can only be named by `collective`"));
@@ -373,9 +377,16 @@ impl Body<'_> {
             types::describe(&want),
             example(&have, &want, &text),
         );
-        Diagnostic::new(Code::E0204, got.expr.span, message)
+        let report = Diagnostic::new(Code::E0204, got.expr.span, message);
+        match (&have, &want) {
+            (Type::Int | Type::Rank, Type::Bool) => report.help(COMPARED),
+            _ => report,
+        }
     }
 }
+
+/// How to write a condition, which other languages let numbers be.
+pub(super) const COMPARED: &str = "compare the number with something: `n != 0`";
 
 /// A name that nothing declares, and that has been reported.
 #[derive(Debug)]
@@ -437,6 +448,11 @@ fn example(have: &Type, want: &Type, text: &str) -> String {
             if matches!(**member, Type::Int | Type::Rank) && text.starts_with('`') =>
         {
             format!(", such as `0..{}`", text.trim_matches('`'))
+        }
+        (Type::List(member), Type::Channel | Type::Block | Type::Semaphore)
+            if **member == *want && text.starts_with('`') =>
+        {
+            format!(", such as `{}[0]`", text.trim_matches('`'))
         }
         (one, Type::List(member)) if *one == **member && text.starts_with('`') => {
             format!(", such as `[{}]`", text.trim_matches('`'))

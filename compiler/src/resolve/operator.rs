@@ -3,6 +3,7 @@
 //! reported, the result is not reported again.
 
 use super::body::{Body, Typed};
+use super::name::COMPARED;
 use super::program::{ExprKind, Type};
 use super::types::{self, Ty};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -84,8 +85,10 @@ impl Body<'_> {
             [false, true] => alone(&one, &other),
             [true, _] => alone(&other, &one),
         };
+        let is_number = |side: &Side| matches!(side.ty, Type::Int | Type::Rank);
         match instead(op, &one, &other) {
             Some(help) => report.help(help),
+            None if is_logical && (is_number(&one) || is_number(&other)) => report.help(COMPARED),
             None => report,
         }
     }

@@ -17,7 +17,9 @@ use super::lookahead::{
     expects_value_after, holds_statements, is_operator, takes_body,
 };
 use super::token::{Kind, Token};
-use report::{missing_brace, missing_closer, stray_closer, too_deep, wrong_closer};
+use report::{
+    list_in_parentheses, missing_brace, missing_closer, stray_closer, too_deep, wrong_closer,
+};
 
 /// How deep brackets, operators and `else if` may nest.
 pub const MAX_DEPTH: u32 = 256;
@@ -70,6 +72,8 @@ struct Open<'t> {
     each: Each,
     /// Whether it is a parenthesis that encloses a single value.
     holds_one: bool,
+    /// Whether it is where only a whole value can be, so that a comma in it is that of a list.
+    is_whole: bool,
     /// Whether it holds only settings, and no statements.
     settings: bool,
     /// Whether it ended with its statement, at a `;`.
@@ -180,7 +184,11 @@ impl<'t> Balance<'t> {
             if let Some(top) = self.open.last_mut().filter(|_| token.kind == Kind::Semicolon) {
                 top.is_ended = true;
             }
-            self.close_missing();
+            let is_list = self.open.last().is_some_and(|top| top.is_whole);
+            match is_list && token.kind == Kind::Comma && closes(rest, Kind::RightParen) {
+                true => self.close_list(token),
+                false => self.close_missing(),
+            }
             while self.in_value() && token.kind != Kind::Comma {
                 self.close_missing();
             }
@@ -277,6 +285,7 @@ impl<'t> Balance<'t> {
         let last = self.out.last().map_or(Kind::Semicolon, |last| last.kind);
         let settings = last == Kind::Options;
         let holds_one = token.kind == Kind::LeftParen && expects_value_after(last);
+        let is_whole = holds_one && matches!(last, Kind::Equal | Kind::In);
         self.out.push(token);
         let (dedent, each) = (None, Each::No);
         let (chain, waiting) = (0, Waiting::default());
@@ -295,6 +304,7 @@ impl<'t> Balance<'t> {
             waiting,
             each,
             holds_one,
+            is_whole,
             settings,
             is_ended,
             role,
@@ -561,6 +571,15 @@ impl<'t> Balance<'t> {
         } else {
             self.insertions.push((at, token));
         }
+    }
+
+    /// Closes a parenthesis before the `,` of a list in it.
+    fn close_list(&mut self, comma: Token<'t>) {
+        let Some(open) = self.open.pop() else { return };
+        let Some(last) = self.out.last().copied() else { return };
+        self.faults.push(list_in_parentheses(&open, comma));
+        self.insert(self.out.len(), made(open.closer, last));
+        self.end_body(open.frame);
     }
 
     /// Inserts a missing closing bracket.

@@ -11,6 +11,18 @@ pub const RETURN: &str =
 /// How to write a function that other languages write as a value.
 pub const LAMBDA: &str = "functions have names: declare `fn f(x: int) -> int = x + 1;` at the top level of the file, and call `f(1)`";
 
+/// How the threads of a block synchronize.
+const SYNC: &str = "the threads of a block synchronize wherever the program needs it; to request it at a place, write `sync;`";
+
+/// How to write a list, which other languages put in parentheses, too.
+pub const LIST: &str = "parentheses go around a single value; a list is in brackets: `[a, b]`";
+
+/// How to write a loop over members with their places.
+pub const PLACES: &str = "a loop binds one name; for the places of members, too, write `for i in 0..list.len() { let p = list[i]; .. }`";
+
+/// How to test whether a list holds a value, which other languages write with `in`.
+pub const CONTAINS: &str = "to test whether a list holds a value, write `list.contains(value)`; to combine values of all members, `all(p in list: value)`";
+
 /// How to write a body, which other languages put after `:`.
 pub const BRACES: &str = "a body goes in braces: `for p in peers { .. }`";
 
@@ -58,6 +70,10 @@ pub fn statement(word: &str) -> Option<&'static str> {
         "elif" | "elseif" | "elsif" => "write `else if`",
         "switch" | "match" | "case" => "write `if a { .. } else if b { .. } else { .. }`",
         "pass" => "write an empty body as `{ }`",
+        "nop" | "syncthreads" => SYNC,
+        "put_with_flush" | "put_and_flush" | "put_flush" => {
+            "only a put with a signal waits until the source may be reused: `put_with_signal_and_flush`"
+        }
         "assert" => "to check parameters, write `require condition, \"why\";`",
         "var" | "const" | "auto" | "mut" | "int" | "bool" => "bind a name with `let a = ..;`",
         "def" | "func" | "function" | "void" | "lambda" => {
@@ -82,6 +98,7 @@ pub fn function(name: &str) -> Option<&'static str> {
         "len" | "size" | "count" => "for the number of members of a list, write `list.len()`",
         "list" | "filter" | "zip" | "enumerate" => EACH,
         "reversed" => "to reverse a list, write `list.rev()`",
+        "not" => "the opposite of a condition is written with `!`: `!(a || b)`",
         _ => return None,
     })
 }
@@ -93,6 +110,7 @@ pub fn procedure(name: &str) -> Option<&'static str> {
         "print" | "printf" | "println" | "log" | "echo" => {
             "a program prints nothing; `cclc dump` shows its operations, with all values filled in"
         }
+        "__syncthreads" | "syncthreads" | "__syncwarp" => SYNC,
         _ => return None,
     })
 }

@@ -93,3 +93,51 @@ program p(ranks: int = 4) {
     ends(folder.cclc("build b.ccl --emit cuda=b.cu"), 0);
     says(&folder.read("b.cu"), &["// `main`: block 0 of all ranks\n"]);
 }
+
+/// Numbers of a block that follow no formula.
+const IRREGULAR: &str = "\
+use std::collectives::unchecked;
+
+program irregular(ranks: int = 64) {
+    collective unchecked(ranks, inputs = 4096, outputs = 1);
+    block main[l in 0..2] {
+        for i in 1..ranks {
+            copy input[(rank * rank * 7 + i * i * i * (rank * 3 + l * 5 + 1) + l) % 4096] -> output[0];
+        }
+    }
+}
+";
+
+#[test]
+fn writing_kernels_stops_when_the_time_is_up() {
+    let folder = Folder::with("a.ccl", IRREGULAR);
+    let run = ends(folder.cclc("build a.ccl --checks none --emit cuda=k.cu --time-limit 0.3"), 1);
+    says(&run.stderr, &["E0903", "stopped after 0.3 s"]);
+    assert!(!folder.path("k.cu").exists(), "a part of the kernels was written");
+}
+
+/// A chunk for each rank and block, on its way to the ranks ahead.
+const LANES: &str = "\
+use std::collectives::alltoall;
+
+program lanes(ranks: int = 48, lanes: int = 2) {
+    collective alltoall(ranks, chunks = lanes);
+    channel lane[p in peers, l in 0..lanes] = memory(p);
+
+    block nic[l in 0..lanes] {
+        for i in 1..ranks {
+            let p = (rank + i) % ranks;
+            put input[p * lanes + l] -> p.output[rank * lanes + l] via lane[p, l];
+        }
+    }
+}
+";
+
+#[test]
+fn chunks_for_each_rank_and_block_have_a_formula() {
+    let folder = Folder::with("a.ccl", LANES);
+    ends(folder.cclc("build a.ccl --checks none --emit cuda=k.cu"), 0);
+    let text = folder.read("k.cu");
+    says(&text, &["step < 47", "b.input(b.after(step + 1) * 2 + index)"]);
+    assert!(!text.contains("CCL_TABLE"), "{text}");
+}

@@ -512,3 +512,34 @@ program meet(ranks: int = 2) {
     ends(folder.cclc("build a.ccl -o a.json"), 0);
     assert!(!ends(folder.cclc("decompile a.json"), 0).stdout.is_empty());
 }
+
+/// The plan of [`GOOD`] with another value of a field.
+fn with_field(folder: &Folder, field: &str, value: u64) -> String {
+    let mut plan: Value = serde_json::from_str(&folder.read("a.json")).unwrap();
+    plan[field] = value.into();
+    plan.to_string()
+}
+
+#[test]
+fn a_message_size_that_only_one_plan_can_serve_is_a_difference() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    folder.write("b.json", &with_field(&folder, "max_message_size", 48 << 30));
+    says(&ends(folder.cclc("verify b.json"), 1).stderr, &["E0805"]);
+    let said = ends(folder.cclc("diff a.json b.json"), 1).stderr;
+    says(&said, &["differ in one way", "`max_message_size` is", "51539607552 in the second"]);
+    says(&said, &["nothing wrong with the first plan", "E0805 in the second plan"]);
+}
+
+#[test]
+fn a_listing_takes_a_size_that_the_plan_serves() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    for (field, size) in [("min_message_size", 1 << 20), ("max_message_size", 512)] {
+        folder.write("b.json", &with_field(&folder, field, size));
+        let listed = ends(folder.cclc("list b.json"), 0).stdout;
+        assert!(!listed.contains("REJECT"), "{field}: {listed}");
+        let other = ends(folder.cclc("list b.json --chunk-bytes 4096"), 0).stdout;
+        says(&other, &["REJECT rank 0: Input or output size is not within the valid range"]);
+    }
+}

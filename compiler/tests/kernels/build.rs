@@ -76,7 +76,8 @@ fn lower(subject: &Subject, proof: Proof, name: &str) -> Result<(Kernels, cuda::
     reports.extend(found);
     let kernels = kernels.ok_or_else(|| render::human(&sources, &reports, Colors::Off))?;
     let target = Target { sms: 132, worst: Severity::Error };
-    let (files, found) = driver::write_cuda(&kernels, target, name, &sources);
+    let (files, found) =
+        driver::write_cuda(&kernels, target, name, &sources, &Interrupt::default());
     let files = files.ok_or_else(|| render::human(&sources, &found, Colors::Off))?;
     Ok((kernels, files))
 }

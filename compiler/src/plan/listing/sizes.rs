@@ -25,6 +25,12 @@ pub(super) struct Sizes {
 /// The size of the scratch that the executor allocates under `reuse_resources`.
 const REUSED_SCRATCH: u64 = 1 << 26;
 
+/// How many chunks a message has, by whose size a plan is selected.
+pub(super) fn message_chunks(plan: &Plan<'_>, gpu: &Gpu<'_>) -> u32 {
+    let chunks = if plan.collective == "allgather" { gpu.output_chunks } else { gpu.input_chunks };
+    chunks as u32
+}
+
 impl Sizes {
     pub(super) fn new(plan: &Plan<'_>, gpu: &Gpu<'_>, chunk_bytes: u64) -> Result<Sizes, Refusal> {
         let alignment = u64::from(plan.buffer_alignment as u32);
@@ -44,7 +50,7 @@ impl Sizes {
         if !legal(input, input_chunks) || !legal(output, output_chunks) {
             return refuse("Input or output size is not aligned with buffer alignment or chunks");
         }
-        let size = if plan.collective == "allgather" { output } else { input };
+        let size = chunk_bytes.wrapping_mul(u64::from(message_chunks(plan, gpu)));
         if size < plan.min_message_size || size > plan.max_message_size {
             return refuse("Input or output size is not within the valid range");
         }

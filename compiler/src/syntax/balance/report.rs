@@ -1,6 +1,7 @@
 //! The reports about brackets that do not match.
 
 use super::super::fault::{Fault, Reach};
+use super::super::foreign;
 use super::super::token::{Kind, Token};
 use super::{Frame, MAX_DEPTH, Open, Role};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -26,6 +27,14 @@ pub(super) fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
         .and(open.token.span, format!("this `{opener}` is not closed"));
     let reach = if open.frame == Frame::Body { Reach::Before } else { Reach::Statement };
     Fault::new(last.span.end, reach, report)
+}
+
+/// The `,` of a list that is in parentheses.
+pub(super) fn list_in_parentheses(open: &Open<'_>, comma: Token<'_>) -> Fault {
+    let report = Diagnostic::new(Code::E0101, comma.span, "expected `)`, found `,`")
+        .and(open.token.span, "this `(` is still open")
+        .help(foreign::LIST);
+    Fault::new(comma.span.start, Reach::Statement, report)
 }
 
 /// A body without its `{`, which would come after `last`.

@@ -1,4 +1,5 @@
 //! The declarations of a program: everything from `declaration` to `semaphore` in the grammar.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::expression::{Values, arguments, dimensions};
 use super::options::options;

@@ -4,7 +4,7 @@
 
 use super::report::{
     Expected, arrow_for_equal, body_of_function, expected, missing, missing_word, misspelt,
-    no_scratch, no_statement, no_such_word, reserved, unexpected, wrong_mark,
+    no_scratch, no_statement, no_such_word, reserved, several_names, unexpected, wrong_mark,
 };
 use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
 use crate::diagnostic::nearest;
@@ -127,6 +127,10 @@ pub(super) fn expect<'t>(
             Some(token) if is_misspelt(token, kind) => {
                 note(input, misspelt(token, kind));
                 input.next_ref();
+                return Ok(());
+            }
+            Some(token) if kind == Kind::In && token.kind == Kind::Comma => {
+                note(input, several_names(token));
                 return Ok(());
             }
             _ => {}

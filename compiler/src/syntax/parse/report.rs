@@ -193,9 +193,19 @@ pub(super) fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fa
     let report = match (text, last(input).map(|before| before.kind)) {
         (";", _) => report.fix(title, edits),
         (_, Some(Kind::Hash)) => report.help("a comment begins with `//`"),
+        (":", _) if rest(input).first().is_some_and(|next| next.kind == Kind::RightParen) => {
+            report.help(foreign::CONTAINS)
+        }
         _ => report.guess(title, edits),
     };
     Fault::new(after.start, Reach::Statement, report)
+}
+
+/// A `,` after the name that a loop binds.
+pub(super) fn several_names(comma: &Token<'_>) -> Fault {
+    let report =
+        Diagnostic::new(Code::E0101, comma.span, "expected `in`, found `,`").help(foreign::PLACES);
+    Fault::new(comma.span.start, Reach::Statement, report)
 }
 
 pub(super) fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
