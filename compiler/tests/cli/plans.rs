@@ -516,7 +516,7 @@ program meet(ranks: int = 2) {
 /// The plan of [`GOOD`] with another value of a field.
 fn with_field(folder: &Folder, field: &str, value: u64) -> String {
     let mut plan: Value = serde_json::from_str(&folder.read("a.json")).unwrap();
-    plan[field] = value.into();
+    plan.as_object_mut().unwrap().insert(field.to_owned(), value.into());
     plan.to_string()
 }
 
