@@ -139,7 +139,7 @@ pub(crate) struct Elaboration {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
     /// Thread blocks that the GPU runs at once
-    #[arg(long, value_name = "N", default_value_t = 132, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,
     /// Which checks to make; `none` and `proof` are for measurements, and report limits of the target as warnings
     #[arg(long, value_enum, default_value_t = Checks::All, hide = true)]
@@ -230,7 +230,7 @@ pub(crate) struct Verify {
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     /// Thread blocks that the GPU runs at once
-    #[arg(long, value_name = "N", default_value_t = 132, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,
 }
 

@@ -53,7 +53,7 @@ impl<'a> Eval<'_, 'a> {
         let destinations = self.chunks_of(&transfer.destinations)?;
         let via = self.channels_of(&transfer.via)?;
         let slice = match &transfer.slice {
-            Some((index, count)) => Some(self.slice_of(index, count)?),
+            Some((index, count)) => Some(self.slice_of(index, count, around)?),
             None => None,
         };
         if sources.is_empty() || destinations.is_empty() {
@@ -93,7 +93,15 @@ impl<'a> Eval<'_, 'a> {
     }
 
     /// `slice = 1 of 4`
-    fn slice_of(&mut self, index: &'a Expr, count: &'a Expr) -> Evaluated<ir::Slice> {
+    fn slice_of(
+        &mut self,
+        index: &'a Expr,
+        count: &'a Expr,
+        around: &Around,
+    ) -> Evaluated<ir::Slice> {
+        if around.group {
+            return Err(self.fail(index, slice_in_group(index.span.to(count.span))));
+        }
         let (part, of) = (self.int(index)?, self.int(count)?);
         match (1..=MAX_SLICES).contains(&of) && (0..of).contains(&part) {
             true => Ok(ir::Slice { index: part as u32, count: of as u32 }),
@@ -523,6 +531,15 @@ fn wrong_kind(span: Span, verb: ir::Verb, kind: ir::ChannelKind) -> Diagnostic {
         ir::ChannelKind::Switch => "switch",
     };
     Diagnostic::new(Code::E0209, span, format!("a {kind} channel cannot do `{}`", word(verb)))
+}
+
+fn slice_in_group(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0214,
+        span,
+        "in a group, an operation is divided among the blocks already",
+    )
+    .help("remove `slice = ..`, or write the operation in a `block`")
 }
 
 fn no_slice(span: Span, part: i64, of: i64) -> Diagnostic {

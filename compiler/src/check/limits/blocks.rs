@@ -235,7 +235,8 @@ fn buffers_of_operation(findings: &mut Findings<'_>, site: Site<'_>, transfer: &
 }
 
 fn too_many_blocks(terms: Terms, count: usize, most: u32) -> Diagnostic {
-    let message = format!("a rank has {count} thread blocks; {most} run at once on its GPU");
+    let blocks = if count == 1 { "thread block" } else { "thread blocks" };
+    let message = format!("a rank has {count} {blocks}; {most} run at once on its GPU");
     Diagnostic::without_place(Code::E0806, message)
         .note("blocks wait for each other, so one that has not started yet can keep all others waiting forever")
         .help(terms.fewer_blocks())
