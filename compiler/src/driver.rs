@@ -112,7 +112,8 @@ pub fn lower(
     interrupt: &Interrupt,
 ) -> (Option<Lowered>, Vec<Diagnostic>) {
     let passes = |program| optimize::optimize(program, Stage::Sync);
-    let (program, diagnostics) = passed(unit, program, settings, (proof, &passes), interrupt);
+    let form = Form { passes: &passes, is_plan: true };
+    let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
     (program.map(|program| Lowered { program }), diagnostics)
 }
 
@@ -124,8 +125,8 @@ pub fn lower_to_kernels(
     proof: Proof,
     interrupt: &Interrupt,
 ) -> (Option<Kernels>, Vec<Diagnostic>) {
-    let passes = &optimize::for_kernels;
-    let (program, diagnostics) = passed(unit, program, settings, (proof, passes), interrupt);
+    let form = Form { passes: &optimize::for_kernels, is_plan: false };
+    let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
     (program.map(|program| Kernels { program, network: Network::Mapped }), diagnostics)
 }
 
@@ -137,16 +138,23 @@ pub fn lower_to_nvshmem(
     proof: Proof,
     interrupt: &Interrupt,
 ) -> (Option<Kernels>, Vec<Diagnostic>) {
-    let passes = &optimize::for_networked_kernels;
-    let (program, diagnostics) = passed(unit, program, settings, (proof, passes), interrupt);
+    let form = Form { passes: &optimize::for_networked_kernels, is_plan: false };
+    let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
     (program.map(|program| Kernels { program, network: Network::Nvshmem }), diagnostics)
+}
+
+/// What a program is lowered to.
+struct Form<'p> {
+    passes: &'p dyn Fn(ir::Program) -> ir::Program,
+    /// Whether it is a plan, for which the executor's limits count.
+    is_plan: bool,
 }
 
 fn passed(
     unit: &program::Unit,
     program: program::ProgramId,
     settings: &Settings,
-    (proof, passes): (Proof, &dyn Fn(ir::Program) -> ir::Program),
+    (proof, Form { passes, is_plan }): (Proof, Form<'_>),
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborated(unit, program, settings, interrupt);
@@ -166,7 +174,8 @@ fn passed(
         let subject = swap::Subject { unit, program, settings, interrupt };
         let found = in_place::told(&subject, &elaborated, found);
         let found = swap::told(&subject, &elaborated, found);
-        diagnostics.extend(caused(&elaborated, proof, found));
+        let is_refused = is_plan && proof == Proof::Needed;
+        diagnostics.extend(if is_refused { caused(&elaborated, found) } else { found });
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {
@@ -216,8 +225,8 @@ fn operations(program: &ir::Program) -> u64 {
 
 /// Instead of what a program that is not built does wrong, the pipelines that are likely to be the reason. Those of a
 /// program that is built are reported with the other limits.
-fn caused(program: &ir::Program, proof: Proof, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    if proof != Proof::Needed || !has_errors(&found) {
+fn caused(program: &ir::Program, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if !has_errors(&found) {
         return found;
     }
     let causes = limits::in_pipelines(program);

@@ -164,7 +164,7 @@ fn all_ranks<'a>(
         finish::warn_of_holes(world, shared, &ranks);
     }
     result.ranks = ranks.into();
-    layout::keep_apart(&mut result.ranks, &declared);
+    layout::keep_apart(&mut result.ranks, &declared, shared.notes.as_mut());
     Some(result)
 }
 

@@ -9,6 +9,7 @@
 //! - In a region that holds both, the two share memory, which the checks know; its author may mean it.
 //! - Nothing moves if the members of a switch would then find a region in different places.
 
+use super::observe::Notes;
 use super::world::{Declared, Family};
 use crate::ir::{self, memory};
 use crate::table::{Id, Table};
@@ -26,7 +27,11 @@ struct Held {
 }
 
 /// Moves regions of plain chunks behind the packets of other regions.
-pub(super) fn keep_apart(ranks: &mut Table<ir::RankId, ir::Rank>, declared: &[Rc<Declared>]) {
+pub(super) fn keep_apart(
+    ranks: &mut Table<ir::RankId, ir::Rank>,
+    declared: &[Rc<Declared>],
+    notes: Option<&mut Notes>,
+) {
     let held = held(ranks, declared);
     let Some(packets) = held.iter().position(|held| held.packets) else { return };
     if !held.iter().skip(packets + 1).any(|held| held.plain) {
@@ -34,12 +39,17 @@ pub(super) fn keep_apart(ranks: &mut Table<ir::RankId, ir::Rank>, declared: &[Rc
     }
     let moves: Vec<Moves> = declared.iter().map(|own| Moves::of(own, &held)).collect();
     let fits = moves.iter().all(|moves| moves.chunks < MOST_CHUNKS);
-    if !fits || !switches_agree(&held, &moves) {
+    if !fits || !switches_agree(declared, &held, &moves) {
         return;
     }
     let moved = |at: ir::RankId, chunk: u32| {
         let (own, moves) = (declared.get(at.index())?, moves.get(at.index())?);
         Some(chunk + moves.distances.get(row_at(own, chunk)?)?)
+    };
+    let place = |here: ir::RankId, operand: &mut ir::Operand| {
+        if operand.buffer == ir::Buffer::Scratch {
+            operand.index = moved(home(here, operand), operand.index).unwrap_or(operand.index);
+        }
     };
     for ((id, rank), moves) in (0..).map(ir::RankId).zip(ranks.iter_mut()).zip(&moves) {
         rank.scratch_chunks = moves.chunks as u32;
@@ -47,17 +57,26 @@ pub(super) fn keep_apart(ranks: &mut Table<ir::RankId, ir::Rank>, declared: &[Rc
             region.offset = moved(id, region.offset).unwrap_or(region.offset);
         }
         let ops = rank.blocks.iter_mut().flat_map(|block| &mut block.ops);
-        ops.for_each(|op| move_operands(op, &|operand| moved(home(id, operand), operand.index)));
+        ops.for_each(|op| move_operands(op, &|operand| place(id, operand)));
+    }
+    if let Some(notes) = notes {
+        notes.each_operand(&place);
     }
 }
 
-/// Whether regions that are reached through switches move alike on all ranks.
-fn switches_agree(held: &[Held], moves: &[Moves]) -> bool {
+/// Whether regions that are reached through switches move alike on all ranks that have chunks there.
+fn switches_agree(declared: &[Rc<Declared>], held: &[Held], moves: &[Moves]) -> bool {
     let rows = held.iter().enumerate().filter(|(_, held)| held.through_a_switch);
     rows.map(|(row, _)| row).all(|row| {
-        let mut distances = moves.iter().map(|moves| moves.distances.get(row));
+        let ranks = declared.iter().zip(moves).filter(|(own, _)| has_chunks(own, row));
+        let mut distances = ranks.map(|(_, moves)| moves.distances.get(row));
         distances.next().is_none_or(|first| distances.all(|other| other == first))
     })
+}
+
+fn has_chunks(own: &Declared, row: usize) -> bool {
+    let family = own.regions.get(row).and_then(Option::as_ref);
+    family.is_some_and(|family| family.domain.len() > 0)
 }
 
 /// What each region holds.
@@ -99,7 +118,7 @@ fn row_at(own: &Declared, chunk: u32) -> Option<usize> {
 
 /// Where the regions of a rank go.
 struct Moves {
-    /// By how many chunks each of them moves.
+    /// By how many chunks each of them moves. An empty one stays behind the one before it.
     distances: Vec<u32>,
     /// How many chunks of scratch there are then.
     chunks: u64,
@@ -111,15 +130,16 @@ impl Moves {
         let (mut end, mut packets_end) = (0, 0);
         let mut distances = Vec::with_capacity(held.len());
         for (family, held) in own.regions.iter().zip(held) {
-            let taken = family.as_ref().filter(|family| family.domain.len() > 0);
-            let Some(family) = taken else {
+            let Some(family) = family else {
                 distances.push(0);
                 continue;
             };
-            let first = if held.plain { packets_end.max(end) } else { end };
+            let chunks = family.domain.len();
+            let is_behind = held.plain && chunks > 0;
+            let first = if is_behind { packets_end.max(end) } else { end };
             distances.push((first - family.first) as u32);
-            end = first + family.domain.len();
-            if held.packets {
+            end = first + chunks;
+            if held.packets && chunks > 0 {
                 packets_end = 2 * end;
             }
         }
@@ -127,16 +147,14 @@ impl Moves {
     }
 }
 
-fn move_operands(op: &mut ir::Op, moved: &impl Fn(&ir::Operand) -> Option<u32>) {
+fn move_operands(op: &mut ir::Op, place: &impl Fn(&mut ir::Operand)) {
     match &mut op.action {
         ir::Action::Transfer(transfer) => {
             let operands = transfer.sources.iter_mut().chain(&mut transfer.destinations);
-            for operand in operands.filter(|operand| operand.buffer == ir::Buffer::Scratch) {
-                operand.index = moved(operand).unwrap_or(operand.index);
-            }
+            operands.for_each(place);
         }
         ir::Action::Pipeline(pipeline) => {
-            pipeline.body.iter_mut().for_each(|op| move_operands(op, moved));
+            pipeline.body.iter_mut().for_each(|op| move_operands(op, place));
         }
         ir::Action::Sync
         | ir::Action::Barrier { .. }

@@ -40,6 +40,22 @@ pub enum ObservedValue {
     List(Vec<ObservedValue>, u64),
 }
 
+impl ObservedValue {
+    fn each_operand(&mut self, change: &dyn Fn(&mut ir::Operand)) {
+        match self {
+            ObservedValue::Chunk(operand) => change(operand),
+            ObservedValue::List(members, _) => {
+                members.iter_mut().for_each(|member| member.each_operand(change));
+            }
+            ObservedValue::Int(_)
+            | ObservedValue::Bool(_)
+            | ObservedValue::Text(_)
+            | ObservedValue::Channel(_)
+            | ObservedValue::Semaphore(_) => {}
+        }
+    }
+}
+
 /// The values that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
@@ -72,6 +88,16 @@ impl Notes {
         self.count += others.count;
         let others = others.values.into_iter();
         self.values.extend(others.map(|((span, _), values)| ((span, None), values)));
+    }
+
+    /// Changes every operand, given the rank on which it was evaluated.
+    pub(super) fn each_operand(&mut self, change: &impl Fn(ir::RankId, &mut ir::Operand)) {
+        for ((_, rank), values) in &mut self.values {
+            let here = ir::RankId(rank.unwrap_or_default());
+            values
+                .iter_mut()
+                .for_each(|value| value.each_operand(&|operand| change(here, operand)));
+        }
     }
 
     /// All values, by place and rank.

@@ -35,21 +35,18 @@ impl Default for Settings {
 /// Bytes in a chunk if nothing else is known.
 const CHUNK_BYTES: u64 = 4096;
 
-/// Bytes in a chunk with which the loader takes a plan: [`CHUNK_BYTES`], doubled until messages are large enough, or
-/// halved until they are small enough.
+/// Bytes in a chunk with which the loader takes a plan: 4096, or what is nearest among the sizes that the plan serves.
 #[must_use]
 pub fn chunk_bytes(plan: &Plan<'_>) -> u64 {
-    let chunks = plan.gpus.iter().map(|gpu| sizes::message_chunks(plan, gpu));
+    let chunks = plan.gpus.iter().map(|gpu| u64::from(sizes::message_chunks(plan, gpu)).max(1));
     let (fewest, most) = (chunks.clone().min().unwrap_or(1), chunks.max().unwrap_or(1));
-    let message = |bytes: u64, chunks: u32| bytes.saturating_mul(u64::from(chunks));
-    let is_served = |bytes: &u64| {
-        message(*bytes, fewest) >= plan.min_message_size
-            && message(*bytes, most) <= plan.max_message_size
-    };
-    let larger = std::iter::successors(Some(CHUNK_BYTES), |bytes| bytes.checked_mul(2));
-    let smaller = std::iter::successors(Some(CHUNK_BYTES), |bytes| Some(bytes / 2));
-    let smaller = smaller.take_while(|bytes| *bytes > 0);
-    larger.chain(smaller).find(is_served).unwrap_or(CHUNK_BYTES)
+    let alignment = u64::from(plan.buffer_alignment as u32).max(1);
+    let least = plan.min_message_size.div_ceil(fewest).max(1).checked_next_multiple_of(alignment);
+    let largest = plan.max_message_size / most / alignment * alignment;
+    match least {
+        Some(least) if least <= largest => CHUNK_BYTES.clamp(least, largest),
+        _ => CHUNK_BYTES,
+    }
 }
 
 /// The forms of a listing.

@@ -88,8 +88,8 @@ enum Role {
     Plain,
     /// It holds names to import.
     Import,
-    /// It is the parenthesis of a `for` as other languages write it, with `;` inside; it has been reported where it
-    /// begins.
+    /// It is the parenthesis of a `for` or of options as other languages write them, with `;` inside; it is reported as
+    /// what it is.
     Turns,
     /// Its `{` is missing or was written as `:`, which has been reported. It ends with the lines that are indented
     /// further: a body without its `{` usually has no `}` either.
@@ -291,7 +291,7 @@ impl<'t> Balance<'t> {
         let (chain, waiting) = (0, Waiting::default());
         let role = match (last, token.kind) {
             (Kind::PathSeparator, _) => Role::Import,
-            (Kind::For, Kind::LeftParen) => Role::Turns,
+            (Kind::For | Kind::Options, Kind::LeftParen) => Role::Turns,
             _ => Role::Plain,
         };
         let is_ended = false;

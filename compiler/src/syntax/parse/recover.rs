@@ -258,6 +258,14 @@ pub(super) struct Parenthesized<'t> {
     pub(super) next: Option<&'t Token<'t>>,
 }
 
+impl Parenthesized<'_> {
+    /// Whether no bracket was added to what the author wrote: otherwise these may not be the parentheses that belong
+    /// together.
+    pub(super) fn is_certain(&self) -> bool {
+        self.inner.iter().all(|token| !token.text.is_empty())
+    }
+}
+
 /// What is in parentheses that do not belong here, which `fault` reports; fails if none begin here.
 pub(super) fn parenthesized<'t, O: 't>(
     content: Rule<'t, O>,

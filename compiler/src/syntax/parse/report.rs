@@ -317,19 +317,27 @@ pub(super) fn options_in_parentheses<'t>(
     let ended = found.next.filter(|next| next.kind == Kind::Semicolon);
     edits.extend(ended.map(|end| replace(end, "")));
     let place = found.open.span.to(close.span);
-    let report = Diagnostic::new(Code::E0105, place, "options belong in braces")
-        .fix("write `options { .. }`", edits);
+    let report = Diagnostic::new(Code::E0105, place, "options belong in braces");
+    let report = match found.is_certain() {
+        true => report.fix("write `options { .. }`", edits),
+        false => report.help("write `options { .. }`, with `;` after each option"),
+    };
     Some(Fault::new(place.start, Reach::Statement, report))
 }
 
 /// The settings of a pipeline in parentheses.
 pub(super) fn pipeline_in_parentheses(found: &Parenthesized<'_>) -> Option<Fault> {
-    let close = found.inner.last()?;
+    let (close, settings) = found.inner.split_last()?;
     let place = found.open.span.to(close.span);
-    let edits = [found.open, close].map(|token| Edit { span: token.span, text: String::new() });
-    let report =
-        Diagnostic::new(Code::E0101, place, "the settings of a pipeline have no parentheses")
-            .fix("remove the parentheses", edits.to_vec());
+    let comma = settings.last().filter(|last| last.kind == Kind::Comma);
+    let removed = [Some(found.open), comma, Some(close)].into_iter().flatten();
+    let edits = removed.map(|token| Edit { span: token.span, text: String::new() }).collect();
+    let message = "the settings of a pipeline have no parentheses";
+    let report = Diagnostic::new(Code::E0101, place, message);
+    let report = match found.is_certain() {
+        true => report.fix("remove the parentheses", edits),
+        false => report.help("remove the parentheses"),
+    };
     Some(Fault::new(place.start, Reach::Statement, report))
 }
 

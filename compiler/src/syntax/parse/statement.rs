@@ -308,11 +308,12 @@ fn pipeline<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind>
         .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
         .then(values.required("a value"))
         .map(|(name, value)| Some((name?, value)));
-    let settings = setting.separated_by(mark(Kind::Comma)).at_least(1).collect::<Vec<_>>();
+    let settings = setting.separated_by(mark(Kind::Comma)).at_least(1);
+    let in_parentheses = settings.clone().allow_trailing().collect::<Vec<_>>().boxed();
     let settings =
         look(|tokens| kind_at(tokens, 0).is_some_and(|kind| kind.class() != Class::Mark))
-            .ignore_then(settings.clone())
-            .or(parenthesized(settings.boxed(), pipeline_in_parentheses))
+            .ignore_then(settings.collect::<Vec<_>>())
+            .or(parenthesized(in_parentheses, pipeline_in_parentheses))
             .or(hole("`unit` or `chunks`").map(|_| Vec::new()));
     head(Kind::Pipeline)
         .ignore_then(settings)
