@@ -75,6 +75,16 @@ fn mistakes_are_refused_and_by_force_show_in_some_schedule() {
     assert!(silent.is_empty(), "{}", silent.join("\n"));
 }
 
+/// A thread writes a packet before it waits for the next one, wherever chunks end in what it moves at a time.
+#[test]
+fn packets_that_come_back_within_an_operation_arrive() {
+    let file = manifest("tests/kernels/replies.ccl");
+    for size in [48, 80, 112, 5000] {
+        let run = run(&file, "ranks=4", &format!("--size {size} --schedules 40"));
+        assert_eq!(run.status, Some(0), "{size}: {}", run.stderr);
+    }
+}
+
 /// A run of a program with a mistake.
 fn mistaken(mutant: &Mutant, more: &str) -> Run {
     let name = format!("{}.ccl", mutant.file);

@@ -130,25 +130,24 @@ impl Memory {
         Ok(())
     }
 
-    /// Reads the data of packets of a launch; or returns how many bytes of data
-    /// come before the first packet that is not there.
+    /// Reads the data of packets of a launch, up to the first packet that is not there.
     pub(super) fn packets(
         &self,
         spot: Spot,
         bytes: u64,
         launch: u32,
-    ) -> Result<Result<Vec<u8>, u64>, OutOfBounds> {
+    ) -> Result<Vec<u8>, OutOfBounds> {
         let (buffer, from) = self.home(spot, 2, launch).ok_or(OutOfBounds)?;
         let range = from as usize..from.saturating_add(2 * bytes) as usize;
         let words = self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(OutOfBounds)?;
         let mut data = Vec::with_capacity(bytes as usize);
         for [a, b, c, d, f0, f1, f2, f3] in words.as_chunks().0 {
             if u32::from_le_bytes([*f0, *f1, *f2, *f3]) != flag(launch) {
-                return Ok(Err(data.len() as u64));
+                break;
             }
             data.extend_from_slice(&[*a, *b, *c, *d]);
         }
-        Ok(Ok(data))
+        Ok(data)
     }
 
     /// Writes packets of a launch.

@@ -25,6 +25,8 @@ pub(super) struct Thread {
     entry: usize,
     /// Its next piece of that move.
     piece: u64,
+    /// How many bytes of that piece it has done: the packets of the others are not there yet.
+    done: u64,
     /// The number of the signal, or of the request, that it waits for.
     ticket: Option<u64>,
     moves: Option<Rc<[Move]>>,
@@ -107,7 +109,7 @@ impl<'p> Machine<'_, 'p> {
     fn done(&mut self, here: Position) -> Turn {
         if let Some(thread) = self.threads.get_mut(here.agent) {
             thread.entry += 1;
-            (thread.piece, thread.ticket) = (0, None);
+            (thread.piece, thread.done, thread.ticket) = (0, 0, None);
         }
         Turn::On
     }
@@ -230,37 +232,49 @@ impl<'p> Machine<'_, 'p> {
         if start >= one.bytes {
             return Some(self.done(here));
         }
-        let part = (start, size.min(one.bytes - start));
-        if let Err(key) = self.piece(here, step.kind, one, part)? {
-            return Some(Turn::Waits(key));
+        let (done, bytes) = (thread.done, size.min(one.bytes - start));
+        let more = match self.piece(here, step.kind, one, (start + done, bytes - done))? {
+            Ok(more) => more,
+            Err(key) => return Some(Turn::Waits(key)),
+        };
+        let thread = self.threads.get_mut(here.agent)?;
+        thread.done += more;
+        if thread.done == bytes {
+            (thread.piece, thread.done) = (thread.piece + 1, 0);
         }
-        self.threads.get_mut(here.agent)?.piece += 1;
         if self.shape.late && self.random.below(COMES) == 0 {
             self.store_first(here.block);
         }
         Some(Turn::On)
     }
 
-    /// Reads, combines and writes some bytes of a move; or returns what to wait for first.
+    /// Reads, combines and writes the first of some bytes of a move, as far as their packets are there,
+    /// since a thread does not wait for a packet before it has written those before it.
+    /// Returns how many bytes it did; or what to wait for, if it could do none.
     fn piece(
         &mut self,
         here: Position,
         kind: Kind,
         one: &Move,
         (start, bytes): (u64, u64),
-    ) -> Option<Result<(), Key>> {
-        let mut sum: Option<Vec<u8>> = None;
+    ) -> Option<Result<u64, Key>> {
+        let (mut sum, mut bytes): (Option<Vec<u8>>, u64) = (None, bytes);
         for side in &one.reads {
             if side.far {
                 self.store_all(here.block);
             }
             for spot in &side.spots {
-                let data = match self.load(here, side, spot.ahead(start), bytes)? {
-                    Ok(data) => data,
-                    Err(key) => return Some(Err(key)),
-                };
+                let from = spot.ahead(start);
+                let data = self.load(here, side, from, bytes)?;
+                if data.is_empty() {
+                    return Some(Err(Key::Packets(from.rank, page(from))));
+                }
+                bytes = data.len() as u64;
                 match &mut sum {
-                    Some(sum) => self.data.element().combine(one.op, sum, &data),
+                    Some(sum) => {
+                        sum.truncate(data.len());
+                        self.data.element().combine(one.op, sum, &data);
+                    }
                     None => sum = Some(data),
                 }
             }
@@ -271,23 +285,16 @@ impl<'p> Machine<'_, 'p> {
                 self.store(here, side, spot.ahead(start), sum.as_deref().unwrap_or_default())?;
             }
         }
-        Some(Ok(()))
+        Some(Ok(bytes))
     }
 
-    fn load(
-        &mut self,
-        here: Position,
-        side: &Side,
-        spot: Spot,
-        bytes: u64,
-    ) -> Option<Result<Vec<u8>, Key>> {
-        if side.packets {
-            let found = self.memory.packets(spot, bytes, here.launch);
-            let found = self.allowed(found, here.writer, spot)?;
-            return Some(found.map_err(|at| Key::Packets(spot.rank, page(spot.ahead(at)))));
-        }
-        let found = self.memory.read(spot, bytes, here.launch).map(<[u8]>::to_vec);
-        self.allowed(found, here.writer, spot).map(Ok)
+    /// Some bytes of what is read; of packets, those before the first one that is not there.
+    fn load(&mut self, here: Position, side: &Side, spot: Spot, bytes: u64) -> Option<Vec<u8>> {
+        let found = match side.packets {
+            true => self.memory.packets(spot, bytes, here.launch),
+            false => self.memory.read(spot, bytes, here.launch).map(<[u8]>::to_vec),
+        };
+        self.allowed(found, here.writer, spot)
     }
 
     fn store(&mut self, here: Position, side: &Side, spot: Spot, data: &[u8]) -> Option<()> {
