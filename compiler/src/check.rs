@@ -6,6 +6,7 @@
 
 pub mod limits;
 
+mod begun;
 pub(crate) mod calls;
 mod classes;
 mod clobber;

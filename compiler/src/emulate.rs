@@ -69,6 +69,15 @@ pub enum Outcome {
     Right,
     /// A rank did not.
     Wrong(Box<Wrong>),
+    /// A rank ended its launch before another one had begun which the collective says has.
+    Early {
+        /// The rank that ended.
+        ended: RankId,
+        /// The rank that had not begun.
+        begins: RankId,
+        /// The launch, from 0.
+        launch: u32,
+    },
     /// Some blocks can never continue.
     Stuck(Vec<Stuck>),
     /// An operation leaves its buffer.

@@ -180,9 +180,18 @@ pub struct Rank {
     /// What the collective promises of this rank's output, ascending by chunk; none for a chunk that may hold
     /// anything. Shared by the ranks that have the same.
     pub promises: Arc<[Promise]>,
+    /// The ranks of which the collective promises that they have begun before this one ends, ascending. Shared like
+    /// `promises`.
+    pub begun: Arc<[RankId]>,
 }
 
 impl Rank {
+    /// Whether the collective promises anything for this rank.
+    #[must_use]
+    pub fn promises_anything(&self) -> bool {
+        !self.promises.is_empty() || !self.begun.is_empty()
+    }
+
     /// Whether the author accepts that several blocks take from one counter of this rank.
     #[must_use]
     pub fn may_share(&self) -> bool {

@@ -169,7 +169,7 @@ impl<'a> Trials<'a> {
         found
     }
 
-    /// Whether a fix removes something from a program of whose buffers nothing is promised: then nothing would show
+    /// Whether a fix removes something from a program of which nothing is promised: then nothing would show
     /// that it removed too much.
     fn is_needless_anyway(&self, reports: &[&Diagnostic]) -> bool {
         let removes = |report: &Diagnostic| matches!(report.change, Some(Change::Remove { .. }));

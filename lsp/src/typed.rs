@@ -4,8 +4,8 @@
 //! place.
 
 use compiler::resolve::program::{
-    Binder, BlockIndex, Dimension, Ensures, Expr, ExprKind, Index, Link, Operand, OptionValue,
-    Program, ProgramItem, Promised, Stmt, StmtKind, Type, Unit,
+    Binder, BlockIndex, Claim, Dimension, Ensures, Expr, ExprKind, Index, Link, Operand,
+    OptionValue, Program, ProgramItem, Promised, Stmt, StmtKind, Type, Unit,
 };
 use compiler::source::Span;
 
@@ -71,10 +71,13 @@ impl<'u> Roots<'u> {
 
     fn ensures(&mut self, ensures: &'u Ensures) {
         self.binders(&ensures.binders);
-        self.exprs.push(&ensures.output);
-        match &ensures.value {
-            Promised::Chunk(value) => self.exprs.push(value),
-            Promised::Reduce(binders, value) => {
+        match &ensures.claim {
+            Claim::Begun(rank) => self.exprs.push(rank),
+            Claim::Holds { output, value: Promised::Chunk(value) } => {
+                self.exprs.extend([output, value]);
+            }
+            Claim::Holds { output, value: Promised::Reduce(binders, value) } => {
+                self.exprs.push(output);
                 self.binders(binders);
                 self.exprs.push(value);
             }

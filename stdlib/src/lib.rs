@@ -31,6 +31,10 @@ pub const FILES: &[(&str, &str)] = &[
     ("algorithms/allreduce_ring", include_str!("../ccl/algorithms/allreduce_ring.ccl")),
     ("algorithms/alltoall_allpairs", include_str!("../ccl/algorithms/alltoall_allpairs.ccl")),
     ("algorithms/alltoall_packets", include_str!("../ccl/algorithms/alltoall_packets.ccl")),
+    (
+        "algorithms/barrier_dissemination",
+        include_str!("../ccl/algorithms/barrier_dissemination.ccl"),
+    ),
     ("algorithms/broadcast_chain", include_str!("../ccl/algorithms/broadcast_chain.ccl")),
     ("algorithms/broadcast_tree", include_str!("../ccl/algorithms/broadcast_tree.ccl")),
     (

@@ -21,6 +21,7 @@
 //! * E0520: memory that is read was written before, in this launch, or is the input.
 //! * E0521: a packet is written once in a launch; or always with the same value, as established by a run of the
 //!   program; or the writes are ordered, and every reader is known to find a particular one.
+//! * E0702: when a rank's blocks end, they know that the ranks have started for which the collective promises that.
 //! * E0515: scratch, which lives from launch to launch, is touched again only when every access to it in the previous
 //!   launch is known to be done; with `double_scratch`, for packets, in the launch before that one.
 //!
@@ -29,6 +30,7 @@
 mod access;
 mod acts;
 mod agents;
+mod begun;
 mod block;
 mod cells;
 mod clock;
@@ -63,6 +65,7 @@ use crate::ir;
 use crate::ir::run::{Grain, Rewritten, Stuck};
 use crate::source::Place;
 use agents::Agents;
+pub(super) use begun::Early;
 use clock::Lookup;
 pub(super) use fold::Fold;
 use guarantee::Guarantees;
@@ -174,7 +177,7 @@ impl<'p> Folded<'p> {
             return Seen::Unclear;
         };
         let inputs = Inputs { program: merged.program(), fold: &fold, grain };
-        match after.conflicts.is_empty() {
+        match after.conflicts.is_empty() && after.early.is_empty() {
             false => Seen::Unclear,
             true if kept::are_kept(inputs, &after.cells) => Seen::Sound,
             true => Seen::Apart,
@@ -186,8 +189,11 @@ impl<'p> Folded<'p> {
 pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &Interrupt) -> Races {
     let merged = Merged::as_written(program);
     let parts = rewritten.grain().cells_of_unit();
-    match conflicts(&merged, rewritten, interrupt) {
-        Ok(conflicts) => Races::Found(report::reports(program, parts, conflicts)),
+    match alone(&merged, rewritten, interrupt) {
+        Ok(after) if after.conflicts.is_empty() => {
+            Races::Found(super::begun::report(program, &after.early).into_iter().collect())
+        }
+        Ok(after) => Races::Found(report::reports(program, parts, after.conflicts)),
         Err(Cut::Standing(stuck)) => Races::Standing(stuck),
         Err(Cut::Unknown) => Races::Unknown,
     }
@@ -200,7 +206,8 @@ pub(super) fn are_none(
     interrupt: &Interrupt,
 ) -> bool {
     let merged = Merged::as_written(program);
-    conflicts(&merged, rewritten, interrupt).is_ok_and(|found| found.is_empty())
+    alone(&merged, rewritten, interrupt)
+        .is_ok_and(|after| after.conflicts.is_empty() && after.early.is_empty())
 }
 
 /// All conflicts, as pairs of statements; none where they cannot be found.
@@ -214,22 +221,22 @@ pub(super) fn met(
         return Some(BTreeSet::new());
     }
     let merged = Merged::as_written(program);
-    let conflicts = conflicts(&merged, rewritten, interrupt).ok()?;
-    Some(report::met(program, &conflicts))
+    let after = alone(&merged, rewritten, interrupt).ok()?;
+    Some(report::met(program, &after.conflicts))
 }
 
-/// All conflicts, following every rank.
-fn conflicts<'p>(
+/// The state in which a launch leaves all ranks, each of which stands for itself alone.
+fn alone<'p>(
     merged: &'p Merged<'p>,
     rewritten: &Rewritten,
     interrupt: &Interrupt,
-) -> Result<Vec<machine::Conflict<'p>>, Cut> {
+) -> Result<machine::After<'p>, Cut> {
     let mut after = follow(merged, (&Fold::none(), rewritten.grain()), interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || rewritten.contains(conflict.place.rank, conflict.place.cell)
     });
-    Ok(after.conflicts)
+    Ok(after)
 }
 
 /// Whether the followed ranks have too much memory.
@@ -269,6 +276,7 @@ fn follow<'p>(
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
     drop_settled(&mut after, fold, lookup);
+    after.early = begun::early(program, fold, lookup, &after.ends);
     Ok(after)
 }
 

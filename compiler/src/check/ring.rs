@@ -215,6 +215,7 @@ impl Unrolled {
             barriers: rank.barriers.clone(),
             blocks: blocks.collect::<Option<Vec<Block>>>()?.into(),
             promises: [].into(),
+            begun: [].into(),
         })
     }
 

@@ -365,6 +365,7 @@ fn race_of(finding: &Diagnostic) -> Option<&Race> {
         | Finding::Counter { .. }
         | Finding::Users { .. }
         | Finding::Clobber(_)
-        | Finding::Value(_) => None,
+        | Finding::Value(_)
+        | Finding::Early { .. } => None,
     }
 }

@@ -10,7 +10,7 @@ use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Proof, Target};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
 use compiler::ir::run::pace;
-use compiler::ir::{Op, Pipeline, Program, ReduceOp};
+use compiler::ir::{Op, Pipeline, Program, Rank, ReduceOp};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -162,7 +162,10 @@ fn try_schedules(
                 reporter.add(vec![out_of_time(limit, right, run.schedules)]);
                 break;
             }
-            Outcome::Wrong(_) | Outcome::Stuck(_) | Outcome::Outside(..) => {
+            Outcome::Wrong(_)
+            | Outcome::Early { .. }
+            | Outcome::Stuck(_)
+            | Outcome::Outside(..) => {
                 let report = emulate::report(program, &outcome);
                 reporter.add(report.map(|report| of_seed(report, seed)).into_iter().collect());
                 break;
@@ -187,7 +190,7 @@ fn tell(
     let all = done.right == run.schedules;
     let chunks = u64::from(program.message_chunks());
     let message = chunks * settings.chunk_bytes;
-    let promised = program.ranks.iter().any(|rank| !rank.promises.is_empty());
+    let promised = program.ranks.iter().any(Rank::promises_anything);
     let (number, op) = (name(run.number), operation(program.collective.op));
     if reporter.is_for_machines() {
         let line = json!({

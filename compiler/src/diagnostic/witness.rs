@@ -60,6 +60,13 @@ pub enum Finding {
     Clobber(Box<Clobber>),
     /// A chunk that does not hold what is promised.
     Value(Box<WrongValue>),
+    /// A rank that ends before another one has begun.
+    Early {
+        /// The rank that ends.
+        ends: u32,
+        /// The rank that begins.
+        begins: u32,
+    },
 }
 
 /// Two accesses.

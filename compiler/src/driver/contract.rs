@@ -198,7 +198,8 @@ fn find(unit: &Unit, name: &str) -> Option<CollectiveId> {
 
 fn agree(program: &mut ir::Program, contract: Contract) -> Vec<Open> {
     for (rank, terms) in program.ranks.iter_mut().zip(contract.ranks) {
-        (rank.alias, rank.promises) = (terms.alias, terms.promises);
+        rank.alias = terms.alias;
+        (rank.promises, rank.begun) = (terms.promises, terms.begun);
     }
     program.collective.arguments = contract.arguments;
     contract.open
@@ -313,7 +314,8 @@ mod tests {
     fn bare(program: &ir::Program) -> ir::Program {
         let mut bare = program.clone();
         for rank in bare.ranks.iter_mut() {
-            (rank.alias, rank.promises) = (None, [].into());
+            rank.alias = None;
+            (rank.promises, rank.begun) = ([].into(), [].into());
         }
         bare.collective.arguments.clear();
         bare
@@ -352,6 +354,7 @@ mod tests {
             for (id, rank) in wanted.ranks.entries() {
                 assert_eq!(found.ranks[id].alias, rank.alias, "{collective}");
                 assert_eq!(found.ranks[id].promises, rank.promises, "{collective}");
+                assert_eq!(found.ranks[id].begun, rank.begun, "{collective}");
             }
         }
     }

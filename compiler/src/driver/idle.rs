@@ -10,7 +10,7 @@ use crate::resolve::program::{Program, ProgramItem, Stmt, StmtKind, Unit};
 
 /// Warns about a program in which there is nothing to check.
 pub(super) fn check(unit: &Unit, program: &Program, concrete: &ir::Program) -> Option<Diagnostic> {
-    let promised = concrete.ranks.iter().any(|rank| !rank.promises.is_empty());
+    let promised = concrete.ranks.iter().any(ir::Rank::promises_anything);
     let asked = program.body.iter().any(|item| match item {
         ProgramItem::Statement(statement) => asks(statement),
         ProgramItem::Scratch(_)
@@ -26,10 +26,7 @@ pub(super) fn check(unit: &Unit, program: &Program, concrete: &ir::Program) -> O
     let message =
         format!("`{name}` promises nothing, and this program does nothing: nothing is checked");
     let report = Diagnostic::new(Code::W0501, implements.span, message);
-    Some(
-        report
-            .note("a promise is about what outputs hold, not about ranks that wait for each other"),
-    )
+    Some(report)
 }
 
 /// Whether a statement requires something, or may.

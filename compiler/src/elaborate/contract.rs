@@ -73,6 +73,8 @@ pub struct Terms {
     pub alias: Option<ir::Alias>,
     /// What the output must hold.
     pub promises: Arc<[ir::Promise]>,
+    /// The ranks that have begun before this one ends.
+    pub begun: Arc<[ir::RankId]>,
 }
 
 /// How many combinations of arguments are tried, and for how many ranks they are evaluated, all tries together.
@@ -341,6 +343,7 @@ impl<'a> Solver<'_, 'a> {
         let terms = |(own, rank): (&Rc<Declared>, ir::Rank)| Terms {
             alias: own.alias,
             promises: rank.promises,
+            begun: rank.begun,
         };
         Some(declared.iter().zip(ranks).map(terms).collect())
     }

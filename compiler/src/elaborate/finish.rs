@@ -4,6 +4,7 @@ use super::declare::FirstPass;
 use super::eval::{Eval, Shared};
 use super::new_eval;
 use super::pair::Paired;
+use super::promise::Promises;
 use super::unroll::{Around, Output, accepts};
 use super::world::{Declared, World, indexed};
 use crate::diagnostic::{Code, Diagnostic};
@@ -78,6 +79,7 @@ impl<'a> Eval<'_, 'a> {
             barriers,
             blocks,
             promises: Arc::from([]),
+            begun: Arc::from([]),
         }
     }
 
@@ -210,10 +212,10 @@ pub(super) fn promises<'a>(
 ) {
     let collective = &world.unit.collectives[implements.collective];
     let alike = !collective.ensures.iter().any(|ensures| ensures.mentions_rank);
-    let mut common: Option<Arc<[ir::Promise]>> = None;
+    let mut common: Option<Promises> = None;
     for (number, (rank, own)) in ranks.iter_mut().zip(declared).enumerate() {
         if let (true, Some(promises)) = (alike, &common) {
-            rank.promises = promises.clone();
+            promise(rank, promises);
             continue;
         }
         let mut eval = new_eval(world, shared, Some(number as i64), own.frame.clone(), own.clone());
@@ -222,9 +224,13 @@ pub(super) fn promises<'a>(
             return;
         }
         let Ok(promises) = eval.promises(collective) else { return };
-        rank.promises = promises.into();
-        common = Some(rank.promises.clone());
+        promise(rank, &promises);
+        common = Some(promises);
     }
+}
+
+fn promise(rank: &mut ir::Rank, promises: &Promises) {
+    (rank.promises, rank.begun) = (promises.chunks.clone(), promises.begun.clone());
 }
 
 /// Warns about ids that belong to no block.

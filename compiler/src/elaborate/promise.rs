@@ -4,12 +4,21 @@ use super::eval::{Eval, Evaluated};
 use super::value::{BufferValue, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::resolve::program::{Collective, Ensures, Expr, Implements, Promised, StmtKind};
+use crate::resolve::program::{Claim, Collective, Expr, Implements, Promised, StmtKind};
 use crate::source::Span;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a collective promises for one rank.
+pub(super) struct Promises {
+    /// The chunks of its output, ascending.
+    pub(super) chunks: Arc<[ir::Promise]>,
+    /// The ranks that have begun before it ends, ascending.
+    pub(super) begun: Arc<[ir::RankId]>,
+}
 
 /// The most chunks that a buffer may have: operands count them in 32 bits.
 const MAX_CHUNKS: i64 = 1 << 31;
@@ -109,16 +118,22 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    /// What the collective promises for this rank's output, by chunk. The frame must be the collective's.
-    pub(super) fn promises(&mut self, collective: &'a Collective) -> Evaluated<Vec<ir::Promise>> {
-        let mut promises = BTreeMap::new();
+    /// What the collective promises for this rank. The frame must be the collective's.
+    pub(super) fn promises(&mut self, collective: &'a Collective) -> Evaluated<Promises> {
+        let (mut chunks, mut begun) = (BTreeMap::new(), BTreeSet::new());
         for ensures in &collective.ensures {
             let _ = self.for_each(&ensures.binders, &mut |eval| {
-                eval.promise(ensures, &mut promises)?;
+                match &ensures.claim {
+                    Claim::Holds { output, value } => eval.promise(output, value, &mut chunks)?,
+                    Claim::Begun(rank) => {
+                        begun.insert(ir::RankId(eval.rank_value(rank)? as u32));
+                    }
+                }
                 Ok(ControlFlow::Continue(()))
             })?;
         }
-        Ok(promises.into_iter().map(|(chunk, terms)| ir::Promise { chunk, terms }).collect())
+        let chunks = chunks.into_iter().map(|(chunk, terms)| ir::Promise { chunk, terms });
+        Ok(Promises { chunks: chunks.collect(), begun: begun.into_iter().collect() })
     }
 
     #[expect(
@@ -127,15 +142,16 @@ impl<'a> Eval<'_, 'a> {
     )]
     fn promise(
         &mut self,
-        ensures: &'a Ensures,
+        output: &'a Expr,
+        value: &'a Promised,
         promises: &mut BTreeMap<u32, SmallVec<[ir::Term; 1]>>,
     ) -> Evaluated<()> {
-        let output = match self.value(&ensures.output)? {
+        let output = match self.value(output)? {
             Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Output => chunk,
-            _ => return Err(self.fail(&ensures.output, no_output(ensures.output.span))),
+            _ => return Err(self.fail(output, no_output(output.span))),
         };
         let mut terms = SmallVec::new();
-        match &ensures.value {
+        match value {
             Promised::Chunk(value) => self.term(value, output.size, &mut terms)?,
             Promised::Reduce(binders, value) => {
                 let _ = self.for_each(binders, &mut |eval| {

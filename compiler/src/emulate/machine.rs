@@ -204,9 +204,20 @@ impl<'t, 'p> Machine<'t, 'p> {
         let Some(rank) = self.ranks.get_mut(id.0 as usize) else { return };
         rank.ran = true;
         let first = rank.first_block;
-        let count = self.program.ranks.lookup(id).map_or(0, |rank| rank.blocks.len());
-        (first..first + count).for_each(|block| self.store_all(block));
+        let launch = rank.launch;
+        let Some(row) = self.program.ranks.lookup(id) else { return };
+        (first..first + row.blocks.len()).for_each(|block| self.store_all(block));
+        if let Some(begins) = row.begun.iter().find(|other| !self.has_begun(**other, launch)) {
+            self.end = Some(Outcome::Early { ended: id, begins: *begins, launch });
+        }
         self.ready.add(self.user_of(id));
+    }
+
+    fn has_begun(&self, id: RankId, launch: u32) -> bool {
+        let begun = |rank: &RankState| {
+            rank.launch > launch || rank.launch == launch && (rank.running > 0 || rank.ran)
+        };
+        self.ranks.get(id.0 as usize).is_none_or(begun)
     }
 
     /// A step of a block.

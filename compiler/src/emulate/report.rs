@@ -1,6 +1,6 @@
 //! Reports about schedules that went wrong.
 //!
-//! * E0904: a rank ended with something other than what is promised;
+//! * E0904: a rank ended with something other than what is promised, or too early;
 //! * E0905: blocks wait forever;
 //! * E0401: an operation leaves its buffer.
 
@@ -17,6 +17,9 @@ const SHOWN: usize = 3;
 pub fn report(program: &Program, outcome: &Outcome) -> Option<Diagnostic> {
     match outcome {
         Outcome::Wrong(wrong) => Some(wrong_value(program, wrong)),
+        Outcome::Early { ended, begins, launch } => {
+            Some(too_early(program, (*ended, *begins), *launch))
+        }
         Outcome::Stuck(stuck) => Some(waits(program, stuck)),
         Outcome::Outside(writer, buffer, rank) => Some(outside(program, *writer, *buffer, *rank)),
         Outcome::Right | Outcome::Interrupted => None,
@@ -39,6 +42,13 @@ fn wrong_value(program: &Program, wrong: &Wrong) -> Diagnostic {
         None => report.label("nothing had written it by then"),
     };
     report.note(format!("{} launch", ordinal(*launch)))
+}
+
+fn too_early(program: &Program, (ended, begins): (RankId, RankId), launch: u32) -> Diagnostic {
+    let message = format!("rank {} ended before rank {} had begun", ended.0, begins.0);
+    at(Code::E0904, program.collective.place.map(Place::from), message)
+        .label(format!("{} promises that it had", program.collective.name))
+        .note(format!("{} launch", ordinal(launch)))
 }
 
 /// Adds the writers before the last, latest first, each statement once.

@@ -183,3 +183,20 @@ fn entries_beyond_a_blocks_threads_are_nobodys() {
     // Ranks 1 and 2 signal only rank 0, and wait for it; rank 0 signals rank 1.
     assert!(matches!(ends(1), Outcome::Stuck(_)));
 }
+
+#[test]
+fn a_rank_that_ends_too_early_is_told() {
+    let waits = |from: u32| {
+        let mut program = program(2, 1, 1, 0).mesh(ChannelKind::Memory).block(|r| match r == from {
+            true => vec![signal(all(r, 2), true)],
+            false => vec![wait(all(r, 2), true)],
+        });
+        program.joins = Joins::Explicit;
+        program.ranks[RankId(1)].begun = [RankId(0)].into();
+        program
+    };
+    assert!(right(&waits(0)));
+    let early = outcomes(&waits(1)).into_iter().find(|one| !matches!(one, Outcome::Right));
+    let Some(Outcome::Early { ended, begins, .. }) = early else { panic!("{early:?}") };
+    assert_eq!((ended, begins), (RankId(1), RankId(0)));
+}

@@ -56,7 +56,7 @@ pub fn replicate(mut program: Program) -> Program {
         if known.is_none() {
             scaled.push(Scaled { old: Arc::clone(&old.promises), new: Arc::clone(&promises) });
         }
-        Rank { promises, ..rank(&program, id) }
+        Rank { promises, begun: Arc::clone(&old.begun), ..rank(&program, id) }
     });
     program.ranks = ranks.collect::<Vec<_>>().into();
     program.instances_done = copies;
@@ -75,7 +75,7 @@ pub fn rank(program: &Program, id: RankId) -> Rank {
     let Some(rank) = program.ranks.lookup(id) else { return Rank::default() };
     let copies = copies(program);
     if copies == 1 {
-        return Rank { promises: Arc::default(), ..rank.clone() };
+        return Rank { promises: Arc::default(), begun: Arc::default(), ..rank.clone() };
     }
     let each = || 0..copies;
     Rank {
@@ -107,6 +107,7 @@ pub fn rank(program: &Program, id: RankId) -> Rank {
             .flat_map(|block| each().map(|k| copy_block(block, copies, k)))
             .collect(),
         promises: Arc::default(),
+        begun: Arc::default(),
     }
 }
 

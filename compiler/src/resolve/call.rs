@@ -75,6 +75,10 @@ impl Body<'_> {
                 self.typed(ExprKind::Intrinsic(Intrinsic::Abs, values), span, Ty::Int)
             }
             "rank_at" => self.rank_at(name, arguments, span),
+            "begun" => {
+                self.report(begun_elsewhere(name));
+                self.ignored(arguments, span)
+            }
             "sum" | "all" | "any" | "reduce" => {
                 self.report(fold_without_binder(name));
                 self.ignored(arguments, span)
@@ -447,6 +451,11 @@ fn channel_as_value(name: &ast::Name) -> Diagnostic {
     let message = format!("`{}(..)` can only make a channel in a declaration", name.text);
     Diagnostic::new(Code::E0204, name.span, message)
         .help(format!("declare it: `channel name = {}(..);`", name.text))
+}
+
+fn begun_elsewhere(name: &ast::Name) -> Diagnostic {
+    Diagnostic::new(Code::E0214, name.span, "`begun` is a promise of a collective, about one rank")
+        .help("write it as `ensures for r in 0..ranks { begun(r) }`")
 }
 
 fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagnostic {

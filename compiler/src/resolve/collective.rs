@@ -11,8 +11,8 @@ use super::declare::set_twice;
 use super::global::{Declared, Entity};
 use super::import::Wanted;
 use super::program::{
-    BufferName, Collective, CollectiveId, Ensures, Expr, Implements, InPlace, Op, Promised, Stmt,
-    StmtKind,
+    BufferName, Claim, Collective, CollectiveId, Ensures, Expr, Implements, InPlace, Op, Promised,
+    Stmt, StmtKind,
 };
 use super::signature::Takes;
 use super::transfer::unknown_word;
@@ -163,9 +163,15 @@ impl Body<'_> {
     /// A promise, and whether it names this rank's own input.
     fn promise(&mut self, ensures: &ast::Ensures, span: Span) -> Option<(Ensures, bool)> {
         let binders = self.binders(&ensures.binders);
+        if let Some(rank) = begun(&ensures.promise) {
+            let claim = Claim::Begun(self.expect(rank, &Ty::Rank));
+            return Some((Ensures { binders, claim, span, mentions_rank: false }, false));
+        }
         let ast::ExprKind::Binary(ast::BinaryOp::Equal, left, right) = &ensures.promise.kind else {
-            if !matches!(ensures.promise.kind, ast::ExprKind::Error) {
-                self.expr(&ensures.promise, Some(&Ty::Bool));
+            let before = self.reports.len();
+            self.expr(&ensures.promise, Some(&Ty::Bool));
+            let known = self.reports.len() > before;
+            if !known && !matches!(ensures.promise.kind, ast::ExprKind::Error) {
                 self.report(no_promise(ensures.promise.span));
             }
             return None;
@@ -184,8 +190,11 @@ impl Body<'_> {
             self.report(promised_output(right.span));
         }
         (self.reports.len() == before).then(|| {
-            let resolved = Ensures { binders, output, value, span, mentions_rank: false };
-            (resolved, nature.side == Some(Side::Local))
+            let claim = Claim::Holds { output, value };
+            (
+                Ensures { binders, claim, span, mentions_rank: false },
+                nature.side == Some(Side::Local),
+            )
         })
     }
 
@@ -335,9 +344,18 @@ fn wrong_in_place(inner: &ast::Name, span: Span) -> Diagnostic {
         .help(format!("write the slice that it is: `{} = {other}[rank];`", inner.text))
 }
 
+/// The rank in `begun(rank)`. The word means this only where something is promised; elsewhere it is a name like others.
+fn begun(promise: &ast::Expr) -> Option<&ast::Expr> {
+    let ast::ExprKind::Call(name, arguments) = &promise.kind else { return None };
+    match arguments.as_slice() {
+        [one] if name.text == "begun" && one.name.is_none() => Some(&one.value),
+        _ => None,
+    }
+}
+
 fn no_promise(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0214, span, "a promise says what an output chunk equals").help(
-        "write `output[c] == r.input[c]`, or `output[c] == reduce(r in 0..ranks: r.input[c])`",
+    Diagnostic::new(Code::E0214, span, "a promise says what an output chunk equals, or who has begun").help(
+        "write `output[c] == r.input[c]`, `output[c] == reduce(r in 0..ranks: r.input[c])` or `begun(r)`",
     )
 }
 

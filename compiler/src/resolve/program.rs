@@ -223,19 +223,31 @@ pub struct InPlace {
     pub span: Span,
 }
 
-/// A promise: for all values of `binders`, `output == value`.
+/// A promise, for all values of `binders`.
 #[derive(Clone, Debug)]
 pub struct Ensures {
     /// The values for which it is made.
     pub binders: Vec<Binder>,
-    /// The output chunk.
-    pub output: Expr,
-    /// The contributions that it holds.
-    pub value: Promised,
+    /// What holds when a rank has ended.
+    pub claim: Claim,
     /// All of it.
     pub span: Span,
     /// Whether it mentions `rank` (or anything that depends on it); if not, it is the same for all ranks.
     pub mentions_rank: bool,
+}
+
+/// What a collective promises of a rank that has ended.
+#[derive(Clone, Debug)]
+pub enum Claim {
+    /// A chunk of its output holds these contributions: `output == value`.
+    Holds {
+        /// The output chunk.
+        output: Expr,
+        /// The contributions.
+        value: Promised,
+    },
+    /// That rank has begun: `begun(r)`.
+    Begun(Expr),
 }
 
 /// The promised content of an output chunk.

@@ -78,10 +78,10 @@ impl Version {
         Some((program.ranks.len(), program.all_ops().count().saturating_add(chunks)))
     }
 
-    /// Whether anything is promised about the content of its buffers.
+    /// Whether anything is promised about it.
     pub(super) fn promises_anything(&self, settings: &Settings, interrupt: &Interrupt) -> bool {
         let program = self.elaborated(settings, interrupt);
-        program.is_some_and(|program| program.ranks.iter().any(|rank| !rank.promises.is_empty()))
+        program.is_some_and(|program| program.ranks.iter().any(ir::Rank::promises_anything))
     }
 }
 

@@ -284,7 +284,7 @@ fn at_start(scope: &Scope<'_>) -> Vec<CompletionItem> {
         }
         Level::Collective => return items::clauses(),
         Level::InPlace => return items::shared(),
-        Level::Ensures => return vec![items::promise()],
+        Level::Ensures => return items::promises(),
         Level::Program => items::program_words(),
         Level::Block | Level::Round | Level::Group | Level::Procedure | Level::Window => Vec::new(),
     };
@@ -446,7 +446,8 @@ fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem>
     found.extend(scope.functions());
     let builtin = kind_words(grammar::Kind::Builtin, &[]).into_iter();
     found.extend(builtin.filter(|item| !scope.binds(&item.label)));
-    let functions = kind_words(grammar::Kind::Function, &[]).into_iter();
+    // Only a promise as a whole can be `begun(..)`.
+    let functions = kind_words(grammar::Kind::Function, &["begun"]).into_iter();
     found.extend(
         functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item }),
     );

@@ -22,6 +22,7 @@ const BUILTIN: &[(&str, &[&str])] = &[
     ("min", &["a: int", "b: int"]),
     ("max", &["a: int", "b: int"]),
     ("abs", &["a: int"]),
+    ("begun", &["of: rank"]),
     ("position", &["value"]),
     ("contains", &["value"]),
     ("step", &["n: int"]),

@@ -235,7 +235,7 @@ pub(super) fn each_packet(
 
 impl EventGraph<'_> {
     /// The agents that are a rank's blocks.
-    pub(super) fn blocks_of(&self, rank: RankId) -> Range<Agent> {
+    pub(in crate::check) fn blocks_of(&self, rank: RankId) -> Range<Agent> {
         self.blocks.get(rank.index()).cloned().unwrap_or_default()
     }
 }

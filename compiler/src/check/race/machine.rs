@@ -8,6 +8,7 @@ use super::Shared;
 use super::access::{self, Element};
 use super::acts::{Acts, Touch};
 use super::agents::{Agent, Agents};
+use super::begun::Early;
 use super::block::{Block, Blocks};
 use super::cells::{Cells, Place};
 use super::clock::{Clock, Lookup};
@@ -94,6 +95,8 @@ pub(super) struct After<'p> {
     pub(super) again: Touched,
     /// The conflicts within the launch.
     pub(super) conflicts: Vec<Conflict<'p>>,
+    /// The ranks that may end too early.
+    pub(super) early: Vec<Early>,
 }
 
 /// Why a run does not come to its end.
@@ -458,7 +461,8 @@ impl<'p, 'b> Machine<'p, 'b> {
             end.forget();
         }
         let Machine { acts, cells, packets, counters, again, conflicts, history, .. } = self;
-        (After { acts, cells, packets, ends, counters, again, conflicts }, history)
+        let early = Vec::new();
+        (After { acts, cells, packets, ends, counters, again, conflicts, early }, history)
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn candidates(graph: &EventGraph, finding: &Diagnostic) -> Vec<Change
         }
         Some(Finding::Users { users, .. }) => order::of_users(graph, users),
         Some(Finding::Value(value)) => memory::of_value(graph, value),
-        Some(Finding::Clobber(_)) | None => Vec::new(),
+        Some(Finding::Clobber(_) | Finding::Early { .. }) | None => Vec::new(),
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) fn object(sources: &SourceMap, witness: &Witness) -> Value {
             "kind": "clobber", "memory": cells(&found.memory), "by": event(sources, &found.event),
         }),
         Finding::Value(found) => wrong_value(sources, found),
+        Finding::Early { ends, begins } => json!({"kind": "early", "ends": ends, "begins": begins}),
     };
     let schedule: Vec<Value> = witness.schedule.iter().map(turn).collect();
     insert(&mut object, [("schedule", Value::from(schedule))]);

@@ -17,6 +17,7 @@ pub(super) fn code_flows(sources: &SourceMap, witness: &Witness) -> Vec<Value> {
             users.iter().map(|event| vec![(*event, format!("{does} {counter}"))]).collect()
         }
         Finding::Clobber(found) => vec![vec![(found.event, "writes the input".to_owned())]],
+        Finding::Early { .. } => Vec::new(),
         Finding::Value(value) => value.paths.iter().map(|path| of_path(path)).collect(),
     };
     let threads: Vec<Value> = flows.iter().filter_map(|flow| thread_flow(sources, flow)).collect();

@@ -3,7 +3,7 @@
 use super::names::{self, Names, SwitchFamily, buffer_name};
 use super::tables::Tables;
 use crate::ir::{
-    Buffer, ChannelKind, Joins, Program, Promise, Protocol, Rank, ReduceOp, Replication,
+    Buffer, ChannelKind, Joins, Program, Promise, Protocol, Rank, RankId, ReduceOp, Replication,
 };
 use crate::table::Id;
 use std::sync::Arc;
@@ -35,6 +35,7 @@ pub(super) fn collective(program: &Program, tables: &mut Tables) -> String {
     text.push_str(&format!("    input[{input}];\n    output[{output}];\n"));
     text.push_str(&in_place(program, tables));
     text.push_str(&ensures(program, tables));
+    text.push_str(&begun(program, tables));
     text.push_str("}\n");
     text
 }
@@ -97,6 +98,23 @@ fn ensures(program: &Program, tables: &mut Tables) -> String {
         ),
     };
     format!("    ensures for i in 0..{count} {{ output[{chunk}] == {value} }}\n")
+}
+
+/// The ranks that have begun before a rank ends.
+fn begun(program: &Program, tables: &mut Tables) -> String {
+    let all = (0..program.ranks.len() as u32).map(RankId);
+    if program.ranks.iter().all(|rank| rank.begun.iter().copied().eq(all.clone())) {
+        return format!("    ensures for r in 0..{} {{ begun(r) }}\n", all.len());
+    }
+    let row = |rank: &Rank| rank.begun.iter().map(|id| i64::from(id.0)).collect();
+    let rows: Vec<Vec<i64>> = program.ranks.iter().map(row).collect();
+    if rows.iter().all(Vec::is_empty) {
+        return String::new();
+    }
+    let counts: Vec<i64> = rows.iter().map(|row| row.len() as i64).collect();
+    let (count, rank) =
+        (tables.list("begun", &counts, "rank"), tables.rows("begun_rank", &rows, "i"));
+    format!("    ensures for i in 0..{count} {{ begun({rank}) }}\n")
 }
 
 /// The program's text from its first line to the end of its options.

@@ -64,6 +64,7 @@ impl Undo<'_> {
             barriers: barriers?.into(),
             blocks: self.blocks()?.into(),
             promises: rank.promises.clone(),
+            begun: rank.begun.clone(),
         })
     }
 

@@ -50,7 +50,7 @@ const SHARED: &[(&str, &str)] =
     &[("input", "input = output[$1];"), ("output", "output = input[$1];")];
 
 /// The beginning of a promise.
-const PROMISE: (&str, &str) = ("output", "output[$1] == $0");
+const PROMISES: &[(&str, &str)] = &[("output", "output[$1] == $0"), ("begun", "begun(${1:r})")];
 
 /// Statements that are allowed in every body.
 const STATEMENTS: &[(&str, &str)] = &[
@@ -120,8 +120,8 @@ pub(super) fn shared() -> Vec<CompletionItem> {
 }
 
 /// The beginning of a promise.
-pub(super) fn promise() -> CompletionItem {
-    snippet(PROMISE.0, PROMISE.1)
+pub(super) fn promises() -> Vec<CompletionItem> {
+    PROMISES.iter().map(|(label, text)| snippet(label, text)).collect()
 }
 
 /// A reduction, which a promise can have in place of a single chunk.
