@@ -7,8 +7,10 @@
 mod blocks;
 pub mod fuse;
 mod operands;
+mod outer;
 pub mod ports;
 pub mod replicate;
+mod scratch;
 pub mod split;
 pub mod sync;
 
@@ -34,6 +36,7 @@ pub enum Stage {
 pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
     let mut program = pass("fuse", fuse::fuse, program);
     if last >= Stage::Split {
+        program = pass("scratch", scratch::scratch, pass("outer", outer::outer, program));
         program = pass("split", split::split, pass("spread", replicate::spread::spread, program));
         program = blocks::everywhere(program);
     }

@@ -117,7 +117,9 @@ fn is_plain_inside(op: &Op) -> bool {
     let misread = transfer.verb == Verb::Reduce
         && transfer.sources.iter().filter(|operand| operand.is_local()).count() > 1
         && scratch_of(op).next().is_some();
-    transfer.slice.is_none() && !misread && accesses().all(|access| !access.packets)
+    // It swaps the place in the ring with that in the other buffer.
+    let swapped = transfer.verb == Verb::Get && scratch_of(op).next().is_some();
+    transfer.slice.is_none() && !misread && !swapped && accesses().all(|access| !access.packets)
 }
 
 fn scratch_of(op: &Op) -> impl Iterator<Item = Operand> + '_ {

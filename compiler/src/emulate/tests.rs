@@ -187,10 +187,11 @@ fn entries_beyond_a_blocks_threads_are_nobodys() {
 #[test]
 fn a_rank_that_ends_too_early_is_told() {
     let waits = |from: u32| {
-        let mut program = program(2, 1, 1, 0).mesh(ChannelKind::Memory).block(|r| match r == from {
-            true => vec![signal(all(r, 2), true)],
-            false => vec![wait(all(r, 2), true)],
-        });
+        let mut program =
+            program(2, 1, 1, 0).mesh(ChannelKind::Memory).block(|r| match r == from {
+                true => vec![signal(all(r, 2), true)],
+                false => vec![wait(all(r, 2), true)],
+            });
         program.joins = Joins::Explicit;
         program.ranks[RankId(1)].begun = [RankId(0)].into();
         program

@@ -11,6 +11,7 @@
 //! * a reduction has one plain local destination, and one local source where it has remote ones;
 //! * packets need twice the scratch, which `LL` sets aside; they ignore a pipeline's windows;
 //! * every operation of a pipeline must cover all of its chunks, or the last windows lie beyond the operation;
+//! * a part of another buffer is found by ports, peers and switches only where it begins with that buffer;
 //! * under `double_scratch`, only packets reach the half of a peer's scratch that is in use;
 //! * under `reuse_resources`, the executor keeps the first call's input and output for access from outside the rank.
 
@@ -86,6 +87,10 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
         let told = || if sound { warning(lacking(&fault)) } else { lacking(&fault) };
         findings.add((Code::E0807, fault.message, Group::Place), site, 0, told);
     }
+    if let Some(inner) = misplaced(findings.program, site.rank, transfer) {
+        let rule = (Code::E0807, "part", Group::Place);
+        findings.add(rule, site, 0, || elsewhere(inner));
+    }
     if double && !packets && misses_the_half(transfer) {
         let rule = (Code::E0810, "double_scratch", Group::Place);
         let name = findings.terms.double_scratch();
@@ -95,6 +100,25 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
         let rule = (Code::E0810, "reuse_resources", Group::Place);
         findings.add(rule, site, 0, || kept_from_first_call(buffer));
     }
+}
+
+/// The buffer that a port, a peer or a switch looks for at the beginning of the one that it is a later part of.
+fn misplaced(
+    program: &ir::Program,
+    here: ir::RankId,
+    transfer: &ir::Transfer,
+) -> Option<ir::Buffer> {
+    let through_port = transfer.via == Some(ir::ChannelKind::Port);
+    let inner = |operand: &ir::Operand| {
+        let reached = !operand.is_local() || through_port;
+        let mut owners = ir::memory::ranks_of(&program.ranks, here, operand.place);
+        let part = |id| {
+            let alias = program.ranks.lookup(id).and_then(|rank: &ir::Rank| rank.alias);
+            alias.is_some_and(|alias| alias.inner == operand.buffer && alias.offset > 0)
+        };
+        (reached && owners.any(part)).then_some(operand.buffer)
+    };
+    transfer.operands().find_map(inner)
 }
 
 fn flush(findings: &mut Findings<'_>, site: Site<'_>) {
@@ -368,6 +392,17 @@ fn wrong_half(name: &str) -> Diagnostic {
     )
     .note("MSCCL++'s executor selects the half in use on the local side and for packets only")
     .help(format!("remove {name}, or send packets"))
+}
+
+fn elsewhere(inner: ir::Buffer) -> Diagnostic {
+    let (inner, outer) = match inner {
+        ir::Buffer::Output => ("output", "input"),
+        ir::Buffer::Input | ir::Buffer::Scratch => ("input", "output"),
+    };
+    let message = format!("in place, this reaches the beginning of `{outer}`, and not `{inner}`");
+    Diagnostic::without_place(Code::E0807, message)
+        .note("MSCCL++'s executor registers whole allocations, and `{inner}` lies elsewhere in them on each rank".replace("{inner}", inner))
+        .help(format!("use the chunk of `{outer}` that it is"))
 }
 
 fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {
