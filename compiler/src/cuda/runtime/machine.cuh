@@ -46,8 +46,8 @@ struct ccl_cpu_thread {
     uint32_t block, thread, threads;
 };
 inline thread_local ccl_cpu_thread ccl_cpu_self;
-// The memory behind a multicast address.
-struct ccl_cpu_group {
+// The memory behind a multicast address; aligned as such an address must be.
+struct alignas(16) ccl_cpu_group {
     uint32_t count;
     char *members[64];
 };
