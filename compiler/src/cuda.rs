@@ -8,6 +8,7 @@
 //! The kernels only call operations of `runtime/block.cuh`; no statement accesses
 //! memory, a thread number or a counter directly.
 
+mod aliases;
 mod body;
 mod circles;
 mod dispatch;

@@ -143,7 +143,9 @@ fn main() {
     {
         trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
     }
-    trials.push(Trial::test("misuse", || misuse(&algorithm("allreduce_packets"))));
+    for (name, test) in [("allreduce_packets", "misuse.c"), ("allreduce_nvls", "misuse_switch.c")] {
+        trials.push(Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test)));
+    }
     let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
     trials.push(clang.with_ignored_flag(!build::has_clang()));
     for mutant in mutants::MUTANTS {
@@ -273,13 +275,13 @@ fn length(text: &str, opening: &str) -> usize {
 }
 
 /// Wrong arguments are refused before anything is launched; the header can be used from C.
-fn misuse(file: &Path) -> Result<(), Failed> {
+fn misuse(file: &Path, test: &str) -> Result<(), Failed> {
     let mut subject = subject(file, None, &[("ranks", 4)]);
     subject.text = subject
         .text
         .replace("double_scratch = true;", "double_scratch = true; message_size = ..=1GiB;");
     let built = build::build(&subject, Proof::Needed)?;
-    let check = build::compile_c(&built, "misuse.c")?;
+    let check = build::compile_c(&built, test)?;
     let output = std::process::Command::new(check).output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }

@@ -25,6 +25,7 @@ struct Program {
     static constexpr bool double_scratch = false;
     static constexpr bool counts_launches = false;
     static constexpr bool one_size = false;
+    static constexpr bool aliases = false;
     static constexpr bool input_in_output = true;
     static constexpr bool output_in_input = false;
     static constexpr ccl_op op = CCL_SUM;
@@ -52,7 +53,7 @@ CCL_DEVICE void block_send(const Block &b) {
     b.signal(peer);  // signal mem[p];
     b.wait(peer);  // wait mem[p];
 }
-#line 56 "allgather_allpairs.cu"
+#line 57 "allgather_allpairs.cu"
 
 // Selects the role of a block.
 template <class K>

@@ -25,6 +25,7 @@ struct Program {
     static constexpr bool double_scratch = false;
     static constexpr bool counts_launches = false;
     static constexpr bool one_size = false;
+    static constexpr bool aliases = false;
     static constexpr bool input_in_output = true;
     static constexpr bool output_in_input = false;
     static constexpr ccl_op op = CCL_SUM;
@@ -54,7 +55,7 @@ CCL_DEVICE void block_part(const Block &b) {
         b.wait(b.before(1));  // wait ring[b, previous];  [b = 0]
     }
 }
-#line 58 "allgather_ring.cu"
+#line 59 "allgather_ring.cu"
 
 // Selects the role of a block.
 template <class K>

@@ -25,6 +25,7 @@ struct Program {
     static constexpr bool double_scratch = false;
     static constexpr bool counts_launches = false;
     static constexpr bool one_size = false;
+    static constexpr bool aliases = false;
     static constexpr bool input_in_output = true;
     static constexpr bool output_in_input = false;
     static constexpr ccl_op op = CCL_SUM;
@@ -56,7 +57,7 @@ CCL_DEVICE void block_main(const Block &b) {
     b.signal(b.peers(), copy);  // signal c[*];
     b.wait(b.peers(), copy);  // wait c[*];
 }
-#line 60 "allreduce_allpairs.cu"
+#line 61 "allreduce_allpairs.cu"
 
 // Selects the role of a block.
 template <class K>

@@ -25,6 +25,7 @@ struct Program {
     static constexpr bool double_scratch = true;
     static constexpr bool counts_launches = true;
     static constexpr bool one_size = false;
+    static constexpr bool aliases = false;
     static constexpr bool input_in_output = true;
     static constexpr bool output_in_input = false;
     static constexpr ccl_op op = CCL_SUM;
@@ -49,7 +50,7 @@ CCL_DEVICE void block_own(const Block &b) {
             b.output(b.rank),
             b.packets(ccl::run<7>(0)));
 }
-#line 53 "allreduce_packets.cu"
+#line 54 "allreduce_packets.cu"
 
 // `send`: blocks 1 to 7 of all ranks
 template <class K>
@@ -59,7 +60,7 @@ CCL_DEVICE void block_send(const Block &b) {
 #line 19 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.put_packets<K>(b.whole(1), b.packets(b.slot(peer), peer), b.output(peer));
 }
-#line 63 "allreduce_packets.cu"
+#line 64 "allreduce_packets.cu"
 
 // `receive`: blocks 8 to 14 of all ranks
 template <class K>
@@ -69,7 +70,7 @@ CCL_DEVICE void block_receive(const Block &b) {
 #line 20 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.unpack_packets<K>(b.whole(1), b.output(peer), b.packets(index + 7));  // unpack_packets sums[p] -> output[p];
 }
-#line 73 "allreduce_packets.cu"
+#line 74 "allreduce_packets.cu"
 
 // Selects the role of a block.
 template <class K>

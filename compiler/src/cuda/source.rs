@@ -5,6 +5,7 @@
 //! file, except where consecutive lines already do.
 
 use super::Network;
+use super::aliases;
 use super::dispatch;
 use super::layout::{Layout, Traits};
 use super::roles::{Role, Table};
@@ -130,6 +131,7 @@ fn traits(context: &Context) -> String {
         ("double_scratch", double),
         ("counts_launches", packets || double),
         ("one_size", one_size),
+        ("aliases", aliases::mixed(program)),
         ("input_in_output", input_in),
         ("output_in_input", output_in),
     ] {

@@ -218,19 +218,24 @@ template <class P> struct Block {
     }
     // Data through the switch, which combines what is loaded, and stores to all ranks. Sizes are multiples of 16 bytes.
     template <class K> CCL_DEVICE void load_reduce(Part part, Spots<1> to, MulticastSpot from) const {
+        order_aliases();
         rounds(
             part, [&](size_t at) { return load_multicast<K>(further(from, at)); },
             [&](size_t at, V16 sum) { store(to.at[0] + at, sum); });
     }
     template <class K> CCL_DEVICE void load_reduce_broadcast(Part part, MulticastSpot to, MulticastSpot from) const {
+        order_aliases();
         rounds(
             part, [&](size_t at) { return load_multicast<K>(further(from, at)); },
             [&](size_t at, V16 sum) { store_multicast(further(to, at), sum); });
+        order_aliases();
     }
     CCL_DEVICE void broadcast(Part part, MulticastSpot to, Spots<1> from) const {
+        order_aliases();
         rounds(
             part, [&](size_t at) { return load<V16>(from.at[0] + at); },
             [&](size_t at, V16 data) { store_multicast(further(to, at), data); });
+        order_aliases();
     }
 
     // Packets.
@@ -379,6 +384,12 @@ template <class P> struct Block {
         CCL_UNROLL
         for (int n = 0; n < N; ++n) bits |= (size_t)(spots.at[n] + part.offset);
         return bits % 16 == 0;
+    }
+
+    // Before data goes through the switch, and after data was stored through it: where the program also accesses that
+    // memory directly, the two are ordered. The beginning and the end of a launch do so anyway.
+    static CCL_DEVICE void order_aliases() {
+        if constexpr (P::aliases) fence_aliases();
     }
 
     static constexpr int apart_operands = 9;

@@ -223,7 +223,12 @@ template <class P, class E> struct Program {
         const bool input_needed = input > 0 && !P::input_in_output, output_needed = output > 0 && !P::output_in_input;
         if ((input_needed && !memory.input) || (output_needed && !memory.output)) return CCL_BAD_ARGUMENT;
         if (scratch_bytes(setup.message_bytes) > 0 && !memory.scratch) return CCL_BAD_ARGUMENT;
-        if (P::groups > 0 && !setup.multicast) return CCL_BAD_ARGUMENT;
+        uint32_t groups = P::groups;
+        if (groups > 0 && !setup.multicast) return CCL_BAD_ARGUMENT;
+        for (uint32_t g = 0; g < groups; ++g) {
+            if (!setup.multicast[g]) return CCL_BAD_ARGUMENT;
+            if ((uintptr_t)setup.multicast[g] % 16) return CCL_BAD_ALIGNMENT;
+        }
         if (((uintptr_t)memory.input | (uintptr_t)memory.output | (uintptr_t)memory.scratch | (uintptr_t)memory.sync) % 16)
             return CCL_BAD_ALIGNMENT;
         const char *in = (const char *)memory.input, *out = (const char *)memory.output;

@@ -46,8 +46,8 @@ struct ccl_cpu_thread {
     uint32_t block, thread, threads;
 };
 inline thread_local ccl_cpu_thread ccl_cpu_self;
-// The memory behind a multicast address.
-struct ccl_cpu_group {
+// The memory behind a multicast address; aligned as such an address must be.
+struct alignas(16) ccl_cpu_group {
     uint32_t count;
     char *members[64];
 };
@@ -455,6 +455,9 @@ CCL_DEVICE void store_multicast(char *at, V16 v) {
                  "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
                  : "memory");
 }
+// Orders what is accessed by a multicast address with what is accessed by the memory's own: a signal alone orders only
+// accesses of one kind.
+CCL_DEVICE void fence_aliases() { asm volatile("fence.proxy.alias;" ::: "memory"); }
 CCL_DEVICE char *within(Multicast group, size_t offset) { return group + offset; }
 using MulticastSpot = char *;
 CCL_DEVICE MulticastSpot further(MulticastSpot spot, size_t bytes) { return spot + bytes; }
@@ -472,6 +475,7 @@ struct MulticastSpot {
     ccl_cpu_group *group;
     size_t offset;
 };
+inline void fence_aliases() {}
 inline MulticastSpot within(Multicast group, size_t offset) { return MulticastSpot{group, offset}; }
 inline MulticastSpot further(MulticastSpot spot, size_t bytes) { return {spot.group, spot.offset + bytes}; }
 template <class K> inline V16 load_multicast(MulticastSpot at) {
