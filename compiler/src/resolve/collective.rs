@@ -5,7 +5,7 @@
 //! makes one buffer a part of the other. `in_place` and `op` are not parameters: every program may give them.
 
 use super::attribute;
-use super::body::{Body, Level, Side};
+use super::body::{Body, Level, Side, wrong};
 use super::call::{Callee, given_twice};
 use super::declare::set_twice;
 use super::global::{Declared, Entity};
@@ -18,7 +18,7 @@ use super::signature::Takes;
 use super::transfer::unknown_word;
 use super::types::Ty;
 use super::verb::{OPS, op_word};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 
@@ -45,9 +45,8 @@ pub(super) fn collective(
             body.report(missing_size(&ast.name, name));
         }
     }
-    let size = |size: Option<(Expr, Span)>| {
-        size.map_or_else(|| super::body::wrong(ast.name.span), |(size, _)| size)
-    };
+    let size =
+        |size: Option<(Expr, Span)>| size.map_or_else(|| wrong(ast.name.span), |(size, _)| size);
     Collective {
         name: ast.name.text.clone(),
         span: ast.name.span,
@@ -164,7 +163,9 @@ impl Body<'_> {
     fn promise(&mut self, ensures: &ast::Ensures, span: Span) -> Option<(Ensures, bool)> {
         let binders = self.binders(&ensures.binders);
         let ast::ExprKind::Binary(ast::BinaryOp::Equal, left, right) = &ensures.promise.kind else {
-            if !matches!(ensures.promise.kind, ast::ExprKind::Error) {
+            if joins_promises(&ensures.promise) {
+                self.report(several_promises(ensures.promise.span));
+            } else if !matches!(ensures.promise.kind, ast::ExprKind::Error) {
                 self.expr(&ensures.promise, Some(&Ty::Bool));
                 self.report(no_promise(ensures.promise.span));
             }
@@ -195,6 +196,10 @@ impl Body<'_> {
             let chunk = self.expect(expr, &Ty::Chunk);
             return (Promised::Chunk(chunk.clone()), Some(chunk));
         };
+        if name.text == "sum" && matches!(value.kind, ast::ExprKind::Index(..)) {
+            self.report(sum_of_chunks(name.span));
+            return (Promised::Chunk(wrong(expr.span)), None);
+        }
         if name.text != "reduce" {
             let typed = self.expr(expr, Some(&Ty::Chunk));
             let report = self.mismatch(&typed, &Ty::Chunk);
@@ -333,6 +338,24 @@ fn wrong_in_place(inner: &ast::Name, span: Span) -> Diagnostic {
     let message = format!("`{}` can only be part of `{other}` of the same rank", inner.text);
     Diagnostic::new(Code::E0214, span, message)
         .help(format!("write the slice that it is: `{} = {other}[rank];`", inner.text))
+}
+
+/// Whether `&&` joins what looks like promises.
+fn joins_promises(promise: &ast::Expr) -> bool {
+    let ast::ExprKind::Binary(op, left, right) = &promise.kind else { return false };
+    let joins = *op == ast::BinaryOp::And && joins_promises(left) && joins_promises(right);
+    joins || (*op == ast::BinaryOp::Equal && matches!(left.kind, ast::ExprKind::Index(..)))
+}
+
+fn several_promises(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "an `ensures` holds one promise")
+        .help("write an `ensures` for each: `ensures { .. } ensures { .. }`")
+}
+
+fn sum_of_chunks(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "chunks are combined by `reduce`; `sum` adds numbers")
+        .note("the program's `op` says how, and is `sum` by default")
+        .fix("write `reduce`", vec![Edit { span, text: "reduce".to_owned() }])
 }
 
 fn no_promise(span: Span) -> Diagnostic {
