@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 const GRAMMAR: &str = include_str!("../../grammar/ccl.ebnf");
 const PARSER: &[&str] = &[
     include_str!("../src/syntax/parse.rs"),
+    include_str!("../src/syntax/parse/collective.rs"),
     include_str!("../src/syntax/parse/declaration.rs"),
     include_str!("../src/syntax/parse/expression.rs"),
     include_str!("../src/syntax/parse/item.rs"),

@@ -258,7 +258,7 @@ impl Body<'_> {
     /// An argument of a builtin or a method, which takes no named arguments.
     fn plain(&mut self, argument: &ast::Argument, want: &Ty) -> Expr {
         if let Some(name) = &argument.name {
-            self.report(named_argument(name));
+            self.report(named_argument(name, argument.value.span));
         }
         self.expect(&argument.value, want)
     }
@@ -523,8 +523,11 @@ fn intrinsic_arity(name: &ast::Name, takes: &str, given: usize) -> Diagnostic {
     Diagnostic::new(Code::E0205, name.span, message)
 }
 
-fn named_argument(name: &ast::Name) -> Diagnostic {
-    Diagnostic::new(Code::E0205, name.span, "this argument has no name").help("give only the value")
+/// An argument with a name, where only its place says which one it is.
+pub(super) fn named_argument(name: &ast::Name, value: Span) -> Diagnostic {
+    let edit = Edit { span: Span { end: value.start, ..name.span }, text: String::new() };
+    Diagnostic::new(Code::E0205, name.span, "arguments of functions of the language have no names")
+        .fix(format!("remove `{} =`", name.text), vec![edit])
 }
 
 /// `1 index`, `2 indices`

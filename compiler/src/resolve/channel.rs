@@ -6,6 +6,7 @@
 
 use super::access::wrong_arity;
 use super::body::{Body, wrong};
+use super::call::named_argument;
 use super::family::{Family, LinkKind};
 use super::name::meant;
 use super::program::{BufferName, ChannelEnd, Dimension, Expr, ExprKind, Link, Type};
@@ -30,8 +31,10 @@ impl Body<'_> {
             self.report(unknown_link(name));
             return wrong();
         };
-        if let Some(name) = arguments.iter().find_map(|argument| argument.name.as_ref()) {
-            self.report(Diagnostic::new(Code::E0205, name.span, "this argument has no name"));
+        for argument in arguments {
+            if let Some(name) = &argument.name {
+                self.report(named_argument(name, argument.value.span));
+            }
         }
         match (kind, arguments.as_slice()) {
             (LinkKind::Memory, [peer]) => Link::Memory(self.peer(&name.text, &peer.value)),

@@ -5,7 +5,7 @@
 //! makes one buffer a part of the other. `in_place` and `op` are not parameters: every program may give them.
 
 use super::attribute;
-use super::body::{Body, Level, Side};
+use super::body::{Body, Level, Side, wrong};
 use super::call::{Callee, given_twice};
 use super::declare::set_twice;
 use super::global::{Declared, Entity};
@@ -18,7 +18,7 @@ use super::signature::Takes;
 use super::transfer::unknown_word;
 use super::types::Ty;
 use super::verb::{OPS, op_word};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 
@@ -45,9 +45,8 @@ pub(super) fn collective(
             body.report(missing_size(&ast.name, name));
         }
     }
-    let size = |size: Option<(Expr, Span)>| {
-        size.map_or_else(|| super::body::wrong(ast.name.span), |(size, _)| size)
-    };
+    let size =
+        |size: Option<(Expr, Span)>| size.map_or_else(|| wrong(ast.name.span), |(size, _)| size);
     Collective {
         name: ast.name.text.clone(),
         span: ast.name.span,
@@ -168,6 +167,10 @@ impl Body<'_> {
             return Some((Ensures { binders, claim, span, mentions_rank: false }, false));
         }
         let ast::ExprKind::Binary(ast::BinaryOp::Equal, left, right) = &ensures.promise.kind else {
+            if joins_promises(&ensures.promise) {
+                self.report(several_promises(ensures.promise.span));
+                return None;
+            }
             let before = self.reports.len();
             self.expr(&ensures.promise, Some(&Ty::Bool));
             let known = self.reports.len() > before;
@@ -204,6 +207,10 @@ impl Body<'_> {
             let chunk = self.expect(expr, &Ty::Chunk);
             return (Promised::Chunk(chunk.clone()), Some(chunk));
         };
+        if name.text == "sum" && matches!(value.kind, ast::ExprKind::Index(..)) {
+            self.report(sum_of_chunks(name.span));
+            return (Promised::Chunk(wrong(expr.span)), None);
+        }
         if name.text != "reduce" {
             let typed = self.expr(expr, Some(&Ty::Chunk));
             let report = self.mismatch(&typed, &Ty::Chunk);
@@ -351,6 +358,26 @@ fn begun(promise: &ast::Expr) -> Option<&ast::Expr> {
         [one] if name.text == "begun" && one.name.is_none() => Some(&one.value),
         _ => None,
     }
+}
+
+/// Whether `&&` joins what looks like promises.
+fn joins_promises(promise: &ast::Expr) -> bool {
+    let ast::ExprKind::Binary(op, left, right) = &promise.kind else {
+        return begun(promise).is_some();
+    };
+    let joins = *op == ast::BinaryOp::And && joins_promises(left) && joins_promises(right);
+    joins || (*op == ast::BinaryOp::Equal && matches!(left.kind, ast::ExprKind::Index(..)))
+}
+
+fn several_promises(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "an `ensures` holds one promise")
+        .help("write an `ensures` for each: `ensures { .. } ensures { .. }`")
+}
+
+fn sum_of_chunks(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "chunks are combined by `reduce`; `sum` adds numbers")
+        .note("the program's `op` says how, and is `sum` by default")
+        .fix("write `reduce`", vec![Edit { span, text: "reduce".to_owned() }])
 }
 
 fn no_promise(span: Span) -> Diagnostic {

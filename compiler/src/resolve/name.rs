@@ -380,8 +380,28 @@ impl Body<'_> {
         let report = Diagnostic::new(Code::E0204, got.expr.span, message);
         match (&have, &want) {
             (Type::Int | Type::Rank, Type::Bool) => report.help(COMPARED),
-            _ => report,
+            _ => match other_counter(&have, &want) {
+                Some(help) => report.help(help),
+                None => report,
+            },
         }
+    }
+}
+
+/// How to use a channel where a semaphore is expected, and the other way around.
+fn other_counter(have: &Type, want: &Type) -> Option<&'static str> {
+    let single = if let Type::List(member) = have { member } else { have };
+    match (single, want) {
+        (Type::Semaphore, Type::Channel) => {
+            Some("a semaphore is for blocks of one rank: `release s;` and `acquire s;`")
+        }
+        (Type::Channel, Type::Semaphore) => {
+            Some("a channel leads to another rank: `signal c;` and `wait c;`")
+        }
+        (Type::Int | Type::Rank, Type::Channel) => {
+            Some("name the channel that leads there, as in `mem[p]`")
+        }
+        _ => None,
     }
 }
 

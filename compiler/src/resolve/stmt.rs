@@ -450,7 +450,8 @@ fn unknown_type(ty: &ast::Type) -> Diagnostic {
     }
     let message = format!("no type is called `{}`", ty.name.text);
     let report = Diagnostic::new(Code::E0201, ty.name.span, message);
-    match nearest(&ty.name.text, types::WORDS.iter().copied()) {
+    let other = foreign::r#type(&ty.name.text);
+    match other.or_else(|| nearest(&ty.name.text, types::WORDS.iter().copied())) {
         Some(near) => meant(report, ty.name.span, near),
         None => report.note(format!("the types are {}", types::WORDS.join(", "))),
     }

@@ -12,9 +12,10 @@
 mod report;
 
 use super::fault::{Fault, colon_for_brace};
+use super::foreign;
 use super::lookahead::{
-    MAX_LOOK, begins_statement, begins_surely, behind, closes, ends_element, ends_value,
-    expects_value_after, holds_statements, is_operator, takes_body,
+    MAX_LOOK, begins_statement, begins_surely, behind, closes, encloses_statement, ends_element,
+    ends_value, expects_value_after, holds_statements, is_operator, takes_body,
 };
 use super::token::{Kind, Token};
 use report::{
@@ -91,6 +92,9 @@ enum Role {
     /// It is the parenthesis of a `for` or of options as other languages write them, with `;` inside; it is reported as
     /// what it is.
     Turns,
+    /// It is the parenthesis around all that follows the first word of a statement, as in a call; it is reported as what it
+    /// is.
+    Statement,
     /// Its `{` is missing or was written as `:`, which has been reported. It ends with the lines that are indented
     /// further: a body without its `{` usually has no `}` either.
     Unopened,
@@ -198,10 +202,10 @@ impl<'t> Balance<'t> {
             self.lone_braces += 1;
             self.close_missing();
         }
-        if token.kind == Kind::Else && self.closed == Frame::Body {
+        if is_else(token) && self.closed == Frame::Body {
             *self.chain() = self.chain_before;
         }
-        if is_link(token.kind, self.out.last()) {
+        if is_else(token) || is_link(token.kind, self.out.last()) {
             *self.chain() += 1;
         }
         if self.depth() > MAX_DEPTH && !ends_element(token.kind) {
@@ -209,7 +213,7 @@ impl<'t> Balance<'t> {
             return self.skip_deep(rest);
         }
         match token.kind {
-            Kind::LeftParen => self.open(Frame::Bracket, Kind::RightParen, token),
+            Kind::LeftParen => self.open_parenthesis(token, rest),
             Kind::LeftBracket => self.open(Frame::Bracket, Kind::RightBracket, token),
             Kind::LeftBrace => self.open_brace(token, after),
             Kind::RightParen | Kind::RightBracket => self.close_bracket(token),
@@ -311,6 +315,15 @@ impl<'t> Balance<'t> {
         });
     }
 
+    fn open_parenthesis(&mut self, token: Token<'t>, rest: &[Token<'t>]) {
+        let encloses = self.out.last().is_some_and(|last| takes_no_parentheses(last.kind))
+            && encloses_statement(rest);
+        self.open(Frame::Bracket, Kind::RightParen, token);
+        if let Some(top) = self.open.last_mut().filter(|_| encloses) {
+            top.role = Role::Statement;
+        }
+    }
+
     /// Decides whether a brace belongs to a body or to a value.
     fn open_brace(&mut self, token: Token<'t>, after: &[Token<'t>]) {
         let imports = self.out.last().is_some_and(|last| last.kind == Kind::PathSeparator);
@@ -338,6 +351,7 @@ impl<'t> Balance<'t> {
             // A list comprehension as other languages write it: reported with its bracket closed.
             Kind::For if !token.first && closes(rest, top.closer) => false,
             Kind::Semicolon if top.role == Role::Turns => behind(rest.iter(), top.closer).is_none(),
+            Kind::Comma | Kind::Relaxed if top.role == Role::Statement => false,
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
             Kind::Comma => top.each == Each::Value || (top.each == Each::No && top.holds_one),
@@ -639,12 +653,32 @@ fn with_insertions<'t>(
 /// Whether a token makes the tree one level deeper: an operator, `.`, a call or index after another one, `else`.
 fn is_link(kind: Kind, last: Option<&Token<'_>>) -> bool {
     match kind {
-        Kind::Dot | Kind::Else => true,
+        Kind::Dot => true,
         Kind::LeftParen | Kind::LeftBracket => {
             last.is_some_and(|last| matches!(last.kind, Kind::RightParen | Kind::RightBracket))
         }
         _ => is_operator(kind),
     }
+}
+
+/// `else`, or a word that other languages have for `else if`.
+fn is_else(token: Token<'_>) -> bool {
+    token.kind == Kind::Else || (token.kind == Kind::Name && foreign::is_else_if(token.text))
+}
+
+/// Whether what follows such a first word of a statement is not a single operand in general, and never has parentheses
+/// around all of it.
+fn takes_no_parentheses(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Require
+            | Kind::Barrier
+            | Kind::Signal
+            | Kind::Wait
+            | Kind::Acquire
+            | Kind::Release
+            | Kind::Flush
+    )
 }
 
 /// Whether `{` comes before `;`.

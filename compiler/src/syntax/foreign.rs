@@ -17,6 +17,18 @@ const SYNC: &str = "the threads of a block synchronize wherever the program need
 /// How to write a list, which other languages put in parentheses, too.
 pub const LIST: &str = "parentheses go around a single value; a list is in brackets: `[a, b]`";
 
+/// How to declare several things.
+pub const ONE: &str = "declare one thing at a time: end this declaration with `;`, and begin the next one with its keyword";
+
+/// How to name something that is declared elsewhere.
+pub const PATH: &str = "use names without their paths: import them at the top of the file, as in `use std::collectives::allgather;`";
+
+/// How to write ranges.
+pub const RANGES: &str = "`a..b` ends before `b`, `a..=b` with `b`, and `a..+n` has `n` values";
+
+/// How to leave out members of a list.
+pub const STEP: &str = "for every n-th member of a list, write `list.step(n)`: `(0..8).step(2)`";
+
 /// How to write a loop over members with their places.
 pub const PLACES: &str = "a loop binds one name; for the places of members, too, write `for i in 0..list.len() { let p = list[i]; .. }`";
 
@@ -40,11 +52,28 @@ pub fn operator(word: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether a word is one that others put between what is moved and the channel that moves it.
+#[must_use]
+pub fn is_via(word: &str) -> bool {
+    matches!(word, "on" | "over" | "through" | "using" | "with" | "from" | "by" | "at")
+}
+
+/// Whether a word stands for `else if` in other languages.
+#[must_use]
+pub fn is_else_if(word: &str) -> bool {
+    matches!(word, "elif" | "elseif" | "elsif")
+}
+
 /// What to write instead of a word after a value.
 #[must_use]
 pub fn behind_value(word: &str) -> Option<&'static str> {
     Some(match word {
         "if" => "the condition comes first: `if c { a } else { b }`",
+        "signal" | "with" => {
+            "to signal behind the data, write `put_with_signal` over a port channel, or `signal c;` as a statement of its own"
+        }
+        "then" => "to choose between two values, write `if c { a } else { b }`",
+        "implements" => "begin the program with what it implements: `collective allgather(ranks);`",
         "strong" => "signals and waits that are not `relaxed` are strong",
         "for" => EACH,
         "where" | "when" => "filter a list with `if`: `p in list if c`",
@@ -52,7 +81,7 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
         "tb" | "sendtb" | "recvtb" | "threadblock" | "thread_block" => {
             "an operation runs in the thread block that it is written in: `block name { .. }`"
         }
-        "step" | "by" => "for every n-th member of a list, write `list.step(n)`: `(0..8).step(2)`",
+        "step" | "by" => STEP,
         _ => return None,
     })
 }
@@ -61,7 +90,12 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
 #[must_use]
 pub fn statement(word: &str) -> Option<&'static str> {
     Some(match word {
-        "while" | "loop" | "do" | "foreach" => {
+        "call" | "invoke" => "a call is the name of a procedure with its arguments: `name(a, b);`",
+        "unless" => "write `if !(c) { .. }`",
+        "parallel" | "parfor" | "concurrent" => {
+            "thread blocks run at the same time, and the statements of each one after the other: `block work[t in 0..4] { .. }`"
+        }
+        "while" | "loop" | "do" | "foreach" | "repeat" | "forall" => {
             "write a loop as `for i in 0..n { .. }`: how often it runs is known before the program runs"
         }
         "break" | "continue" => {
@@ -74,6 +108,28 @@ pub fn statement(word: &str) -> Option<&'static str> {
         "put_with_flush" | "put_and_flush" | "put_flush" => {
             "only a put with a signal waits until the source may be reused: `put_with_signal_and_flush`"
         }
+        "send" | "write" | "store" | "isend" => {
+            "to write a peer's memory, use `put a -> p.b via channel;`, and `signal` it"
+        }
+        "recv" | "receive" | "irecv" => {
+            "a peer puts data into this rank's memory; `wait channel;` waits until it has"
+        }
+        "read" | "load" | "fetch" => "to read a peer's memory, use `get p.a -> b via channel;`",
+        "move" | "memcpy" => {
+            "to copy within a rank, use `copy a -> b;`; to a peer, `put a -> p.b via channel;`"
+        }
+        "add" | "accumulate" => "to add `a` to `b`, use `reduce b, a -> b;`",
+        "notify" => {
+            "to signal a peer, use `signal channel;`; another block of this rank, `release semaphore;`"
+        }
+        "relaxed_signal" | "signal_relaxed" => "write `signal channel relaxed;`",
+        "relaxed_wait" | "wait_relaxed" => "write `wait channel relaxed;`",
+        "memory" | "port" => {
+            "a channel is declared with its kind after `=`: `channel c[p in peers] = memory(p);`"
+        }
+        "buffer" | "array" | "shared" => "declare memory of a rank with `scratch name[n];`",
+        "thread" | "threads" => "open a thread block with `block name { .. }`",
+        "implements" => "say what a program implements with `collective allgather(ranks);`",
         "assert" => "to check parameters, write `require condition, \"why\";`",
         "var" | "const" | "auto" | "mut" | "int" | "bool" => "bind a name with `let a = ..;`",
         "def" | "func" | "function" | "void" | "lambda" => {
@@ -111,7 +167,7 @@ pub fn procedure(name: &str) -> Option<&'static str> {
             "a program prints nothing; `cclc dump` shows its operations, with all values filled in"
         }
         "__syncthreads" | "syncthreads" | "__syncwarp" => SYNC,
-        _ => return None,
+        _ => return statement(name),
     })
 }
 
@@ -138,6 +194,18 @@ pub fn option_word(word: &str) -> Option<&'static str> {
         .then_some("there is no `LL128`: programs with packets use `LL`, all others `Simple`")
 }
 
+/// The type that has another name in other languages.
+#[must_use]
+pub fn r#type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" | "isize" | "usize"
+        | "integer" | "uint" | "size_t" | "long" | "unsigned" => "int",
+        "boolean" | "Boolean" | "Bool" => "bool",
+        "scratch" => "buffer",
+        _ => return None,
+    })
+}
+
 /// What to write instead of a null value of other languages.
 #[must_use]
 pub fn nothing(name: &str) -> Option<&'static str> {
@@ -152,6 +220,11 @@ pub fn value(name: &str) -> Option<&'static str> {
     Some(match name {
         "True" | "TRUE" => "true",
         "False" | "FALSE" => "false",
+        "me" | "self" | "my_rank" | "myrank" | "rank_id" | "this_rank" | "world_rank" => "rank",
+        "nranks" | "nRanks" | "n_ranks" | "num_ranks" | "world_size" | "comm_size" | "npes" => {
+            "ranks"
+        }
+        "other_ranks" | "others" => "peers",
         _ => return None,
     })
 }

@@ -156,6 +156,36 @@ pub fn ends_element(kind: Kind) -> bool {
     )
 }
 
+/// Whether a parenthesis encloses all that follows the first word of a statement, and more than a single value.
+#[must_use]
+pub fn encloses_statement(tokens: &[Token<'_>]) -> bool {
+    let Some((open, after)) = tokens.split_first() else { return false };
+    let Some(end) = behind(after.iter(), Kind::RightParen) else { return false };
+    let ends = after.get(end).is_some_and(|next| next.kind == Kind::Semicolon);
+    let mut depth = 0_u32;
+    let several = after.iter().take(end).any(|token| {
+        if token.kind.is_opener() {
+            depth += 1;
+        } else if token.kind.is_closer() {
+            depth = depth.saturating_sub(1);
+        }
+        depth == 0 && matches!(token.kind, Kind::Comma | Kind::Relaxed)
+    });
+    open.kind == Kind::LeftParen && ends && several
+}
+
+/// Whether a comma is followed by a word that follows operands, rather than by another operand.
+#[must_use]
+pub fn continues_with_modifier(tokens: &[Token<'_>]) -> bool {
+    let kind_at = |at: usize| tokens.get(at).map(|token| token.kind);
+    kind_at(0) == Some(Kind::Comma)
+        && match kind_at(1) {
+            Some(Kind::Relaxed | Kind::Via) => true,
+            Some(Kind::Op | Kind::Sync | Kind::Slice) => kind_at(2) == Some(Kind::Equal),
+            _ => false,
+        }
+}
+
 /// How many tokens to look at from a mistake.
 pub const MAX_LOOK: usize = 1000;
 

@@ -7,6 +7,8 @@
 //!   what is missing is reported and taken as if it were there, what is superfluous is reported and skipped.
 //! - Reports are kept in the parser's state and not in chumsky's errors, which are empty and cost nothing.
 
+mod advice;
+mod collective;
 mod declaration;
 mod expression;
 mod item;

@@ -7,7 +7,7 @@ use crate::resolve::family::{Family, LinkKind};
 use crate::resolve::program::{BufferName, Expr, ExprKind, Type};
 use crate::resolve::types::{self, Ty};
 use crate::source::Span;
-use crate::syntax::ast;
+use crate::syntax::{ast, foreign};
 
 impl Body<'_> {
     /// Indices in a second pair of brackets, after the ones that end at `first`.
@@ -109,6 +109,14 @@ impl Body<'_> {
         let is_list = matches!(ty, Type::List(_));
         if is_list && matches!(field.text.as_str(), "len" | "rev") {
             return report.help(format!("it is a method: `.{}()`", field.text));
+        }
+        if let Some(help) = foreign::method(&field.text).filter(|_| is_list) {
+            return report.help(help);
+        }
+        if matches!(&ty, Type::List(member) if matches!(**member, Type::Int | Type::Rank)) {
+            let (list, field) = (self.text(base.expr.span), &field.text);
+            let list = list.strip_prefix('`').map_or("list", |list| list.trim_end_matches('`'));
+            return report.help(format!("for each of them, write `(p in {list}: p.{field})`"));
         }
         match self.nature(&base.expr).side {
             Some(Side::Local) if field.text == "input" || field.text == "output" => {

@@ -3,9 +3,11 @@
 
 use super::expression::{Values, arguments, dimensions};
 use super::options::options;
-use super::recover::{expect, inner_word, listed_some, required_name, semicolon};
-use super::report::no_extent;
-use super::{Extra, Input, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
+use super::recover::{
+    expect, inner_word, listed_some, parentheses, required_name, semicolon, size_without_brackets,
+};
+use super::report::{no_extent, value_in_parentheses};
+use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
 use crate::syntax::ast::{
     Channel, ChannelEnd, Dimension, Implements, ProgramItemKind, Scratch, Semaphore,
 };
@@ -25,12 +27,7 @@ pub(super) fn declaration<'t>(values: &Values<'t>) -> Rule<'t, Option<ProgramIte
 }
 
 fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
-    let given = mark(Kind::LeftParen).ignore_then(arguments(values)).or(expect(
-        Kind::LeftParen,
-        "and its arguments",
-        &[],
-    )
-    .map(|()| Vec::new()));
+    let given = parentheses(arguments(values), "and its arguments", "(ranks)");
     head(Kind::Collective)
         .then_ignore(look(|tokens| !opens_body(tokens)))
         .ignore_then(required_name("a collective"))
@@ -59,10 +56,14 @@ pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
 }
 
 fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
-    let extents =
-        dimensions(values)
-            .or(no_dimensions())
-            .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
+    let bare = size_without_brackets(values, "the extent of a region belongs in brackets")
+        .map(|extent| vec![Dimension::Value(extent)]);
+    let extents = dimensions(values).or(no_dimensions()).or(bare).or(expect(
+        Kind::LeftBracket,
+        "and its extent",
+        &[],
+    )
+    .map(|()| Vec::new()));
     head(Kind::Scratch)
         .ignore_then(required_name("a name for the region"))
         .then(extents)
@@ -92,7 +93,7 @@ fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
         .then_ignore(expect(
             Kind::Equal,
             "and `memory(..)`, `port(..)` or `switch(..)`",
-            &[Kind::Arrow, Kind::EqualEqual],
+            &[Kind::Arrow, Kind::EqualEqual, Kind::Colon],
         ))
         .then(values.required("`memory(..)`, `port(..)` or `switch(..)`"))
         .then(channel_end(values).or_not())
@@ -117,10 +118,22 @@ fn channel_end<'t>(values: &Values<'t>) -> Rule<'t, Option<ChannelEnd>> {
 }
 
 fn semaphore<'t>(values: &Values<'t>) -> Rule<'t, Option<Semaphore>> {
+    let equal = look(|tokens| matches!(kind_at(tokens, 0), Some(Kind::Equal | Kind::Colon)))
+        .ignore_then(expect(Kind::Equal, "and a value", &[Kind::Colon]))
+        .ignore_then(values.required("a value"));
+    let opens = |token: &Token<'_>| token.kind == Kind::LeftParen && !token.first;
+    let called = look(move |tokens| tokens.first().is_some_and(opens))
+        .ignore_then(custom(|input: &mut Reader<'t, '_>| Ok(here(input))))
+        .then(values.expression.clone().map_with(|value, e| (value, e.slice())))
+        .map_with(|(before, (value, tokens)), e| {
+            let fault = value_in_parentheses(before, tokens);
+            e.state().log.extend(fault.map(|fault| Note::Fault(Box::new(fault))));
+            value
+        });
     head(Kind::Semaphore)
         .ignore_then(required_name("a name for the semaphore"))
         .then(dimensions(values).or_not())
-        .then(mark(Kind::Equal).ignore_then(values.required("a value")).or_not())
+        .then(equal.or(called).or_not())
         .then_ignore(semicolon())
         .map(|((name, dimensions), initial)| {
             Some(Semaphore { name: name?, dimensions: dimensions.unwrap_or_default(), initial })

@@ -59,9 +59,9 @@ pub(super) fn arguments<'t>(values: &Values<'t>) -> Rule<'t, Vec<Argument>> {
 }
 
 fn argument<'t>(values: &Values<'t>) -> Rule<'t, Argument> {
-    let named = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal))
+    let named = look(|tokens| matches!(kind_at(tokens, 1), Some(Kind::Equal | Kind::Colon)))
         .ignore_then(required_name("a parameter's name"))
-        .then_ignore(mark(Kind::Equal));
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]));
     named
         .or_not()
         .then(values.required("an argument"))

@@ -1,20 +1,20 @@
 //! Files and their items: everything from `file` to `program_item` in the grammar, except `type`.
 
-use super::declaration::{declaration, opens_body};
-use super::expression::{Values, condition, promise};
+use super::collective::collective;
+use super::declaration::declaration;
+use super::expression::Values;
 use super::recover::{
     close, expect, fat_arrow, function_in_braces, inner_word, listed, listed_some, misspelt_head,
-    no_body, open, required_name, semicolon, unknown, word,
+    no_body, open, parentheses, required_name, semicolon, unknown, word,
 };
-use super::report::in_no_braces;
-use super::statement::{body, dangling, r#let, lone_else, require, statement, text, r#type};
-use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, span};
+use super::report::{other_path, type_first};
+use super::statement::{body, dangling, r#let, lone_else, statement, text, r#type};
+use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Attribute, Body, Collective, CollectiveItem, CollectiveItemKind, Doc, Ensures, Expr, Function,
-    InPlace, Item, ItemKind, Name, Parameter, Procedure, Program, ProgramItem, ProgramItemKind,
-    Size, Use, UseName, UseRoot,
+    Attribute, Body, Doc, Function, Item, ItemKind, Name, Parameter, Procedure, Program,
+    ProgramItem, ProgramItemKind, Use, UseName, UseRoot,
 };
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::token::{Class, Kind, Token};
@@ -45,10 +45,6 @@ const PROGRAM_WORDS: &[Kind] = &[
     Kind::Copy,
     Kind::Put,
 ];
-
-/// The words that can begin an item of a collective.
-const COLLECTIVE_WORDS: &[Kind] =
-    &[Kind::Let, Kind::Require, Kind::Input, Kind::Output, Kind::InPlace, Kind::Ensures];
 
 /// A file's documentation and items.
 pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
@@ -181,8 +177,16 @@ fn lone_hash<'t>() -> impl Parser<'t, Input<'t>, Option<AttributeParts>, Extra> 
 fn r#use<'t>() -> Rule<'t, Option<Use>> {
     let file = text().map(UseRoot::File).map(Some);
     let root = file.or(required_name("a library or a file").map(|name| name.map(UseRoot::Name)));
+    let other_marks = custom(|input: &mut Reader<'t, '_>| {
+        let path = rest(input).iter().take_while(|token| is_in_path(token));
+        let marks: Vec<_> = path.filter(|token| is_other_mark(token.kind)).copied().collect();
+        note(input, other_path(&marks).ok_or_else(EmptyErr::default)?);
+        Ok(())
+    });
     let step = look(|tokens| kind_at(tokens, 1) != Some(Kind::LeftBrace))
-        .ignore_then(mark(Kind::PathSeparator))
+        .ignore_then(
+            mark(Kind::PathSeparator).or(pick(|token| is_other_mark(token.kind).then_some(token))),
+        )
         .ignore_then(required_name("a name"));
     let braces = mark(Kind::PathSeparator)
         .ignore_then(mark(Kind::LeftBrace))
@@ -191,11 +195,23 @@ fn r#use<'t>() -> Rule<'t, Option<Use>> {
     let alias = inner_word(Kind::As).ignore_then(required_name("a name")).map(UseTail::Alias);
     word(Kind::Use)
         .ignore_then(root)
+        .then_ignore(other_marks.or_not())
         .then(step.repeated().collect::<Vec<_>>())
         .then(braces.or(alias).or_not())
         .then_ignore(semicolon())
         .map(|((root, path), tail)| Some(import(root?, path.into_iter().flatten().collect(), tail)))
         .boxed()
+}
+
+/// Whether a token can be part of a path, also as other languages write paths.
+fn is_in_path(token: &Token<'_>) -> bool {
+    !token.first
+        && (token.kind.is_name() || token.kind == Kind::PathSeparator || is_other_mark(token.kind))
+}
+
+/// Marks of paths in other languages.
+fn is_other_mark(kind: Kind) -> bool {
+    matches!(kind, Kind::Dot | Kind::Slash)
 }
 
 /// How a `use` ends.
@@ -238,7 +254,7 @@ fn function<'t>(values: &Values<'t>) -> Rule<'t, Option<Function>> {
         .then_ignore(semicolon());
     head(Kind::Fn)
         .ignore_then(required_name("a name for the function"))
-        .then(parameters(values))
+        .then(parameters(values, "()"))
         .then(result.ignore_then(r#type()).or_not())
         .then(function_in_braces().or(value))
         .map(|(((name, parameters), result), body)| {
@@ -253,7 +269,7 @@ fn procedure<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<P
         .or(required_name("a name for the procedure"));
     word(Kind::Proc)
         .ignore_then(name)
-        .then(parameters(values))
+        .then(parameters(values, "()"))
         .then(body)
         .map(|((name, parameters), body)| Some(Procedure { name: name?, parameters, body }))
         .boxed()
@@ -272,117 +288,51 @@ fn verb_as_name<'t>() -> impl Parser<'t, Input<'t>, Option<Name>, Extra> + Clone
     })
 }
 
-/// `(` parameters `)`; empty if there are no parentheses, which is reported.
-fn parameters<'t>(values: &Values<'t>) -> Rule<'t, Vec<Parameter>> {
-    let missing = expect(Kind::LeftParen, "and the parameters", &[]).map(|()| Vec::new());
-    mark(Kind::LeftParen)
-        .ignore_then(listed(parameter(values), Kind::RightParen))
+/// `(` parameters `)`; `example` is what to write if they are missing.
+pub(super) fn parameters<'t>(
+    values: &Values<'t>,
+    example: &'static str,
+) -> Rule<'t, Vec<Parameter>> {
+    let listed = listed(parameter(values), Kind::RightParen)
         .map(|parameters| parameters.into_iter().flatten().collect())
-        .or(missing)
-        .boxed()
+        .boxed();
+    parentheses(listed, "and the parameters", example)
+}
+
+/// Whether a type is followed by the name of the parameter that has it.
+fn is_type_first(tokens: &[Token<'_>]) -> bool {
+    let is_list = |token: &&Token<'_>| matches!(token.kind, Kind::LeftBracket | Kind::RightBracket);
+    let lists = tokens.iter().skip(1).take_while(is_list).count();
+    let name = tokens.get(lists + 1).filter(|name| name.kind.is_name() && !name.first);
+    tokens.first().is_some_and(is_type) && name.is_some()
+}
+
+/// Whether a word is a type.
+fn is_type(token: &Token<'_>) -> bool {
+    matches!(token.kind, Kind::Channel | Kind::Semaphore | Kind::Block)
+        || matches!(token.text, "int" | "rank" | "bool" | "chunk" | "buffer")
 }
 
 fn parameter<'t>(values: &Values<'t>) -> Rule<'t, Option<Parameter>> {
-    required_name("a name for the parameter")
-        .then(mark(Kind::Colon).ignore_then(r#type()).or_not())
+    let type_first = look(is_type_first)
+        .ignore_then(r#type().map_with(|ty, e| (ty, span(e))))
+        .then(required_name("a name for the parameter"))
+        .map_with(|((ty, place), name), e| {
+            let fault = type_first(place, e.slice());
+            e.state().log.extend(fault.map(|fault| Note::Fault(Box::new(fault))));
+            (name, Some(ty))
+        });
+    let colon = look(|tokens| {
+        let touches = tokens.first().is_some_and(|token| !token.first && is_type(token));
+        kind_at(tokens, 0) == Some(Kind::Colon) || touches
+    });
+    let colon = colon.ignore_then(expect(Kind::Colon, "before the type", &[]));
+    let named =
+        required_name("a name for the parameter").then(colon.ignore_then(r#type()).or_not());
+    type_first
+        .or(named)
         .then(mark(Kind::Equal).ignore_then(values.required("a value")).or_not())
         .map(|((name, ty), default)| Some(Parameter { name: name?, ty: ty.flatten(), default }))
-        .boxed()
-}
-
-fn collective<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Collective>> {
-    let known = collective_item(values).or(stray_in_collective(values, body.clone())).boxed();
-    let any = choice((
-        known.clone(),
-        misspelt_head(COLLECTIVE_WORDS, known),
-        unknown("a clause of the collective", body).map(|()| None),
-    ));
-    let items = with_prefix(any).map(|((docs, attributes), found)| {
-        found.map(|(kind, span)| CollectiveItem { docs, attributes, kind, span })
-    });
-    word(Kind::Collective)
-        .then_ignore(look(opens_body))
-        .ignore_then(required_name("a name for the collective"))
-        .then(parameters(values))
-        .then(braced(items.boxed()))
-        .map(|((name, parameters), (items, _))| Some(Collective { name: name?, parameters, items }))
-        .boxed()
-}
-
-fn collective_item<'t>(values: &Values<'t>) -> Rule<'t, Option<CollectiveItemKind>> {
-    choice((
-        r#let(values).map(|binding| binding.map(CollectiveItemKind::Let)),
-        require(values).map(|require| Some(CollectiveItemKind::Require(require))),
-        size(values).map(|size| Some(CollectiveItemKind::Size(size))),
-        in_place(values).map(|in_place| in_place.map(CollectiveItemKind::InPlace)),
-        ensures(values).map(|ensures| Some(CollectiveItemKind::Ensures(ensures))),
-    ))
-    .boxed()
-}
-
-fn size<'t>(values: &Values<'t>) -> Rule<'t, Size> {
-    let count = mark(Kind::LeftBracket)
-        .ignore_then(values.required("the number of chunks"))
-        .then_ignore(close(Kind::RightBracket))
-        .or(expect(Kind::LeftBracket, "and the number of chunks", &[])
-            .ignore_then(values.required("the number of chunks")));
-    head(Kind::Input)
-        .or(head(Kind::Output))
-        .then(count)
-        .then_ignore(semicolon())
-        .map(|(token, chunks)| Size { buffer: buffer(token), chunks })
-        .boxed()
-}
-
-/// `input` or `output`, with its spelling corrected.
-fn buffer(token: &Token<'_>) -> Name {
-    let text = match token.text {
-        text @ ("input" | "output") => text,
-        text if text.starts_with('i') => "input",
-        _ => "output",
-    };
-    Name { text: text.to_owned(), span: token.span }
-}
-
-fn in_place<'t>(values: &Values<'t>) -> Rule<'t, Option<InPlace>> {
-    let clause = required_name("`input` or `output`")
-        .then_ignore(expect(Kind::Equal, "and a slice of the other buffer", &[Kind::EqualEqual]))
-        .then(values.required("a slice"))
-        .then_ignore(semicolon());
-    let inner = open().ignore_then(clause).then_ignore(close(Kind::RightBrace)).map(Some);
-    head(Kind::InPlace)
-        .ignore_then(inner.or(no_body().map(|()| None)))
-        .map(|inner| {
-            let (name, value) = inner?;
-            Some(InPlace { buffer: name?, value })
-        })
-        .boxed()
-}
-
-fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
-    let promised = open()
-        .ignore_then(promise(values))
-        .then_ignore(close(Kind::RightBrace))
-        .or(bare_promise(values))
-        .or(no_body().ignore_then(promise(values)));
-    head(Kind::Ensures)
-        .ignore_then(mark(Kind::For).ignore_then(values.binders.clone()).or_not())
-        .then(promised)
-        .map(|(binders, promise)| Ensures { binders: binders.unwrap_or_default(), promise })
-        .boxed()
-}
-
-/// A promise without braces, up to its `;`.
-fn bare_promise<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
-    let begins = |token: &Token<'_>| token.kind == Kind::Output && !token.first;
-    look(move |tokens| tokens.first().is_some_and(begins))
-        .ignore_then(promise(values))
-        .then(mark(Kind::Semicolon).or_not())
-        .map_with(|(promise, end), e| {
-            let fault = in_no_braces(promise.span, end.map(|token| token.span));
-            e.state().log.push(Note::Fault(Box::new(fault)));
-            promise
-        })
         .boxed()
 }
 
@@ -403,7 +353,7 @@ fn program<'t>(
     });
     word(Kind::Program)
         .ignore_then(required_name("a name for the program"))
-        .then(parameters(values))
+        .then(parameters(values, "(ranks: int = 8)"))
         .then(braced(items.boxed()))
         .map_with(|((name, parameters), (mut items, end)), e| {
             let name = name.unwrap_or(Name { text: String::new(), span: end });
@@ -470,45 +420,6 @@ fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Opti
         .boxed()
 }
 
-/// Declarations and statements in a collective.
-fn stray_in_collective<'t>(
-    values: &Values<'t>,
-    body: Rule<'t, Body>,
-) -> Rule<'t, Option<CollectiveItemKind>> {
-    let guarded = mark(Kind::If)
-        .ignore_then(condition(&values.expression))
-        .then_ignore(mark(Kind::LeftBrace))
-        .then(ensures(values).repeated().at_least(1).collect::<Vec<_>>())
-        .then_ignore(close(Kind::RightBrace))
-        .map_with(|_, e| {
-            misplaced(
-                e,
-                "is not allowed in a collective",
-                "say in the promise which values it is for: `ensures for c in 0..n if rank == 0 { .. }`",
-            );
-            None
-        });
-    guarded.or(stray_statement(values, body)).boxed()
-}
-
-fn stray_statement<'t>(
-    values: &Values<'t>,
-    body: Rule<'t, Body>,
-) -> Rule<'t, Option<CollectiveItemKind>> {
-    declaration(values)
-        .ignored()
-        .or(statement(values, body).ignored())
-        .map_with(|(), e| {
-            misplaced(
-                e,
-                "is not allowed in a collective",
-                "a collective says what must hold; a program says how",
-            );
-            None
-        })
-        .boxed()
-}
-
 /// Keeps an item that is inside another one, and reports it.
 fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Extra>) {
     misplaced(e, "is not allowed in another declaration", "move it to the top level of the file");
@@ -520,7 +431,7 @@ fn lose_item<'t>(kind: Option<ItemKind>, e: &mut MapExtra<'t, '_, Input<'t>, Ext
 }
 
 /// Reports that what a rule has read is in the wrong place.
-fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str, help: &str) {
+pub(super) fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &str, help: &str) {
     let Some(first) = e.slice().first() else { return };
     let word = if first.kind.class() == Class::Mark { "this" } else { first.text };
     let report = Diagnostic::new(Code::E0108, first.span, format!("`{word}` {rule}")).help(help);

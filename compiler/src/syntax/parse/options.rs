@@ -94,7 +94,8 @@ pub(super) fn option_setting<'t>(values: &Values<'t>) -> Rule<'t, OptionSetting>
 
 fn option_value<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
     let is_map = |tokens: Input<'t>| {
-        kind_at(tokens, 0) == Some(Kind::LeftBrace) && kind_at(tokens, 2) == Some(Kind::Equal)
+        let sets = matches!(kind_at(tokens, 2), Some(Kind::Equal | Kind::Colon));
+        kind_at(tokens, 0) == Some(Kind::LeftBrace) && sets
     };
     look(is_map).ignore_then(map(values)).or(index(values).map(OptionValue::Index)).boxed()
 }

@@ -2,16 +2,22 @@
 //! to.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
+use super::expression::Values;
 use super::report::{
-    Expected, arrow_for_equal, body_of_function, expected, missing, missing_word, misspelt,
-    no_scratch, no_statement, no_such_word, reserved, several_names, unexpected, wrong_mark,
+    Expected, arrow_for_equal, body_of_function, expected, in_no_brackets, is_opening_mark,
+    missing, missing_word, misspelt, needless_comma, no_parameters, no_scratch, no_statement,
+    no_such_word, reserved, several_names, unexpected, wrong_mark, wrong_marks,
 };
-use super::{Extra, Input, Reader, Rule, head, here, kind_at, last, look, note, rest};
+use super::{
+    Extra, Input, Note, Reader, Rule, head, here, kind_at, last, look, mark, note, pick, rest,
+};
 use crate::diagnostic::nearest;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 use crate::syntax::fault::{Fault, Reach, colon_for_brace};
 use crate::syntax::foreign;
-use crate::syntax::lookahead::{MAX_LOOK, begins_statement, behind, is_operator, left_out};
+use crate::syntax::lookahead::{
+    MAX_LOOK, begins_statement, behind, continues_with_modifier, is_operator, left_out,
+};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
 
@@ -125,7 +131,7 @@ pub(super) fn expect<'t>(
                 return Ok(());
             }
             Some(token) if is_misspelt(token, kind) => {
-                note(input, misspelt(token, kind));
+                note(input, misspelt(token, kind.text()));
                 input.next_ref();
                 return Ok(());
             }
@@ -154,7 +160,10 @@ pub(super) fn arrow<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         if token.kind == Kind::Arrow {
             input.next_ref();
         } else if ALIKE.contains(&token.kind) && !token.first {
-            note(input, wrong_mark(token, Kind::Arrow));
+            let tokens = rest(input);
+            let alike = tokens.iter().take_while(|token| ALIKE.contains(&token.kind)).count();
+            let alike = tokens.get(..alike).unwrap_or_default();
+            note(input, wrong_marks(token, alike, Kind::Arrow));
             while input.peek_ref().is_some_and(|token| ALIKE.contains(&token.kind)) {
                 input.next_ref();
             }
@@ -178,10 +187,36 @@ pub(super) fn inner_word<'t>(
             if !fits || !is_misspelt(token, kind) {
                 return Err(EmptyErr::default());
             }
-            note(input, misspelt(token, kind));
+            note(input, misspelt(token, kind.text()));
         }
         input.next_ref();
         Ok(token)
+    })
+}
+
+/// `via`, even if another word is here instead.
+pub(super) fn via<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    let instead = custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let is_channel =
+            kind_at(tokens, 1).is_some_and(|next| next.is_name() && next.class() != Class::Verb);
+        let word = tokens.first().filter(|word| !word.first && foreign::is_via(word.text));
+        let word = word.filter(|_| is_channel).ok_or_else(EmptyErr::default)?;
+        note(input, misspelt(word, Kind::Via.text()));
+        input.next_ref();
+        Ok(())
+    });
+    inner_word(Kind::Via).ignored().or(instead)
+}
+
+/// A comma before a word that follows the operands.
+pub(super) fn comma_before_modifier<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let comma = tokens.first().filter(|_| continues_with_modifier(tokens));
+        note(input, needless_comma(comma.ok_or_else(EmptyErr::default)?));
+        input.next_ref();
+        Ok(())
     })
 }
 
@@ -251,6 +286,8 @@ pub(super) fn close<'t>(kind: Kind) -> impl Parser<'t, Input<'t>, (), Extra> + C
 
 /// Parentheses around settings, where the language has none.
 pub(super) struct Parenthesized<'t> {
+    /// The token before them.
+    pub(super) before: Option<&'t Token<'t>>,
     pub(super) open: &'t Token<'t>,
     /// What is in them, and the closing one.
     pub(super) inner: Input<'t>,
@@ -276,7 +313,8 @@ pub(super) fn parenthesized<'t, O: 't>(
         let end = behind(after.iter(), Kind::RightParen).filter(|_| open.kind == Kind::LeftParen);
         let (inner, next) =
             end.and_then(|end| after.split_at_checked(end)).ok_or_else(EmptyErr::default)?;
-        let fault = fault(&Parenthesized { open, inner, next: next.first() });
+        let before = last(input);
+        let fault = fault(&Parenthesized { before, open, inner, next: next.first() });
         note(input, fault.ok_or_else(EmptyErr::default)?);
         input.next_ref();
         Ok(())
@@ -347,6 +385,49 @@ pub(super) fn function_in_braces<'t>() -> impl Parser<'t, Input<'t>, Expr, Extra
     })
 }
 
+/// A size that should be in brackets and is not, as in other languages: after `:` or `=`, in parentheses, or bare.
+pub(super) fn size_without_brackets<'t>(
+    values: &Values<'t>,
+    message: &'static str,
+) -> Rule<'t, Expr> {
+    let instead = pick(|token| is_opening_mark(token).then_some(()));
+    let on_this_line = look(|tokens| tokens.first().is_some_and(|token| !token.first));
+    let size = instead
+        .or_not()
+        .ignore_then(on_this_line.clone())
+        .ignore_then(values.expression.clone())
+        .map_with(|value, e| (value, e.slice()));
+    let after = custom(|input: &mut Reader<'t, '_>| Ok(here(input)));
+    on_this_line
+        .ignore_then(after)
+        .then(size.boxed())
+        .map_with(move |(after, (value, size)), e| {
+            let fault = in_no_brackets(message, size, after);
+            e.state().log.extend(fault.map(|fault| Note::Fault(Box::new(fault))));
+            value
+        })
+        .boxed()
+}
+
+/// The parentheses of a declaration; if there are none, that is reported, and they are empty.
+pub(super) fn parentheses<'t, O: 't>(
+    content: Rule<'t, Vec<O>>,
+    what: &'static str,
+    example: &'static str,
+) -> Rule<'t, Vec<O>> {
+    let missing = custom(move |input: &mut Reader<'t, '_>| {
+        let path = rest(input).first().filter(|next| next.kind == Kind::PathSeparator);
+        let before = last(input);
+        let fault = match path {
+            Some(path) => unexpected(before, path, Expected::Thing("`(`")),
+            None => no_parameters(input, what, example),
+        };
+        note(input, fault);
+        Ok(Vec::new())
+    });
+    mark(Kind::LeftParen).ignore_then(content).or(missing).boxed()
+}
+
 /// Reports that a body is missing.
 pub(super) fn no_body<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
@@ -393,7 +474,7 @@ pub(super) fn no_semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clon
 pub(super) fn listed<'t, O: 't>(element: Rule<'t, O>, closer: Kind) -> Rule<'t, Vec<O>> {
     look(move |tokens| kind_at(tokens, 0).is_some_and(|kind| !kind.is_closer()))
         .ignore_then(element)
-        .separated_by(super::mark(Kind::Comma))
+        .separated_by(mark(Kind::Comma))
         .allow_trailing()
         .collect()
         .then_ignore(close(closer))
@@ -513,7 +594,7 @@ fn skip_one(input: &mut Reader<'_, '_>) {
 }
 
 /// Whether a body opens before this statement ends.
-fn has_body(tokens: &[Token<'_>]) -> bool {
+pub(super) fn has_body(tokens: &[Token<'_>]) -> bool {
     let mut depth = 0u32;
     for (i, token) in tokens.iter().enumerate().take(MAX_LOOK) {
         if depth == 0 {
@@ -538,6 +619,10 @@ fn has_body(tokens: &[Token<'_>]) -> bool {
 
 /// The word of `words` that a misspelled one was meant to be.
 fn meant_word(text: &str, words: &'static [Kind], next: Option<Kind>) -> Option<Kind> {
+    // A single letter is a name rather than a misspelled word.
+    if text.len() == 1 {
+        return None;
+    }
     let ends = next == Some(Kind::Semicolon);
     let fitting = words.iter().copied().filter(|word| !ends || *word == Kind::Sync);
     let text = nearest(text, fitting.map(Kind::text))?;

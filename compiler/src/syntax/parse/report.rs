@@ -1,14 +1,15 @@
 //! Reports about tokens that do not belong where they are, or that are missing.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
+use super::advice::advice;
 use super::recover::Parenthesized;
 use super::{Reader, here, last, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
-use crate::syntax::lookahead::{begins_surely, ends_value, is_operator};
-use crate::syntax::token::{Class, Kind, Token, integer, other_unit};
+use crate::syntax::lookahead::{begins_surely, behind, continues_with_modifier, is_operator};
+use crate::syntax::token::{Class, Kind, Token};
 use std::fmt;
 
 /// What is expected at a place.
@@ -100,105 +101,69 @@ pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Expected) -> Fault {
 /// A token where something else is expected, after another one.
 pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: Expected) -> Fault {
     if let Some(word) = before.filter(|_| is_word(before, "not")) {
-        return instead(word, "!");
+        return misspelt(word, "!");
     }
     if let Some(mark) = foreign::operator(token.text).filter(|_| token.kind == Kind::Name) {
-        return instead(token, mark);
+        return misspelt(token, mark);
     }
     let report = Diagnostic::new(
         Code::E0101,
         token.span,
         format!("expected {wanted}, found {}", shown(token)),
     );
-    let compares = matches!(
-        token.kind,
-        Kind::EqualEqual
-            | Kind::NotEqual
-            | Kind::Less
-            | Kind::LessEqual
-            | Kind::Greater
-            | Kind::GreaterEqual
-    );
-    let behind = before.map_or(Kind::Semicolon, |before| before.kind);
-    let touches = before.is_some_and(|before| before.span.end == token.span.start);
-    let report = match (token.kind, wanted) {
-        (Kind::If, _) if behind == Kind::Ensures => report
-            .help("say which values it is for with `for`: `ensures for c in 0..n if rank == 0 { .. }`"),
-        (Kind::Star, _) if behind == Kind::Star && touches => {
-            report.help("write a power of two as `1 << n`; there is no operator for other powers")
-        }
-        (Kind::Name, _) if behind == Kind::Int && !touches => match unit_apart(before, token) {
-            Some(help) => report.help(help),
-            None => report,
-        },
-        (Kind::Or, Expected::Thing(_)) => report.help(foreign::LAMBDA),
-        _ if is_word(before, "lambda") => report.help(foreign::LAMBDA),
-        (Kind::Equal, _) if behind == Kind::Name => {
-            match before.and_then(|before| foreign::behind_value(before.text)) {
-                Some(help) => report.help(help),
-                None => report,
-            }
-        }
-        (Kind::LeftParen, _) if behind == Kind::For => report.help("write a loop as `for i in 0..n { .. }`, without parentheses"),
-        (Kind::Colon, Expected::Body) => report.help(foreign::BRACES),
-        _ if compares => report.help("comparisons do not chain: join two of them with `&&`"),
-        (Kind::Comma, Expected::Semicolon) => {
-            report.help("declare one thing at a time: end this declaration with `;`, and begin the next one with its keyword")
-        }
-        (Kind::Comma, Expected::ClosingOne(_)) => report
-            .help("parentheses go around a single value; operands have none: `copy a -> b;`"),
-        (Kind::Colon, Expected::Closing(Kind::RightBracket)) => {
-            report.help("write a range as `0..2`, or with a length as `0 ..+ 2`")
-        }
-        (_, Expected::Choice) => report.help("to choose between two values, write `if c { a } else { b }`"),
-        (Kind::LeftParen, _) if before.is_some_and(|before| before.kind == Kind::Sync) => {
-            report.help("`sync` is a statement of its own: `sync;`")
-        }
-        (Kind::Slash, wanted)
-            if wanted != Expected::Semicolon
-                && before.is_none_or(|before| !is_operator(before.kind)) =>
-        {
-            report.help("a comment begins with `//`, and ends at the end of the line")
-        }
-        _ => match foreign::behind_value(token.text).filter(|_| ends_value(behind)) {
-            Some(help) => report.help(help),
-            None => report,
-        },
+    let report = match advice(before, token, wanted) {
+        Some(help) => report.help(help),
+        None => report,
     };
     let unopened = wanted == Expected::Body;
     Fault { unopened, ..Fault::new(token.span.start, Reach::Statement, report) }
 }
 
 /// Whether a token is this word, which is no word of the language.
-fn is_word(token: Option<&Token<'_>>, word: &str) -> bool {
+pub(super) fn is_word(token: Option<&Token<'_>>, word: &str) -> bool {
     token.is_some_and(|token| token.kind == Kind::Name && token.text == word)
-}
-
-/// The message about a unit that is separated from its number.
-fn unit_apart(number: Option<&Token<'_>>, unit: &Token<'_>) -> Option<String> {
-    let whole = format!("{}{}", number?.text, unit.text);
-    match integer(&whole) {
-        Some(_) => Some(format!("write a unit right after its number: `{whole}`")),
-        None => other_unit(unit.text).map(str::to_owned),
-    }
 }
 
 /// `text` is missing after the last token.
 pub(super) fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fault {
     let after = here(input);
-    let inserted = if text == ";" { text.to_owned() } else { format!(" {text}") };
+    let inserted = if matches!(text, ";" | ":") { text.to_owned() } else { format!(" {text}") };
     let (title, edits) = (format!("insert `{text}`"), vec![Edit { span: after, text: inserted }]);
     let report = Diagnostic::new(Code::E0105, after, format!("expected `{text}` {place}"))
         .label(format!("`{text}` is missing here"));
     let report = match (text, last(input).map(|before| before.kind)) {
         (";", _) => report.fix(title, edits),
-        (_, Some(Kind::Hash)) => report.help("a comment begins with `//`"),
+        (_, Some(Kind::Hash)) => after_hash(input, report),
+        ("=", _) if rest(input).first().is_some_and(|next| next.kind == Kind::Comma) => {
+            report.help(foreign::ONE)
+        }
+        ("[", _) => {
+            let one = vec![Edit { span: after, text: "[1]".to_owned() }];
+            report.guess("for one chunk, insert `[1]`", one)
+        }
+        ("(", _) => report.help("for instance `#[allow(unused, \"why\")]`"),
         (":", _) if rest(input).first().is_some_and(|next| next.kind == Kind::RightParen) => {
             report.help(foreign::CONTAINS)
         }
         _ => report.guess(title, edits),
     };
     Fault::new(after.start, Reach::Statement, report)
+}
+
+/// What to write for a `#` with no `[` after it.
+fn after_hash(input: &mut Reader<'_, '_>, report: Diagnostic) -> Diagnostic {
+    let Some(hash) = last(input) else { return report };
+    let tokens = rest(input);
+    let attribute =
+        tokens.first().filter(|next| next.kind == Kind::Name && next.span.start == hash.span.end);
+    let opens = tokens.get(1).is_some_and(|next| next.kind == Kind::LeftParen);
+    match attribute.filter(|_| opens) {
+        Some(_) => report.help("an attribute is in brackets: `#[allow(unused, \"why\")]`"),
+        None => report.guess(
+            "begin a comment with `//`",
+            vec![Edit { span: hash.span, text: "//".to_owned() }],
+        ),
+    }
 }
 
 /// A `,` after the name that a loop binds.
@@ -209,24 +174,147 @@ pub(super) fn several_names(comma: &Token<'_>) -> Fault {
 }
 
 pub(super) fn wrong_mark(token: &Token<'_>, kind: Kind) -> Fault {
+    instead_of_mark(token.span, &shown(token), kind)
+}
+
+/// Several tokens in place of a mark, the first of which is given.
+pub(super) fn wrong_marks(first: &Token<'_>, tokens: &[Token<'_>], kind: Kind) -> Fault {
+    let place = tokens.last().map_or(first.span, |last| first.span.to(last.span));
+    instead_of_mark(place, &format!("`{}`", written(tokens)), kind)
+}
+
+fn instead_of_mark(place: Span, found: &str, kind: Kind) -> Fault {
     let mark = kind.text();
-    let edit = Edit { span: token.span, text: mark.to_owned() };
+    let edit = Edit { span: place, text: mark.to_owned() };
+    let report = Diagnostic::new(Code::E0101, place, format!("expected `{mark}`, found {found}"))
+        .guess(format!("write `{mark}`"), vec![edit]);
+    Fault::new(place.start, Reach::Statement, report)
+}
+
+/// `<-` between the operands of an operation.
+pub(super) fn arrow_backwards(left: &[Token<'_>], right: &[Token<'_>]) -> Option<Fault> {
+    let place = left.first()?.span.to(right.last()?.span);
+    let arrow = Span { start: left.last()?.span.end, end: right.first()?.span.start, ..place };
+    let edit = Edit { span: place, text: format!("{} -> {}", written(right), written(left)) };
     let report = Diagnostic::new(
         Code::E0101,
-        token.span,
-        format!("expected `{mark}`, found {}", shown(token)),
+        arrow,
+        "the source comes first, and `->` before the destination",
     )
-    .guess(format!("write `{mark}`"), vec![edit]);
-    Fault::new(token.span.start, Reach::Statement, report)
+    .guess("exchange the two sides", vec![edit]);
+    Some(Fault::new(place.start, Reach::Statement, report))
+}
+
+/// A comma between the operands and a word that follows them.
+pub(super) fn needless_comma(comma: &Token<'_>) -> Fault {
+    let report = Diagnostic::new(Code::E0101, comma.span, "only operands are separated by commas")
+        .fix("remove `,`", vec![Edit { span: comma.span, text: String::new() }]);
+    Fault::new(comma.span.start, Reach::Before, report)
+}
+
+/// `mut`, where other languages distinguish names that change from others.
+pub(super) fn never_changes(word: &Token<'_>, name: &Token<'_>) -> Fault {
+    let edit = Edit { span: Span { end: name.span.start, ..word.span }, text: String::new() };
+    let message = format!("a name keeps its value, so nothing is `{}`", word.text);
+    let report = Diagnostic::new(Code::E0101, word.span, message)
+        .fix(format!("remove `{}`", word.text), vec![edit]);
+    Fault::new(word.span.start, Reach::Before, report)
+}
+
+/// A type before the name that has it: `ty` and `name` are their places.
+pub(super) fn type_first(ty: Span, tokens: &[Token<'_>]) -> Option<Fault> {
+    let (name, words) = tokens.split_last()?;
+    let text = format!("{}: {}", name.text, written(words));
+    let edit = Edit { span: ty.to(name.span), text: text.clone() };
+    let report = Diagnostic::new(Code::E0101, ty, "a type comes after its name")
+        .fix(format!("write `{text}`"), vec![edit]);
+    Some(Fault::new(ty.start, Reach::Before, report))
+}
+
+/// Marks of a path, as other languages write them.
+pub(super) fn other_path(marks: &[Token<'_>]) -> Option<Fault> {
+    let first = marks.first()?;
+    let edit = |mark: &Token<'_>| Edit { span: mark.span, text: "::".to_owned() };
+    let message = format!("expected `::`, found `{}`", first.text);
+    let report = Diagnostic::new(Code::E0101, first.span, message)
+        .fix("write `::`", marks.iter().map(edit).collect());
+    Some(Fault::new(first.span.start, Reach::Before, report))
+}
+
+/// Parentheses around all that follows the first word of a statement.
+pub(super) fn statement_in_parentheses(found: &Parenthesized<'_>) -> Option<Fault> {
+    let (close, inner) = found.inner.split_last()?;
+    let (first, place) = (inner.first()?, found.open.span.to(close.span));
+    found.next.filter(|next| next.kind == Kind::Semicolon)?;
+    let touches = found.before.is_some_and(|before| before.span.end == found.open.span.start);
+    let space = if touches { " ".to_owned() } else { String::new() };
+    let commas = inner.iter().enumerate().filter_map(|(at, comma)| {
+        let ends = continues_with_modifier(inner.get(at..)?);
+        ends.then(|| Edit { span: comma.span, text: String::new() })
+    });
+    let mut edits =
+        vec![Edit { span: Span { end: first.span.start, ..found.open.span }, text: space }];
+    edits.extend(commas);
+    edits.push(Edit { span: close.span, text: String::new() });
+    let message = "what follows the first word of a statement is not in parentheses";
+    let report = Diagnostic::new(Code::E0101, place, message);
+    let report = match found.is_certain() && !first.first {
+        true => report.fix("remove the parentheses", edits),
+        false => report.help("remove the parentheses"),
+    };
+    Some(Fault::new(place.start, Reach::Statement, report))
+}
+
+/// The value of a semaphore in parentheses.
+pub(super) fn value_in_parentheses(before: Span, value: &[Token<'_>]) -> Option<Fault> {
+    let (open, close) = (value.first()?, value.last()?);
+    let edits = vec![
+        Edit { span: before.to(open.span), text: " = ".to_owned() },
+        Edit { span: close.span, text: String::new() },
+    ];
+    let report = Diagnostic::new(Code::E0101, open.span, "expected `=` and a value, found `(`")
+        .fix("write `= ..`", edits);
+    Some(Fault::new(open.span.start, Reach::Before, report))
+}
+
+/// Empty parentheses after the name of a block.
+pub(super) fn no_parameters_of_block(open: &Token<'_>, close: &Token<'_>) -> Fault {
+    let place = open.span.to(close.span);
+    let report = Diagnostic::new(Code::E0101, place, "a block has no parameters")
+        .fix("remove `()`", vec![Edit { span: place, text: String::new() }]);
+    Fault::new(place.start, Reach::Before, report)
+}
+
+/// A mark, or nothing, in place of the `,` before another setting.
+pub(super) fn not_a_comma(place: Span, found: Option<&Token<'_>>) -> Fault {
+    let message = match found {
+        Some(found) => format!("expected `,` before the next setting, found `{}`", found.text),
+        None => "expected `,` before the next setting".to_owned(),
+    };
+    let report = Diagnostic::new(Code::E0101, place, message)
+        .fix("write `,`", vec![Edit { span: place, text: ",".to_owned() }]);
+    Fault::new(place.start, Reach::Before, report)
+}
+
+/// A word of another language for `else if`, at `word`.
+pub(super) fn other_else_if(word: &Token<'_>) -> Fault {
+    let report =
+        Diagnostic::new(Code::E0101, word.span, format!("`{}` has no meaning here", word.text))
+            .fix("write `else if`", vec![Edit { span: word.span, text: "else if".to_owned() }]);
+    Fault::new(word.span.start, Reach::Before, report)
+}
+
+/// A condition right after `else`.
+pub(super) fn else_without_if(condition: &Token<'_>) -> Fault {
+    let before = Span { end: condition.span.start, ..condition.span };
+    let message = format!("expected `if` or `{{` after `else`, found {}", shown(condition));
+    let report = Diagnostic::new(Code::E0101, condition.span, message)
+        .guess("insert `if`", vec![Edit { span: before, text: "if ".to_owned() }]);
+    Fault::new(condition.span.start, Reach::Before, report)
 }
 
 /// A word that is almost another one.
-pub(super) fn misspelt(token: &Token<'_>, kind: Kind) -> Fault {
-    instead(token, kind.text())
-}
-
-/// A token in place of the one that was meant.
-fn instead(token: &Token<'_>, word: &str) -> Fault {
+pub(super) fn misspelt(token: &Token<'_>, word: &str) -> Fault {
     let edit = Edit { span: token.span, text: word.to_owned() };
     let report =
         Diagnostic::new(Code::E0101, token.span, format!("`{}` has no meaning here", token.text))
@@ -390,16 +478,85 @@ fn unbraced(open: &Token<'_>, body: &[Token<'_>]) -> Option<Vec<Edit>> {
     Some(edits)
 }
 
-/// A promise that is not in braces, and the `;` after it.
-pub(super) fn in_no_braces(promise: Span, end: Option<Span>) -> Fault {
-    let after = end.unwrap_or(Span { start: promise.end, ..promise });
+/// What is in the place of the braces of a body.
+pub(super) struct Braces {
+    /// A `:` in place of `{`.
+    pub(super) colon: Option<Span>,
+    /// What to write `}` for; none if it comes after the body.
+    pub(super) end: Option<Span>,
+}
+
+/// The body of `word`, at `body`, that is not in braces.
+pub(super) fn in_no_braces(braces: &Braces, body: Span, word: &str) -> Fault {
+    let message = format!("the body of `{word}` belongs in braces");
+    braced(braces, body, message, format!("write `{word} {{ .. }}`"))
+}
+
+/// A statement in place of a body.
+pub(super) fn statement_for_body(colon: Option<Span>, statement: Span) -> Fault {
+    let braces = Braces { colon, end: None };
+    braced(&braces, statement, "a body belongs in braces".to_owned(), "write `{ .. }`".to_owned())
+}
+
+fn braced(braces: &Braces, body: Span, message: String, title: String) -> Fault {
+    let (before, after) = (Span { end: body.start, ..body }, Span { start: body.end, ..body });
+    let opened = match braces.colon {
+        Some(colon) => Edit { span: colon, text: " {".to_owned() },
+        None => Edit { span: before, text: "{ ".to_owned() },
+    };
+    let closed = Edit { span: braces.end.unwrap_or(after), text: " }".to_owned() };
+    let report = Diagnostic::new(Code::E0105, body, message).fix(title, vec![opened, closed]);
+    Fault::new(body.start, Reach::Before, report)
+}
+
+/// A size that is not in brackets: its place, with the mark before it, and what follows the word or name that it
+/// belongs to.
+pub(super) fn in_no_brackets(
+    message: &'static str,
+    size: &[Token<'_>],
+    after: Span,
+) -> Option<Fault> {
+    let (first, last) = (size.first()?, size.last()?);
+    let inner = if is_opening_mark(first) { size.get(1..)? } else { size };
+    let in_parentheses = first.kind == Kind::LeftParen
+        && behind(size.iter().skip(1), Kind::RightParen) == Some(size.len() - 1);
+    let (begin, end) = match in_parentheses {
+        true => (first.span.end, last.span),
+        false => (inner.first()?.span.start, last.after()),
+    };
     let edits = vec![
-        Edit { span: Span { end: promise.start, ..promise }, text: "{ ".to_owned() },
-        Edit { span: after, text: " }".to_owned() },
+        Edit { span: Span { end: begin, ..after }, text: "[".to_owned() },
+        Edit { span: end, text: "]".to_owned() },
     ];
-    let report = Diagnostic::new(Code::E0105, promise, "the body of `ensures` belongs in braces")
-        .fix("write `ensures { .. }`", edits);
-    Fault::new(promise.start, Reach::Before, report)
+    let place = first.span.to(last.span);
+    let report = Diagnostic::new(Code::E0105, place, message).fix("write `[..]`", edits);
+    Some(Fault::new(place.start, Reach::Before, report))
+}
+
+/// Whether a mark in front of a size is one that other languages write there.
+pub(super) fn is_opening_mark(token: &Token<'_>) -> bool {
+    matches!(token.kind, Kind::Colon | Kind::Equal | Kind::EqualEqual)
+}
+
+/// Tokens as they are written, in one line.
+pub(super) fn written(tokens: &[Token<'_>]) -> String {
+    let mut text = String::new();
+    let mut end = tokens.first().map_or(0, |token| token.span.start);
+    for token in tokens {
+        text.push_str(if token.span.start > end { " " } else { "" });
+        text.push_str(token.text);
+        end = token.span.end;
+    }
+    text
+}
+
+/// The parameters of a declaration, or the arguments of a collective, are missing; `example` has them.
+pub(super) fn no_parameters(input: &mut Reader<'_, '_>, what: &str, example: &str) -> Fault {
+    let after = here(input);
+    let report = Diagnostic::new(Code::E0105, after, format!("expected `(` {what}"))
+        .label(format!("`{example}` is missing here"))
+        .guess(format!("insert `{example}`"), vec![Edit { span: after, text: example.to_owned() }]);
+    Fault::new(after.start, Reach::Statement, report)
 }
 
 /// A token that begins no statement, with the one after it.

@@ -4,12 +4,16 @@
 use super::expression::{Values, arguments, at_binder, condition, opened_dimensions};
 use super::item::{Prefix, with_prefix};
 use super::recover::{
-    arrow, close, expect, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
-    parenthesized, required_name, semicolon, unknown, whole,
+    arrow, close, comma_before_modifier, expect, has_body, hole, inner_word, misspelt_head, name,
+    no_body, no_semicolon, open, parenthesized, required_name, semicolon, unknown, via, whole,
 };
-use super::report::{lone_semicolon, pipeline_in_parentheses};
+use super::report::{
+    arrow_backwards, else_without_if, lone_semicolon, misspelt, never_changes,
+    no_parameters_of_block, not_a_comma, other_else_if, pipeline_in_parentheses,
+    statement_for_body, statement_in_parentheses, written,
+};
 use super::{
-    Extra, Input, Reader, Rule, head, head_of, kind_at, look, mark, note, pick, rest, span,
+    Extra, Input, Reader, Rule, head, head_of, here, kind_at, look, mark, note, pick, rest, span,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -19,6 +23,9 @@ use crate::syntax::ast::{
 };
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
+use crate::syntax::lookahead::{
+    MAX_LOOK, begins_surely, continues_with_modifier, encloses_statement, takes_body,
+};
 use crate::syntax::token::{Class, Kind, Token, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
 
@@ -61,12 +68,14 @@ pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Bo
         let any = choice((
             known.clone(),
             lone_else(values, body.clone()).map(|()| None),
-            misspelt_head(WORDS, known),
+            misspelt_head(WORDS, known.clone()),
             unknown("a statement", body).map(|()| None),
         ));
         open()
             .ignore_then(with_prefix(any).repeated().collect::<Vec<_>>())
             .then_ignore(close(Kind::RightBrace))
+            .or(bare_statement(known))
+            .or(foreign_statement().map(|()| Vec::new()))
             .or(no_body().map(|()| Vec::new()))
             .map_with(|elements, e| Body {
                 statements: statements(elements, e.state()),
@@ -88,6 +97,34 @@ fn statements(elements: Vec<Element>, notes: &mut super::Notes) -> Vec<Stmt> {
         out.extend(element.map(|(kind, span)| Stmt { attributes, kind, span }));
     }
     out
+}
+
+/// A statement on the same line in place of a body. Statements that have bodies themselves are not taken for one, so that
+/// what has no braces does not nest.
+fn bare_statement<'t>(known: Rule<'t, Option<StmtKind>>) -> Rule<'t, Vec<Element>> {
+    let begins = |tokens: Input<'t>| {
+        let colon = usize::from(kind_at(tokens, 0) == Some(Kind::Colon));
+        let tokens = tokens.get(colon..).unwrap_or_default();
+        let operation = tokens.first().filter(|token| !token.first && !takes_body(token.kind));
+        operation.is_some() && (begins_surely(tokens) || is_call(tokens))
+    };
+    look(begins)
+        .ignore_then(mark(Kind::Colon).or_not())
+        .then(known.map_with(|kind, e| (kind, span(e))))
+        .map_with(|(colon, (kind, place)), e| {
+            let fault = statement_for_body(colon.map(|colon| colon.span), place);
+            e.state().log.push(super::Note::Fault(Box::new(fault)));
+            vec![(Prefix::default(), kind.map(|kind| (kind, place)))]
+        })
+        .boxed()
+}
+
+/// A statement of another language on the same line in place of a body; it is reported as what it is when it is read.
+fn foreign_statement<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    look(|tokens| {
+        let word = tokens.first().filter(|word| word.kind == Kind::Name && !word.first);
+        word.is_some_and(|word| foreign::statement(word.text).is_some())
+    })
 }
 
 /// Documentation or attributes with nothing after them.
@@ -135,7 +172,11 @@ fn ended<'t>(
     values: &Values<'t>,
 ) -> Rule<'t, StmtKind> {
     let binders = values.binders.clone();
-    let behind = mark(Kind::For)
+    let behind = look(|tokens| {
+        kind_at(tokens, 0) == Some(Kind::For) && at_binder(tokens.get(1..).unwrap_or_default())
+    });
+    let behind = behind
+        .ignore_then(mark(Kind::For))
         .ignore_then(binders.map_with(|binders, e| (binders, span(e), written(e.slice()))))
         .then(mark(Kind::Semicolon))
         .map(Some);
@@ -169,7 +210,17 @@ fn assignment<'t>(values: &Values<'t>) -> Rule<'t, Option<StmtKind>> {
 }
 
 pub(super) fn r#let<'t>(values: &Values<'t>) -> Rule<'t, Option<Let>> {
+    let mutable = custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let word = tokens.first().filter(|word| word.kind == Kind::Name && word.text == "mut");
+        let name = tokens.get(1).filter(|name| name.kind.is_name() && !name.first);
+        let (word, name) = word.zip(name).ok_or_else(EmptyErr::default)?;
+        note(input, never_changes(word, name));
+        input.next_ref();
+        Ok(())
+    });
     head(Kind::Let)
+        .ignore_then(mutable.or_not())
         .ignore_then(required_name("a name"))
         .then(mark(Kind::Colon).ignore_then(r#type()).or_not())
         .then_ignore(expect(Kind::Equal, "and a value", &[Kind::EqualEqual, Kind::Arrow]))
@@ -185,8 +236,16 @@ pub(super) fn r#type<'t>() -> Rule<'t, Option<Type>> {
         matches!(token.kind, Kind::Block | Kind::Channel | Kind::Semaphore)
             .then(|| Some(Name { text: token.text.to_owned(), span: token.span }))
     });
+    let other = custom(|input: &mut Reader<'t, '_>| {
+        let token = rest(input).first().filter(|token| token.kind == Kind::Scratch);
+        let token = token.ok_or_else(EmptyErr::default)?;
+        note(input, misspelt(token, "buffer"));
+        input.next_ref();
+        Ok(Some(Name { text: "buffer".to_owned(), span: token.span }))
+    });
     let lists = mark(Kind::LeftBracket).then(mark(Kind::RightBracket)).repeated().count();
     kind_of_thing
+        .or(other)
         .or(required_name("a type"))
         .then(lists)
         .map_with(|(name, lists), e| Some(Type { name: name?, lists: lists as u32, span: span(e) }))
@@ -194,16 +253,23 @@ pub(super) fn r#type<'t>() -> Rule<'t, Option<Type>> {
 }
 
 pub(super) fn require<'t>(values: &Values<'t>) -> Rule<'t, Require> {
-    let message = mark(Kind::Comma).ignore_then(text().map(Some).or(no_text()));
+    let comma = look(|tokens| matches!(kind_at(tokens, 0), Some(Kind::Comma | Kind::Colon)))
+        .ignore_then(expect(Kind::Comma, "before the text", &[Kind::Colon]));
+    let message = comma.ignore_then(text().map(Some).or(no_text()));
     let without_comma = look(|tokens| kind_at(tokens, 0) == Some(Kind::Str))
         .ignore_then(expect(Kind::Comma, "before the text", &[]))
         .ignore_then(text().map(Some));
+    let content = condition(&values.expression).then(message.or(without_comma).or_not()).boxed();
     head(Kind::Require)
-        .ignore_then(values.required("a condition"))
-        .then(message.or(without_comma).or_not())
+        .ignore_then(enclosed(content.clone()).or(content))
         .then_ignore(semicolon())
         .map(|(condition, message)| Require { condition, message: message.flatten() })
         .boxed()
+}
+
+/// The rest of a statement in parentheses, as other languages write calls. A value in parentheses is not meant.
+fn enclosed<'t, O: 't>(content: Rule<'t, O>) -> Rule<'t, O> {
+    look(encloses_statement).ignore_then(parenthesized(content, statement_in_parentheses)).boxed()
 }
 
 /// A string.
@@ -225,22 +291,45 @@ fn r#for<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
 }
 
 fn r#if<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, If> {
-    recursive(|conditional| {
-        let otherwise = otherwise(conditional.boxed(), body.clone());
-        head(Kind::If)
-            .ignore_then(condition(&values.expression))
+    let behind_if = recursive(|behind_if| {
+        let behind_if = behind_if.boxed();
+        let nested = behind_if.clone().map(|nested| Else::If(Box::new(nested)));
+        let otherwise = inner_word(Kind::Else)
+            .ignore_then(otherwise(behind_if, body.clone()))
+            .or(else_if().ignore_then(nested));
+        condition(&values.expression)
             .then(body)
             .then_ignore(semicolon_before_else().or_not())
-            .then(inner_word(Kind::Else).ignore_then(otherwise).or_not())
+            .then(otherwise.or_not())
             .map(|((condition, then), otherwise)| If { condition, then, otherwise })
-    })
-    .boxed()
+    });
+    head(Kind::If).ignore_then(behind_if).boxed()
 }
 
-/// What follows `else`.
-fn otherwise<'t>(conditional: Rule<'t, If>, body: Rule<'t, Body>) -> Rule<'t, Else> {
-    look(|tokens| kind_at(tokens, 0) == Some(Kind::If))
-        .ignore_then(conditional)
+/// A word of another language for `else if`.
+fn else_if<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let word = rest(input).first().filter(|word| foreign::is_else_if(word.text));
+        note(input, other_else_if(word.ok_or_else(EmptyErr::default)?));
+        input.next_ref();
+        Ok(())
+    })
+}
+
+/// What follows `else`; `behind_if` is what follows an `if`.
+fn otherwise<'t>(behind_if: Rule<'t, If>, body: Rule<'t, Body>) -> Rule<'t, Else> {
+    let no_if = custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let is_condition =
+            |token: &&Token<'_>| !token.first && begins_condition(token.kind) && has_body(tokens);
+        let condition = tokens.first().filter(is_condition).ok_or_else(EmptyErr::default)?;
+        note(input, else_without_if(condition));
+        Ok(())
+    });
+    mark(Kind::If)
+        .ignored()
+        .or(no_if)
+        .ignore_then(behind_if)
         .map(|nested| Else::If(Box::new(nested)))
         .or(body.map(Else::Body))
         .boxed()
@@ -261,7 +350,9 @@ fn semicolon_before_else<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone 
 
 /// An `else` that no `if` comes right before, with everything that would belong to that `if`.
 pub(super) fn lone_else<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, ()> {
-    let otherwise = otherwise(r#if(values, body.clone()), body);
+    let nested = r#if(values, body.clone());
+    let nested = look(|tokens| kind_at(tokens, 0) == Some(Kind::If)).ignore_then(nested);
+    let otherwise = nested.ignored().or(body.ignored());
     custom(|input: &mut Reader<'t, '_>| {
         let token = rest(input).first().filter(|token| token.kind == Kind::Else);
         note(input, no_if(token.ok_or_else(EmptyErr::default)?));
@@ -283,6 +374,7 @@ fn block<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Block
     head(Kind::Block)
         .ignore_then(required_name("a name for the block"))
         .then(opened_dimensions(values).or_not())
+        .then_ignore(no_block_parameters().or_not())
         .then(choice((
             declared.map(|()| (None, None)),
             pinned,
@@ -293,6 +385,20 @@ fn block<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Block
             Some(Block { name: name?, dimensions: dimensions.unwrap_or_default(), body, id })
         })
         .boxed()
+}
+
+/// `()` after the name of a block.
+fn no_block_parameters<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let [open, close, ..] = rest(input) else { return Err(EmptyErr::default()) };
+        if (open.kind, close.kind) != (Kind::LeftParen, Kind::RightParen) {
+            return Err(EmptyErr::default());
+        }
+        note(input, no_parameters_of_block(open, close));
+        input.next_ref();
+        input.next_ref();
+        Ok(())
+    })
 }
 
 fn group<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
@@ -308,7 +414,7 @@ fn pipeline<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind>
         .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
         .then(values.required("a value"))
         .map(|(name, value)| Some((name?, value)));
-    let settings = setting.separated_by(mark(Kind::Comma)).at_least(1);
+    let settings = setting.separated_by(between_settings()).at_least(1);
     let in_parentheses = settings.clone().allow_trailing().collect::<Vec<_>>().boxed();
     let settings =
         look(|tokens| kind_at(tokens, 0).is_some_and(|kind| kind.class() != Class::Mark))
@@ -322,9 +428,29 @@ fn pipeline<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind>
         .boxed()
 }
 
+/// The `,` between two settings of a pipeline, even if something else is there, or nothing.
+fn between_settings<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    let instead = custom(|input: &mut Reader<'t, '_>| {
+        let (tokens, after) = (rest(input), here(input));
+        let mark = tokens.first().filter(|mark| mark.kind == Kind::Semicolon);
+        let next = tokens.get(usize::from(mark.is_some())..).unwrap_or_default();
+        let is_setting = kind_at(next, 0).is_some_and(Kind::is_name);
+        if !is_setting || kind_at(next, 1) != Some(Kind::Equal) {
+            return Err(EmptyErr::default());
+        }
+        note(input, not_a_comma(mark.map_or(after, |mark| mark.span), mark));
+        if mark.is_some() {
+            input.next_ref();
+        }
+        Ok(())
+    });
+    mark(Kind::Comma).ignored().or(instead)
+}
+
 fn barrier<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
+    let blocks = operands(values, "a block");
     head(Kind::Barrier)
-        .ignore_then(operands(values, "a block"))
+        .ignore_then(enclosed(blocks.clone()).or(blocks))
         .then_ignore(semicolon())
         .map(StmtKind::Barrier)
         .boxed()
@@ -335,14 +461,17 @@ fn sync<'t>() -> Rule<'t, StmtKind> {
 }
 
 fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
-    let via = inner_word(Kind::Via).ignore_then(operands(values, "a channel"));
+    let via = comma_before_modifier()
+        .or_not()
+        .ignore_then(via())
+        .ignore_then(operands(values, "a channel"));
+    let sides =
+        operands(values, "a source").then_ignore(arrow()).then(operands(values, "a destination"));
     transfer_verb()
-        .then(operands(values, "a source"))
-        .then_ignore(arrow())
-        .then(operands(values, "a destination"))
+        .then(backwards().or(sides))
         .then(via.or_not())
         .then(modifier(values).repeated().collect::<Vec<_>>())
-        .map(|(((((token, verb), sources), destinations), via), modifiers)| Transfer {
+        .map(|((((token, verb), (sources, destinations)), via), modifiers)| Transfer {
             verb,
             verb_span: token.span,
             sources,
@@ -353,11 +482,39 @@ fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
         .boxed()
 }
 
+/// Operands with `<-` between them; they are skipped.
+fn backwards<'t>() -> impl Parser<'t, Input<'t>, (Vec<Operand>, Vec<Operand>), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let ends =
+            |kind| matches!(kind, Kind::Semicolon | Kind::Via | Kind::Arrow | Kind::RightBrace);
+        let end = tokens.iter().take(MAX_LOOK).position(|token| ends(token.kind));
+        let operands = tokens.get(..end.unwrap_or(0)).unwrap_or_default();
+        let touching = |pair: &[Token<'_>]| match pair {
+            [less, minus] => {
+                (less.kind, minus.kind) == (Kind::Less, Kind::Minus)
+                    && less.span.end == minus.span.start
+            }
+            _ => false,
+        };
+        let at = operands.windows(2).position(touching).ok_or_else(EmptyErr::default)?;
+        let (left, right) = (operands.get(..at), operands.get(at + 2..));
+        let fault = left.zip(right).and_then(|(left, right)| arrow_backwards(left, right));
+        note(input, fault.ok_or_else(EmptyErr::default)?);
+        for _ in operands {
+            input.next_ref();
+        }
+        Ok((Vec::new(), Vec::new()))
+    })
+}
+
 fn synchronise<'t>(values: &Values<'t>) -> Rule<'t, Synchronise> {
-    synchronise_verb()
-        .then(operands(values, "a channel or semaphore"))
+    let content = operands(values, "a channel or semaphore")
         .then(modifier(values).repeated().collect::<Vec<_>>())
-        .map(|(((token, verb), operands), modifiers)| Synchronise {
+        .boxed();
+    synchronise_verb()
+        .then(enclosed(content.clone()).or(content))
+        .map(|((token, verb), (operands, modifiers))| Synchronise {
             verb,
             verb_span: token.span,
             operands,
@@ -392,6 +549,12 @@ fn call<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
         .then(arguments(values))
         .map(|(name, arguments)| StmtKind::Call(name, arguments))
         .boxed()
+}
+
+/// Whether a value can begin with such a token: a name, a number, or an operator before one.
+fn begins_condition(kind: Kind) -> bool {
+    kind.is_name()
+        || matches!(kind, Kind::Int | Kind::True | Kind::False | Kind::Not | Kind::LeftParen)
 }
 
 /// `f(..)`, unless it is a misspelled verb with an operand in parentheses.
@@ -461,17 +624,20 @@ fn modifier<'t>(values: &Values<'t>) -> Rule<'t, Option<Modifier>> {
         .ignore_then(values.required("a number"))
         .then_ignore(expect(Kind::Of, "and the number of slices", &[Kind::Slash]))
         .then(values.required("a number"));
-    choice((
-        relaxed,
-        op.map(|name| name.map(Modifier::Op)),
-        sync.map(|name| name.map(Modifier::Sync)),
-        slice.map(|(number, of)| Some(Modifier::Slice(number, of))),
-    ))
-    .boxed()
+    comma_before_modifier()
+        .or_not()
+        .ignore_then(choice((
+            relaxed,
+            op.map(|name| name.map(Modifier::Op)),
+            sync.map(|name| name.map(Modifier::Sync)),
+            slice.map(|(number, of)| Some(Modifier::Slice(number, of))),
+        )))
+        .boxed()
 }
 
 fn operands<'t>(values: &Values<'t>, what: &'static str) -> Rule<'t, Vec<Operand>> {
-    operand(values, what).separated_by(mark(Kind::Comma)).at_least(1).collect().boxed()
+    let comma = look(|tokens| !continues_with_modifier(tokens)).ignore_then(mark(Kind::Comma));
+    operand(values, what).separated_by(comma).at_least(1).collect().boxed()
 }
 
 fn operand<'t>(values: &Values<'t>, what: &'static str) -> Rule<'t, Operand> {
@@ -534,18 +700,6 @@ fn belongs_to_nothing(last: &Token<'_>, before: &[Token<'_>]) -> Fault {
         )
     };
     Fault::new(last.span.start, Reach::Before, report)
-}
-
-/// Tokens as they are written, in one line.
-fn written(tokens: &[Token<'_>]) -> String {
-    let mut text = String::new();
-    let mut end = tokens.first().map_or(0, |token| token.span.start);
-    for token in tokens {
-        text.push_str(if token.span.start > end { " " } else { "" });
-        text.push_str(token.text);
-        end = token.span.end;
-    }
-    text
 }
 
 fn loop_behind(statement: Span, through: Span, end: Span, text: &str) -> Fault {
