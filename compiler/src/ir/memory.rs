@@ -4,7 +4,8 @@
 //! lies on every rank of its group. Packets take up twice the space of their payload, from twice the offset on.
 
 use super::{
-    Alias, Buffer, ChannelKind, Link, Operand, Rank, RankId, Slice, Transfer, Verb, Where,
+    Alias, Buffer, Channel, ChannelKind, Link, Operand, Program, Rank, RankId, Slice, Transfer,
+    Verb, Where,
 };
 use crate::table::Table;
 use smallvec::{SmallVec, smallvec};
@@ -43,6 +44,19 @@ pub fn home(alias: Option<Alias>, buffer: Buffer, index: u32) -> (Buffer, u64) {
         }
         Some(_) | None => (buffer, u64::from(index)),
     }
+}
+
+/// Whether MSCCL++'s executor finds scratch on other ranks only where all have the same amount: with halves or slots, it
+/// computes places there from its own rank's amount; and a switch's group binds as much on every member.
+#[must_use]
+pub fn needs_equal_scratch(program: &Program) -> bool {
+    let switched = |channel: &Channel| match &channel.link {
+        Link::Switch(group) => group.buffer == Buffer::Scratch,
+        Link::Memory(_) | Link::Port(_) => false,
+    };
+    let options = &program.options;
+    let mut channels = program.ranks.iter().flat_map(|rank| &rank.channels);
+    options.double_scratch || options.reuse_resources || channels.any(switched)
 }
 
 /// The ranks on which an operand of rank `here` lies: several for the group of a switch.

@@ -10,7 +10,7 @@
 //!   of eight where that of the input is no power of two.
 
 use super::replicate;
-use crate::ir::{Buffer, Link, Program, Protocol, Rank};
+use crate::ir::{Program, Protocol, Rank, memory};
 
 /// Twice this many bytes is the size of a packet.
 const ALIGNED: u32 = 8;
@@ -21,7 +21,7 @@ pub(super) fn scratch(mut program: Program) -> Program {
     let options = &program.options;
     let (double, reuse) = (options.double_scratch, options.reuse_resources);
     let most = program.ranks.iter().map(|rank| rank.scratch_chunks).max().unwrap_or_default();
-    if most == 0 || !(double || reuse || program.ranks.iter().any(switches_scratch)) {
+    if most == 0 || !memory::needs_equal_scratch(&program) {
         return program;
     }
     let copies = replicate::copies(&program);
@@ -31,11 +31,4 @@ pub(super) fn scratch(mut program: Program) -> Program {
     let chunks = if aligned { most } else { most.next_multiple_of(ALIGNED) };
     program.ranks.iter_mut().for_each(|rank| rank.scratch_chunks = chunks);
     program
-}
-
-fn switches_scratch(rank: &Rank) -> bool {
-    rank.channels.iter().any(|channel| match &channel.link {
-        Link::Switch(group) => group.buffer == Buffer::Scratch,
-        Link::Memory(_) | Link::Port(_) => false,
-    })
 }

@@ -401,7 +401,9 @@ fn elsewhere(inner: ir::Buffer) -> Diagnostic {
     };
     let message = format!("in place, this reaches the beginning of `{outer}`, and not `{inner}`");
     Diagnostic::without_place(Code::E0807, message)
-        .note("MSCCL++'s executor registers whole allocations, and `{inner}` lies elsewhere in them on each rank".replace("{inner}", inner))
+        .note(format!(
+            "MSCCL++'s executor registers whole allocations, and `{inner}` is elsewhere in them on each rank"
+        ))
         .help(format!("use the chunk of `{outer}` that it is"))
 }
 

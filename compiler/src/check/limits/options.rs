@@ -1,7 +1,7 @@
 //! Options and shapes of the whole program that MSCCL++'s executor does not accept.
 //!
 //! In: the program's options, each rank's buffers and ports. Out: findings for an alignment that is no multiple of 16
-//! bytes, for a rank without input, output or thread blocks, and for ports from the ninth rank of a node to another
+//! bytes, for amounts of scratch that must not differ, for a rank without input, output or thread blocks, and for ports from the ninth rank of a node to another
 //! node.
 
 use super::findings::{Findings, Group, Site, place_at};
@@ -19,6 +19,12 @@ pub(super) fn program(findings: &mut Findings<'_>) {
     if options.alignment == 0 || !options.alignment.is_multiple_of(WORD) {
         let report = bad_alignment(findings.terms.alignment(), options.alignment);
         findings.add_plain("alignment", place_at(report, options.alignment_place, String::new()));
+    }
+    let mut sizes = findings.program.ranks.iter().map(|rank| rank.scratch_chunks);
+    let first = sizes.next().unwrap_or_default();
+    let other = sizes.find(|size| *size != first);
+    if let Some(other) = other.filter(|_| ir::memory::needs_equal_scratch(findings.program)) {
+        findings.add_plain("scratch", uneven_scratch(first, other));
     }
 }
 
@@ -60,6 +66,13 @@ fn bad_alignment(name: &str, alignment: u32) -> Diagnostic {
     )
     .note("with chunks that are not a multiple of that, it loses or overwrites the bytes at their ends")
     .help(format!("set {name} to a multiple of 16"))
+}
+
+fn uneven_scratch(one: u32, other: u32) -> Diagnostic {
+    let message = format!("ranks have different amounts of scratch: {one} chunks and {other}");
+    Diagnostic::without_place(Code::E0810, message)
+        .note("with two halves, slots or a switch, MSCCL++'s executor computes places on other ranks from its own amount")
+        .help("give all ranks the largest `scratch_chunks`")
 }
 
 fn no_chunks(rank: ir::RankId, buffer: &str) -> Diagnostic {
