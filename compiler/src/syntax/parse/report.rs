@@ -154,6 +154,11 @@ pub(super) fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fa
 fn after_hash(input: &mut Reader<'_, '_>, report: Diagnostic) -> Diagnostic {
     let Some(hash) = last(input) else { return report };
     let tokens = rest(input);
+    if tokens.first().is_some_and(|next| next.kind == Kind::Not) {
+        return report.help(
+            "an attribute is above the declaration or statement that it is about: `#[allow(unused, \"why\")]`",
+        );
+    }
     let attribute =
         tokens.first().filter(|next| next.kind == Kind::Name && next.span.start == hash.span.end);
     let opens = tokens.get(1).is_some_and(|next| next.kind == Kind::LeftParen);
