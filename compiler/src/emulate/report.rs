@@ -46,7 +46,7 @@ fn wrong_value(program: &Program, wrong: &Wrong) -> Diagnostic {
 
 fn too_early(program: &Program, (ended, begins): (RankId, RankId), launch: u32) -> Diagnostic {
     let message = format!("rank {} ended before rank {} had begun", ended.0, begins.0);
-    at(Code::E0904, program.collective.place.map(Place::from), message)
+    at(Code::E0904, program.collective.place, message)
         .label(format!("{} promises that it had", program.collective.name))
         .note(format!("{} launch", ordinal(launch)))
 }
