@@ -7,9 +7,10 @@
 //! * Slices. The executor distributes the units of an operation over a group's blocks. Where they do not divide evenly,
 //!   the first blocks get one more; with fewer units than blocks, the last blocks have nothing to do. Operations of one
 //!   size on the same chunks are distributed alike, so uneven slices matter only where operations have several sizes,
-//!   or where blocks without work are not synchronized. The numbers of units that are checked go from the least that
-//!   the plan serves to that plus twice the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a
-//!   large program only the least number is checked.
+//!   where other accesses begin or end within the chunks that are shared ([`borders`]), or where blocks without work are
+//!   not synchronized. The numbers of units that are checked go from the least that the plan serves to that plus twice
+//!   the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a large program only the least number
+//!   is checked.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. The last of several windows may be shorter, but it is so in all operations
 //!   alike.
@@ -17,6 +18,7 @@
 //!   windows as they may be ahead ([`run::Pace`]). Only whether all blocks come to their ends is checked there: with
 //!   fewer windows, less is waited for, so a race shows with few windows already.
 
+use super::borders;
 use crate::bytes;
 use crate::ir::run;
 use crate::ir::{Action, Op, Operand, Program, Signal};
@@ -123,7 +125,8 @@ fn uneven(program: &Program, parts: u32) -> Vec<u32> {
     let end = least.saturating_add(parts.saturating_mul(2));
     let cells = program.chunks().saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
     // Where all operations are distributed alike, only blocks that have nothing to do make a difference.
-    let one = shapes.len() == 1 || cells > MOST_CELLS;
+    let several = shapes.len() > 1 || borders::are_met(program);
+    let one = !several || cells > MOST_CELLS;
     let units: BTreeSet<u32> = if one { [least].into() } else { (least..=end).collect() };
     let is_even = |units: u32| {
         shapes.iter().all(|shape| {
@@ -133,7 +136,7 @@ fn uneven(program: &Program, parts: u32) -> Vec<u32> {
     let has_work = |units: u32| {
         shapes.iter().all(|shape| u64::from(shape.size) * u64::from(units) >= shape.count.into())
     };
-    let matters = |units: &u32| !is_even(*units) && (shapes.len() > 1 || !has_work(*units));
+    let matters = |units: &u32| !is_even(*units) && (several || !has_work(*units));
     units.into_iter().filter(matters).collect()
 }
 
