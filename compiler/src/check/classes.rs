@@ -10,7 +10,8 @@
 //!   where other accesses begin or end within the chunks that are shared ([`borders`]), or where blocks without work are
 //!   not synchronized. The numbers of units that are checked go from the least that the plan serves to that plus twice
 //!   the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a large program only the least number
-//!   is checked.
+//!   is checked. So few units go through a pipeline in a single window. Pipelines over slices, which only plans have, are
+//!   not checked for uneven slices.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. The last of several windows may be shorter, but it is so in all operations
 //!   alike.
@@ -54,18 +55,18 @@ const MOST_CELLS: u64 = 400_000;
 /// The other classes to check.
 pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     let mut classes = Vec::new();
-    for units in uneven(program, parts) {
+    let straight = has_pipelines(program).then(|| once(program));
+    for units in uneven(program, straight.as_ref(), parts) {
         let size = unit(program).saturating_mul(units.into());
         let said = format!(
             "this happens for messages of {}: a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot split evenly",
             bytes::text(size),
             if units == 1 { "" } else { "s" }
         );
-        let sought = Sought::All;
-        classes.push(Class { program: None, parts: units, size: Some(size), said, sought });
+        let (sought, size) = (Sought::All, straight.is_none().then_some(size));
+        classes.push(Class { program: straight.clone(), parts: units, size, said, sought });
     }
-    if has_pipelines(program) {
-        let straight = once(program);
+    if let Some(straight) = straight {
         let said =
             "this happens when a message is no larger than a window of a pipeline".to_owned();
         let (parts, sought) = (run::parts(&straight), Sought::All);
@@ -115,12 +116,14 @@ fn only_synchronizes(op: &mut Op) -> bool {
     signals
 }
 
-/// The numbers of units per chunk for which slices are uneven in a way that may matter.
-fn uneven(program: &Program, parts: u32) -> Vec<u32> {
+/// The numbers of units per chunk for which slices are uneven in a way that may matter. Where there are pipelines,
+/// `straight` is the program that goes through each of them once: so few units are no more than a window.
+fn uneven(program: &Program, straight: Option<&Program>, parts: u32) -> Vec<u32> {
     let shapes = shapes(program);
-    if shapes.is_empty() || has_pipelines(program) {
+    if shapes.is_empty() || slices_in_pipelines(program) {
         return Vec::new();
     }
+    let parts = straight.map_or(parts, run::parts);
     let least = least_units(program);
     let end = least.saturating_add(parts.saturating_mul(2));
     let cells = program.chunks().saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
@@ -187,6 +190,13 @@ fn unit(program: &Program) -> u64 {
     let chunks = program.message_chunks();
     let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
     (u64::from(options.alignment) * u64::from(chunks) * u64::from(copies)).max(1)
+}
+
+/// Whether a pipeline goes over slices, which only plans have.
+fn slices_in_pipelines(program: &Program) -> bool {
+    let in_pipelines =
+        program.all_ops().filter_map(Op::pipeline).flat_map(|pipeline| &pipeline.body);
+    in_pipelines.filter_map(Op::transfer).any(|transfer| transfer.slice.is_some())
 }
 
 fn has_pipelines(program: &Program) -> bool {
