@@ -10,11 +10,12 @@
 //!   where other accesses begin or end within the chunks that are shared ([`borders`]), or where blocks without work are
 //!   not synchronized. The numbers of units that are checked go from the least that the plan serves to that plus twice
 //!   the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a large program only the least number
-//!   is checked. So few units go through a pipeline in a single window. Pipelines over slices, which only plans have, are
-//!   not checked for uneven slices.
+//!   is checked. So few units go through a pipeline in a single window, if the plan serves such messages. Pipelines over
+//!   slices, which only plans have, are not checked for uneven slices.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
-//!   second round would have waited for. The last of several windows may be shorter, but it is so in all operations
-//!   alike.
+//!   second round would have waited for. This is left out where chunks of all messages that the plan serves have at
+//!   least as many windows as those of the given program. The last of several windows may be shorter, but it is so in
+//!   all operations alike.
 //! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
 //!   windows as they may be ahead ([`run::Pace`]). Only whether all blocks come to their ends is checked there: with
 //!   fewer windows, less is waited for, so a race shows with few windows already.
@@ -55,7 +56,7 @@ const MOST_CELLS: u64 = 400_000;
 /// The other classes to check.
 pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     let mut classes = Vec::new();
-    let straight = has_pipelines(program).then(|| once(program));
+    let straight = (has_pipelines(program) && serves_few_windows(program)).then(|| once(program));
     for units in uneven(program, straight.as_ref(), parts) {
         let size = unit(program).saturating_mul(units.into());
         let said = format!(
@@ -71,9 +72,15 @@ pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
             "this happens when a message is no larger than a window of a pipeline".to_owned();
         let (parts, sought) = (run::parts(&straight), Sought::All);
         classes.push(Class { program: Some(straight), parts, size: None, said, sought });
-        classes.extend(long(program));
     }
+    classes.extend(long(program));
     classes
+}
+
+/// Whether the plan serves messages whose chunks may have fewer windows than the program is checked with.
+fn serves_few_windows(program: &Program) -> bool {
+    let size = least_size(program).div_ceil(unit(program)).saturating_mul(alignment(program));
+    run::windows(program).bytes(1).is_none_or(|checked| size < checked)
 }
 
 /// The class of messages so long that pipelines that run ahead have to wait; none if no pipeline runs ahead, or no
@@ -116,8 +123,8 @@ fn only_synchronizes(op: &mut Op) -> bool {
     signals
 }
 
-/// The numbers of units per chunk for which slices are uneven in a way that may matter. Where there are pipelines,
-/// `straight` is the program that goes through each of them once: so few units are no more than a window.
+/// The numbers of units per chunk for which slices are uneven in a way that may matter. Where a message may be no larger
+/// than a window of a pipeline, `straight` is the program to check for them, which goes through each pipeline once.
 fn uneven(program: &Program, straight: Option<&Program>, parts: u32) -> Vec<u32> {
     let shapes = shapes(program);
     if shapes.is_empty() || slices_in_pipelines(program) {
@@ -180,8 +187,18 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
 
 /// The fewest units that a chunk has in a message that the plan serves.
 fn least_units(program: &Program) -> u32 {
-    let least = program.options.min_message_size.unwrap_or(0).div_ceil(unit(program));
+    let least = least_size(program).div_ceil(unit(program));
     u32::try_from(least.max(1)).unwrap_or(run::MOST_PARTS).min(run::MOST_PARTS)
+}
+
+/// The least size of a message that the plan serves, in bytes.
+fn least_size(program: &Program) -> u64 {
+    program.options.min_message_size.unwrap_or(0)
+}
+
+/// The size of a unit, in bytes.
+fn alignment(program: &Program) -> u64 {
+    u64::from(program.options.alignment)
 }
 
 /// The size of the message whose chunks have one unit each, in bytes.
@@ -189,7 +206,7 @@ fn unit(program: &Program) -> u64 {
     let options = &program.options;
     let chunks = program.message_chunks();
     let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
-    (u64::from(options.alignment) * u64::from(chunks) * u64::from(copies)).max(1)
+    (alignment(program) * u64::from(chunks) * u64::from(copies)).max(1)
 }
 
 /// Whether a pipeline goes over slices, which only plans have.
