@@ -7,6 +7,7 @@
 pub mod limits;
 
 mod begun;
+mod borders;
 pub(crate) mod calls;
 mod classes;
 mod clobber;

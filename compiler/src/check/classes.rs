@@ -7,16 +7,20 @@
 //! * Slices. The executor distributes the units of an operation over a group's blocks. Where they do not divide evenly,
 //!   the first blocks get one more; with fewer units than blocks, the last blocks have nothing to do. Operations of one
 //!   size on the same chunks are distributed alike, so uneven slices matter only where operations have several sizes,
-//!   or where blocks without work are not synchronized. The numbers of units that are checked go from the least that
-//!   the plan serves to that plus twice the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a
-//!   large program only the least number is checked.
+//!   where other accesses begin or end within the chunks that are shared ([`borders`]), or where blocks without work are
+//!   not synchronized. The numbers of units that are checked go from the least that the plan serves to that plus twice
+//!   the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a large program only the least number
+//!   is checked. So few units go through a pipeline in a single window, if the plan serves such messages. Pipelines over
+//!   slices, which only plans have, are not checked for uneven slices.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
-//!   second round would have waited for. The last of several windows may be shorter, but it is so in all operations
-//!   alike.
+//!   second round would have waited for. This is left out where chunks of all messages that the plan serves have at
+//!   least as many windows as those of the given program. The last of several windows may be shorter, but it is so in
+//!   all operations alike.
 //! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
 //!   windows as they may be ahead ([`run::Pace`]). Only whether all blocks come to their ends is checked there: with
 //!   fewer windows, less is waited for, so a race shows with few windows already.
 
+use super::borders;
 use crate::bytes;
 use crate::ir::run;
 use crate::ir::{Action, Op, Operand, Program, Signal};
@@ -52,25 +56,31 @@ const MOST_CELLS: u64 = 400_000;
 /// The other classes to check.
 pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
     let mut classes = Vec::new();
-    for units in uneven(program, parts) {
+    let straight = (has_pipelines(program) && serves_few_windows(program)).then(|| once(program));
+    for units in uneven(program, straight.as_ref(), parts) {
         let size = unit(program).saturating_mul(units.into());
         let said = format!(
             "this happens for messages of {}: a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot split evenly",
             bytes::text(size),
             if units == 1 { "" } else { "s" }
         );
-        let sought = Sought::All;
-        classes.push(Class { program: None, parts: units, size: Some(size), said, sought });
+        let (sought, size) = (Sought::All, straight.is_none().then_some(size));
+        classes.push(Class { program: straight.clone(), parts: units, size, said, sought });
     }
-    if has_pipelines(program) {
-        let straight = once(program);
+    if let Some(straight) = straight {
         let said =
             "this happens when a message is no larger than a window of a pipeline".to_owned();
         let (parts, sought) = (run::parts(&straight), Sought::All);
         classes.push(Class { program: Some(straight), parts, size: None, said, sought });
-        classes.extend(long(program));
     }
+    classes.extend(long(program));
     classes
+}
+
+/// Whether the plan serves messages whose chunks may have fewer windows than the program is checked with.
+fn serves_few_windows(program: &Program) -> bool {
+    let size = least_size(program).div_ceil(unit(program)).saturating_mul(alignment(program));
+    run::windows(program).bytes(1).is_none_or(|checked| size < checked)
 }
 
 /// The class of messages so long that pipelines that run ahead have to wait; none if no pipeline runs ahead, or no
@@ -113,17 +123,20 @@ fn only_synchronizes(op: &mut Op) -> bool {
     signals
 }
 
-/// The numbers of units per chunk for which slices are uneven in a way that may matter.
-fn uneven(program: &Program, parts: u32) -> Vec<u32> {
+/// The numbers of units per chunk for which slices are uneven in a way that may matter. Where a message may be no larger
+/// than a window of a pipeline, `straight` is the program to check for them, which goes through each pipeline once.
+fn uneven(program: &Program, straight: Option<&Program>, parts: u32) -> Vec<u32> {
     let shapes = shapes(program);
-    if shapes.is_empty() || has_pipelines(program) {
+    if shapes.is_empty() || slices_in_pipelines(program) {
         return Vec::new();
     }
+    let parts = straight.map_or(parts, run::parts);
     let least = least_units(program);
     let end = least.saturating_add(parts.saturating_mul(2));
     let cells = program.chunks().saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
     // Where all operations are distributed alike, only blocks that have nothing to do make a difference.
-    let one = shapes.len() == 1 || cells > MOST_CELLS;
+    let several = shapes.len() > 1 || borders::are_met(program);
+    let one = !several || cells > MOST_CELLS;
     let units: BTreeSet<u32> = if one { [least].into() } else { (least..=end).collect() };
     let is_even = |units: u32| {
         shapes.iter().all(|shape| {
@@ -133,7 +146,7 @@ fn uneven(program: &Program, parts: u32) -> Vec<u32> {
     let has_work = |units: u32| {
         shapes.iter().all(|shape| u64::from(shape.size) * u64::from(units) >= shape.count.into())
     };
-    let matters = |units: &u32| !is_even(*units) && (shapes.len() > 1 || !has_work(*units));
+    let matters = |units: &u32| !is_even(*units) && (several || !has_work(*units));
     units.into_iter().filter(matters).collect()
 }
 
@@ -174,8 +187,18 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
 
 /// The fewest units that a chunk has in a message that the plan serves.
 fn least_units(program: &Program) -> u32 {
-    let least = program.options.min_message_size.unwrap_or(0).div_ceil(unit(program));
+    let least = least_size(program).div_ceil(unit(program));
     u32::try_from(least.max(1)).unwrap_or(run::MOST_PARTS).min(run::MOST_PARTS)
+}
+
+/// The least size of a message that the plan serves, in bytes.
+fn least_size(program: &Program) -> u64 {
+    program.options.min_message_size.unwrap_or(0)
+}
+
+/// The size of a unit, in bytes.
+fn alignment(program: &Program) -> u64 {
+    u64::from(program.options.alignment)
 }
 
 /// The size of the message whose chunks have one unit each, in bytes.
@@ -183,7 +206,14 @@ fn unit(program: &Program) -> u64 {
     let options = &program.options;
     let chunks = program.message_chunks();
     let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
-    (u64::from(options.alignment) * u64::from(chunks) * u64::from(copies)).max(1)
+    (alignment(program) * u64::from(chunks) * u64::from(copies)).max(1)
+}
+
+/// Whether a pipeline goes over slices, which only plans have.
+fn slices_in_pipelines(program: &Program) -> bool {
+    let in_pipelines =
+        program.all_ops().filter_map(Op::pipeline).flat_map(|pipeline| &pipeline.body);
+    in_pipelines.filter_map(Op::transfer).any(|transfer| transfer.slice.is_some())
 }
 
 fn has_pipelines(program: &Program) -> bool {

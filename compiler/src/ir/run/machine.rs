@@ -392,7 +392,8 @@ impl Windows {
 }
 
 /// The size of a chunk that is a multiple of every unit, at least two of each; more if pipelines wait for later windows
-/// of others ([`super::Pace::behind`]). If an operation covers other chunks than its pipeline does, the size is larger by half
+/// of others ([`super::Pace::behind`]), and as many times more as the most blocks that share a chunk: then each slice has
+/// windows that are not the last ones. If an operation covers other chunks than its pipeline does, the size is larger by half
 /// the greatest common divisor of the units: then the operation's last window does not end where the pipeline does. If
 /// there is no such size, every pipeline processes everything in one window.
 #[must_use]
@@ -410,12 +411,21 @@ pub fn windows(program: &Program) -> Windows {
         return Windows { unit: 1, chunk: 0, scale, parts: 1 };
     }
     let rest = if scale > 1 { least } else { 0 };
-    let turns = pace(program).behind.saturating_add(2);
+    let turns = match pace(program).behind {
+        0 => 2,
+        behind => behind.saturating_add(2).saturating_mul(most_slices(program)),
+    };
     let chunk = common.saturating_mul(turns.saturating_mul(scale)).saturating_add(rest);
     match u32::try_from(chunk / least) {
         Ok(parts) if parts <= MOST_PARTS => Windows { unit: 1, chunk, scale, parts },
         Ok(_) | Err(_) => Windows { unit: 1, chunk: 0, scale, parts: 1 },
     }
+}
+
+/// Over how many blocks an operation is distributed at most.
+fn most_slices(program: &Program) -> u64 {
+    let slices = program.all_ops().filter_map(Op::transfer).filter_map(|transfer| transfer.slice);
+    slices.map(|slice| u64::from(slice.count)).max().unwrap_or(1).max(1)
 }
 
 /// Whether an operation in a pipeline covers other chunks than the pipeline does.
