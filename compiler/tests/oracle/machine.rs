@@ -63,6 +63,12 @@ pub(crate) enum Verdict {
         cell: u32,
         launch: u32,
     },
+    /// A rank has ended a launch before another one has begun it, which is promised to have.
+    Early {
+        rank: u32,
+        begins: u32,
+        launch: u32,
+    },
     /// Two conflicting accesses to a cell that nothing orders.
     Race {
         first: Site,

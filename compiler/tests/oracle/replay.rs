@@ -94,6 +94,22 @@ fn at_size(program: &Program, report: &Value, size: Size) -> Result<(), String> 
             wrong_value(&code, &witness["memory"], rank, cell)?;
             ways(&code, &machine.trace.take().unwrap_or_default(), witness)
         }
+        Some("early") => {
+            let (mut machine, verdict, mut allowed) =
+                run(&code, &promised, Kind::Plain, LAUNCHES, witness);
+            not_wrong(&verdict)?;
+            // The user of the rank looks when its blocks have ended.
+            let (ends, begins) = (number(&witness["ends"]), number(&witness["begins"]));
+            allowed.users[ends as usize] += 1;
+            match go_on(&mut machine, &allowed) {
+                Some(Verdict::Early { rank, .. })
+                    if rank == ends && machine.ranks[begins as usize].begun == 0 =>
+                {
+                    Ok(())
+                }
+                other => Err(format!("it ends with {other:?}")),
+            }
+        }
         Some(_) | None => Err("no kind".to_owned()),
     }
 }

@@ -167,6 +167,7 @@ pub(crate) fn places(program: &Program, found: &Found) -> String {
         }
         Verdict::Ok
         | Verdict::WrongValue { .. }
+        | Verdict::Early { .. }
         | Verdict::CounterLeft { .. }
         | Verdict::OutOfBounds { .. }
         | Verdict::TooLong => String::new(),

@@ -26,6 +26,8 @@ struct RankPromised {
     output: Vec<usize>,
     /// Whether the input must stay unchanged.
     kept: bool,
+    /// The ranks that have begun a launch before this one ends it.
+    begun: Vec<u32>,
 }
 
 /// Reads the promises of a program.
@@ -55,7 +57,8 @@ pub(crate) fn promised(program: &Program, code: &Code) -> Promised {
                 cells.push((memory.cell(Buffer::Output, promise.chunk, at), terms));
             }
         }
-        RankPromised { cells, input, output, kept: !program.collective.in_place }
+        let begun = rank.begun.iter().map(|other| other.0).collect();
+        RankPromised { cells, input, output, kept: !program.collective.in_place, begun }
     });
     Promised { ranks: ranks.collect() }
 }
@@ -63,8 +66,12 @@ pub(crate) fn promised(program: &Program, code: &Code) -> Promised {
 impl Promised {
     /// The same buffers, with nothing promised.
     pub(crate) fn nothing(&self) -> Promised {
-        let ranks =
-            self.ranks.iter().map(|rank| RankPromised { cells: Vec::new(), ..rank.clone() });
+        let nothing = |rank: &RankPromised| RankPromised {
+            cells: Vec::new(),
+            begun: Vec::new(),
+            ..rank.clone()
+        };
+        let ranks = self.ranks.iter().map(nothing);
         Promised { ranks: ranks.collect() }
     }
 }
@@ -92,9 +99,13 @@ impl Machine<'_> {
         Ok(if self.ranks[rank].left == 0 { Turn::Ran } else { Turn::Waits(Key::Launch(rank)) })
     }
 
-    /// Whether the output holds everything that was promised.
+    /// Whether everything is as it was promised.
     fn look(&mut self, rank: usize, launch: u32) -> Result<(), Verdict> {
         let promised = &self.promised.ranks[rank];
+        let late = |other: &&u32| self.ranks[**other as usize].begun <= launch;
+        if let Some(begins) = promised.begun.iter().find(late) {
+            return Err(Verdict::Early { rank: rank as u32, begins: *begins, launch });
+        }
         for (cell, terms) in &promised.cells {
             let wanted = terms.iter().map(|term| Term { launch, ..*term });
             let right = match &self.cells[*cell].held {

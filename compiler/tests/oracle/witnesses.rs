@@ -66,7 +66,7 @@ fn judge(what: &str, program: &Program, rates: &mut Rates) -> Vec<String> {
         let code = report["code"].as_str().unwrap_or_default();
         // Nobody owns scratch before a rank starts; the rule exists because of the previous launch.
         let early = code == "E0510" && report["witness"]["memory"]["buffer"] == "scratch";
-        if WITHOUT.contains(&code) || early || is_of_some_sizes(&report) {
+        if WITHOUT.contains(&code) || early || is_of_some_sizes(&report) || is_of_threads(&report) {
             continue;
         }
         let shown = match report["witness"].is_null() {
@@ -84,6 +84,13 @@ fn is_of_some_sizes(report: &Value) -> bool {
     let notes = report["notes"].as_array().into_iter().flatten();
     let mut texts = notes.filter_map(Value::as_str);
     report["witness"].is_null() && texts.any(|text| text.contains("a pipeline goes through"))
+}
+
+/// Whether a report is about threads that do not meet: a schedule lets only whole blocks advance.
+fn is_of_threads(report: &Value) -> bool {
+    let notes = report["notes"].as_array().into_iter().flatten();
+    let mut texts = notes.filter_map(Value::as_str);
+    report["code"] == "E0702" && texts.any(|text| text.starts_with("each thread of a block"))
 }
 
 #[test]
