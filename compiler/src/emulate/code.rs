@@ -103,6 +103,5 @@ fn kinds(op: &Op) -> &'static [Kind] {
 }
 
 fn is_push(transfer: &Transfer) -> bool {
-    // In a plan, an operation on a rank's own memory may name a port, too.
-    transfer.via == Some(ChannelKind::Port) && transfer.operands().any(|one| !one.is_local())
+    transfer.via == Some(ChannelKind::Port)
 }

@@ -513,6 +513,42 @@ program meet(ranks: int = 2) {
     assert!(!ends(folder.cclc("decompile a.json"), 0).stdout.is_empty());
 }
 
+/// In place, and with halves of scratch, the plans that `cclc` writes are right, and near ones are not.
+#[test]
+fn what_the_executor_would_look_for_elsewhere_is_refused() {
+    let case = |name: &str| {
+        fs::read_to_string(manifest(&format!("tests/cases/limits/{name}.plan.json"))).unwrap()
+    };
+    let folder = Folder::with("a.ccl", GOOD);
+    let in_place = case("in_place_a_port_sends_from_the_outer_buffer");
+    let inner = in_place
+        .replace(r#""src_buff":[{"type":"o","index":1,"#, r#""src_buff":[{"type":"i","index":0,"#);
+    let halves = case("halves_of_scratch_are_in_one_place_on_all_ranks");
+    let uneven = halves.replacen(r#""scratch_chunks":8"#, r#""scratch_chunks":4"#, 1);
+    let said = |plan: &str, status| ends(folder.cclc_with("verify -", plan), status).stderr;
+    said(&in_place, 0);
+    said(&halves, 0);
+    says(&said(&inner, 1), &["E0807", "reaches the beginning of `output`, and not `input`"]);
+    says(&said(&uneven, 1), &["E0810", "different amounts of scratch: 4 chunks and 8"]);
+}
+
+/// An operation on a rank's own memory may name a kind of channel; the executor ignores it.
+#[test]
+fn a_local_operation_that_names_a_port_is_local() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let plan = fs::read_to_string(manifest(
+        "tests/cases/limits/halves_of_scratch_are_in_one_place_on_all_ranks.plan.json",
+    ));
+    let local = r#""dst_buff":[{"type":"o","index":0,"size":3}]"#;
+    let named = plan.unwrap().replace(local, &format!(r#"{local},"channel_type":"port""#));
+    assert!(named.contains("port"));
+    folder.write("b.json", &named);
+    // The numbers of schedules begin again after the last one.
+    let last = u64::MAX;
+    let run = ends(folder.cclc(&format!("run b.json --seed {last} --schedules 8")), 0);
+    assert!(run.stdout.contains(": 8 schedules"), "{}", run.stdout);
+}
+
 /// The plan of [`GOOD`] with another value of a field.
 fn with_field(folder: &Folder, field: &str, value: u64) -> String {
     let mut plan: Value = serde_json::from_str(&folder.read("a.json")).unwrap();

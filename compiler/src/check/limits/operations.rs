@@ -404,7 +404,7 @@ fn elsewhere(inner: ir::Buffer) -> Diagnostic {
         .note(format!(
             "MSCCL++'s executor registers whole allocations, and `{inner}` is elsewhere in them on each rank"
         ))
-        .help(format!("use the chunk of `{outer}` that it is, over a switch that is bound to `{outer}`, if it is one"))
+        .help(format!("use the chunk of `{outer}` that it is; a switch must be bound to `{outer}`"))
 }
 
 fn kept_from_first_call(buffer: ir::Buffer) -> Diagnostic {

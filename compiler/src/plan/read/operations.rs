@@ -185,6 +185,9 @@ impl Operations<'_, '_, '_> {
             let (from, to) = (sources.len(), destinations.len());
             return Err(format!("`{}` has {from} sources for {to} destinations", op.name));
         }
+        // The executor ignores a port that an operation within one rank names.
+        let within = sources.iter().chain(&destinations).all(ir::Operand::is_local);
+        let via = via.filter(|kind| !within || *kind != ir::ChannelKind::Port);
         let reduce = match op.reduce_op.as_deref() {
             None | Some("sum") => ir::ReduceOp::Sum,
             Some("min") => ir::ReduceOp::Min,

@@ -8,7 +8,7 @@ use super::recover::{
     close, expect, misspelt_head, no_body, open, required_name, semicolon, size_without_brackets,
     unknown, word,
 };
-use super::report::{Braces, in_no_braces, missing, written};
+use super::report::{Braces, in_no_braces, is_word, missing, written};
 use super::statement::{r#let, require, statement};
 use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -228,12 +228,17 @@ fn separator<'t>() -> impl Parser<'t, Input<'t>, Separator, Extra> + Clone {
         let (tokens, after) = (rest(input), here(input));
         let mark = tokens.first().filter(|mark| matches!(mark.kind, Kind::Semicolon | Kind::Comma));
         let next = tokens.get(usize::from(mark.is_some()));
-        let next = next.filter(|next| next.kind == Kind::Output).ok_or_else(EmptyErr::default)?;
+        let next = next.filter(|next| begins_promise(next)).ok_or_else(EmptyErr::default)?;
         if mark.is_some() {
             input.next_ref();
         }
         Ok(Separator { place: mark.map_or(after, |mark| mark.span), another: Some(next.first) })
     })
+}
+
+/// Whether a token is the first one of a promise.
+fn begins_promise(token: &Token<'_>) -> bool {
+    token.kind == Kind::Output || is_word(Some(token), "begun")
 }
 
 /// `{ for r in xs { promise } }`
@@ -255,7 +260,7 @@ fn loop_in_braces<'t>(values: &Values<'t>) -> Rule<'t, Promised<'t>> {
 
 /// A promise without braces, up to its `;`.
 fn bare_promise<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
-    let begins = |token: &Token<'_>| token.kind == Kind::Output && !token.first;
+    let begins = |token: &Token<'_>| begins_promise(token) && !token.first;
     look(move |tokens| behind_colon(tokens).first().is_some_and(begins))
         .ignore_then(mark(Kind::Colon).or_not())
         .then(promise(values))
