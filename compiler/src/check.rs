@@ -22,6 +22,7 @@ mod promise;
 mod race;
 mod ring;
 mod shared;
+mod sizes;
 mod weakest;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -31,6 +32,7 @@ use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
 use crate::phase::phase;
 use classes::{Class, Sought};
 use race::{Folded, Races, Seen};
+use sizes::Sizes;
 use std::cell::LazyCell;
 
 /// Operations and elements that the run may look at: a few seconds' worth.
@@ -45,16 +47,27 @@ pub enum Ranks {
     All,
 }
 
-/// What a check learned about a program that may still hold for the programs that passes make of it: which ranks
-/// represent which others.
+/// What a check learned about a program.
 #[derive(Debug, Default)]
-pub struct Known(Option<race::Fold>);
+pub struct Known {
+    /// Which ranks represent which others: that may still hold for the programs that passes make of it.
+    fold: Option<race::Fold>,
+    /// Whether launches with messages of different sizes may follow each other.
+    any_size: bool,
+}
 
 impl Known {
+    /// Whether launches of the program that was checked last may follow each other whatever the sizes of their messages:
+    /// proved, not assumed.
+    #[must_use]
+    pub fn any_size(&self) -> bool {
+        self.any_size
+    }
+
     /// How many ranks of the program are followed, as representatives of all.
     #[must_use]
     pub fn followed(&self, program: &ir::Program) -> usize {
-        self.0.as_ref().map_or(program.ranks.len(), |fold| fold.followed(program).count())
+        self.fold.as_ref().map_or(program.ranks.len(), |fold| fold.followed(program).count())
     }
 }
 
@@ -89,7 +102,7 @@ struct Subject<'p> {
 impl<'p> Subject<'p> {
     fn new(program: &'p ir::Program, ranks: Ranks, known: &Known) -> Subject<'p> {
         let few = ranks == Ranks::Few;
-        let folded = few.then(|| Folded::of(program, known.0.as_ref())).flatten();
+        let folded = few.then(|| Folded::of(program, known.fold.as_ref())).flatten();
         Subject { program, folded }
     }
 }
@@ -117,6 +130,7 @@ fn found_in(
     (ranks, known): (Ranks, &mut Known),
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
+    known.any_size = false;
     let balancing = phase("balance", "");
     let unbalanced = matching::check(program);
     drop(balancing);
@@ -130,14 +144,15 @@ fn found_in(
     let folding = phase("ranks alike", "");
     let subject = Subject::new(program, ranks, known);
     drop(folding);
-    known.0 = subject.folded.as_ref().map(|folded| folded.fold().clone());
-    let found = with_parts(&subject, parts, interrupt);
+    known.fold = subject.folded.as_ref().map(|folded| folded.fold().clone());
+    let mut sizes = Sizes::of(program);
+    let found = with_parts(&subject, parts, &mut sizes, interrupt);
     let mut found = weakest::mend(program, parts, found, interrupt);
     for class in classes::others(program, parts) {
         if interrupt.is_set() || has_errors(&found) {
             break;
         }
-        let more = in_class(&subject, &class, (ranks, known), interrupt);
+        let more = in_class(&subject, &class, (ranks, known), &mut sizes, interrupt);
         for report in told(program, &class, more, interrupt) {
             if found.iter().all(|known| known.message != report.message) {
                 found.push(report);
@@ -147,7 +162,25 @@ fn found_in(
     if !has_errors(&found) && run::windows(program).are_left_out() {
         found.extend(without_windows(program));
     }
+    if !has_errors(&found) {
+        let needs_all = sizes.needs_all_ranks(program);
+        let sizes = if needs_all { of_all_ranks(program, parts, interrupt) } else { sizes };
+        let is_complete = found.iter().all(|report| report.code != Code::W0501);
+        known.any_size = is_complete && !interrupt.is_set() && sizes.may_change();
+        found.extend(sizes.report(program));
+    }
     found
+}
+
+/// Whether launches of different sizes may follow each other, from following every rank.
+fn of_all_ranks(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Sizes {
+    let (subject, known) = (Subject { program, folded: None }, Known::default());
+    let mut sizes = Sizes::of(program);
+    with_parts(&subject, parts, &mut sizes, interrupt);
+    for class in classes::others(program, parts) {
+        in_class(&subject, &class, (Ranks::All, &known), &mut sizes, interrupt);
+    }
+    sizes
 }
 
 fn has_errors(found: &[Diagnostic]) -> bool {
@@ -159,14 +192,15 @@ fn in_class(
     subject: &Subject<'_>,
     class: &Class,
     (ranks, known): (Ranks, &Known),
+    sizes: &mut Sizes,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     let program = class.program.as_ref().unwrap_or(subject.program);
     match (class.sought, &class.program) {
         (Sought::Ends, _) => standing(program, class.parts, interrupt),
-        (Sought::All, None) => with_parts(subject, class.parts, interrupt),
+        (Sought::All, None) => with_parts(subject, class.parts, sizes, interrupt),
         (Sought::All, Some(_)) => {
-            with_parts(&Subject::new(program, ranks, known), class.parts, interrupt)
+            with_parts(&Subject::new(program, ranks, known), class.parts, sizes, interrupt)
         }
     }
 }
@@ -204,18 +238,27 @@ fn told(
 }
 
 /// Checks a balanced program whose chunks are cut into `parts` parts.
-fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<Diagnostic> {
+fn with_parts(
+    subject: &Subject<'_>,
+    parts: u32,
+    sizes: &mut Sizes,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
     let program = subject.program;
     let coarsest = run::coarsest(program, parts);
     let unproved = LazyCell::new(|| shared::check(program));
     let grain = coarsest.unwrap_or_else(|| Grain::parts(parts));
     let following = phase("races", "");
-    let seen = subject.folded.as_ref().map(|folded| folded.look(grain, interrupt));
+    let seen = subject.folded.as_ref().map(|folded| {
+        let (seen, across) = folded.look(grain, sizes.beyond(), interrupt);
+        sizes.add(across);
+        seen
+    });
     drop(following);
     let is_sound = match (seen, coarsest) {
         (Some(Seen::Sound), _) => true,
         (Some(Seen::Apart), _) | (_, None) => false,
-        (Some(Seen::Unclear) | None, Some(grain)) => is_sound_at(program, grain, interrupt),
+        (Some(Seen::Unclear) | None, Some(grain)) => is_sound_at(program, grain, sizes, interrupt),
     };
     if is_sound && unproved.is_empty() {
         return Vec::new();
@@ -227,12 +270,17 @@ fn with_parts(subject: &Subject<'_>, parts: u32, interrupt: &Interrupt) -> Vec<D
             let broken = broken(program, memory);
             let racing = phase("races", "");
             let races = match seen {
-                Some(Seen::Apart | Seen::Sound) => Races::Found(Vec::new()),
-                Some(Seen::Unclear) | None => race::check(program, &rewritten, interrupt),
+                Some(Seen::Apart | Seen::Sound) => Races::Found(Vec::new(), None),
+                Some(Seen::Unclear) | None => {
+                    race::check(program, &rewritten, sizes.beyond(), interrupt)
+                }
             };
             drop(racing);
             let races = match races {
-                Races::Found(races) => races,
+                Races::Found(races, across) => {
+                    sizes.add(across);
+                    races
+                }
                 Races::Standing(stuck) => {
                     let found = in_some_schedule(program, parts, &stuck);
                     return if found.is_empty() {
@@ -271,7 +319,12 @@ fn in_some_schedule(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec<D
 
 /// Whether nothing is found at a coarse grain, which treats as one what is always used together. Where something is
 /// found, the program has to be checked again at the finest grain, since reports name single chunks.
-fn is_sound_at(program: &ir::Program, grain: Grain, interrupt: &Interrupt) -> bool {
+fn is_sound_at(
+    program: &ir::Program,
+    grain: Grain,
+    sizes: &mut Sizes,
+    interrupt: &Interrupt,
+) -> bool {
     match outcome(|| run::run_at(program, grain, STEPS)) {
         Outcome::Finished(memory) => {
             let rewritten = memory.rewritten();
@@ -279,7 +332,9 @@ fn is_sound_at(program: &ir::Program, grain: Grain, interrupt: &Interrupt) -> bo
                 return false;
             }
             let _racing = phase("races", "");
-            race::are_none(program, &rewritten, interrupt)
+            let (are_none, across) = race::are_none(program, &rewritten, sizes.beyond(), interrupt);
+            sizes.add(across);
+            are_none
         }
         Outcome::Stuck(_) | Outcome::TooLong => false,
     }

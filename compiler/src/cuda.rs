@@ -59,11 +59,12 @@ pub struct Files {
     pub device: String,
 }
 
-/// Writes a program; none if it was interrupted. `file` is the name of its files, without an extension.
+/// Writes a program; none if it was interrupted. With `any_size`, launches may follow each other whatever the sizes of
+/// their messages. `file` is the name of its files, without an extension.
 #[must_use]
 pub fn write(
     program: &Program,
-    network: Network,
+    (network, any_size): (Network, bool),
     file: &str,
     sources: &SourceMap,
     interrupt: &Interrupt,
@@ -74,11 +75,12 @@ pub fn write(
         return None;
     }
     let name = &*names::identifier(file);
+    let (layout, roles) = (&layout, &roles);
     let context =
-        source::Context { program, network, layout: &layout, roles: &roles, sources, file, name };
+        source::Context { program, network, any_size, layout, roles, sources, file, name };
     Some(Files {
         source: source::text(&context),
-        header: header::text(program, network, &layout, name),
+        header: header::text(program, (network, any_size), layout, name),
         device: device_header(),
     })
 }

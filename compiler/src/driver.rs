@@ -92,6 +92,8 @@ impl Lowered {
 pub struct Kernels {
     program: ir::Program,
     network: Network,
+    /// Whether launches may follow each other whatever the sizes of their messages.
+    any_size: bool,
 }
 
 impl Kernels {
@@ -114,7 +116,7 @@ pub fn lower(
     let passes = |program| optimize::optimize(program, Stage::Sync);
     let form = Form { passes: &passes, is_plan: true };
     let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
-    (program.map(|program| Lowered { program }), diagnostics)
+    (program.map(|Passed { program, .. }| Lowered { program }), diagnostics)
 }
 
 /// The same for standalone kernels, which have other passes.
@@ -127,7 +129,7 @@ pub fn lower_to_kernels(
 ) -> (Option<Kernels>, Vec<Diagnostic>) {
     let form = Form { passes: &optimize::for_kernels, is_plan: false };
     let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
-    (program.map(|program| Kernels { program, network: Network::Mapped }), diagnostics)
+    (program.map(|passed| passed.kernels(Network::Mapped)), diagnostics)
 }
 
 /// The same for kernels whose ports use NVSHMEM.
@@ -140,7 +142,7 @@ pub fn lower_to_nvshmem(
 ) -> (Option<Kernels>, Vec<Diagnostic>) {
     let form = Form { passes: &optimize::for_networked_kernels, is_plan: false };
     let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
-    (program.map(|program| Kernels { program, network: Network::Nvshmem }), diagnostics)
+    (program.map(|passed| passed.kernels(Network::Nvshmem)), diagnostics)
 }
 
 /// What a program is lowered to.
@@ -150,13 +152,27 @@ struct Form<'p> {
     is_plan: bool,
 }
 
+/// A program after the passes.
+struct Passed {
+    program: ir::Program,
+    /// Whether it is proved that launches may follow each other whatever the sizes of their messages.
+    any_size: bool,
+}
+
+impl Passed {
+    fn kernels(self, network: Network) -> Kernels {
+        let Passed { program, any_size } = self;
+        Kernels { program, network, any_size }
+    }
+}
+
 fn passed(
     unit: &program::Unit,
     program: program::ProgramId,
     settings: &Settings,
     (proof, Form { passes, is_plan }): (Proof, Form<'_>),
     interrupt: &Interrupt,
-) -> (Option<ir::Program>, Vec<Diagnostic>) {
+) -> (Option<Passed>, Vec<Diagnostic>) {
     let (elaborated, mut diagnostics) = elaborated(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
         let apart = replicate::replicable(program).err().map(|report| *report);
@@ -182,15 +198,19 @@ fn passed(
         return (None, diagnostics);
     }
     let program = passed_through(passes, elaborated);
+    let mut any_size = false;
     if sound && proof != Proof::Skipped {
         let _checking = phase("check what is written", "");
         let found = check::check_again(&program, &mut known, interrupt);
+        any_size = known.any_size();
         let new: Vec<Diagnostic> =
             found.into_iter().filter(|report| !is_told(&diagnostics, report)).collect();
         diagnostics.extend(new.into_iter().map(made_here));
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
-    (kept.then_some(program), diagnostics)
+    // What is not proved is said in any case.
+    diagnostics.retain(|report| says_too_large(report) || !unit.accepts(report));
+    (kept.then_some(Passed { program, any_size }), diagnostics)
 }
 
 fn elaborated(
@@ -233,18 +253,19 @@ fn caused(program: &ir::Program, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if causes.is_empty() { found } else { causes }
 }
 
-/// Whether this is reported already: what is not proved of a program is not proved of the result of the passes either.
+/// Whether this is reported already: what is not proved of a program is not proved of the result of the passes either,
+/// and for launches of different sizes, one pair of accesses is named of many.
 fn is_told(told: &[Diagnostic], report: &Diagnostic) -> bool {
     told.iter().any(|one| {
         (one.code, &one.message, &one.primary) == (report.code, &report.message, &report.primary)
+            || one.code == report.code && report.code == Code::W0503
     })
 }
 
 /// Notes that a finding appeared only after the passes: it is not the author's mistake, and if only that form of the
 /// program is too large for a proof, there is no mistake at all.
 fn made_here(report: Diagnostic) -> Diagnostic {
-    let is_too_large = [Code::W0501, Code::W0502].contains(&report.code);
-    let note = match is_too_large {
+    let note = match says_too_large(&report) {
         true => {
             "this is about the program after the compiler's passes; for the program as written it is proved"
         }
@@ -253,6 +274,11 @@ fn made_here(report: Diagnostic) -> Diagnostic {
         }
     };
     report.note(note)
+}
+
+/// Whether a report says that a program is too large for a proof.
+fn says_too_large(report: &Diagnostic) -> bool {
+    [Code::W0501, Code::W0502].contains(&report.code)
 }
 
 /// What the target cannot do for a lowered program.
@@ -321,7 +347,10 @@ pub fn write_cuda(
     writing.count("operations", || operations(&kernels.program));
     let program = replicate::replicate(kernels.program.clone());
     let found = target.graded(cuda::limits::check(&program, target.sms));
-    let write = || cuda::write(&program, kernels.network, name, sources, interrupt);
+    let write = || {
+        let Kernels { network, any_size, .. } = *kernels;
+        cuda::write(&program, (network, any_size), name, sources, interrupt)
+    };
     let files = if has_errors(&found) { None } else { write() };
     (files, found)
 }

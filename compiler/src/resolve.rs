@@ -85,7 +85,8 @@ pub fn resolve_all(modules: &Modules) -> Resolved {
     found.reports.retain(|report| !is_said(modules, report));
     unsure::drop_unsure(modules, &mut found.reports);
     found.reports.sort_by_key(|report| report.primary.as_ref().map(|label| label.place));
-    let item::Found { reports, uses, mentioned } = found;
+    let item::Found { reports, accepted, uses, mentioned } = found;
+    unit.accepted = accepted;
     Resolved { unit, reports, uses, mentioned }
 }
 

@@ -24,6 +24,8 @@
 //! * E0702: when a rank's blocks end, they know that the ranks have started for which the collective promises that.
 //! * E0515: scratch, which lives from launch to launch, is touched again only when every access to it in the previous
 //!   launch is known to be done; with `double_scratch`, for packets, in the launch before that one.
+//! * W0503: where launches may have messages of different sizes, that goes for all scratch of a rank, since a chunk is
+//!   elsewhere then ([`Across`]).
 //!
 //! Chunks are cut into parts so that slices of groups and windows of pipelines are whole.
 
@@ -71,6 +73,7 @@ pub(super) use fold::Fold;
 use guarantee::Guarantees;
 use history::History;
 use launches::Launches;
+pub(super) use launches::{Across, Use};
 use machine::Cut;
 use merged::Merged;
 use std::collections::BTreeSet;
@@ -96,8 +99,8 @@ const MOST_CELLS: u64 = 20_000_000;
 
 /// The outcome of the search for races.
 pub(super) enum Races {
-    /// These were found.
-    Found(Vec<Diagnostic>),
+    /// These were found; if there are none, with what launches have to do with launches of another size.
+    Found(Vec<Diagnostic>, Option<Across>),
     /// The program is too large to be followed, or the run got stuck.
     Unknown,
     /// In some schedule these blocks can never go on.
@@ -140,6 +143,15 @@ pub(super) struct Folded<'p> {
     fold: Fold,
 }
 
+/// What is sought beyond races.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beyond {
+    /// Nothing.
+    Nothing,
+    /// What launches have to do with launches of another size ([`Across`]).
+    Sizes,
+}
+
 /// The result of following the representatives only. A mistake on any rank shows on one of them; which other ranks have
 /// it, and what its consequences are, can only be found by following all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,44 +182,58 @@ impl<'p> Folded<'p> {
     }
 
     /// Follows the representatives, and looks at memory at the given grain.
-    pub(super) fn look(&self, grain: Grain, interrupt: &Interrupt) -> Seen {
+    pub(super) fn look(
+        &self,
+        grain: Grain,
+        beyond: Beyond,
+        interrupt: &Interrupt,
+    ) -> (Seen, Option<Across>) {
         let merged = &self.merged;
-        let Some(fold) = self.fold.at(grain) else { return Seen::Unclear };
-        let Ok(after) = follow(merged, (&fold, grain), interrupt) else {
-            return Seen::Unclear;
+        let Some(fold) = self.fold.at(grain) else { return (Seen::Unclear, None) };
+        let Ok(after) = follow(merged, (&fold, grain), beyond, interrupt) else {
+            return (Seen::Unclear, None);
         };
         let inputs = Inputs { program: merged.program(), fold: &fold, grain };
         match after.conflicts.is_empty() && after.early.is_empty() {
-            false => Seen::Unclear,
-            true if kept::are_kept(inputs, &after.cells) => Seen::Sound,
-            true => Seen::Apart,
+            false => (Seen::Unclear, None),
+            true if kept::are_kept(inputs, &after.cells) => (Seen::Sound, after.across),
+            true => (Seen::Apart, after.across),
         }
     }
 }
 
 /// Looks for races in a program that rewrites the given packets, following every rank.
-pub(super) fn check(program: &ir::Program, rewritten: &Rewritten, interrupt: &Interrupt) -> Races {
+pub(super) fn check(
+    program: &ir::Program,
+    rewritten: &Rewritten,
+    beyond: Beyond,
+    interrupt: &Interrupt,
+) -> Races {
     let merged = Merged::as_written(program);
     let parts = rewritten.grain().cells_of_unit();
-    match alone(&merged, rewritten, interrupt) {
+    match alone(&merged, rewritten, beyond, interrupt) {
         Ok(after) if after.conflicts.is_empty() => {
-            Races::Found(super::begun::report(program, &after.early).into_iter().collect())
+            let early = super::begun::report(program, &after.early);
+            Races::Found(early.into_iter().collect(), after.across)
         }
-        Ok(after) => Races::Found(report::reports(program, parts, after.conflicts)),
+        Ok(after) => Races::Found(report::reports(program, parts, after.conflicts), None),
         Err(Cut::Standing(stuck)) => Races::Standing(stuck),
         Err(Cut::Unknown) => Races::Unknown,
     }
 }
 
-/// Whether there are no races.
+/// Whether there are no races; if so, with what launches have to do with launches of another size.
 pub(super) fn are_none(
     program: &ir::Program,
     rewritten: &Rewritten,
+    beyond: Beyond,
     interrupt: &Interrupt,
-) -> bool {
+) -> (bool, Option<Across>) {
     let merged = Merged::as_written(program);
-    alone(&merged, rewritten, interrupt)
-        .is_ok_and(|after| after.conflicts.is_empty() && after.early.is_empty())
+    match alone(&merged, rewritten, beyond, interrupt) {
+        Ok(after) if after.conflicts.is_empty() && after.early.is_empty() => (true, after.across),
+        Ok(_) | Err(_) => (false, None),
+    }
 }
 
 /// All conflicts, as pairs of statements; none where they cannot be found.
@@ -217,11 +243,12 @@ pub(super) fn met(
     interrupt: &Interrupt,
 ) -> Option<BTreeSet<Met>> {
     let folded = Folded::of(program, None);
-    if folded.is_some_and(|folded| folded.look(rewritten.grain(), interrupt) != Seen::Unclear) {
+    let look = |folded: Folded<'_>| folded.look(rewritten.grain(), Beyond::Nothing, interrupt).0;
+    if folded.is_some_and(|folded| look(folded) != Seen::Unclear) {
         return Some(BTreeSet::new());
     }
     let merged = Merged::as_written(program);
-    let after = alone(&merged, rewritten, interrupt).ok()?;
+    let after = alone(&merged, rewritten, Beyond::Nothing, interrupt).ok()?;
     Some(report::met(program, &after.conflicts))
 }
 
@@ -229,9 +256,10 @@ pub(super) fn met(
 fn alone<'p>(
     merged: &'p Merged<'p>,
     rewritten: &Rewritten,
+    beyond: Beyond,
     interrupt: &Interrupt,
 ) -> Result<machine::After<'p>, Cut> {
-    let mut after = follow(merged, (&Fold::none(), rewritten.grain()), interrupt)?;
+    let mut after = follow(merged, (&Fold::none(), rewritten.grain()), beyond, interrupt)?;
     after.conflicts.retain(|conflict| {
         conflict.kind != machine::Kind::Twice
             || rewritten.contains(conflict.place.rank, conflict.place.cell)
@@ -253,6 +281,7 @@ fn is_too_large(program: &ir::Program, fold: &Fold, grain: Grain) -> bool {
 fn follow<'p>(
     merged: &'p Merged<'p>,
     (fold, grain): (&Fold, Grain),
+    beyond: Beyond,
     interrupt: &Interrupt,
 ) -> Result<machine::After<'p>, Cut> {
     let program = merged.program();
@@ -275,6 +304,9 @@ fn follow<'p>(
     }
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
+    if beyond == Beyond::Sizes {
+        after.across = Some(Launches { program, fold, lookup, after: &after }.across());
+    }
     drop_settled(&mut after, fold, lookup);
     after.early = begun::early(program, fold, lookup, &after.ends);
     Ok(after)

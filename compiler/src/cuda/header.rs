@@ -8,17 +8,20 @@ use super::layout::Layout;
 use super::traffic::Traffic;
 use crate::ir::{Buffer, Program};
 
-/// The text of the header. `name` is a C identifier.
-pub(super) fn text(program: &Program, network: Network, layout: &Layout, name: &str) -> String {
+/// The text of the header. With `any_size`, launches may follow each other whatever the sizes of their messages. `name` is a
+/// C identifier.
+pub(super) fn text(
+    program: &Program,
+    (network, any_size): (Network, bool),
+    layout: &Layout,
+    name: &str,
+) -> String {
     let message = program.collective.message().word();
     let guard = format!("{}_H", name.to_uppercase());
     let memory = memory(program);
-    let scratch = if layout.scratch_chunks > 0
-        && (layout.traits.plain_scratch || !program.options.double_scratch)
-    {
-        "All launches must have the size that it was created for."
-    } else {
-        "Launches may be smaller."
+    let scratch = match layout.needs_one_size(any_size) {
+        true => "All launches must have the size that it was created for.",
+        false => "Launches may be smaller.",
     };
     let types = types(program, layout);
     let size = size(program, layout);

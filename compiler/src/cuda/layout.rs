@@ -44,8 +44,6 @@ pub(super) struct Traits {
     pub(super) fixed_op: bool,
     /// It reads or writes packets.
     pub(super) packets: bool,
-    /// It accesses scratch in another form than packets.
-    pub(super) plain_scratch: bool,
 }
 
 impl Layout {
@@ -71,6 +69,12 @@ impl Layout {
         }
     }
 
+    /// Whether all launches must have one size: those of a program with scratch, unless it is known that they may follow
+    /// each other whatever their sizes.
+    pub(super) fn needs_one_size(&self, any_size: bool) -> bool {
+        self.scratch_chunks > 0 && !any_size
+    }
+
     /// The lane on which an end of a channel signals, or the group of a switch channel.
     pub(super) fn number(&self, rank: RankId, channel: ChannelId) -> u32 {
         let numbers = self.numbers.get(rank.0 as usize);
@@ -86,7 +90,6 @@ impl Traits {
         }
         for access in ir::memory::accesses(transfer) {
             self.packets |= access.packets;
-            self.plain_scratch |= !access.packets && access.operand.buffer == Buffer::Scratch;
         }
     }
 }

@@ -19,6 +19,8 @@ const WIDTH: usize = 120;
 pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
     pub(super) network: Network,
+    /// Whether launches may follow each other whatever the sizes of their messages.
+    pub(super) any_size: bool,
     pub(super) layout: &'a Layout,
     pub(super) roles: &'a [Role],
     pub(super) sources: &'a SourceMap,
@@ -94,9 +96,9 @@ fn opening(context: &Context) -> String {
 fn traits(context: &Context) -> String {
     let (program, layout) = (context.program, context.layout);
     let options = &program.options;
-    let Traits { reduces, fixed_op, packets, plain_scratch } = layout.traits;
+    let Traits { reduces, fixed_op, packets } = layout.traits;
     let double = options.double_scratch && layout.scratch_chunks > 0;
-    let one_size = layout.scratch_chunks > 0 && (!double || plain_scratch);
+    let one_size = layout.needs_one_size(context.any_size);
     let op = super::op(program.collective.op);
     let inner = |buffer| {
         program.ranks.iter().any(|rank| rank.alias.is_some_and(|alias| alias.inner == buffer))

@@ -139,6 +139,7 @@ catalogue! {
     W0302: "a block opened too late to be included",
     W0501: "a check that was not run",
     W0502: "an order that is not proved",
+    W0503: "launches of different sizes that overlap",
     W0901: "an unusable map",
 
     N0301: "message sizes rounded",

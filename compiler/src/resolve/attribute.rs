@@ -37,6 +37,12 @@ pub(super) fn allowed(
     Allowed { words }
 }
 
+/// The codes of the warnings that attributes accept.
+pub(super) fn codes(attributes: &[ast::Attribute]) -> impl Iterator<Item = Code> {
+    let arguments = attributes.iter().flat_map(|attribute| &attribute.arguments);
+    arguments.filter_map(|argument| Code::parse(&argument.text))
+}
+
 /// Whether unused names that `code` warns about are accepted.
 pub(super) fn accepts_unused(allowed: &Allowed, code: Code) -> bool {
     allowed.words.iter().any(|word| word == "unused" || word == code.id())

@@ -9,7 +9,8 @@ use super::global::{Entity, Globals, Named, declared_twice};
 use super::load::{Module, ModuleId};
 use super::name::Unknown;
 use super::program::{
-    Allowed, Binder, BufferName, Builtin, Expr, ExprKind, Frame, Local, LocalId, Parameter, Type,
+    Accepted, Allowed, Binder, BufferName, Builtin, Expr, ExprKind, Frame, Local, LocalId,
+    Parameter, Type,
 };
 use super::signature::{Effects, Needs, Signatures, Takes};
 use super::types::{Ty, Types};
@@ -159,6 +160,8 @@ pub(super) struct Body<'a> {
     pub(super) uses: Uses,
     /// What is wrong.
     pub(super) reports: Vec<Diagnostic>,
+    /// The warnings that attributes accept by their codes.
+    pub(super) accepted: Vec<Accepted>,
     visible: FxHashMap<String, Vec<(LocalId, usize)>>,
     scopes: Vec<Vec<String>>,
 }
@@ -189,6 +192,7 @@ impl<'a> Body<'a> {
             mentioned: BTreeSet::new(),
             uses: Uses::default(),
             reports: Vec::new(),
+            accepted: Vec::new(),
             visible: FxHashMap::default(),
             scopes: vec![Vec::new()],
         }
@@ -197,6 +201,14 @@ impl<'a> Body<'a> {
     /// Adds a report.
     pub(super) fn report(&mut self, report: Diagnostic) {
         self.reports.push(report);
+    }
+
+    /// Accepts what attributes say, for a declaration or statement; returns what was accepted before.
+    pub(super) fn allow(&mut self, attributes: &[ast::Attribute], span: Span) -> Allowed {
+        let allowed = attribute::allowed(attributes, &self.allowed, &mut self.reports);
+        let codes = attribute::codes(attributes);
+        self.accepted.extend(codes.map(|code| Accepted { code, span }));
+        std::mem::replace(&mut self.allowed, allowed)
     }
 
     /// The frame of all locals, when the body is done.

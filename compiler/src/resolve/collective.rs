@@ -4,7 +4,6 @@
 //! between an output chunk of this rank and an input chunk or a `reduce(..)` of input chunks (E0214); `in_place`
 //! makes one buffer a part of the other. `in_place` and `op` are not parameters: every program may give them.
 
-use super::attribute;
 use super::body::{Body, Level, Side, wrong};
 use super::call::{Callee, given_twice};
 use super::declare::set_twice;
@@ -71,8 +70,7 @@ struct Clauses {
 
 impl Body<'_> {
     fn clause(&mut self, item: &ast::CollectiveItem, clauses: &mut Clauses) {
-        let allowed = attribute::allowed(&item.attributes, &self.allowed, &mut self.reports);
-        let around = std::mem::replace(&mut self.allowed, allowed);
+        let around = self.allow(&item.attributes, item.span);
         match &item.kind {
             ast::CollectiveItemKind::Let(let_) => {
                 let kind = self.let_(let_);

@@ -30,7 +30,7 @@ pub(super) fn program<'a>(
 ) -> (Program, Body<'a>) {
     let ast = declared.ast;
     let mut body = Body::new(globals, signatures, declared.module, Level::Program);
-    body.allowed = attribute::allowed(&declared.item.attributes, &body.allowed, &mut body.reports);
+    body.allow(&declared.item.attributes, declared.item.span);
     body.nodes = ast.parameters.iter().any(|parameter| parameter.name.text == "ranks_per_node");
 
     let takes = takes(&mut body, &ast.parameters, Level::ProgramDefault);
@@ -202,8 +202,7 @@ impl Body<'_> {
     }
 
     fn item(&mut self, item: &ast::ProgramItem, parts: &mut Parts) {
-        let allowed = attribute::allowed(&item.attributes, &self.allowed, &mut self.reports);
-        let around = std::mem::replace(&mut self.allowed, allowed);
+        let around = self.allow(&item.attributes, item.span);
         match &item.kind {
             ast::ProgramItemKind::Implements(ast) => {
                 let implements = self.implements(ast, item.span);

@@ -4,14 +4,13 @@
 //! A type that a declaration leaves out is inferred from its own body, never from its callers. Callees come first,
 //! and declarations that need one another are inferred together. A constant may not need itself (E0215).
 
-use super::attribute;
 use super::body::{Body, Inside, Level};
 use super::collective;
 use super::declare::takes;
 use super::global::{Declared, Entity, Globals};
 use super::load::{ModuleId, Modules};
 use super::order;
-use super::program::{Constant, ConstantId, Function, Procedure, Unit};
+use super::program::{Accepted, Constant, ConstantId, Function, Procedure, Unit};
 use super::signature::{Effects, Needs, Signature, Signatures, Takes};
 use super::types::{self, Ty, Types, open};
 use super::usage::{self, Uses};
@@ -25,6 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Found {
     /// What is wrong.
     pub(super) reports: Vec<Diagnostic>,
+    /// The warnings that attributes accept by their codes.
+    pub(super) accepted: Vec<Accepted>,
     /// The definition that each use of a name refers to.
     pub(super) uses: Uses,
     /// The names of the first file that something in it uses.
@@ -42,6 +43,7 @@ impl Found {
             body.reports.extend(unused);
         }
         self.reports.append(&mut body.reports);
+        self.accepted.append(&mut body.accepted);
         self.uses.definitions.append(&mut body.uses.definitions);
         if main {
             self.mentioned.extend(body.mentioned.into_iter().map(|(name, _)| name));
@@ -313,7 +315,7 @@ fn resolve<'a>(
     let mut body = Body::new(globals, signatures, head.module, level);
     body.types = types;
     if let Some(item) = head.item {
-        body.allowed = attribute::allowed(&item.attributes, &body.allowed, &mut body.reports);
+        body.allow(&item.attributes, item.span);
     }
     let Some(signature) = get(signatures, item) else { return (None, Ty::Error, body) };
     let (row, ty) = match item {

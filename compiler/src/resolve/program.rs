@@ -3,11 +3,13 @@
 //! `resolve` makes it, and `elaborate` evaluates it. Expressions that were reported are [`ExprKind::Error`]; a
 //! program with errors is not elaborated.
 
+mod accepted;
 mod expression;
 mod statement;
 
 use crate::source::{FileId, Span};
 use crate::table::{Table, id};
+pub use accepted::Accepted;
 pub use expression::{Builtin, Expr, ExprKind, Fold, Index, Intrinsic, Method};
 pub use statement::{BlockIndex, Operand, Stmt, StmtKind, Sync, Synchronise, Transfer};
 use std::collections::BTreeSet;
@@ -70,6 +72,8 @@ pub struct Unit {
     pub programs: Table<ProgramId, Program>,
     /// The files that belong to the library.
     pub library: Arc<BTreeSet<FileId>>,
+    /// The warnings that attributes accept by their codes.
+    pub accepted: Vec<Accepted>,
 }
 
 /// The type of an expression.

@@ -5,7 +5,6 @@
 //! where its statements are allowed (E0108).
 
 use super::access::wrong_arity;
-use super::attribute;
 use super::body::{Body, Bound, Inside, Nature};
 use super::call::{Callee, given_twice};
 use super::family::Family;
@@ -53,8 +52,7 @@ impl Body<'_> {
         kind: &ast::StmtKind,
         span: Span,
     ) -> Option<Stmt> {
-        let allowed = attribute::allowed(attributes, &self.allowed, &mut self.reports);
-        let around = std::mem::replace(&mut self.allowed, allowed);
+        let around = self.allow(attributes, span);
         let kind = self.statement_kind(kind, span);
         if let (Some(StmtKind::Let(local, _)), []) = (&kind, attributes) {
             self.locals[*local].stands = Some(span);

@@ -1,9 +1,11 @@
 //! Successive launches: scratch lives from one to the next, and an access to it must know that the accesses of earlier
-//! launches to the same place are done.
+//! launches to the same place are done. If launches may have messages of different sizes, that is not enough ([`sizes`]).
 //!
 //! In: a launch, with every access to scratch that may conflict with an earlier launch, and what was known at that time
 //! ([`EarlierAccess`]). All launches are alike: the accesses to a cell in the previous launch are those of this one. Out:
 //! conflicts.
+
+mod sizes;
 
 use super::acts::{Footprint, Touch};
 use super::agents::Agent;
@@ -18,6 +20,7 @@ use super::pages::Pages;
 use super::turn::TurnId;
 use crate::ir::{Buffer, Program, RankId};
 use crate::table::Id;
+pub(in crate::check) use sizes::{Across, Use};
 use smallvec::SmallVec;
 
 /// An access to scratch, and what was known at that time.
@@ -224,22 +227,9 @@ impl<'p> Launches<'_, 'p> {
     fn ended(&self, actor: &Actor<'_, 'p>, print: Footprint, needs: Needs) -> bool {
         let first = self.touch(print);
         let between = self.program.options.double_scratch;
-        let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
-        // The representative of a rank's end, and the turn that leads from the rank to its representative.
-        let end = |rank: RankId| {
-            let (first, by) = turn.home(rank);
-            Some((self.after.ends.get(first.index())?, turn.back(by)))
-        };
-        let knows = |rank: RankId| {
-            end(rank)
-                .is_some_and(|(end, by)| needs.met(lookup, end, &self.touch(print.moved(turn, by))))
-        };
-        let then = |via: RankId, rank: RankId| {
-            end(via).is_some_and(|(end, by)| {
-                let rank = RankId(turn.then(rank.0, by));
-                end.has_started(lookup, rank)
-            })
-        };
+        let lookup = self.lookup;
+        let knows = |rank: RankId| self.knows_at_end(rank, print, needs);
+        let then = |via: RankId, rank: RankId| self.has_started_by_end(via, rank);
         // Usually it is the rank itself that knows what it did, or for a proxy, the rank it put to. What an end knows
         // is checked before what the block knows, which each block has to search on its own, and that before what was
         // heard just now.
@@ -271,6 +261,29 @@ impl<'p> Launches<'_, 'p> {
                 || between && begun.iter().any(|via| then(*via, rank))
         };
         likely().any(went_on) || self.program.ranks.ids().any(|rank| knows(rank) && went_on(rank))
+    }
+
+    /// What a rank knows at its end: its representative's knowledge, and the turn that leads from the rank to its
+    /// representative.
+    fn end(&self, rank: RankId) -> Option<(&Clock, TurnId)> {
+        let turn = self.lookup.agents.turn();
+        let (first, by) = turn.home(rank);
+        Some((self.after.ends.get(first.index())?, turn.back(by)))
+    }
+
+    /// Whether a rank knows at its end that an access of that launch is done.
+    fn knows_at_end(&self, rank: RankId, print: Footprint, needs: Needs) -> bool {
+        let turn = self.lookup.agents.turn();
+        self.end(rank).is_some_and(|(end, by)| {
+            needs.met(self.lookup, end, &self.touch(print.moved(turn, by)))
+        })
+    }
+
+    /// Whether a rank knows at its end that another one had started that launch.
+    fn has_started_by_end(&self, via: RankId, rank: RankId) -> bool {
+        let turn = self.lookup.agents.turn();
+        self.end(via)
+            .is_some_and(|(end, by)| end.has_started(self.lookup, RankId(turn.then(rank.0, by))))
     }
 
     /// Whether it is known that a proxy that made an access in an earlier launch has done something since, if only

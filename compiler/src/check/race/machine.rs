@@ -15,7 +15,7 @@ use super::clock::{Clock, Lookup};
 use super::fold::Fold;
 use super::heard::Halves;
 use super::history::{History, MomentId, NONE, Source};
-use super::launches::Touched;
+use super::launches::{Across, Touched};
 use super::memory::known;
 use super::merged::Merged;
 use super::overlay;
@@ -97,6 +97,8 @@ pub(super) struct After<'p> {
     pub(super) conflicts: Vec<Conflict<'p>>,
     /// The ranks that may end too early.
     pub(super) early: Vec<Early>,
+    /// What the launch has to do with launches of another size.
+    pub(super) across: Option<Across>,
 }
 
 /// Why a run does not come to its end.
@@ -461,8 +463,8 @@ impl<'p, 'b> Machine<'p, 'b> {
             end.forget();
         }
         let Machine { acts, cells, packets, counters, again, conflicts, history, .. } = self;
-        let early = Vec::new();
-        (After { acts, cells, packets, ends, counters, again, conflicts, early }, history)
+        let (early, across) = (Vec::new(), None);
+        (After { acts, cells, packets, ends, counters, again, conflicts, early, across }, history)
     }
 }
 

@@ -1,0 +1,302 @@
+//! Successive launches with messages of different sizes: a chunk of scratch lies elsewhere in each of them, so a write
+//! must know that *every* access to its rank's scratch in earlier launches is done, not only those to its own chunk.
+//!
+//! In: a launch, of each class of message sizes. Out: the first write that may come too early after a launch of any
+//! class. Reads need no check of their own: what they read was written in their own launch, by a write that is checked,
+//! and that they come after.
+//!
+//! An access of an earlier launch is done if some rank knew of it at the end of that launch, and that rank is known to
+//! have gone on. Neither depends on the size of the other launch. So each class is looked at once ([`Across`]): which
+//! ranks know of all that an agent does to a rank's scratch, and which of those a writer knows to have gone on.
+//!
+//! Where packets and plain chunks are in one scratch, the contents of a chunk may look like a packet: that is found, too.
+
+use super::super::acts::Footprint;
+use super::super::agents::Agent;
+use super::super::cells::Place;
+use super::super::clock::Clock;
+use super::super::history::{MomentId, NONE, Source};
+use super::super::machine::Actor;
+use super::super::turn::{Turn, TurnId};
+use super::{EarlierAccess, Launches, Needs};
+use crate::ir::{Buffer, OriginId, RankId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// An access to scratch. Where only representatives are followed, the operation is that of the representative.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::check) struct Use {
+    /// The rank of the block or proxy.
+    pub(in crate::check) rank: RankId,
+    /// The rank whose scratch it is.
+    pub(in crate::check) owner: RankId,
+    /// Whether it writes.
+    pub(in crate::check) write: bool,
+    /// Whether as a packet.
+    pub(in crate::check) packet: bool,
+    /// The operation.
+    pub(in crate::check) origin: OriginId,
+}
+
+/// What launches of one class, or of several, have to do with launches of another size.
+#[derive(Debug)]
+pub(in crate::check) struct Across {
+    turn: Turn,
+    /// Who knows of what is done to scratch.
+    users: BTreeMap<Key, Known>,
+    writes: Vec<Write>,
+}
+
+/// A followed rank, an agent that uses its scratch, and whether packets are meant.
+type Key = (RankId, Agent, bool);
+
+/// Who knows at the end of a launch of all that an agent did to a rank's scratch: of the ranks that it was asked of.
+#[derive(Debug)]
+struct Known {
+    ranks: SmallVec<[RankId; 2]>,
+    /// One of the accesses.
+    example: Use,
+}
+
+/// A write to scratch.
+#[derive(Debug)]
+struct Write {
+    /// The followed rank that represents its owner, and the turn that leads from there to it.
+    owner: RankId,
+    by: TurnId,
+    /// The ranks of which it is known that they have gone on, and that are enough for its own class.
+    gone_on: SmallVec<[RankId; 2]>,
+    /// The proxies of which it is known that they have done something since.
+    overtaken: SmallVec<[Agent; 1]>,
+    example: Use,
+}
+
+impl Across {
+    /// Whether every rank was followed.
+    pub(in crate::check) fn is_of_all_ranks(&self) -> bool {
+        self.turn == Turn::Still
+    }
+
+    /// Adds what is known of another class; none where other ranks were followed.
+    pub(in crate::check) fn and(mut self, other: Across) -> Option<Across> {
+        if self.turn != other.turn {
+            return None;
+        }
+        for (key, known) in other.users {
+            match self.users.get_mut(&key) {
+                Some(both) => both.ranks.retain(|rank| known.ranks.contains(rank)),
+                None => {
+                    self.users.insert(key, known);
+                }
+            }
+        }
+        self.writes.extend(other.writes);
+        Some(self)
+    }
+
+    /// An access, and a write of a later launch of another size that may come before it is done.
+    pub(in crate::check) fn conflict(&self) -> Option<(Use, Use)> {
+        self.writes.iter().find_map(|write| {
+            let users = self.users.range((write.owner, 0, false)..=(write.owner, Agent::MAX, true));
+            let open = |((_, agent, packet), known): &(&Key, &Known)| {
+                let gone_on = known.ranks.iter().any(|rank| write.gone_on.contains(rank));
+                !gone_on && !write.overtaken.contains(agent) || *packet != write.example.packet
+            };
+            let (_, Known { example: first, .. }) = users.into_iter().find(open)?;
+            let there = |rank: RankId| RankId(self.turn.then(rank.0, write.by));
+            let first = Use { rank: there(first.rank), owner: there(first.owner), ..*first };
+            Some((first, write.example))
+        })
+    }
+}
+
+/// What an agent does to the scratch of a followed rank: either packets or plain accesses.
+#[derive(Debug)]
+struct User {
+    agent: Agent,
+    packet: bool,
+    prints: Vec<Footprint>,
+    /// For each rank that this was asked of, whether it knows of all of that when it ends.
+    known: FxHashMap<RankId, bool>,
+}
+
+impl User {
+    /// How much must be known for a later write of another launch: of packets, that they were accessed, since they are
+    /// single accesses; there are no plain chunks where they are.
+    fn needs(&self) -> Needs {
+        if self.packet { Needs::Past } else { Needs::Seen }
+    }
+}
+
+/// A write as it is looked at from the rank whose scratch it is.
+struct Looked<'c, 'p> {
+    actor: &'c Actor<'c, 'p>,
+    /// The followed rank that represents the owner, and the turn that leads from there to it.
+    owner: RankId,
+    by: TurnId,
+}
+
+impl<'p> Launches<'_, 'p> {
+    /// What the launches have to do with launches of another size.
+    pub(in crate::check::race) fn across(&self) -> Across {
+        let mut users = self.users();
+        let mut writes = Vec::new();
+        let mut settled: FxHashSet<(Agent, RankId)> = FxHashSet::default();
+        let mut seen: FxHashSet<(MomentId, (u32, u32), RankId)> = FxHashSet::default();
+        for again in self.after.again.all.iter().filter(|again| again.print.writes()) {
+            let touch = self.touch(again.print);
+            if settled.contains(&(touch.agent, again.rank))
+                || !seen.insert((again.moment, again.heard, again.rank))
+            {
+                continue;
+            }
+            let write = self.write(again, &mut users);
+            // Whatever an agent does later comes after this.
+            if again.heard.0 == again.heard.1 {
+                settled.insert((touch.agent, again.rank));
+            }
+            writes.push(write);
+        }
+        let known = |(owner, list): (RankId, Vec<User>)| {
+            list.into_iter().filter_map(move |user| {
+                let example = self.example(*user.prints.first()?, owner);
+                let ranks = user.known.iter().filter(|(_, knows)| **knows);
+                let ranks = ranks.map(|(rank, _)| *rank).collect();
+                Some(((owner, user.agent, user.packet), Known { ranks, example }))
+            })
+        };
+        let users = users.into_iter().flat_map(known).collect();
+        Across { turn: self.lookup.agents.turn(), users, writes }
+    }
+
+    fn example(&self, print: Footprint, owner: RankId) -> Use {
+        let touch = self.touch(print);
+        Use {
+            rank: touch.rank,
+            owner,
+            write: touch.write,
+            packet: touch.packet,
+            origin: touch.op.origin,
+        }
+    }
+
+    /// Who uses the scratch of each followed rank.
+    fn users(&self) -> BTreeMap<RankId, Vec<User>> {
+        let mut all: BTreeMap<Key, Vec<Footprint>> = BTreeMap::new();
+        let mut add = |rank: RankId, print: Footprint| {
+            let touch = self.touch(print);
+            all.entry((rank, touch.agent, touch.packet)).or_default().push(print);
+        };
+        for (rank, cells) in (0..).map(RankId).zip(&self.after.cells) {
+            for cell in cells.buffer(Buffer::Scratch) {
+                cell.prints(true).for_each(|print| add(rank, print));
+            }
+        }
+        for ((rank, _), packet) in self.after.packets.iter() {
+            packet.readers.iter().for_each(|print| add(rank, *print));
+            packet.prints(false).for_each(|print| add(rank, print));
+        }
+        let mut users: BTreeMap<RankId, Vec<User>> = BTreeMap::new();
+        for ((rank, agent, packet), prints) in all {
+            let user = User { agent, packet, prints, known: FxHashMap::default() };
+            users.entry(rank).or_default().push(user);
+        }
+        users
+    }
+
+    /// What is known when a write is made.
+    fn write(&self, again: &EarlierAccess, users: &mut BTreeMap<RankId, Vec<User>>) -> Write {
+        let touch = self.touch(again.print);
+        let clock = Clock::told((again.moment != NONE).then_some(Source::All(again.moment, 0)));
+        let heard = self.after.again.clock(again.heard);
+        let actor = Actor {
+            agent: touch.agent,
+            rank: touch.rank,
+            step: touch.step,
+            clock: &clock,
+            heard: heard.as_ref(),
+            told: &[],
+            moment: again.moment,
+            op: touch.op,
+        };
+        let place =
+            Place { rank: again.rank, buffer: Buffer::Scratch, cell: u64::from(again.cell) };
+        let (home, by) = self.fold.home(place);
+        let write = Looked { actor: &actor, owner: home.rank, by };
+        let mut made = Write {
+            owner: home.rank,
+            by,
+            gone_on: SmallVec::new(),
+            overtaken: SmallVec::new(),
+            example: self.example(again.print, again.rank),
+        };
+        for user in users.get_mut(&home.rank).into_iter().flatten() {
+            let known = made.gone_on.iter().any(|rank| self.knows(user, *rank));
+            if known {
+                continue;
+            }
+            match self.gone_on(&write, user) {
+                Some(rank) => made.gone_on.push(rank),
+                None if self.overtakes(&write, user) => made.overtaken.push(user.agent),
+                None => {}
+            }
+        }
+        made
+    }
+
+    /// Whether a rank knows at its end of all that an agent did.
+    fn knows(&self, user: &mut User, rank: RankId) -> bool {
+        let needs = user.needs();
+        let User { prints, known, .. } = user;
+        *known
+            .entry(rank)
+            .or_insert_with(|| prints.iter().all(|print| self.knows_at_end(rank, *print, needs)))
+    }
+
+    /// A rank that knew at its end of all that an agent did, and is known to have gone on.
+    fn gone_on(&self, write: &Looked<'_, 'p>, user: &mut User) -> Option<RankId> {
+        let (agents, turn) = (self.lookup.agents, self.lookup.agents.turn());
+        let there = |rank: RankId| RankId(turn.then(rank.0, write.by));
+        let back = |rank: RankId| RankId(turn.then(rank.0, turn.back(write.by)));
+        let between = self.program.options.double_scratch;
+        let (actor, lookup) = (write.actor, self.lookup);
+        let started = |rank: RankId| {
+            rank == actor.rank || actor.clocks().any(|clock| clock.has_started(lookup, rank))
+        };
+        let went_on =
+            |rank: RankId| started(rank) || between && self.has_started_by_end(actor.rank, rank);
+        let likely = [
+            Some(write.owner),
+            Some(back(actor.rank)),
+            Some(agents.rank(user.agent)),
+            agents.peer(user.agent),
+        ];
+        for rank in likely.into_iter().flatten() {
+            if went_on(there(rank)) && self.knows(user, rank) {
+                return Some(rank);
+            }
+        }
+        let begun: Vec<RankId> = self.program.ranks.ids().filter(|rank| started(*rank)).collect();
+        self.program.ranks.ids().find(|rank| {
+            let gone = begun.binary_search(&there(*rank)).is_ok()
+                || between && begun.iter().any(|via| self.has_started_by_end(*via, there(*rank)));
+            gone && self.knows(user, *rank)
+        })
+    }
+
+    /// Whether a user is a proxy that is known to have done something since.
+    fn overtakes(&self, write: &Looked<'_, 'p>, user: &User) -> bool {
+        // The proxies of copies go ahead on their own.
+        let copies = self.program.instances_done == 1 && self.program.options.instances > 1;
+        let turn = self.lookup.agents.turn();
+        let Some(print) = user.prints.first().filter(|_| !copies) else { return false };
+        let first = self.touch(print.moved(turn, write.by));
+        let started = |rank: &RankId| {
+            *rank == write.actor.rank
+                || write.actor.clocks().any(|clock| clock.has_started(self.lookup, *rank))
+        };
+        let begun: Vec<RankId> = self.program.ranks.ids().filter(started).collect();
+        self.is_overtaken((write.actor, user.needs()), &first, &begun)
+    }
+}
