@@ -14,7 +14,7 @@
 //! The interpreter judges all programs of this project and plans that others made, which must be right except for those
 //! known to be wrong ([`WRONG`], [`WRONG_PLANS`]), and small defects ([`defects`]), which it must find. It also judges
 //! the checker: on [`mutants`] and random programs ([`random`]), both must say the same ([`agreement`]); of small
-//! programs with shared counters, all schedules are run ([`shared`]); changes that must not matter to the checker are made ([`metamorphic`]); and the witnesses in reports are replayed ([`replay`])
+//! programs with shared counters, all schedules are run ([`shared`]); launches of two sizes take turns ([`sizes`]); changes that must not matter to the checker are made ([`metamorphic`]); and the witnesses in reports are replayed ([`replay`])
 //! and must show what the reports say ([`witnesses`]).
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
@@ -60,6 +60,8 @@ mod defects;
 mod metamorphic;
 #[path = "oracle/shared.rs"]
 mod shared;
+#[path = "oracle/sizes.rs"]
+mod sizes;
 #[path = "oracle/witnesses.rs"]
 mod witnesses;
 

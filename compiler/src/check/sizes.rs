@@ -81,38 +81,49 @@ impl Sizes {
 
 fn report(program: &Program, first: &Use, second: &Use) -> Diagnostic {
     let at = |one: &Use| program.origins.at(one.origin);
-    let (rank, other) = (second.rank.0, first.rank.0);
-    let (doing, does) = if first.write { ("writing", "writes") } else { ("reading", "reads") };
-    let where_to = match rank == second.owner.0 {
-        true => "its scratch".to_owned(),
-        false => format!("scratch of rank {}", second.owner.0),
-    };
     let mixed = first.packet != second.packet;
-    let message = match mixed {
-        false => format!(
-            "rank {rank} may write to {where_to} while rank {other} is still {doing} there in an earlier launch, if that had another size"
-        ),
-        true => format!(
-            "{where_to} holds packets and plain chunks: after a launch of another size, one may be taken for the other",
-        ),
-    };
-    let is_plan = matches!(program.origins.place(second.origin), Place::Plan(_));
-    let launch_it =
-        "give the messages of all launches one size, or synchronize the ranks whenever it changes";
+    let message = if mixed { confused(second) } else { early(first, second) };
     let report = Diagnostic::new(Code::W0503, at(second), message)
-        .label(format!("rank {rank} writes{}", if second.packet { " packets" } else { "" }))
-        .and(at(first), format!("rank {other} {does}{}", if first.packet { " packets" } else { "" }))
+        .label(label(second))
+        .and(at(first), label(first))
         .note("when the size of the message changes, every chunk of scratch is elsewhere; launches of one size are in order");
-    if is_plan {
-        return report.help(launch_it);
+    if matches!(program.origins.place(second.origin), Place::Plan(_)) {
+        return report.help(ONE_SIZE);
     }
-    let signal = "signal";
-    let way = match (mixed, first.packet && !program.options.double_scratch) {
-        (true, _) => "use scratch for packets only, or not for packets".to_owned(),
+    let doubled = first.packet && !first.write && !program.options.double_scratch;
+    let way = match (mixed, doubled) {
+        (true, _) => "use scratch for packets only, or for plain chunks only".to_owned(),
         (false, true) => "set `double_scratch = true`".to_owned(),
         (false, false) => format!(
-            "let rank {rank} wait for a {signal} of rank {other} before it writes there: `relaxed` is enough",
+            "let rank {} wait for a signal of rank {} before it writes there; `relaxed` is enough",
+            second.rank.0, first.rank.0
         ),
     };
-    report.help(way).help(format!("or {launch_it}, and say so: `message_size = 64KiB..=64KiB;`"))
+    report.help(way).help(format!("or {ONE_SIZE}, and say so: `message_size = 64KiB..=64KiB;`"))
+}
+
+/// What whoever launches the program can do.
+const ONE_SIZE: &str =
+    "give the messages of all launches one size, or synchronize the ranks whenever it changes";
+
+fn early(first: &Use, second: &Use) -> String {
+    let (rank, other, owner) = (second.rank.0, first.rank.0, second.owner.0);
+    let doing = if first.write { "writing" } else { "reading" };
+    let scratch =
+        if rank == owner { "its scratch".to_owned() } else { format!("scratch of rank {owner}") };
+    format!(
+        "rank {rank} may write to {scratch} while rank {other} is still {doing} there in an earlier launch, if that had another size"
+    )
+}
+
+fn confused(second: &Use) -> String {
+    format!(
+        "scratch of rank {} holds packets and plain chunks: after a launch of another size, a plain chunk may be taken for a packet",
+        second.owner.0
+    )
+}
+
+fn label(one: &Use) -> String {
+    let does = if one.write { "writes" } else { "reads" };
+    format!("rank {} {does}{}", one.rank.0, if one.packet { " packets" } else { "" })
 }

@@ -158,7 +158,19 @@ pub(crate) struct OutOfBounds {
 
 /// Translates a program.
 pub(crate) fn code(program: &Program, size: Size) -> Result<Code, OutOfBounds> {
-    let mut maker = Maker::new(program, size);
+    in_room(program, size, size.shape(program).chunk)
+}
+
+/// Translates a program for messages of two sizes, which share their memory: scratch is large enough for both.
+pub(crate) fn pair(program: &Program, sizes: [Size; 2]) -> Result<[Code; 2], OutOfBounds> {
+    let [one, other] = sizes.map(|size| size.shape(program).chunk);
+    let room = one.max(other);
+    Ok([in_room(program, sizes[0], room)?, in_room(program, sizes[1], room)?])
+}
+
+/// Translates a program. Its memory has room for chunks of `room` elements.
+fn in_room(program: &Program, size: Size, room: u32) -> Result<Code, OutOfBounds> {
+    let mut maker = Maker::new(program, size, room);
     for (id, rank) in program.ranks.entries() {
         maker.rank(id, rank)?;
     }
@@ -188,14 +200,15 @@ fn each_program_op(program: &Program, visit: &mut dyn FnMut(&Op)) {
 struct Maker<'a> {
     program: &'a Program,
     code: Code,
-    /// Elements in a chunk.
+    /// Elements in a chunk, and for how many of them there is room.
     chunk: u32,
+    room: u32,
     /// How many bytes of a pipeline's unit correspond to one `unit` of the size, and that `unit` in elements.
     window: (u64, u32),
 }
 
 impl<'a> Maker<'a> {
-    fn new(program: &'a Program, size: Size) -> Maker<'a> {
+    fn new(program: &'a Program, size: Size, room: u32) -> Maker<'a> {
         let Shape { threads, chunk, window } = size.shape(program);
         let mut packets = program.options.protocol == Protocol::Ll;
         each_program_op(program, &mut |op| packets |= uses_packets(&op.action));
@@ -211,7 +224,7 @@ impl<'a> Maker<'a> {
             doubled: program.options.double_scratch,
             packets,
         };
-        let mut maker = Maker { program, code, chunk, window };
+        let mut maker = Maker { program, code, chunk, room, window };
         maker.tables();
         maker
     }
@@ -254,7 +267,7 @@ impl<'a> Maker<'a> {
     }
 
     fn layout(&mut self, rank: &Rank) -> Layout {
-        let chunk = self.code.chunk as usize;
+        let chunk = 2 * self.room as usize;
         let mut take = |cells: usize| {
             self.code.cells += cells;
             (self.code.cells - cells, cells)
@@ -267,6 +280,7 @@ impl<'a> Maker<'a> {
         let half = rank.scratch_chunks as usize * chunk * packets;
         let scratch = take(if self.code.doubled { 2 * half } else { half });
         let half = if self.code.doubled { half } else { 0 };
+        let chunk = self.code.chunk as usize;
         Layout { input, output, scratch, half, alias: rank.alias, chunk }
     }
 

@@ -49,10 +49,9 @@ impl Machine<'_> {
 
     /// Executes the elements that were overtaken.
     pub(crate) fn catch_up(&mut self, i: usize) -> Result<(), Verdict> {
-        let code = self.code;
+        let steps = self.steps(i / self.code.threads);
         for (pc, lane, element) in std::mem::take(&mut self.threads[i].late) {
-            let step = &code.blocks[i / code.threads].steps[pc];
-            if let crate::code::Instr::Move(lanes) = &step.instr {
+            if let crate::code::Instr::Move(lanes) = &steps[pc].instr {
                 self.perform(i, pc, &lanes[lane], element)?;
             }
         }

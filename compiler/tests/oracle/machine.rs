@@ -16,7 +16,7 @@
 //! The launches of a rank follow each other; its user writes the buffers between them. Launches are not aligned from
 //! rank to rank.
 
-use crate::code::{Code, Instr, Push};
+use crate::code::{Code, Instr, Push, Step};
 use crate::lot::Lot;
 use crate::memory::{Cell, Held, Loads, Site, Touched, Value};
 use crate::proxy::Port;
@@ -191,6 +191,8 @@ pub(crate) struct Semaphore {
 pub(crate) struct Machine<'a> {
     pub(crate) code: &'a Code,
     pub(crate) promised: &'a Promised,
+    /// The same for messages of another size, if there are any: two launches of one size are followed by two of the other.
+    pub(crate) other: Option<(&'a Code, &'a Promised)>,
     pub(crate) kind: Kind,
     pub(crate) dice: Dice,
     pub(crate) launches: u32,
@@ -243,6 +245,7 @@ impl<'a> Machine<'a> {
         let mut machine = Machine {
             code,
             promised,
+            other: None,
             kind,
             dice,
             launches,
@@ -347,25 +350,36 @@ impl<'a> Machine<'a> {
         self.ranks[self.rank_of(block)].begun - 1
     }
 
+    /// What the ranks do in a launch, and what they promise.
+    pub(crate) fn in_launch(&self, launch: u32) -> (&'a Code, &'a Promised) {
+        let own = (self.code, self.promised);
+        if launch / 2 % 2 == 0 { own } else { self.other.unwrap_or(own) }
+    }
+
+    /// The steps of a block in its launch.
+    pub(crate) fn steps(&self, block: usize) -> &'a [Step] {
+        let begun = self.ranks[self.rank_of(block)].begun;
+        &self.in_launch(begun.saturating_sub(1)).0.blocks[block].steps
+    }
+
     /// Whether the next step of an agent concerns nobody else: the only thread of a block joins itself.
     pub(crate) fn is_alone(&self, agent: usize) -> bool {
         let Some(thread) = self.threads.get(agent).filter(|_| self.code.threads == 1) else {
             return false;
         };
         let runs = !thread.over && self.ranks[self.rank_of(agent)].begun > 0;
-        let step = self.code.blocks[agent].steps.get(thread.pc);
+        let step = self.steps(agent).get(thread.pc);
         runs && step.is_some_and(|step| matches!(step.instr, Instr::Join))
     }
 
     fn thread(&mut self, i: usize) -> Result<Turn, Verdict> {
         let (block, k) = (i / self.code.threads, i % self.code.threads);
-        let code = self.code;
         let rank = self.rank_of(block);
         if self.threads[i].over || self.ranks[rank].begun == 0 {
             return Ok(Turn::Waits(Key::Launch(rank)));
         }
         self.settle(i);
-        match code.blocks[block].steps.get(self.threads[i].pc) {
+        match self.steps(block).get(self.threads[i].pc) {
             Some(step) => self.instruction(i, block, k, &step.instr),
             None => self.finish(i, rank),
         }
@@ -374,8 +388,8 @@ impl<'a> Machine<'a> {
     /// Moves a thread past the instructions in which it takes no part.
     pub(crate) fn settle(&mut self, i: usize) {
         let (block, k) = (i / self.code.threads, i % self.code.threads);
-        let code = self.code;
-        while let Some(step) = code.blocks[block].steps.get(self.threads[i].pc) {
+        let steps = self.steps(block);
+        while let Some(step) = steps.get(self.threads[i].pc) {
             let skipped = match &step.instr {
                 Instr::Join | Instr::Barrier { .. } => false,
                 Instr::Signal { channels, .. } | Instr::Wait { channels, .. } => {

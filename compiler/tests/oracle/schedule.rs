@@ -123,6 +123,32 @@ pub(crate) fn explore(program: &Program, effort: Effort, seed: u64) -> Found {
     found
 }
 
+/// How many launches are run where sizes change: two of one, two of the other, and two of the first again, so that with
+/// one half of scratch or two, each size meets what the other one has left.
+const LAUNCHES_OF_TWO: u32 = 6;
+
+/// Searches for a schedule that goes wrong when launches of two sizes follow each other.
+pub(crate) fn explore_sizes(
+    program: &Program,
+    sizes: [Size; 2],
+    effort: Effort,
+    seed: u64,
+) -> Verdict {
+    let [one, two] = match code::pair(program, sizes) {
+        Ok(both) => both,
+        Err(code::OutOfBounds { rank, block, at }) => {
+            return Verdict::OutOfBounds { rank, block, op: at.op };
+        }
+    };
+    let [first, second] = [&one, &two].map(|code| promised(program, code));
+    let other = Some((&two, &second));
+    let wrong = schedules(sizes[0], effort, seed).find_map(|schedule| {
+        let outcome = run_with((&one, &first), other, schedule, LAUNCHES_OF_TWO);
+        Some(outcome.verdict).filter(|verdict| *verdict != Verdict::Ok)
+    });
+    wrong.unwrap_or(Verdict::Ok)
+}
+
 fn schedules(size: Size, effort: Effort, seed: u64) -> impl Iterator<Item = Schedule> {
     let mut lot = Lot(seed);
     let checked = (0..effort.checked).map(|i| (Kind::Views, Weak::Never, i));
@@ -185,12 +211,23 @@ pub(crate) struct Outcome {
 
 /// Runs one schedule.
 pub(crate) fn run(code: &Code, promised: &Promised, schedule: Schedule, launches: u32) -> Outcome {
+    run_with((code, promised), None, schedule, launches)
+}
+
+/// Runs one schedule. With another size, launches of both take turns, two by two.
+fn run_with<'a>(
+    (code, promised): (&'a Code, &'a Promised),
+    other: Option<(&'a Code, &'a Promised)>,
+    schedule: Schedule,
+    launches: u32,
+) -> Outcome {
     let dice = match schedule.weak {
         Weak::Never => Dice::Never,
         Weak::Always => Dice::Always,
         Weak::Sometimes => Dice::Random(Lot(schedule.seed)),
     };
     let mut machine = Machine::new(code, promised, schedule.kind, dice, launches);
+    machine.other = other;
     machine.quarter = (schedule.seed % 4) as u32;
     let mut picker = Picker::new(&machine, schedule);
     let mut turns = 0;

@@ -101,7 +101,7 @@ impl Machine<'_> {
 
     /// Whether everything is as it was promised.
     fn look(&mut self, rank: usize, launch: u32) -> Result<(), Verdict> {
-        let promised = &self.promised.ranks[rank];
+        let promised = &self.in_launch(launch).1.ranks[rank];
         let late = |other: &&u32| self.ranks[**other as usize].begun <= launch;
         if let Some(begins) = promised.begun.iter().find(late) {
             return Err(Verdict::Early { rank: rank as u32, begins: *begins, launch });
@@ -126,8 +126,8 @@ impl Machine<'_> {
     }
 
     fn overwrite(&mut self, rank: usize, threads: std::ops::Range<usize>) -> Result<(), Verdict> {
-        let promised = &self.promised.ranks[rank];
         let launch = self.ranks[rank].begun;
+        let promised = &self.in_launch(launch).1.ranks[rank];
         let agent = (self.first_user_agent() + rank) as u32;
         let mut view = View { me: agent, ..View::default() };
         if self.kind == Kind::Views {
