@@ -279,7 +279,7 @@ impl<'t> Balance<'t> {
             (Some(Kind::LeftBracket | Kind::Comma), Kind::Star) => true,
             (_, Kind::Colon) => !self.in_value(),
             (Some(Kind::Options), Kind::Equal) | (Some(Kind::Equal), Kind::Greater) => true,
-            (Some(Kind::Plus), Kind::Plus) | (Some(Kind::Minus), Kind::Minus) => true,
+            (Some(Kind::Plus), Kind::Plus) => true,
             _ => false,
         };
         if is_no_value {

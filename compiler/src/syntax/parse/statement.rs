@@ -646,11 +646,10 @@ fn synchronise_verb<'t>()
 fn modifier<'t>(values: &Values<'t>) -> Rule<'t, Option<Modifier>> {
     let setting = |kind| {
         look(move |tokens| {
-            let value = matches!(
-                kind_at(tokens, 1),
-                Some(Kind::Equal | Kind::Colon | Kind::Name | Kind::Int)
-            );
-            kind_at(tokens, 0) == Some(kind) && value && !tokens.iter().take(2).any(|t| t.first)
+            let next = kind_at(tokens, 1);
+            let lacks_equal = matches!(next, Some(Kind::Colon | Kind::Name | Kind::Int))
+                && !tokens.iter().take(2).any(|token| token.first);
+            kind_at(tokens, 0) == Some(kind) && (next == Some(Kind::Equal) || lacks_equal)
         })
         .ignore_then(mark(kind))
         .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
