@@ -10,6 +10,7 @@ pub mod balance;
 pub mod fault;
 pub mod foreign;
 pub mod format;
+mod habit;
 pub mod lookahead;
 pub mod parse;
 pub mod placement;
@@ -45,7 +46,10 @@ fn lexed(file: FileId, text: &str) -> token::Tokens<'_> {
 
 fn parse_tokens(file: FileId, text: &str, cut: &token::Tokens<'_>) -> (ast::File, Vec<Diagnostic>) {
     let plain = balance(&cut.tokens, false);
-    let told = |(tree, faults)| (tree, fault::reports(faults));
+    let told = |(tree, mut faults)| {
+        habit::gather(&mut faults, cut);
+        (tree, fault::reports(faults))
+    };
     let attempt = |balanced: Balanced<'_>| {
         let (tree, found) = parse::file(file, &balanced.tokens, text.len() as u32);
         let mut faults = cut.faults.clone();
@@ -117,7 +121,7 @@ fn starts(text: &str, tokens: &[Token<'_>]) -> Vec<u32> {
             && (matches!(token.kind, Kind::Doc | Kind::Hash)
                 || begins_statement(tokens.get(i..).unwrap_or_default()));
         let before = text.get(..token.span.start as usize).filter(|_| begins)?;
-        Some(before.rfind(LINE_ENDS).unwrap_or(0) as u32)
+        before.rfind(LINE_ENDS).map(|end| end as u32)
     };
     tokens.iter().enumerate().filter_map(fence).collect()
 }

@@ -85,7 +85,11 @@ impl Body<'_> {
             }
             _ => {
                 let report = self.unknown_function(name);
-                self.reports.extend(report);
+                let is_value = report.as_ref().is_some_and(|report| report.code == Code::E0204);
+                self.reports.extend(report.map(|report| match arguments {
+                    [] if is_value => without_parentheses(report, name.span, span),
+                    _ => report,
+                }));
                 self.ignored(arguments, span)
             }
         }
@@ -360,8 +364,7 @@ impl Body<'_> {
             .map(|(name, _)| name.as_str())
             .chain(FUNCTIONS.iter().copied());
         let near = nearest(&name.text, functions).map(str::to_owned);
-        let foreign = foreign::function(&name.text).filter(|_| near.is_none());
-        match foreign {
+        match foreign::function(&name.text) {
             Some(help) => Some(report.help(help)),
             None => Some(self.suggest_called(report, (name, Wanted::Function), near)),
         }
@@ -420,6 +423,12 @@ fn not_callable(name: &ast::Name, definition: Option<Span>) -> Diagnostic {
     }
 }
 
+/// Adds to a report about a value that is called without arguments how to use it.
+fn without_parentheses(report: Diagnostic, name: Span, call: Span) -> Diagnostic {
+    let parentheses = Span { start: name.end, ..call };
+    report.fix("remove `()`", vec![Edit { span: parentheses, text: String::new() }])
+}
+
 fn fold_without_binder(name: &ast::Name) -> Diagnostic {
     if name.text == "reduce" {
         return Diagnostic::new(
@@ -465,7 +474,14 @@ fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagn
     let names = parameters.iter().map(|takes| takes.name.as_str());
     match nearest(&name.text, names.chain(callee.also.iter().copied())) {
         Some(near) => report.label(format!("did you mean `{near}`?")),
-        None => report,
+        None => {
+            let names = parameters.iter().map(|takes| takes.name.as_str());
+            let names: Vec<&str> = names.chain(callee.also.iter().copied()).collect();
+            match names.as_slice() {
+                [] => report.note("it takes no arguments"),
+                names => report.note(format!("its parameters are {}", names.join(", "))),
+            }
+        }
     }
 }
 

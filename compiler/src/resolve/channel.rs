@@ -13,7 +13,7 @@ use super::program::{BufferName, ChannelEnd, Dimension, Expr, ExprKind, Link, Ty
 use super::types::Ty;
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
-use crate::syntax::ast;
+use crate::syntax::{ast, foreign};
 
 impl Body<'_> {
     /// The link that a channel's declaration gives it.
@@ -167,7 +167,8 @@ fn not_a_link(span: Span) -> Diagnostic {
 fn unknown_link(name: &ast::Name) -> Diagnostic {
     let message = format!("no kind of channel is called `{}`", name.text);
     let report = Diagnostic::new(Code::E0201, name.span, message);
-    match nearest(&name.text, ["memory", "port", "switch"]) {
+    let other = foreign::link(&name.text);
+    match other.or_else(|| nearest(&name.text, ["memory", "port", "switch"])) {
         Some(near) => meant(report, name.span, near),
         None => report.help("channels are made by `memory`, `port` and `switch`"),
     }

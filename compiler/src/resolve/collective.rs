@@ -9,6 +9,7 @@ use super::call::{Callee, given_twice};
 use super::declare::set_twice;
 use super::global::{Declared, Entity};
 use super::import::Wanted;
+use super::option::word_in_quotes;
 use super::program::{
     BufferName, Claim, Collective, CollectiveId, Ensures, Expr, Implements, InPlace, Op, Promised,
     Stmt, StmtKind,
@@ -314,6 +315,12 @@ fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
 }
 
 fn reduction(body: &mut Body, value: &ast::Expr) -> Option<Op> {
+    if let ast::ExprKind::Str(text) = &value.kind {
+        let near = OPS.iter().find(|op| op.eq_ignore_ascii_case(text));
+        let setting = ast::Name { text: "op".to_owned(), span: value.span };
+        body.report(word_in_quotes(&setting, &OPS, near.copied(), value.span));
+        return None;
+    }
     let ast::ExprKind::Name(text) = &value.kind else {
         let typed = body.expr(value, None);
         body.reports.extend((typed.ty != Ty::Error).then(|| no_reduction(value.span)));

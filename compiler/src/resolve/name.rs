@@ -230,6 +230,10 @@ impl Body<'_> {
                 .label(format!("did you mean `{value}`?"))
                 .guess(format!("write `{value}`"), edits);
         }
+        if matches!(name, "memory" | "port" | "switch") {
+            return report
+                .help("a channel is made by `memory(p)`, `port(p)` or `switch(ranks, buffer)`");
+        }
         if let Some(help) = foreign::nothing(name) {
             return report.help(help);
         }

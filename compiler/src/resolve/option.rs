@@ -249,7 +249,11 @@ fn value_span(value: &ast::OptionValue) -> Option<Span> {
 fn unknown_option(name: &ast::Name) -> Diagnostic {
     let message = format!("there is no option `{}`", name.text);
     let report = Diagnostic::new(Code::E0211, name.span, message);
-    match nearest(&name.text, OPTIONS.iter().map(|(name, _, _)| *name)) {
+    if let Some(help) = foreign::option_name(&name.text) {
+        return report.help(help);
+    }
+    let near = || nearest(&name.text, OPTIONS.iter().map(|(name, _, _)| *name));
+    match foreign::option(&name.text).or_else(near) {
         Some(near) => meant(report, name.span, near),
         None => {
             let all: Vec<&str> = OPTIONS.iter().map(|(name, _, _)| *name).collect();
@@ -275,7 +279,12 @@ fn not_a_word(name: &ast::Name, words: &[&str], span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0211, span, message).label("this is not one of these words")
 }
 
-fn word_in_quotes(name: &ast::Name, words: &[&str], near: Option<&str>, span: Span) -> Diagnostic {
+pub(super) fn word_in_quotes(
+    name: &ast::Name,
+    words: &[&str],
+    near: Option<&str>,
+    span: Span,
+) -> Diagnostic {
     let report = not_a_word(name, words, span);
     match near {
         Some(word) => report
@@ -296,4 +305,16 @@ fn not_elsewhere(mut report: Diagnostic, word: &str) -> Diagnostic {
 fn misspelt_case(setting: &ast::Name, name: &ast::Name, near: &str) -> Diagnostic {
     let message = format!("`{}` cannot be `{}`", setting.text, name.text);
     meant(Diagnostic::new(Code::E0211, name.span, message), name.span, near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OPTIONS;
+    use crate::syntax::ast::OPTION_NAMES;
+
+    #[test]
+    fn the_parser_knows_all_options() {
+        let names: Vec<&str> = OPTIONS.iter().map(|(name, _, _)| *name).collect();
+        assert_eq!(names, OPTION_NAMES);
+    }
 }

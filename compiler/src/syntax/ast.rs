@@ -301,6 +301,22 @@ pub struct Implements {
     pub arguments: Vec<Argument>,
 }
 
+/// The names of all options.
+pub const OPTION_NAMES: &[&str] = &[
+    "name",
+    "protocol",
+    "threads",
+    "instances",
+    "replication",
+    "message_size",
+    "alignment",
+    "double_scratch",
+    "reuse_resources",
+    "tags",
+    "fuse",
+    "auto_sync",
+];
+
 /// `name = value;` in an `options` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionSetting {

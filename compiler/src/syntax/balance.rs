@@ -19,7 +19,8 @@ use super::lookahead::{
 };
 use super::token::{Kind, Token};
 use report::{
-    list_in_parentheses, missing_brace, missing_closer, stray_closer, too_deep, wrong_closer,
+    add_closer, list_in_parentheses, missing_brace, missing_closer, stray_closer, too_deep,
+    wrong_closer,
 };
 
 /// How deep brackets, operators and `else if` may nest.
@@ -96,8 +97,8 @@ enum Role {
     /// is.
     Statement,
     /// Its `{` is missing or was written as `:`, which has been reported. It ends with the lines that are indented
-    /// further: a body without its `{` usually has no `}` either.
-    Unopened,
+    /// further: a body without its `{` usually has no `}` either. The report is the one at this index.
+    Unopened(usize),
 }
 
 /// Parts of `if` expressions that still wait for their brace.
@@ -273,7 +274,15 @@ impl<'t> Balance<'t> {
     fn expects_value(&self) -> bool {
         let mut before = self.out.iter().rev().map(|token| token.kind);
         let last = before.next().unwrap_or(Kind::Semicolon);
-        if last == Kind::Star && matches!(before.next(), Some(Kind::LeftBracket | Kind::Comma)) {
+        // In other languages: `block main: {`, `options = {`, `1 => {`, `i++ {`.
+        let is_no_value = match (before.next(), last) {
+            (Some(Kind::LeftBracket | Kind::Comma), Kind::Star) => true,
+            (_, Kind::Colon) => !self.in_value(),
+            (Some(Kind::Options), Kind::Equal) | (Some(Kind::Equal), Kind::Greater) => true,
+            (Some(Kind::Plus), Kind::Plus) => true,
+            _ => false,
+        };
+        if is_no_value {
             return false;
         }
         let in_set = self.open.last().is_some_and(|top| top.frame == Frame::Value);
@@ -500,7 +509,8 @@ impl<'t> Balance<'t> {
         let near = self.out.len().saturating_sub(MAX_LOOK);
         let line = self.out.get(near..).unwrap_or_default();
         let Some(head) = line.iter().rposition(|token| token.first) else { return };
-        let begins = |at: usize| line.get(at).is_some_and(|word| takes_body(word.kind));
+        let begins =
+            |at: usize| line.get(at).is_some_and(|word| takes_body(word.kind) || is_else(*word));
         let wants = line.get(head).is_some_and(|first| {
             let goes_on = first.kind == Kind::RightBrace && begins(head + 1);
             (begins(head) || goes_on)
@@ -514,6 +524,7 @@ impl<'t> Balance<'t> {
                 self.close_missing();
             }
             let Some(last) = self.out.last().copied() else { return };
+            let fault = self.faults.len();
             if last.kind == Kind::Colon {
                 self.out.pop();
                 self.note(colon_for_brace(last.span));
@@ -523,7 +534,7 @@ impl<'t> Balance<'t> {
                 self.open(Frame::Body, Kind::RightBrace, made(Kind::LeftBrace, last));
             }
             if let Some(open) = self.open.last_mut() {
-                open.role = Role::Unopened;
+                open.role = Role::Unopened(fault);
             }
         }
     }
@@ -537,15 +548,16 @@ impl<'t> Balance<'t> {
     /// Notes where indentation suggests that the innermost bodies end.
     fn note_dedent(&mut self, token: Token<'t>, rest: &[Token<'t>]) {
         let here = self.out.len();
-        if token.kind != Kind::RightBrace && token.kind != Kind::Else {
+        if token.kind != Kind::RightBrace && !is_else(token) {
             let deeper = self.open.iter_mut().rev().filter(|open| open.frame == Frame::Body);
             for open in deeper.take_while(|open| open.token.indent >= token.indent) {
                 open.dedent.get_or_insert(here);
             }
         }
-        let ends =
-            |open: &Open<'_>| open.role == Role::Unopened && open.token.indent >= token.indent;
-        while token.kind == Kind::Else && self.open.last().is_some_and(ends) {
+        let ends = |open: &Open<'_>| {
+            matches!(open.role, Role::Unopened(_)) && open.token.indent >= token.indent
+        };
+        while is_else(token) && self.open.last().is_some_and(ends) {
             self.close_missing();
         }
         let begins_item = match token.kind {
@@ -603,8 +615,15 @@ impl<'t> Balance<'t> {
         let end = self.out.len() - usize::from(comma && open.frame != Frame::Body);
         let at = open.dedent.unwrap_or(end);
         let Some(last) = at.checked_sub(1).and_then(|i| self.out.get(i)).copied() else { return };
-        if open.role != Role::Unopened {
-            self.faults.push(missing_closer(&open, last));
+        match open.role {
+            Role::Unopened(fault) => {
+                if let Some(fault) = self.faults.get_mut(fault) {
+                    add_closer(fault, &open, last);
+                }
+            }
+            Role::Plain | Role::Import | Role::Turns | Role::Statement => {
+                self.faults.push(missing_closer(&open, last));
+            }
         }
         self.insert(at, made(open.closer, last));
         self.end_body(open.frame);

@@ -8,6 +8,7 @@
 //! - A reserved word as a name is reported where it is declared, and not again where it is used.
 
 use super::foreign;
+use super::habit::Habit;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use std::collections::BTreeSet;
@@ -23,6 +24,8 @@ pub struct Fault {
     pub reach: Reach,
     /// Whether the `{` of a body is missing.
     pub unopened: bool,
+    /// What the author may do throughout, so that one report is enough.
+    pub habit: Option<Habit>,
     /// The report.
     pub report: Diagnostic,
 }
@@ -31,7 +34,7 @@ impl Fault {
     /// A fault that is found at `at`.
     #[must_use]
     pub fn new(at: u32, reach: Reach, report: Diagnostic) -> Fault {
-        Fault { at, read: at, reach, unopened: false, report }
+        Fault { at, read: at, reach, unopened: false, habit: None, report }
     }
 
     /// A fault at `at` because of which a body lacks its `{`.
@@ -48,6 +51,8 @@ pub enum Reach {
     Statement,
     /// Not beyond its place: what follows is another statement, as after a missing `;`.
     Before,
+    /// It has nothing to do with the statement around it, as a comment of another language.
+    Alone,
     /// Like [`Reach::Statement`], but it is itself an echo if the same message was reported before, at the declaration
     /// of the name.
     Use,
@@ -67,7 +72,8 @@ pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Fault> {
     faults.sort_by_key(|fault| fault.read);
     let mut kept: Vec<Fault> = Vec::new();
     for fault in faults {
-        match kept.last_mut() {
+        let last = kept.iter_mut().rev().find(|last| last.reach != Reach::Alone);
+        match last.filter(|_| fault.reach != Reach::Alone) {
             Some(last) if hides(last, &fault, fences) => {
                 if fault.reach == Reach::Before {
                     last.at = last.at.max(fault.at);

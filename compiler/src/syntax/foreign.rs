@@ -64,6 +64,40 @@ pub fn is_else_if(word: &str) -> bool {
     matches!(word, "elif" | "elseif" | "elsif")
 }
 
+/// How to convert between types, which other languages do by name.
+const CONVERSION: &str =
+    "nothing has to be converted: a rank is a number, and numbers are integers";
+
+/// How to declare a channel, which other languages make as an object.
+const CHANNEL: &str =
+    "declare channels at the top level of the program: `channel c[p in peers] = memory(p);`";
+
+/// Whether a word adds nothing before what a statement is about, as in `signal all mem`.
+#[must_use]
+pub fn is_filler(word: &str) -> bool {
+    matches!(
+        word,
+        "all"
+            | "each"
+            | "every"
+            | "any"
+            | "on"
+            | "to"
+            | "for"
+            | "over"
+            | "from"
+            | "the"
+            | "channel"
+            | "channels"
+            | "semaphore"
+            | "block"
+            | "blocks"
+            | "data"
+            | "chunk"
+            | "buffer"
+    )
+}
+
 /// What to write instead of a word after a value.
 #[must_use]
 pub fn behind_value(word: &str) -> Option<&'static str> {
@@ -82,6 +116,7 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
             "an operation runs in the thread block that it is written in: `block name { .. }`"
         }
         "step" | "by" => STEP,
+        "as" => CONVERSION,
         _ => return None,
     })
 }
@@ -89,8 +124,12 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
 /// What to write instead of a statement or an item that begins with this word in other languages.
 #[must_use]
 pub fn statement(word: &str) -> Option<&'static str> {
+    control(word).or_else(|| operation(word)).or_else(|| declaration(word))
+}
+
+/// What to write instead of a word that decides which statements run in other languages.
+fn control(word: &str) -> Option<&'static str> {
     Some(match word {
-        "call" | "invoke" => "a call is the name of a procedure with its arguments: `name(a, b);`",
         "unless" => "write `if !(c) { .. }`",
         "parallel" | "parfor" | "concurrent" => {
             "thread blocks run at the same time, and the statements of each one after the other: `block work[t in 0..4] { .. }`"
@@ -102,8 +141,21 @@ pub fn statement(word: &str) -> Option<&'static str> {
             "a loop cannot be left early: `for i in 0..n if c { .. }` skips iterations"
         }
         "elif" | "elseif" | "elsif" => "write `else if`",
-        "switch" | "match" | "case" => "write `if a { .. } else if b { .. } else { .. }`",
+        "switch" | "match" | "case" | "when" => "write `if a { .. } else if b { .. } else { .. }`",
         "pass" => "write an empty body as `{ }`",
+        "assert" | "check" | "verify" => "to check parameters, write `require condition, \"why\";`",
+        "end" | "endif" | "endfor" | "done" => "a body is in braces: it ends with `}`",
+        "try" | "catch" | "except" | "raise" | "throw" => {
+            "nothing fails while a program runs; to check parameters, write `require condition, \"why\";`"
+        }
+        _ => return None,
+    })
+}
+
+/// What to write instead of an operation of other languages.
+fn operation(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "call" | "invoke" => "a call is the name of a procedure with its arguments: `name(a, b);`",
         "nop" | "syncthreads" => SYNC,
         "put_with_flush" | "put_and_flush" | "put_flush" => {
             "only a put with a signal waits until the source may be reused: `put_with_signal_and_flush`"
@@ -124,14 +176,38 @@ pub fn statement(word: &str) -> Option<&'static str> {
         }
         "relaxed_signal" | "signal_relaxed" => "write `signal channel relaxed;`",
         "relaxed_wait" | "wait_relaxed" => "write `wait channel relaxed;`",
+        _ => return None,
+    })
+}
+
+/// What to write instead of a declaration of other languages.
+fn declaration(word: &str) -> Option<&'static str> {
+    Some(match word {
         "memory" | "port" => {
             "a channel is declared with its kind after `=`: `channel c[p in peers] = memory(p);`"
         }
         "buffer" | "array" | "shared" => "declare memory of a rank with `scratch name[n];`",
         "thread" | "threads" => "open a thread block with `block name { .. }`",
         "implements" => "say what a program implements with `collective allgather(ranks);`",
-        "assert" => "to check parameters, write `require condition, \"why\";`",
-        "var" | "const" | "auto" | "mut" | "int" | "bool" => "bind a name with `let a = ..;`",
+        "var" | "const" | "constexpr" | "static" | "auto" | "mut" | "int" | "bool" | "size_t"
+        | "uint32_t" | "define" => "bind a name with `let a = ..;`",
+        "float" | "double" | "half" | "char" | "string" => {
+            "data has no type here: a chunk is a share of the message; numbers are integers: `let n = 4;`"
+        }
+        "struct" | "class" | "enum" | "typedef" | "type" | "trait" | "impl" | "interface" => {
+            "there are no types to declare: what belongs together goes into a procedure, `proc f(c: channel[]) { .. }`"
+        }
+        "__shared__" | "__device__" | "__constant__" => {
+            "declare memory of a rank with `scratch name[n];`"
+        }
+        "__global__" => "begin a program with `program name(ranks: int = 8) { .. }`",
+        "with" => "a program, and each of its blocks, has a body in braces: `block main { .. }`",
+        "gpu" | "device" | "rank" | "node" | "on" => {
+            "a program says what each rank does; what only one does is in `if rank == 0 { .. }`"
+        }
+        "package" | "module" | "mod" | "namespace" | "export" | "pub" => {
+            "a file is a module of its own: others import its names with `use \"file.ccl\"::name;`"
+        }
         "def" | "func" | "function" | "void" | "lambda" => {
             "write a function as `fn f(x: int) -> int = x + 1;`, and a procedure as `proc f() { .. }`"
         }
@@ -152,9 +228,23 @@ pub fn function(name: &str) -> Option<&'static str> {
     Some(match name {
         "range" => "for the numbers from 0 to `n - 1`, write `0..n`",
         "len" | "size" | "count" => "for the number of members of a list, write `list.len()`",
-        "list" | "filter" | "zip" | "enumerate" => EACH,
+        "list" | "filter" | "zip" | "enumerate" | "map" => EACH,
         "reversed" => "to reverse a list, write `list.rev()`",
         "not" => "the opposite of a condition is written with `!`: `!(a || b)`",
+        "int" | "float" | "bool" | "Rank" => CONVERSION,
+        "mod" => "the remainder is `a % b`, which is never negative for a positive `b`",
+        "pow" => {
+            "write a power of two as `1 << n`, and others with `power(base, n)` of `std::math`"
+        }
+        "floor" | "div" | "floordiv" => "`a / b` rounds down",
+        "ceil" => "`a / b` rounds down; `ceil_div(a, b)` of `std::math` rounds up",
+        "MemoryChannel" | "PortChannel" | "SwitchChannel" | "Channel" | "channel" => CHANNEL,
+        "Semaphore" => "declare semaphores at the top level of the program: `semaphore s = 0;`",
+        "Buffer" | "alloc" | "malloc" | "zeros" | "empty" => {
+            "declare memory of a rank with `scratch name[n];`; `input` and `output` are the collective's"
+        }
+        "get_rank" | "my_rank" | "rank_id" => "the rank that the program runs on is `rank`",
+        "num_ranks" | "get_world_size" | "world_size" => "the number of ranks is `ranks`",
         _ => return None,
     })
 }
@@ -183,6 +273,56 @@ pub fn method(name: &str) -> Option<&'static str> {
         "append" | "push" | "add" | "remove" | "pop" => {
             "lists do not change; make another one: `{p in list if c}` or `{p in list: value}`"
         }
+        _ => return None,
+    })
+}
+
+/// What to write instead of an option that other libraries have.
+#[must_use]
+pub fn option_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "min_message_size" | "max_message_size" | "min_bytes" | "max_bytes" => {
+            "both ends are one option, a range of bytes: `message_size = 1KiB..=1GiB;`"
+        }
+        "in_place" | "inplace" => {
+            "the collective takes it: `collective allgather(ranks, in_place = true);`"
+        }
+        "ranks" | "num_ranks" | "nranks" | "gpu_size" | "num_gpus" | "ngpus" => {
+            "the number of ranks is a parameter: `program name(ranks: int = 8) { .. }`"
+        }
+        "op" | "reduce_op" => "the collective takes it: `collective allreduce(ranks, op = max);`",
+        "chunks" | "num_chunks" | "chunk_factor" | "nchunksperloop" => {
+            "the collective takes it: `collective allgather(ranks, chunks = 4);`"
+        }
+        "blocks" | "num_blocks" | "nthreadblocks" | "num_thread_blocks" => {
+            "a program opens its thread blocks itself: `block work[t in 0..4] { .. }`"
+        }
+        _ => return None,
+    })
+}
+
+/// The option that has another name in other libraries.
+#[must_use]
+pub fn option(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "proto" => "protocol",
+        "num_threads" | "num_threads_per_block" | "threads_per_block" | "block_size" => "threads",
+        "nchannels" | "num_instances" | "copies" => "instances",
+        "use_double_scratch_buffer" | "double_scratch_buffer" => "double_scratch",
+        "instr_fusion" | "fusion" => "fuse",
+        "replication_policy" => "replication",
+        "buffer_alignment" => "alignment",
+        _ => return None,
+    })
+}
+
+/// The kind of channel that has another name in other libraries.
+#[must_use]
+pub fn link(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "mem" | "nvlink" | "p2p" | "ipc" | "shm" | "peer" | "MemoryChannel" => "memory",
+        "proxy" | "network" | "net" | "ib" | "rdma" | "infiniband" | "PortChannel" => "port",
+        "nvls" | "multimem" | "multicast" | "SwitchChannel" => "switch",
         _ => return None,
     })
 }
@@ -218,8 +358,8 @@ pub fn nothing(name: &str) -> Option<&'static str> {
 #[must_use]
 pub fn value(name: &str) -> Option<&'static str> {
     Some(match name {
-        "True" | "TRUE" => "true",
-        "False" | "FALSE" => "false",
+        "True" | "TRUE" | "yes" => "true",
+        "False" | "FALSE" | "no" => "false",
         "me" | "self" | "my_rank" | "myrank" | "rank_id" | "this_rank" | "world_rank" => "rank",
         "nranks" | "nRanks" | "n_ranks" | "num_ranks" | "world_size" | "comm_size" | "npes" => {
             "ranks"

@@ -218,7 +218,12 @@ pub fn left_out(tokens: &[Token<'_>]) -> Option<Kind> {
     let kind = |at: usize| tokens.get(at).map(|token| token.kind);
     let is_name = |at| kind(at).is_some_and(Kind::is_name);
     match (kind(0)?, kind(1)?) {
-        (_, Kind::PathSeparator) if is_name(0) => Some(Kind::Use),
+        (_, Kind::PathSeparator) if is_name(0) => {
+            let in_path =
+                |token: &&Token<'_>| token.kind.is_name() || token.kind == Kind::PathSeparator;
+            let end = tokens.iter().take_while(in_path).count();
+            (kind(end) != Some(Kind::LeftParen)).then_some(Kind::Use)
+        }
         (Kind::LeftBrace, _) if is_name(1) && kind(2) == Some(Kind::Equal) => Some(Kind::Options),
         (Kind::Name, Kind::LeftParen) => {
             let parameters = tokens.get(2..)?;
@@ -232,7 +237,8 @@ pub fn left_out(tokens: &[Token<'_>]) -> Option<Kind> {
 }
 
 /// The declaration that a body belongs to, judging by the words that only one kind of declaration has.
-fn holder(body: &[Token<'_>]) -> Kind {
+#[must_use]
+pub fn holder(body: &[Token<'_>]) -> Kind {
     let end = behind(body.iter(), Kind::RightBrace).unwrap_or(MAX_LOOK);
     let first = body.iter().take(end).find_map(|token| match token.kind {
         Kind::Collective | Kind::Block => Some(Kind::Program),

@@ -8,14 +8,19 @@
 //! - Reports are kept in the parser's state and not in chumsky's errors, which are empty and cost nothing.
 
 mod advice;
+mod arrow;
 mod collective;
 mod declaration;
 mod expression;
+mod family;
+mod form;
 mod item;
 mod options;
+mod prose;
 mod recover;
 mod report;
 mod statement;
+mod superfluous;
 
 use super::ast;
 use super::fault::{Fault, Reach};

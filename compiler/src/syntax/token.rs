@@ -77,6 +77,13 @@ macro_rules! kinds {
             Doc,
             /// `//! text`
             InnerDoc,
+            /// A comment of another language.
+            #[regex(r"/\*([^*]|\*+[^*/])*\*+/")]
+            #[regex(r#""""([^"]|"[^"]|""[^"])*""""#)]
+            OtherComment,
+            /// The mark of a program in a text.
+            #[regex("```[A-Za-z0-9]*")]
+            Fence,
             /// Something that was meant as a value and has been reported.
             Wrong,
             $($(#[doc = $text] #[token($text)] $kind,)*)*
@@ -88,7 +95,7 @@ macro_rules! kinds {
             pub fn text(self) -> &'static str {
                 match self {
                     Kind::Name | Kind::Int | Kind::Str | Kind::OpenStr | Kind::Comment | Kind::Doc
-                    | Kind::InnerDoc | Kind::Wrong => "",
+                    | Kind::InnerDoc | Kind::OtherComment | Kind::Fence | Kind::Wrong => "",
                     $($(Kind::$kind => $text,)*)*
                 }
             }
@@ -99,7 +106,7 @@ macro_rules! kinds {
                 match self {
                     Kind::Name => Class::Word,
                     Kind::Int | Kind::Str | Kind::OpenStr | Kind::Comment | Kind::Doc
-                    | Kind::InnerDoc | Kind::Wrong => Class::Mark,
+                    | Kind::InnerDoc | Kind::OtherComment | Kind::Fence | Kind::Wrong => Class::Mark,
                     $($(Kind::$kind)|* => Class::$class,)*
                 }
             }
@@ -177,7 +184,8 @@ pub fn tokens(file: FileId, text: &str) -> Tokens<'_> {
         let kind = found.unwrap_or(Kind::Wrong);
         let mut token = Token { kind, first, indent, span, text: lexer.slice() };
         if let Some(run) = strange.take() {
-            if found.is_err() && run.span.end == span.start {
+            let goes_on = found.is_err() && run.kind == Kind::Wrong;
+            if goes_on && run.span.end == span.start {
                 let span = run.span.to(span);
                 strange = Some(Token { span, text: slice(text, span), ..run });
                 continue;
@@ -185,8 +193,8 @@ pub fn tokens(file: FileId, text: &str) -> Tokens<'_> {
             token.first |= push_strange(run, text, &mut out) && run.first;
         }
         match found {
+            Ok(Kind::OtherComment | Kind::Fence) | Err(()) => strange = Some(token),
             Ok(_) => push(token, text, &mut out),
-            Err(()) => strange = Some(token),
         }
     }
     if let Some(run) = strange {
@@ -242,7 +250,7 @@ impl Lines<'_> {
         if let Some(newline) = between.rfind(LINE_ENDS) {
             self.first = true;
             self.indent = (between.len() - newline - 1) as u32;
-        } else if self.seen == 0 {
+        } else if self.first && self.seen == 0 {
             self.indent = start as u32;
         }
         self.seen = start;
@@ -253,7 +261,17 @@ impl Lines<'_> {
 /// Reports a run of strange characters, which is one mistake, and returns whether it was left out. Strange letters
 /// become part of a name, and a character that looks like a mark is taken as that mark.
 fn push_strange<'t>(run: Token<'t>, text: &'t str, out: &mut Tokens<'t>) -> bool {
-    note(run, strange_characters(run), out);
+    match run.kind {
+        Kind::OtherComment => {
+            note(run, other_comment(run, text), out);
+            return true;
+        }
+        Kind::Fence => {
+            note(run, fence(run), out);
+            return true;
+        }
+        _ => note(run, strange_characters(run), out),
+    }
     if let Some(kind) = lookalike(run.text) {
         out.tokens.push(Token { kind, ..run });
     } else if run.text.chars().all(char::is_alphanumeric) {
@@ -364,7 +382,10 @@ fn strange_characters(run: Token<'_>) -> Fault {
         .label(format!("{what} can be used only in comments and strings"));
     let report = match run.text {
         "?" => report.help("to choose between two values, write `if c { a } else { b }`"),
-        "'" => report.help("strings are enclosed in `\"`"),
+        "'" | "“" | "”" | "‘" | "’" | "`" => report.help("strings are enclosed in `\"`"),
+        "$" => report.help("a name is used as it is declared, without a mark before it"),
+        "\\" => report.help("a statement goes on over the ends of lines, up to its `;`"),
+        "@" => report.help("the memory of rank `p` has `p` in front: `p.output[0]`"),
         _ => report,
     };
     let Some(meant) = lookalike(run.text).map(Kind::text) else {
@@ -373,6 +394,42 @@ fn strange_characters(run: Token<'_>) -> Fault {
     let edit = Edit { span: run.span, text: meant.to_owned() };
     let report = report.help(format!("write `{meant}`"));
     fault(run.span, report.fix(format!("write `{meant}`"), vec![edit]))
+}
+
+/// A comment of another language, which may have several lines.
+fn other_comment(run: Token<'_>, text: &str) -> Fault {
+    let mark = if run.text.starts_with('"') { "\"\"\"" } else { "/*" };
+    let mut lines = Vec::new();
+    for line in run.text.lines() {
+        let line = line.trim().trim_start_matches(['/', '*', '"']);
+        let line = line.strip_suffix("*/").or(line.strip_suffix("\"\"\"")).unwrap_or(line);
+        if !line.trim().is_empty() {
+            lines.push(format!("// {}", line.trim()));
+        }
+    }
+    let begin = Span { end: run.span.start + mark.len() as u32, ..run.span };
+    let report = Diagnostic::new(Code::E0102, begin, format!("`{mark}` has no meaning here"))
+        .help("a comment begins with `//`, and ends at the end of the line");
+    let after = text.get(run.span.end as usize..).unwrap_or_default();
+    let ends = after.trim_start_matches([' ', '\t', ';']).starts_with(LINE_ENDS);
+    let report = match ends || after.is_empty() {
+        true => {
+            let indent =
+                format!("\n{}", " ".repeat(if run.first { run.indent } else { 0 } as usize));
+            let comment = Edit { span: run.span, text: lines.join(&indent) };
+            report.fix("write it as a comment with `//`", vec![comment])
+        }
+        false => report,
+    };
+    Fault::new(run.span.start, Reach::Alone, report)
+}
+
+/// The mark of a program in a text.
+fn fence(run: Token<'_>) -> Fault {
+    let report = Diagnostic::new(Code::E0102, run.span, "this is not part of a program")
+        .note("it marks a program inside a text; a file holds the program alone")
+        .guess("remove it", vec![Edit { span: run.span, text: String::new() }]);
+    Fault::new(run.span.start, Reach::Alone, report)
 }
 
 fn open_string(token: Token<'_>) -> Fault {

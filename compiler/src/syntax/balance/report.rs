@@ -2,9 +2,10 @@
 
 use super::super::fault::{Fault, Reach};
 use super::super::foreign;
+use super::super::habit::Habit;
 use super::super::token::{Kind, Token};
 use super::{Frame, MAX_DEPTH, Open, Role};
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix};
 use crate::source::Span;
 
 /// A report of something missing after `last`, with the edit that inserts it.
@@ -27,6 +28,19 @@ pub(super) fn missing_closer(open: &Open<'_>, last: Token<'_>) -> Fault {
         .and(open.token.span, format!("this `{opener}` is not closed"));
     let reach = if open.frame == Frame::Body { Reach::Before } else { Reach::Statement };
     Fault::new(last.span.end, reach, report)
+}
+
+/// Completes the report about a body without its `{` that has no `}` either.
+pub(super) fn add_closer(fault: &mut Fault, open: &Open<'_>, last: Token<'_>) {
+    let closer = Edit {
+        span: last.after(),
+        text: format!("\n{}}}", " ".repeat(open.token.indent as usize)),
+    };
+    let certainty = if open.token.text == ":" { Certainty::Sure } else { Certainty::Guess };
+    let edits = vec![Edit { span: open.token.span, text: " {".to_owned() }, closer];
+    let title = "write `{ .. }` around the body".to_owned();
+    fault.report.fix = Some(Fix { title, certainty, edits, import: None });
+    fault.habit = Some(Habit::NoBraces);
 }
 
 /// The `,` of a list that is in parentheses.

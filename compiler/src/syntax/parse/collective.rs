@@ -3,7 +3,9 @@
 
 use super::declaration::{declaration, opens_body};
 use super::expression::{Values, condition, promise};
+use super::family::{Behind, behind};
 use super::item::{braced, misplaced, parameters, with_prefix};
+use super::prose::prose;
 use super::recover::{
     close, expect, misspelt_head, no_body, open, required_name, semicolon, size_without_brackets,
     unknown, word,
@@ -32,6 +34,7 @@ pub(super) fn collective<'t>(
     let known = collective_item(values).or(stray(values, body.clone())).boxed();
     let any = choice((
         known.clone(),
+        prose().map(|()| None),
         misspelt_head(WORDS, known),
         unknown("a clause of the collective", body).map(|()| None),
     ));
@@ -154,11 +157,13 @@ struct Promised<'t> {
     between: Vec<Separator>,
     /// If it is in a loop in these braces, all of that.
     looped: Option<Input<'t>>,
+    /// What it is for, if that is behind it, and the `;` after that.
+    behind: Option<(Behind<'t>, Option<&'t Token<'t>>)>,
 }
 
 impl<'t> Promised<'t> {
     fn new(promise: Expr) -> Promised<'t> {
-        Promised { binders: Vec::new(), promise, between: Vec::new(), looped: None }
+        Promised { binders: Vec::new(), promise, between: Vec::new(), looped: None, behind: None }
     }
 }
 
@@ -189,11 +194,15 @@ fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
             let header = through.as_ref().map(|(_, tokens)| *tokens);
             let several = separated(word, header, &promised.between);
             let looped = promised.looped.and_then(|tokens| loop_within(header, tokens));
-            for fault in several.into_iter().chain(looped) {
+            let behind =
+                promised.behind.map(|(behind, end)| loop_behind(word, header, behind, end));
+            let (more, behind) = behind.unzip();
+            for fault in several.into_iter().chain(looped).chain(behind) {
                 e.state().log.push(Note::Fault(Box::new(fault)));
             }
             let mut binders = through.map(|(binders, _)| binders).unwrap_or_default();
             binders.extend(promised.binders);
+            binders.extend(more.unwrap_or_default());
             Ensures { binders, promise: promised.promise }
         })
         .boxed()
@@ -210,14 +219,17 @@ fn promises<'t>(values: &Values<'t>) -> Rule<'t, Promised<'t>> {
         input.next_ref();
         Ok(Separator { place, another: None })
     });
+    let within = behind(values).map(|behind| (behind, None));
+    let after = behind(values).then(mark(Kind::Semicolon).or_not());
     open()
-        .ignore_then(promise(values))
+        .ignore_then(promise(values).then(within.or_not()))
         .then(another.repeated().collect::<Vec<_>>())
         .then(last.or_not())
         .then_ignore(close(Kind::RightBrace))
-        .map(|((promise, mut between), last)| {
+        .then(after.or_not())
+        .map(|((((promise, within), mut between), last), after)| {
             between.extend(last);
-            Promised { between, ..Promised::new(promise) }
+            Promised { between, behind: within.or(after), ..Promised::new(promise) }
         })
         .boxed()
 }
@@ -381,6 +393,27 @@ fn loop_within(through: Option<Input<'_>>, tokens: &[Token<'_>]) -> Option<Fault
     let report = Diagnostic::new(Code::E0101, word.span, message)
         .fix("write `ensures for .. { .. }`", edits);
     Some(Fault::new(word.span.start, Reach::Before, report))
+}
+
+/// What a promise is for, behind it; `through` are the tokens of what it is for so far.
+fn loop_behind(
+    word: &Token<'_>,
+    through: Option<Input<'_>>,
+    behind: Behind<'_>,
+    end: Option<&Token<'_>>,
+) -> (Vec<Binder>, Fault) {
+    let (binders, tokens, place) = behind.into_parts();
+    let text = written(tokens);
+    let header = match through.and_then(|through| through.last()) {
+        Some(last) => Edit { span: last.after(), text: format!(", {text}") },
+        None => Edit { span: word.after(), text: format!(" for {text}") },
+    };
+    let place = end.map_or(place, |end| place.to(end.span));
+    let edits = vec![header, Edit { span: place, text: String::new() }];
+    let message = "what a promise is for comes before its braces";
+    let report =
+        Diagnostic::new(Code::E0101, place, message).fix("write `ensures for .. { .. }`", edits);
+    (binders, Fault::new(place.start, Reach::Before, report))
 }
 
 /// A loop around promises, each of which has to say itself what it is for.

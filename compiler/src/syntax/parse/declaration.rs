@@ -2,11 +2,13 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::expression::{Values, arguments, dimensions};
+use super::family::{behind, family, unbracketed};
 use super::options::options;
 use super::recover::{
     expect, inner_word, listed_some, parentheses, required_name, semicolon, size_without_brackets,
 };
 use super::report::{no_extent, value_in_parentheses};
+use super::superfluous::{initial_value, mark_before_name, type_before_name, type_behind_name};
 use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
 use crate::syntax::ast::{
     Channel, ChannelEnd, Dimension, Implements, ProgramItemKind, Scratch, Semaphore,
@@ -30,6 +32,7 @@ fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
     let given = parentheses(arguments(values), "and its arguments", "(ranks)");
     head(Kind::Collective)
         .then_ignore(look(|tokens| !opens_body(tokens)))
+        .then_ignore(mark_before_name().or_not())
         .ignore_then(required_name("a collective"))
         .then(given)
         .then_ignore(semicolon())
@@ -58,15 +61,18 @@ pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
 fn scratch<'t>(values: &Values<'t>) -> Rule<'t, Option<Scratch>> {
     let bare = size_without_brackets(values, "the extent of a region belongs in brackets")
         .map(|extent| vec![Dimension::Value(extent)]);
-    let extents = dimensions(values).or(no_dimensions()).or(bare).or(expect(
-        Kind::LeftBracket,
-        "and its extent",
-        &[],
-    )
-    .map(|()| Vec::new()));
+    let extents = dimensions(values)
+        .or(unbracketed(values))
+        .or(no_dimensions())
+        .or(bare)
+        .or(expect(Kind::LeftBracket, "and its extent", &[]).map(|()| Vec::new()));
     head(Kind::Scratch)
+        .ignore_then(type_before_name().or_not())
         .ignore_then(required_name("a name for the region"))
+        .then_ignore(type_behind_name().or_not())
         .then(extents)
+        .then_ignore(type_behind_name().or_not())
+        .then_ignore(initial_value().or_not())
         .then_ignore(semicolon())
         .map(|(name, dimensions)| Some(Scratch { name: name?, dimensions }))
         .boxed()
@@ -88,8 +94,9 @@ fn no_dimensions<'t>() -> impl Parser<'t, Input<'t>, Vec<Dimension>, Extra> + Cl
 
 fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
     head(Kind::Channel)
+        .ignore_then(type_before_name().or_not())
         .ignore_then(required_name("a name for the channel"))
-        .then(dimensions(values).or_not())
+        .then(family(values))
         .then_ignore(expect(
             Kind::Equal,
             "and `memory(..)`, `port(..)` or `switch(..)`",
@@ -97,9 +104,11 @@ fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
         ))
         .then(values.required("`memory(..)`, `port(..)` or `switch(..)`"))
         .then(channel_end(values).or_not())
+        .then(behind(values).or_not())
         .then_ignore(semicolon())
-        .map(|(((name, dimensions), value), to)| {
-            let dimensions = dimensions.unwrap_or_default();
+        .map_with(|((((name, family), value), to), behind), e| {
+            let (dimensions, fault) = family.dimensions(behind);
+            e.state().log.extend(fault.map(|fault| Note::Fault(Box::new(fault))));
             Some(Channel { name: name?, dimensions, value, to: to.flatten() })
         })
         .boxed()
@@ -131,8 +140,10 @@ fn semaphore<'t>(values: &Values<'t>) -> Rule<'t, Option<Semaphore>> {
             value
         });
     head(Kind::Semaphore)
+        .ignore_then(type_before_name().or_not())
         .ignore_then(required_name("a name for the semaphore"))
-        .then(dimensions(values).or_not())
+        .then(dimensions(values).or(unbracketed(values)).or_not())
+        .then_ignore(type_behind_name().or_not())
         .then(equal.or(called).or_not())
         .then_ignore(semicolon())
         .map(|((name, dimensions), initial)| {

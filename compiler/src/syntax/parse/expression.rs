@@ -6,6 +6,7 @@ use super::recover::{
     close, expect, hole, listed, listed_some, name, open, required, required_name, reserved_name,
 };
 use super::report::{Expected, brackets_apart};
+use super::superfluous::word_before_binder;
 use super::{Extra, Input, Reader, Rule, kind_at, last, look, mark, note, pick, rest, span};
 use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Gathered, Index, Name, RangeKind,
@@ -402,7 +403,9 @@ fn binders<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Vec<Binder>> {
 /// A binder; none if it has no name.
 fn binder<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Option<Binder>> {
     let filter = mark(Kind::If).ignore_then(condition(expression));
-    required_name("a name")
+    word_before_binder()
+        .or_not()
+        .ignore_then(required_name("a name"))
         .then_ignore(expect(
             Kind::In,
             "and what it runs through",

@@ -3,13 +3,16 @@
 use super::collective::collective;
 use super::declaration::declaration;
 use super::expression::Values;
+use super::prose::prose;
 use super::recover::{
     close, expect, fat_arrow, function_in_braces, inner_word, listed, listed_some, misspelt_head,
-    no_body, open, parentheses, required_name, semicolon, unknown, word,
+    no_body, open, other_head, parentheses, required_name, semicolon, unknown, unless_called, word,
 };
-use super::report::{other_path, type_first};
+use super::report::{other_path, type_first, written};
 use super::statement::{body, dangling, r#let, lone_else, statement, text, r#type};
-use super::{Extra, Input, Note, Reader, Rule, head, kind_at, look, mark, note, pick, rest, span};
+use super::{
+    Extra, Input, Note, Reader, Rule, before, head, kind_at, look, mark, note, pick, rest, span,
+};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
@@ -17,6 +20,7 @@ use crate::syntax::ast::{
     ProgramItem, ProgramItemKind, Use, UseName, UseRoot,
 };
 use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::lookahead::{begins_surely, behind, holder};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::input::MapExtra;
 use chumsky::prelude::{EmptyErr, IterParser, Parser, any, choice, custom, recursive};
@@ -53,9 +57,11 @@ pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
     let known = item(&values).or(stray_in_file(&values, body.clone())).boxed();
     let any = choice((
         known.clone(),
+        prose().map(|()| None),
         lone_else(&values, body.clone()).map(|()| None),
+        other_head(known.clone()),
         misspelt_head(ITEM_WORDS, known),
-        unknown("a declaration", body).map(|()| None),
+        unknown("a declaration", unless_called(body)).map(|()| None),
         any().map(|_| None),
     ));
     let items = with_prefix(any).map(|((docs, attributes), found)| {
@@ -255,12 +261,37 @@ fn function<'t>(values: &Values<'t>) -> Rule<'t, Option<Function>> {
     head(Kind::Fn)
         .ignore_then(required_name("a name for the function"))
         .then(parameters(values, "()"))
+        .then_ignore(statements_of_function().or_not())
         .then(result.ignore_then(r#type()).or_not())
         .then(function_in_braces().or(value))
         .map(|(((name, parameters), result), body)| {
             Some(Function { name: name?, parameters, result: result.flatten(), body })
         })
         .boxed()
+}
+
+/// Reports a function that has statements, as if it were a procedure. Consumes nothing.
+fn statements_of_function<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let open = tokens.iter().take(MAX_HEADER).position(|token| token.kind == Kind::LeftBrace);
+        let header = tokens.get(..open.unwrap_or(0)).unwrap_or_default();
+        let plain = |token: &Token<'_>| !matches!(token.kind, Kind::Equal | Kind::Semicolon);
+        let body = tokens.get(open.ok_or_else(EmptyErr::default)? + 1..).unwrap_or_default();
+        let word = before(input).iter().rev().find(|token| token.kind == Kind::Fn);
+        let has_statements = header.iter().all(plain) && holds_operations(body);
+        let word = word.filter(|_| has_statements).ok_or_else(EmptyErr::default)?;
+        note(input, function_with_statements(word, holder(body), header));
+        Ok(())
+    })
+}
+
+/// How many tokens there are at most between the parameters of a function and its value.
+const MAX_HEADER: usize = 8;
+
+/// Whether a body holds operations or declarations, judging by the first one.
+fn holds_operations(body: &[Token<'_>]) -> bool {
+    begins_surely(body) && body.first().is_some_and(|first| first.kind != Kind::Let)
 }
 
 fn procedure<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Procedure>> {
@@ -344,6 +375,7 @@ fn program<'t>(
     let known = program_item(values, body.clone()).or(stray.map(|()| None)).boxed();
     let any = choice((
         known.clone(),
+        prose().map(|()| None),
         lone_else(values, body.clone()).map(|()| None),
         misspelt_head(PROGRAM_WORDS, known),
         unknown("a declaration or statement", body).map(|()| None),
@@ -354,6 +386,7 @@ fn program<'t>(
     word(Kind::Program)
         .ignore_then(required_name("a name for the program"))
         .then(parameters(values, "(ranks: int = 8)"))
+        .then_ignore(early_collective().or_not())
         .then(braced(items.boxed()))
         .map_with(|((name, parameters), (mut items, end)), e| {
             let name = name.unwrap_or(Name { text: String::new(), span: end });
@@ -365,6 +398,28 @@ fn program<'t>(
             Program { name, parameters, items, end }
         })
         .boxed()
+}
+
+/// What a program implements, between its parameters and its body: `: allgather(ranks)`. It is skipped.
+fn early_collective<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let begins = tokens.first().filter(|word| {
+            matches!(word.kind, Kind::Colon | Kind::Arrow | Kind::For | Kind::Collective)
+                || matches!(word.text, "implements" | "is" | "extends")
+        });
+        let called = begins.and(tokens.get(2)).is_some_and(|open| open.kind == Kind::LeftParen);
+        let arguments = tokens.get(3..).filter(|_| called).unwrap_or_default();
+        let end = behind(arguments.iter(), Kind::RightParen).ok_or_else(EmptyErr::default)?;
+        let (header, body) = tokens.split_at_checked(end + 3).ok_or_else(EmptyErr::default)?;
+        let open = body.first().filter(|open| open.kind == Kind::LeftBrace);
+        let fault = open.and_then(|open| collective_in_header(header, open));
+        note(input, fault.ok_or_else(EmptyErr::default)?);
+        for _ in header {
+            input.next_ref();
+        }
+        Ok(())
+    })
 }
 
 /// The elements between braces, and the brace that ends them.
@@ -394,7 +449,8 @@ fn program_item<'t>(
 fn stray_declaration<'t>(values: &Values<'t>) -> Rule<'t, ()> {
     declaration(values)
         .map_with(|kind, e| {
-            misplaced(e, "is not allowed in a body", "declare it at the top level of the program");
+            let help = where_declared(e.slice());
+            misplaced(e, "is not allowed in a body", help);
             if let Some(kind) = kind {
                 let span = span(e);
                 let item = ProgramItem { docs: Vec::new(), attributes: Vec::new(), kind, span };
@@ -402,6 +458,22 @@ fn stray_declaration<'t>(values: &Values<'t>) -> Rule<'t, ()> {
             }
         })
         .boxed()
+}
+
+/// Where to declare what is declared in a body, and how several of it.
+fn where_declared(declaration: &[Token<'_>]) -> &'static str {
+    match kind_at(declaration, 0) {
+        Some(Kind::Channel) => {
+            "declare it at the top level of the program; several are a family: `channel c[p in peers] = memory(p);`"
+        }
+        Some(Kind::Scratch) => {
+            "declare it at the top level of the program, for all that needs it: `scratch s[p in peers];`"
+        }
+        Some(Kind::Semaphore) => {
+            "declare it at the top level of the program; several are a family: `semaphore s[p in peers];`"
+        }
+        _ => "declare it at the top level of the program",
+    }
 }
 
 /// Declarations and statements outside any program.
@@ -439,6 +511,21 @@ pub(super) fn misplaced<'t>(e: &mut MapExtra<'t, '_, Input<'t>, Extra>, rule: &s
     e.state().log.push(Note::Fault(Box::new(fault)));
 }
 
+/// What a program implements, before the `{` of its body.
+fn collective_in_header(header: &[Token<'_>], open: &Token<'_>) -> Option<Fault> {
+    let (first, collective) = header.split_first()?;
+    let place = first.span.to(collective.last()?.span);
+    let inside = format!("\n    collective {};", written(collective));
+    let edits = vec![
+        Edit { span: Span { end: open.span.start, ..place }, text: String::new() },
+        Edit { span: open.after(), text: inside },
+    ];
+    let report =
+        Diagnostic::new(Code::E0101, place, "what a program implements is said in its body")
+            .fix("write `collective ..;` in the body", edits);
+    Some(Fault::new(place.start, Reach::Before, report))
+}
+
 fn late_inner_doc(token: &Token<'_>) -> Fault {
     let slashes = Span { end: token.span.start + 3, ..token.span };
     let report = Diagnostic::new(
@@ -449,6 +536,18 @@ fn late_inner_doc(token: &Token<'_>) -> Fault {
     .help("`///` documents the declaration below")
     .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
     Fault::new(token.span.start, Reach::Before, report)
+}
+
+/// A function with statements in braces, as if it were what `meant` declares; `header` is what it has between them and its parameters.
+fn function_with_statements(word: &Token<'_>, meant: Kind, header: &[Token<'_>]) -> Fault {
+    let message = "a function has one value, and no statements";
+    let report = Diagnostic::new(Code::E0101, word.span, message);
+    let edit = Edit { span: word.span, text: meant.text().to_owned() };
+    let report = match header {
+        [] => report.fix(format!("write `{}`", meant.text()), vec![edit]),
+        _ => report.help("statements are in a procedure, which has no result: `proc f() { .. }`"),
+    };
+    Fault::new(word.span.start, Reach::Statement, report)
 }
 
 fn verb_procedure(token: &Token<'_>) -> Fault {

@@ -6,8 +6,10 @@ use super::item::braced;
 use super::recover::{
     expect, listed_some, name, parenthesized, required_name, semicolon, unknown, word,
 };
-use super::report::{bare_option, commas_for_semicolons, options_in_parentheses};
-use super::{Extra, Input, Note, Reader, Rule, kind_at, look, mark, note, rest, span};
+use super::report::{
+    assigned_options, bare_options, commas_for_semicolons, options_in_parentheses,
+};
+use super::{Extra, Input, Note, Reader, Rule, before, kind_at, look, mark, note, rest, span};
 use crate::syntax::ast::{OptionSetting, OptionValue};
 use crate::syntax::lookahead::behind;
 use crate::syntax::token::{Kind, Token};
@@ -17,12 +19,6 @@ use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
 pub(super) fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
     let setting = option_setting(values).then_ignore(semicolon());
     let garbage = braced(setting.clone().map(Some).boxed());
-    let bare = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal));
-    let bare = bare.ignore_then(setting.clone()).map_with(|setting, e| {
-        let fault = bare_option(span(e));
-        e.state().log.push(Note::Fault(Box::new(fault)));
-        vec![setting]
-    });
     let within = |setting: Rule<'t, OptionSetting>| {
         let any = setting.map(Some).or(unknown("an option", garbage.clone()).map(|()| None));
         braced(any.boxed()).map(|(settings, _)| settings)
@@ -30,9 +26,70 @@ pub(super) fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
     let end = mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not();
     let listed = commas().ignore_then(within(option_setting(values).then_ignore(end).boxed()));
     let settings = within(setting.boxed());
+    let assigned = look(|tokens| {
+        kind_at(tokens, 0) == Some(Kind::Equal) && kind_at(tokens, 1) == Some(Kind::LeftBrace)
+    });
+    let assigned = assigned
+        .ignore_then(mark(Kind::Equal))
+        .then(settings.clone())
+        .then(mark(Kind::Semicolon).or_not())
+        .map_with(|((equal, settings), end), e| {
+            let fault = assigned_options(equal.span, end.map(|end| end.span));
+            e.state().log.push(Note::Fault(Box::new(fault)));
+            settings
+        });
     word(Kind::Options)
-        .ignore_then(choice((bare, listed, in_parentheses(values), settings)))
+        .ignore_then(choice((bare(values), listed, in_parentheses(values), assigned, settings)))
         .boxed()
+}
+
+/// `options a = 1;`, or with a `:` before the options, which may be on lines of their own.
+fn bare<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
+    let is_here = look(|tokens| {
+        let colon = usize::from(matches!(kind_at(tokens, 0), Some(Kind::Colon | Kind::Dot)));
+        kind_at(tokens, colon).is_some_and(Kind::is_name)
+            && kind_at(tokens, colon + 1) == Some(Kind::Equal)
+    });
+    let another = another_option().ignore_then(option_setting(values));
+    is_here
+        .ignore_then(mark(Kind::Colon).or(mark(Kind::Dot)).or_not())
+        .then(option_setting(values).map(|one| vec![one]).foldl(
+            another.repeated(),
+            |mut all, one| {
+                all.push(one);
+                all
+            },
+        ))
+        .then(mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not())
+        .map_with(|((colon, settings), _), e| {
+            let fault = bare_options(colon, e.slice());
+            e.state().log.extend(fault.map(|fault| Note::Fault(Box::new(fault))));
+            settings
+        })
+        .boxed()
+}
+
+/// What is between two options that are not in braces, if another one follows: on the same line, or on a line of its own
+/// like the one before it.
+fn another_option<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let line = before(input).iter().rev().find(|token| token.first);
+        let line = line.filter(|head| head.kind != Kind::Options).map(|head| head.indent);
+        let tokens = rest(input);
+        let mark = matches!(kind_at(tokens, 0), Some(Kind::Comma | Kind::Semicolon));
+        let next = tokens.get(usize::from(mark)..).unwrap_or_default();
+        let sets = kind_at(next, 1) == Some(Kind::Equal);
+        let name = next.first().filter(|name| sets && name.kind.is_name());
+        let name = name.ok_or_else(EmptyErr::default)?;
+        let goes_on = if name.first { line == Some(name.indent) } else { mark };
+        if !goes_on {
+            return Err(EmptyErr::default());
+        }
+        if mark {
+            input.next_ref();
+        }
+        Ok(())
+    })
 }
 
 /// `options (a = 1, b = 2);`

@@ -3,18 +3,23 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::expression::Values;
+use super::form::{self, form_of_statement};
 use super::report::{
-    Expected, arrow_for_equal, body_of_function, expected, in_no_brackets, is_opening_mark,
-    missing, missing_word, misspelt, needless_comma, no_parameters, no_scratch, no_statement,
-    no_such_word, reserved, several_names, unexpected, wrong_mark, wrong_marks,
+    Expected, arrow_for_equal, body_of_function, call_without_parentheses, expected,
+    in_no_brackets, is_opening_mark, missing, missing_word, misspelt, needless_comma,
+    no_parameters, no_scratch, no_statement, no_such_word, reserved, several_names, unexpected,
+    wrong_mark,
 };
+use super::superfluous::before_brace;
 use super::{
-    Extra, Input, Note, Reader, Rule, head, here, kind_at, last, look, mark, note, pick, rest,
+    Extra, Input, Note, Reader, Rule, before, head, here, kind_at, last, look, mark, note, pick,
+    rest,
 };
 use crate::diagnostic::nearest;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 use crate::syntax::fault::{Fault, Reach, colon_for_brace};
 use crate::syntax::foreign;
+use crate::syntax::habit::Habit;
 use crate::syntax::lookahead::{
     MAX_LOOK, begins_statement, behind, continues_with_modifier, is_operator, left_out,
 };
@@ -58,7 +63,14 @@ pub(super) fn required_name<'t>(
                 Ok(Some(named(token)))
             }
             Some(token) if is_reserved_name(before, tokens) => {
-                note(input, reserved(token));
+                let is_field = before.is_some_and(|before| before.kind == Kind::Dot);
+                note(
+                    input,
+                    match token.kind {
+                        Kind::Scratch if is_field => no_scratch(token),
+                        _ => reserved(token),
+                    },
+                );
                 input.next_ref();
                 Ok(Some(named(token)))
             }
@@ -147,34 +159,6 @@ pub(super) fn expect<'t>(
     })
 }
 
-/// `->`, even if something similar is here instead, or nothing.
-pub(super) fn arrow<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
-    const ALIKE: &[Kind] =
-        &[Kind::Equal, Kind::Greater, Kind::GreaterEqual, Kind::Minus, Kind::To, Kind::EqualEqual];
-    custom(|input: &mut Reader<'t, '_>| {
-        let Some(token) = rest(input).first() else {
-            let fault = missing(input, "->", "before the destination");
-            note(input, fault);
-            return Ok(());
-        };
-        if token.kind == Kind::Arrow {
-            input.next_ref();
-        } else if ALIKE.contains(&token.kind) && !token.first {
-            let tokens = rest(input);
-            let alike = tokens.iter().take_while(|token| ALIKE.contains(&token.kind)).count();
-            let alike = tokens.get(..alike).unwrap_or_default();
-            note(input, wrong_marks(token, alike, Kind::Arrow));
-            while input.peek_ref().is_some_and(|token| ALIKE.contains(&token.kind)) {
-                input.next_ref();
-            }
-        } else {
-            let fault = missing(input, "->", "before the destination");
-            note(input, fault);
-        }
-        Ok(())
-    })
-}
-
 /// A word within a statement, even if it is misspelled.
 pub(super) fn inner_word<'t>(
     kind: Kind,
@@ -229,13 +213,23 @@ pub(super) fn semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
                 input.next_ref();
             }
             Some(token) if is_stray(tokens) => {
-                let before = last(input);
-                note(input, unexpected(before, token, Expected::Semicolon));
+                let mut fault = unexpected(last(input), token, Expected::Semicolon);
+                if is_lone_for(tokens) {
+                    fault.report.helps.clear();
+                }
+                if fault.report.helps.is_empty() && fault.report.fix.is_none() {
+                    let is_let =
+                        form::head(before(input)).is_some_and(|head| head.kind == Kind::Let);
+                    fault.report.helps.extend(form_of_statement(input).filter(|_| !is_let));
+                }
+                note(input, fault);
+                skip_one(input);
                 skip_statement(input);
             }
             _ => {
                 let mut fault = missing(input, ";", "after this statement");
                 fault.reach = Reach::Before;
+                fault.habit = Some(Habit::NoSemicolon);
                 note(input, fault);
             }
         }
@@ -248,8 +242,14 @@ fn is_stray(tokens: Input<'_>) -> bool {
     tokens.first().is_some_and(|token| {
         !matches!(token.kind, Kind::Semicolon | Kind::RightBrace)
             && !token.first
-            && !begins_statement(tokens)
+            && (!begins_statement(tokens) || is_lone_for(tokens))
     })
+}
+
+/// A `for` that begins no loop, as in `wait c for data;`.
+fn is_lone_for(tokens: Input<'_>) -> bool {
+    let binds = matches!(kind_at(tokens, 2), Some(Kind::In | Kind::Comma | Kind::Equal));
+    kind_at(tokens, 0) == Some(Kind::For) && kind_at(tokens, 1) != Some(Kind::LeftParen) && !binds
 }
 
 /// A value that must not be followed by something that does not belong there; a hole if it is.
@@ -326,6 +326,10 @@ pub(super) fn parenthesized<'t, O: 't>(
 /// statement.
 pub(super) fn open<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
+        if input.parse(before_brace()).is_ok() {
+            input.next_ref();
+            return Ok(());
+        }
         let tokens = rest(input);
         let token = tokens.first().ok_or_else(EmptyErr::default)?;
         if token.kind != Kind::LeftBrace {
@@ -391,7 +395,11 @@ pub(super) fn size_without_brackets<'t>(
     message: &'static str,
 ) -> Rule<'t, Expr> {
     let instead = pick(|token| is_opening_mark(token).then_some(()));
-    let on_this_line = look(|tokens| tokens.first().is_some_and(|token| !token.first));
+    let on_this_line = look(|tokens| {
+        let is_word = |at: usize| kind_at(tokens, at).is_some_and(Kind::is_name);
+        let is_value = is_word(1) || kind_at(tokens, 1) == Some(Kind::Int);
+        tokens.first().is_some_and(|token| !token.first) && !(is_word(0) && is_value)
+    });
     let size = instead
         .or_not()
         .ignore_then(on_this_line.clone())
@@ -416,10 +424,13 @@ pub(super) fn parentheses<'t, O: 't>(
     example: &'static str,
 ) -> Rule<'t, Vec<O>> {
     let missing = custom(move |input: &mut Reader<'t, '_>| {
-        let path = rest(input).first().filter(|next| next.kind == Kind::PathSeparator);
+        let other = rest(input).first().filter(|next| {
+            let goes_on = matches!(next.kind, Kind::LeftBrace | Kind::Colon | Kind::Semicolon);
+            next.kind.class() == Class::Mark && !goes_on && !next.first
+        });
         let before = last(input);
-        let fault = match path {
-            Some(path) => unexpected(before, path, Expected::Thing("`(`")),
+        let fault = match other {
+            Some(other) => unexpected(before, other, Expected::Thing("`(`")),
             None => no_parameters(input, what, example),
         };
         note(input, fault);
@@ -465,6 +476,7 @@ pub(super) fn no_semicolon<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clon
         }
         let mut fault = missing(input, ";", "after this declaration");
         fault.reach = Reach::Before;
+        fault.habit = Some(Habit::NoSemicolon);
         note(input, fault);
         Ok(())
     })
@@ -512,6 +524,37 @@ pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>)
     .boxed()
 }
 
+/// A declaration that begins with a word of another language, judging by its body: `algorithm f(..) { collective ..; }`.
+/// `own` reads it again as what it is.
+pub(super) fn other_head<'t, O: 't>(own: Rule<'t, O>) -> Rule<'t, O> {
+    custom(move |input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let word = tokens.first().filter(|word| word.kind == Kind::Name);
+        let word = word.ok_or_else(EmptyErr::default)?;
+        let meant = left_out(tokens.get(1..).unwrap_or_default());
+        let meant = meant.filter(|meant| matches!(meant, Kind::Program | Kind::Collective));
+        let meant = meant.ok_or_else(EmptyErr::default)?;
+        note(input, no_such_word(word, Some(meant)));
+        let at = *input.cursor().inner();
+        input.state().meant = Some((at, meant));
+        input.parse(&own)
+    })
+    .boxed()
+}
+
+/// A body, which is skipped if parentheses are before it: then it is that of a function in another language.
+pub(super) fn unless_called<'t, O: 't>(body: Rule<'t, O>) -> Rule<'t, ()> {
+    custom(move |input: &mut Reader<'t, '_>| {
+        if last(input).is_some_and(|last| last.kind == Kind::RightParen) {
+            skip_one(input);
+        } else {
+            input.parse(&body)?;
+        }
+        Ok(())
+    })
+    .boxed()
+}
+
 /// A statement whose first token begins no statement: it is skipped, except for the bodies in it, which are read with
 /// `body`.
 pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<'t, ()> {
@@ -519,7 +562,13 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
         let tokens = rest(input);
         let token = tokens.first().filter(|token| !token.kind.is_closer());
         let token = token.ok_or_else(EmptyErr::default)?;
-        note(input, no_statement(token, behind_indices(tokens), what.into()));
+        let fault = call_without_parentheses(tokens);
+        let fault =
+            fault.unwrap_or_else(|| no_statement(token, behind_indices(tokens), what.into()));
+        note(input, fault);
+        if skip_indented(input) {
+            return Ok(());
+        }
         if token.kind == Kind::Semicolon {
             input.next_ref();
             return Ok(());
@@ -528,7 +577,7 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
             skip_one(input);
         }
         while let Some(token) = rest(input).first() {
-            if token.kind == Kind::LeftBrace {
+            if token.kind == Kind::LeftBrace && may_hold_statements(rest(input)) {
                 input.parse(&body)?;
                 break;
             }
@@ -539,6 +588,43 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
         Ok(())
     })
     .boxed()
+}
+
+/// Whether a brace may enclose statements: not if it begins with what begins none, as in `match x { 1 => .. }`.
+fn may_hold_statements(tokens: Input<'_>) -> bool {
+    let begins = kind_at(tokens, 1).is_some_and(|first| match first.class() {
+        Class::Mark => matches!(first, Kind::RightBrace | Kind::Doc | Kind::Hash),
+        Class::Word | Class::Verb | Class::Reserved => true,
+    });
+    let goes_on = kind_at(tokens, 2).is_none_or(|next| {
+        !matches!(
+            next,
+            Kind::Equal | Kind::EqualEqual | Kind::Comma | Kind::Colon | Kind::RightBrace
+        )
+    });
+    begins && goes_on
+}
+
+/// Skips a body of another language: a line that ends with `:`, and the lines below it that are indented further. False
+/// if this is none.
+fn skip_indented(input: &mut Reader<'_, '_>) -> bool {
+    let tokens = rest(input);
+    let Some(head) = tokens.first().filter(|head| head.first) else { return false };
+    let line = 1 + tokens.iter().skip(1).take_while(|token| !token.first).count();
+    let ends = tokens.get(line - 1).is_some_and(|last| last.kind == Kind::Colon);
+    let inside = |token: &&Token<'_>| {
+        !token.kind.is_closer() && (!token.first || token.indent > head.indent)
+    };
+    if !ends {
+        return false;
+    }
+    for _ in 0..line {
+        input.next_ref();
+    }
+    while rest(input).first().filter(inside).is_some() {
+        skip_one(input);
+    }
+    true
 }
 
 /// The token after the first one; if the first one is indexed and a field follows, the `.`.

@@ -2,12 +2,15 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::advice::advice;
+use super::form::{form_of_statement, head};
 use super::recover::Parenthesized;
-use super::{Reader, here, last, rest};
+use super::{Reader, before, here, last, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
+use crate::syntax::ast::OPTION_NAMES;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
+use crate::syntax::habit::Habit;
 use crate::syntax::lookahead::{begins_surely, behind, continues_with_modifier, is_operator};
 use crate::syntax::token::{Class, Kind, Token};
 use std::fmt;
@@ -58,6 +61,7 @@ fn instead_of_expression(next: Kind) -> Option<&'static str> {
         Kind::Dot => {
             Some("a statement begins with its verb: `signal channel;`, `put a -> b via channel;`")
         }
+        Kind::PathSeparator => Some(foreign::PATH),
         Kind::LeftBracket => {
             Some("to write memory, use `copy a -> b;`; to add to it, `reduce b, a -> b;`")
         }
@@ -67,7 +71,7 @@ fn instead_of_expression(next: Kind) -> Option<&'static str> {
 }
 
 /// A token as it is shown in a message.
-fn shown(token: &Token<'_>) -> String {
+pub(super) fn shown(token: &Token<'_>) -> String {
     if token.kind == Kind::Doc || token.kind == Kind::InnerDoc {
         return "a documentation comment".to_owned();
     }
@@ -101,7 +105,7 @@ pub(super) fn expected(input: &mut Reader<'_, '_>, wanted: Expected) -> Fault {
 /// A token where something else is expected, after another one.
 pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: Expected) -> Fault {
     if let Some(word) = before.filter(|_| is_word(before, "not")) {
-        return misspelt(word, "!");
+        return negation(word);
     }
     if let Some(mark) = foreign::operator(token.text).filter(|_| token.kind == Kind::Name) {
         return misspelt(token, mark);
@@ -117,6 +121,14 @@ pub(super) fn unexpected(before: Option<&Token<'_>>, token: &Token<'_>, wanted: 
     };
     let unopened = wanted == Expected::Body;
     Fault { unopened, ..Fault::new(token.span.start, Reach::Statement, report) }
+}
+
+/// `not`, which has a weaker hold than `!` in other languages.
+fn negation(word: &Token<'_>) -> Fault {
+    let mut fault = misspelt(word, Kind::Not.text());
+    fault.report.fix = None;
+    fault.report.helps.extend(foreign::function(word.text).map(str::to_owned));
+    fault
 }
 
 /// Whether a token is this word, which is no word of the language.
@@ -145,9 +157,46 @@ pub(super) fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fa
         (":", _) if rest(input).first().is_some_and(|next| next.kind == Kind::RightParen) => {
             report.help(foreign::CONTAINS)
         }
+        ("{", _) if rest(input).first().is_some_and(|next| next.kind == Kind::Semicolon) => report,
+        ("in", _) if rest(input).first().is_some_and(|next| is_operator(next.kind)) => {
+            report.help("a value for each member comes after `:`, as in `all(p in list: p > 0)`")
+        }
+        ("in", _) if rest(input).first().is_some_and(|next| next.kind == Kind::LeftBrace) => {
+            report.help("say what the loop runs through: `for p in peers { .. }`")
+        }
+        ("=", Some(Kind::Name)) if is_function(input) => report.help(foreign::LAMBDA),
+        ("=" | "->" | "in", _) if !rest(input).first().is_some_and(begins_value) => {
+            match form_of_statement(input) {
+                Some(form) => report.help(form),
+                None => report,
+            }
+        }
         _ => report.guess(title, edits),
     };
-    Fault::new(after.start, Reach::Statement, report)
+    let is_comment = report.fix.as_ref().is_some_and(|fix| fix.title == HASH_COMMENT);
+    let habit = is_comment.then_some(Habit::OtherComment);
+    Fault { habit, ..Fault::new(after.start, Reach::Statement, report) }
+}
+
+/// Whether parentheses follow the name that a `let` binds.
+fn is_function(input: &mut Reader<'_, '_>) -> bool {
+    let opens = rest(input).first().is_some_and(|next| next.kind == Kind::LeftParen);
+    opens && head(before(input)).is_some_and(|head| head.kind == Kind::Let)
+}
+
+/// What a `#` begins in other languages.
+const HASH_COMMENT: &str = "begin a comment with `//`";
+
+/// Whether a value can begin with a token, on the same line.
+fn begins_value(token: &Token<'_>) -> bool {
+    let begins = token.kind.is_name()
+        || token.kind.is_opener()
+        || matches!(
+            token.kind,
+            Kind::Int | Kind::Str | Kind::Wrong | Kind::True | Kind::False | Kind::If
+        )
+        || matches!(token.kind, Kind::Minus | Kind::Not);
+    begins && !token.first
 }
 
 /// What to write for a `#` with no `[` after it.
@@ -162,12 +211,15 @@ fn after_hash(input: &mut Reader<'_, '_>, report: Diagnostic) -> Diagnostic {
     let attribute =
         tokens.first().filter(|next| next.kind == Kind::Name && next.span.start == hash.span.end);
     let opens = tokens.get(1).is_some_and(|next| next.kind == Kind::LeftParen);
+    let directive = attribute.filter(|_| !opens).and_then(|word| foreign::statement(word.text));
+    if let Some(help) = directive {
+        return report.help(help);
+    }
     match attribute.filter(|_| opens) {
         Some(_) => report.help("an attribute is in brackets: `#[allow(unused, \"why\")]`"),
-        None => report.guess(
-            "begin a comment with `//`",
-            vec![Edit { span: hash.span, text: "//".to_owned() }],
-        ),
+        None => Diagnostic { message: "`#` begins no comment".to_owned(), ..report }
+            .label("")
+            .guess(HASH_COMMENT, vec![Edit { span: hash.span, text: "//".to_owned() }]),
     }
 }
 
@@ -194,20 +246,6 @@ fn instead_of_mark(place: Span, found: &str, kind: Kind) -> Fault {
     let report = Diagnostic::new(Code::E0101, place, format!("expected `{mark}`, found {found}"))
         .guess(format!("write `{mark}`"), vec![edit]);
     Fault::new(place.start, Reach::Statement, report)
-}
-
-/// `<-` between the operands of an operation.
-pub(super) fn arrow_backwards(left: &[Token<'_>], right: &[Token<'_>]) -> Option<Fault> {
-    let place = left.first()?.span.to(right.last()?.span);
-    let arrow = Span { start: left.last()?.span.end, end: right.first()?.span.start, ..place };
-    let edit = Edit { span: place, text: format!("{} -> {}", written(right), written(left)) };
-    let report = Diagnostic::new(
-        Code::E0101,
-        arrow,
-        "the source comes first, and `->` before the destination",
-    )
-    .guess("exchange the two sides", vec![edit]);
-    Some(Fault::new(place.start, Reach::Statement, report))
 }
 
 /// A comma between the operands and a word that follows them.
@@ -282,10 +320,10 @@ pub(super) fn value_in_parentheses(before: Span, value: &[Token<'_>]) -> Option<
     Some(Fault::new(open.span.start, Reach::Before, report))
 }
 
-/// Empty parentheses after the name of a block.
-pub(super) fn no_parameters_of_block(open: &Token<'_>, close: &Token<'_>) -> Fault {
+/// Empty parentheses after `what`, which takes no arguments.
+pub(super) fn needless_parentheses(what: &str, open: &Token<'_>, close: &Token<'_>) -> Fault {
     let place = open.span.to(close.span);
-    let report = Diagnostic::new(Code::E0101, place, "a block has no parameters")
+    let report = Diagnostic::new(Code::E0101, place, format!("{what} takes no arguments"))
         .fix("remove `()`", vec![Edit { span: place, text: String::new() }]);
     Fault::new(place.start, Reach::Before, report)
 }
@@ -333,6 +371,8 @@ pub(super) fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
     let mut report = Diagnostic::new(Code::E0106, token.span, message);
     if let Some(help) = foreign::statement(token.text) {
         report = report.help(help);
+    } else if OPTION_NAMES.contains(&token.text) {
+        report = report.help(option_alone(token.text));
     } else if let Some(word) = meant.map(Kind::text) {
         let edit = Edit { span: token.span, text: word.to_owned() };
         report = report
@@ -340,6 +380,11 @@ pub(super) fn no_such_word(token: &Token<'_>, meant: Option<Kind>) -> Fault {
             .guess(format!("write `{word}`"), vec![edit]);
     }
     Fault::new(token.span.start, Reach::Statement, report)
+}
+
+/// How to write an option that is not among others.
+pub(super) fn option_alone(name: &str) -> String {
+    format!("it is an option: `options {{ {name} = ..; }}`")
 }
 
 /// A token that can begin something only after the word `word`, which is missing.
@@ -368,17 +413,55 @@ pub(super) fn no_extent(after: Span) -> Fault {
     Fault::new(after.start, Reach::Statement, report)
 }
 
-/// A setting after `options` that is not in braces.
-pub(super) fn bare_option(setting: Span) -> Fault {
-    let (before, after) =
-        (Span { end: setting.start, ..setting }, Span { start: setting.end, ..setting });
-    let edits = vec![
-        Edit { span: before, text: "{ ".to_owned() },
-        Edit { span: after, text: " }".to_owned() },
-    ];
-    let report = Diagnostic::new(Code::E0105, setting, "options belong in braces")
+/// Options that are not in braces, and what comes before and after them.
+pub(super) fn bare_options(colon: Option<&Token<'_>>, tokens: &[Token<'_>]) -> Option<Fault> {
+    let settings = tokens.get(usize::from(colon.is_some())..)?;
+    let (first, last) = (settings.first()?, settings.last()?);
+    let place = first.span.to(last.span);
+    let mut edits = Vec::new();
+    edits.push(match colon {
+        Some(dot) if dot.kind == Kind::Dot => Edit { span: dot.span, text: " { ".to_owned() },
+        Some(colon) => Edit { span: colon.span, text: " {".to_owned() },
+        None => Edit { span: Span { end: first.span.start, ..first.span }, text: "{ ".to_owned() },
+    });
+    let mut depth = 0_u32;
+    for three in settings.windows(3) {
+        let [before, name, equal] = three else { continue };
+        if before.kind.is_opener() {
+            depth += 1;
+        } else if before.kind.is_closer() {
+            depth = depth.saturating_sub(1);
+        }
+        if depth > 0 || !name.kind.is_name() || equal.kind != Kind::Equal {
+            continue;
+        }
+        edits.extend(match before.kind {
+            Kind::Semicolon => None,
+            Kind::Comma => Some(Edit { span: before.span, text: ";".to_owned() }),
+            _ => Some(Edit { span: before.after(), text: ";".to_owned() }),
+        });
+    }
+    let end = match (colon, first.first) {
+        (Some(colon), true) => format!("\n{}}}", " ".repeat(colon.indent as usize)),
+        _ => " }".to_owned(),
+    };
+    edits.push(match last.kind {
+        Kind::Semicolon => Edit { span: last.after(), text: end },
+        Kind::Comma => Edit { span: last.span, text: format!(";{end}") },
+        _ => Edit { span: last.after(), text: format!(";{end}") },
+    });
+    let report = Diagnostic::new(Code::E0105, place, "options belong in braces")
         .fix("write `options { .. }`", edits);
-    Fault::new(setting.start, Reach::Statement, report)
+    Some(Fault::new(place.start, Reach::Before, report))
+}
+
+/// A `=` between `options` and their braces, and the `;` behind them.
+pub(super) fn assigned_options(equal: Span, end: Option<Span>) -> Fault {
+    let removed = std::iter::once(equal).chain(end);
+    let edits = removed.map(|span| Edit { span, text: String::new() }).collect();
+    let report = Diagnostic::new(Code::E0101, equal, "expected `{`, found `=`")
+        .fix("write `options { .. }`", edits);
+    Fault::new(equal.start, Reach::Before, report)
 }
 
 /// Commas after options, of which `first` is the first. `places` are those of all of them and the end of the last option
@@ -416,6 +499,24 @@ pub(super) fn options_in_parentheses<'t>(
         false => report.help("write `options { .. }`, with `;` after each option"),
     };
     Some(Fault::new(place.start, Reach::Statement, report))
+}
+
+/// What a loop runs through in parentheses.
+pub(super) fn loop_in_parentheses(found: &Parenthesized<'_>) -> Option<Fault> {
+    let (close, inner) = found.inner.split_last()?;
+    let touches = found.before.is_some_and(|before| before.span.end == found.open.span.start);
+    let space = if touches { " ".to_owned() } else { String::new() };
+    let edits = vec![
+        Edit { span: found.open.span, text: space },
+        Edit { span: close.span, text: String::new() },
+    ];
+    let place = found.open.span.to(close.span);
+    let report = Diagnostic::new(Code::E0101, place, "what a loop runs through has no parentheses");
+    let report = match found.is_certain() && !inner.is_empty() {
+        true => report.fix("remove the parentheses", edits),
+        false => report.help("write a loop as `for i in 0..n { .. }`"),
+    };
+    Some(Fault::new(place.start, Reach::Before, report))
 }
 
 /// The settings of a pipeline in parentheses.
@@ -579,6 +680,33 @@ pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expect
             fault
         }
     }
+}
+
+/// A name, and behind it what looks like the arguments of a call.
+pub(super) fn call_without_parentheses(tokens: &[Token<'_>]) -> Option<Fault> {
+    let (name, after) = tokens.split_first().filter(|(name, _)| name.kind == Kind::Name)?;
+    let end = after.iter().position(|token| token.kind == Kind::Semicolon)?;
+    let arguments = after.get(..end)?;
+    let (first, last) = (arguments.first()?, arguments.last()?);
+    let is_other = |token: &Token<'_>| {
+        token.first || matches!(token.kind, Kind::Arrow | Kind::Equal | Kind::LeftBrace)
+    };
+    let is_value = first.kind.is_name() || matches!(first.kind, Kind::Int | Kind::Str);
+    if !is_value
+        || arguments.iter().any(is_other)
+        || arguments.windows(2).any(|pair| pair.iter().all(|token| token.kind.is_name()))
+        || foreign::statement(name.text).is_some()
+        || OPTION_NAMES.contains(&name.text)
+    {
+        return None;
+    }
+    let edits = vec![
+        Edit { span: Span { end: first.span.start, ..name.after() }, text: "(".to_owned() },
+        Edit { span: last.after(), text: ")".to_owned() },
+    ];
+    let mut fault = no_such_word(name, None);
+    fault.report = fault.report.guess("to call a procedure, write `name(..);`", edits);
+    Some(fault)
 }
 
 /// A `;` that ends no statement.

@@ -1,30 +1,34 @@
 //! Statements: everything from `body` to `operand` in the grammar.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
+use super::arrow::{arrow, backwards, called};
 use super::expression::{Values, arguments, at_binder, condition, opened_dimensions};
+use super::family::unbracketed;
 use super::item::{Prefix, with_prefix};
+use super::prose::prose;
 use super::recover::{
-    arrow, close, comma_before_modifier, expect, has_body, hole, inner_word, misspelt_head, name,
-    no_body, no_semicolon, open, parenthesized, required_name, semicolon, unknown, via, whole,
+    close, comma_before_modifier, expect, has_body, hole, inner_word, misspelt_head, name, no_body,
+    no_semicolon, open, parenthesized, required_name, semicolon, unknown, via, whole,
 };
 use super::report::{
-    arrow_backwards, else_without_if, lone_semicolon, misspelt, never_changes,
-    no_parameters_of_block, not_a_comma, other_else_if, pipeline_in_parentheses,
+    else_without_if, lone_semicolon, loop_in_parentheses, misspelt, needless_parentheses,
+    never_changes, not_a_comma, option_alone, other_else_if, pipeline_in_parentheses,
     statement_for_body, statement_in_parentheses, written,
 };
+use super::superfluous::{colon_before_equal, filler, mark_before_name, type_before_name};
 use super::{
     Extra, Input, Reader, Rule, head, head_of, here, kind_at, look, mark, note, pick, rest, span,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Block, Body, Doc, Else, Expr, If, Let, Modifier, Name, Operand, Require, Stmt, StmtKind, Str,
-    Synchronise, SynchroniseVerb, Transfer, TransferVerb, Type,
+    Binder, Block, Body, Doc, Else, Expr, If, Let, Modifier, Name, OPTION_NAMES, Operand, Require,
+    Stmt, StmtKind, Str, Synchronise, SynchroniseVerb, Transfer, TransferVerb, Type,
 };
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::lookahead::{
-    MAX_LOOK, begins_surely, continues_with_modifier, encloses_statement, takes_body,
+    begins_surely, continues_with_modifier, encloses_statement, takes_body,
 };
 use crate::syntax::token::{Class, Kind, Token, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
@@ -67,6 +71,7 @@ pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Bo
         let known = statement(values, body.clone()).or(strays.map(|()| None)).boxed();
         let any = choice((
             known.clone(),
+            prose().map(|()| None),
             lone_else(values, body.clone()).map(|()| None),
             misspelt_head(WORDS, known.clone()),
             unknown("a statement", body).map(|()| None),
@@ -106,7 +111,9 @@ fn bare_statement<'t>(known: Rule<'t, Option<StmtKind>>) -> Rule<'t, Vec<Element
         let colon = usize::from(kind_at(tokens, 0) == Some(Kind::Colon));
         let tokens = tokens.get(colon..).unwrap_or_default();
         let operation = tokens.first().filter(|token| !token.first && !takes_body(token.kind));
-        operation.is_some() && (begins_surely(tokens) || is_call(tokens))
+        let syncs =
+            kind_at(tokens, 0) == Some(Kind::Sync) && kind_at(tokens, 1) == Some(Kind::Semicolon);
+        operation.is_some() && (begins_surely(tokens) || is_call(tokens) || syncs)
     };
     look(begins)
         .ignore_then(mark(Kind::Colon).or_not())
@@ -193,12 +200,28 @@ fn ended<'t>(
         .boxed()
 }
 
+/// Whether a statement begins with `x =`, `x :=` or `x: int =`.
+fn is_assignment(tokens: &[Token<'_>]) -> bool {
+    match kind_at(tokens, 1) {
+        Some(Kind::Equal) => true,
+        Some(Kind::Colon) => {
+            let typed = usize::from(kind_at(tokens, 2).is_some_and(Kind::is_name));
+            kind_at(tokens, 2 + typed) == Some(Kind::Equal)
+        }
+        _ => false,
+    }
+}
+
 /// `x = 1;` is not a statement; it is taken for `let x = 1;`.
 fn assignment<'t>(values: &Values<'t>) -> Rule<'t, Option<StmtKind>> {
-    let named = look(|tokens| kind_at(tokens, 1) == Some(Kind::Equal)).ignore_then(name());
-    named
-        .map_with(|name, e| {
-            let fault = no_assignment(&name);
+    let ty = look(|tokens| kind_at(tokens, 0).is_some_and(Kind::is_name)).ignore_then(r#type());
+    look(is_assignment)
+        .ignore_then(name())
+        .then(mark(Kind::Colon).then(ty.or_not()).or_not())
+        .map_with(|(name, colon), e| {
+            // `:=` is one mark in other languages.
+            let colon = colon.filter(|(_, ty)| ty.is_none()).map(|(colon, _)| colon.span);
+            let fault = no_assignment(&name, colon);
             e.state().log.push(super::Note::Fault(Box::new(fault)));
             name
         })
@@ -221,7 +244,9 @@ pub(super) fn r#let<'t>(values: &Values<'t>) -> Rule<'t, Option<Let>> {
     });
     head(Kind::Let)
         .ignore_then(mutable.or_not())
+        .ignore_then(type_before_name().or_not())
         .ignore_then(required_name("a name"))
+        .then_ignore(colon_before_equal().or_not())
         .then(mark(Kind::Colon).ignore_then(r#type()).or_not())
         .then_ignore(expect(Kind::Equal, "and a value", &[Kind::EqualEqual, Kind::Arrow]))
         .then(whole(values.required("a value")))
@@ -283,11 +308,36 @@ pub(super) fn no_text<'t>() -> impl Parser<'t, Input<'t>, Option<Str>, Extra> + 
 }
 
 fn r#for<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
+    let in_parentheses = look(|tokens| {
+        kind_at(tokens, 0) == Some(Kind::LeftParen)
+            && at_binder(tokens.get(1..).unwrap_or_default())
+    })
+    .ignore_then(parenthesized(values.binders.clone(), loop_in_parentheses));
     head(Kind::For)
-        .ignore_then(values.binders.clone())
+        .ignore_then(choice((turns(), in_parentheses, values.binders.clone())))
         .then(body)
         .map(|(binders, body)| StmtKind::For(binders, body))
         .boxed()
+}
+
+/// `i := 0; i < n; i++` before the body of a loop; it is skipped.
+fn turns<'t>() -> impl Parser<'t, Input<'t>, Vec<Binder>, Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let ends = |token: &Token<'_>| token.first || token.kind == Kind::LeftBrace;
+        let length = tokens.iter().position(ends).unwrap_or(tokens.len());
+        let header = tokens.get(..length).unwrap_or_default();
+        let count = header.iter().filter(|token| token.kind == Kind::Semicolon).count();
+        let (first, last) = header.first().zip(header.last()).ok_or_else(EmptyErr::default)?;
+        if count != 2 || first.kind == Kind::LeftParen {
+            return Err(EmptyErr::default());
+        }
+        note(input, loop_in_turns(first.span.to(last.span)));
+        for _ in header {
+            input.next_ref();
+        }
+        Ok(Vec::new())
+    })
 }
 
 fn r#if<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, If> {
@@ -372,9 +422,10 @@ fn block<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Block
     let declared = mark(Kind::Semicolon).ignored();
     let opened = body.map(|body| (Some(body), None));
     head(Kind::Block)
+        .then_ignore(mark_before_name().or_not())
         .ignore_then(required_name("a name for the block"))
-        .then(opened_dimensions(values).or_not())
-        .then_ignore(no_block_parameters().or_not())
+        .then(opened_dimensions(values).or(unbracketed(values)).or_not())
+        .then_ignore(no_parentheses("a block").or_not())
         .then(choice((
             declared.map(|()| (None, None)),
             pinned,
@@ -387,14 +438,14 @@ fn block<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Block
         .boxed()
 }
 
-/// `()` after the name of a block.
-fn no_block_parameters<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
-    custom(|input: &mut Reader<'t, '_>| {
+/// `()` after `what`, which takes no arguments.
+fn no_parentheses<'t>(what: &'static str) -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(move |input: &mut Reader<'t, '_>| {
         let [open, close, ..] = rest(input) else { return Err(EmptyErr::default()) };
         if (open.kind, close.kind) != (Kind::LeftParen, Kind::RightParen) {
             return Err(EmptyErr::default());
         }
-        note(input, no_parameters_of_block(open, close));
+        note(input, needless_parentheses(what, open, close));
         input.next_ref();
         input.next_ref();
         Ok(())
@@ -403,6 +454,7 @@ fn no_block_parameters<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
 
 fn group<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, StmtKind> {
     head(Kind::Group)
+        .ignore_then(filler().or_not())
         .ignore_then(operands(values, "a block"))
         .then(body)
         .map(|(blocks, body)| StmtKind::Group(blocks, body))
@@ -457,7 +509,11 @@ fn barrier<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
 }
 
 fn sync<'t>() -> Rule<'t, StmtKind> {
-    head(Kind::Sync).ignore_then(semicolon()).map(|()| StmtKind::Sync).boxed()
+    head(Kind::Sync)
+        .ignore_then(no_parentheses("`sync`").or_not())
+        .ignore_then(semicolon())
+        .map(|()| StmtKind::Sync)
+        .boxed()
 }
 
 fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
@@ -465,10 +521,13 @@ fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
         .or_not()
         .ignore_then(via())
         .ignore_then(operands(values, "a channel"));
-    let sides =
-        operands(values, "a source").then_ignore(arrow()).then(operands(values, "a destination"));
+    let sides = filler()
+        .or_not()
+        .ignore_then(operands(values, "a source"))
+        .then_ignore(arrow())
+        .then(operands(values, "a destination"));
     transfer_verb()
-        .then(backwards().or(sides))
+        .then(backwards().or(called()).or(sides))
         .then(via.or_not())
         .then(modifier(values).repeated().collect::<Vec<_>>())
         .map(|((((token, verb), (sources, destinations)), via), modifiers)| Transfer {
@@ -482,34 +541,10 @@ fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
         .boxed()
 }
 
-/// Operands with `<-` between them; they are skipped.
-fn backwards<'t>() -> impl Parser<'t, Input<'t>, (Vec<Operand>, Vec<Operand>), Extra> + Clone {
-    custom(|input: &mut Reader<'t, '_>| {
-        let tokens = rest(input);
-        let ends =
-            |kind| matches!(kind, Kind::Semicolon | Kind::Via | Kind::Arrow | Kind::RightBrace);
-        let end = tokens.iter().take(MAX_LOOK).position(|token| ends(token.kind));
-        let operands = tokens.get(..end.unwrap_or(0)).unwrap_or_default();
-        let touching = |pair: &[Token<'_>]| match pair {
-            [less, minus] => {
-                (less.kind, minus.kind) == (Kind::Less, Kind::Minus)
-                    && less.span.end == minus.span.start
-            }
-            _ => false,
-        };
-        let at = operands.windows(2).position(touching).ok_or_else(EmptyErr::default)?;
-        let (left, right) = (operands.get(..at), operands.get(at + 2..));
-        let fault = left.zip(right).and_then(|(left, right)| arrow_backwards(left, right));
-        note(input, fault.ok_or_else(EmptyErr::default)?);
-        for _ in operands {
-            input.next_ref();
-        }
-        Ok((Vec::new(), Vec::new()))
-    })
-}
-
 fn synchronise<'t>(values: &Values<'t>) -> Rule<'t, Synchronise> {
-    let content = operands(values, "a channel or semaphore")
+    let content = filler()
+        .or_not()
+        .ignore_then(operands(values, "a channel or semaphore"))
         .then(modifier(values).repeated().collect::<Vec<_>>())
         .boxed();
     synchronise_verb()
@@ -611,10 +646,13 @@ fn synchronise_verb<'t>()
 fn modifier<'t>(values: &Values<'t>) -> Rule<'t, Option<Modifier>> {
     let setting = |kind| {
         look(move |tokens| {
-            kind_at(tokens, 0) == Some(kind) && kind_at(tokens, 1) == Some(Kind::Equal)
+            let next = kind_at(tokens, 1);
+            let lacks_equal = matches!(next, Some(Kind::Colon | Kind::Name | Kind::Int))
+                && !tokens.iter().take(2).any(|token| token.first);
+            kind_at(tokens, 0) == Some(kind) && (next == Some(Kind::Equal) || lacks_equal)
         })
         .ignore_then(mark(kind))
-        .then_ignore(mark(Kind::Equal))
+        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
     };
     let relaxed = inner_word(Kind::Relaxed).map(|token| Some(Modifier::Relaxed(token.span)));
     let op = setting(Kind::Op).ignore_then(required_name("`sum`, `min` or `max`"));
@@ -713,15 +751,27 @@ fn loop_behind(statement: Span, through: Span, end: Span, text: &str) -> Fault {
     Fault::new(through.start, Reach::Statement, report)
 }
 
-fn no_assignment(name: &Name) -> Fault {
+fn loop_in_turns(header: Span) -> Fault {
+    let report = Diagnostic::new(Code::E0101, header, "a loop runs through a list")
+        .help("write a loop as `for i in 0..n { .. }`");
+    Fault::new(header.start, Reach::Before, report)
+}
+
+/// `x = 1;`, or `x := 1;` with its colon at `colon`.
+fn no_assignment(name: &Name, colon: Option<Span>) -> Fault {
     let insertion = Span { end: name.span.start, ..name.span };
+    let mut edits = vec![Edit { span: insertion, text: "let ".to_owned() }];
+    edits.extend(colon.map(|span| Edit { span, text: String::new() }));
     let message = format!("no statement or declaration begins with `{}`", name.text);
     let report = Diagnostic::new(Code::E0106, name.span, message);
-    let report = match foreign::statement(&name.text) {
+    let is_option = OPTION_NAMES.contains(&name.text.as_str());
+    let help = foreign::statement(&name.text).filter(|_| !is_option);
+    let report = match help.or_else(|| foreign::option_name(&name.text)) {
         Some(help) => report.help(help),
+        None if is_option => report.help(option_alone(&name.text)),
         None => report
             .help(format!("bind a name with `let {} = ..;`; it keeps its value", name.text))
-            .guess("insert `let`", vec![Edit { span: insertion, text: "let ".to_owned() }]),
+            .guess("insert `let`", edits),
     };
     Fault::new(name.span.start, Reach::Statement, report)
 }
