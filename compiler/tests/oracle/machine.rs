@@ -353,7 +353,7 @@ impl<'a> Machine<'a> {
     /// What the ranks do in a launch, and what they promise.
     pub(crate) fn in_launch(&self, launch: u32) -> (&'a Code, &'a Promised) {
         let own = (self.code, self.promised);
-        if launch / 2 % 2 == 0 { own } else { self.other.unwrap_or(own) }
+        if (launch / 2).is_multiple_of(2) { own } else { self.other.unwrap_or(own) }
     }
 
     /// The steps of a block in its launch.
