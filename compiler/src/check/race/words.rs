@@ -281,7 +281,11 @@ impl<'a> Words<'a> {
             true => ", or set `double_scratch = true`",
             false => "",
         };
-        report.help(format!("let the reader signal back before the launch ends{doubled}"))
+        // A signal at the end would do for launches of one size only.
+        report.help(format!(
+            "let rank {} signal when it begins, and rank {} wait for that before this; `relaxed` is enough{doubled}",
+            first.rank.0, second.rank.0
+        ))
     }
 
     /// A report of both accesses, the second one first.
