@@ -282,11 +282,7 @@ fn elaborated(unit: &Unit, program: ProgramId) -> Option<ir::Program> {
 }
 
 /// Whether a dump compiles to the expected plan, without reports.
-fn same_plan(
-    dump: &str,
-    expected: &[u8],
-    (proof, said): (Proof, &[Code]),
-) -> Result<(), String> {
+fn same_plan(dump: &str, expected: &[u8], (proof, said): (Proof, &[Code])) -> Result<(), String> {
     let mut sources = SourceMap::default();
     let main = sources.add("dump.ccl", dump);
     let mut read = |_: &str| Err("a dump stands alone".to_owned());

@@ -13,9 +13,9 @@ use compiler::source::SourceMap;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Reports that no schedule can show, because nothing was checked. Counters with several users have no witness either
+/// Reports that have no witness: nothing was checked, or launches of two sizes meet, which a witness cannot say. Counters with several users have no witness either
 /// ([`shares`]), because it is open which signal meets which wait.
-const WITHOUT: [&str; 1] = ["W0501"];
+const WITHOUT: [&str; 2] = ["W0501", "W0503"];
 
 /// Whether several blocks release a semaphore, signal over an end of a channel or wait on one, or use something
 /// declared as shared.
